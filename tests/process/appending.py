@@ -496,6 +496,19 @@ def files_grow_by_rotations_and_no_old_one_stays():
         server.until(lambda: {path.name for path in server.appended.place.iterdir()} == named)
 
 
+def files_that_are_not_needed_stay_while_a_setting_says_so():
+    with Appending("--aof-disable-auto-gc", "yes") as server:
+        db = server.connect()
+        filled(db)
+        server.rewritten(db)
+        assert len(server.appended.paths("h")) >= 1, server.appended.paths()
+        old = set(server.appended.paths("h"))
+        server.rewritten(db)
+        assert old < set(server.appended.paths("h")) and all(path.exists() for path in server.appended.paths("h"))
+        db.command("CONFIG", "SET", "aof-disable-auto-gc", "no")
+        server.until(lambda: not server.appended.paths("h") and not any(path.exists() for path in old))
+
+
 def info_tells_the_state_of_the_files():
     with Appending() as server:
         db = server.connect()

@@ -9,6 +9,7 @@ Valkey reads the files as well where there is one (peers.py).
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -388,6 +389,38 @@ def a_snapshot_waits_for_a_rewrite_if_it_may():
         assert "dump.rdb" not in server.files()
         server.until(lambda: "dump.rdb" in server.files())
         assert saved(server, db)["rdb_saves"] == "1"
+
+
+def snapshots_are_made_on_the_cores_that_are_named():
+    core = max(os.sched_getaffinity(0))
+
+    def cores(server, name):
+        """The cores of the threads whose names begin so."""
+        found = set()
+        for task in pathlib.Path("/proc/%d/task" % server.process.pid).iterdir():
+            try:
+                status = (task / "status").read_text()
+            except OSError:  # it has ended meanwhile
+                continue
+            if re.search(r"^Name:\s+%s" % name, status, re.M):
+                found.add(re.search(r"^Cpus_allowed_list:\s+(\S+)", status, re.M)[1])
+        return found
+
+    settings = ("--bgsave-cpulist", str(core), "--aof-rewrite-cpulist", "%d,%d" % (core, core), "--appendonly", "yes")
+    with Saving(*settings) as server:
+        db = server.connect()
+        server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "0")
+        before = cores(server, "saver")
+        fill(db)
+        for word, field in (("BGSAVE", "rdb_bgsave_in_progress"), ("BGREWRITEAOF", "aof_rewrite_in_progress")):
+            db.command("CONFIG", "SET", "rdb-key-save-delay", "5000")
+            db.command(word)
+            server.until(lambda: facts(db)[field] == "1" and cores(server, "saver") == {str(core)})
+            db.command("CONFIG", "SET", "rdb-key-save-delay", "0")
+            server.until(lambda: facts(db)[field] == "0" and cores(server, "saver") == before)
+    with Saving("--bgsave-cpulist", "none") as server:
+        assert server.connect().command("SAVE") == b"OK"
+        assert "bgsave-cpulist: 'none' is no list of cores" in server.output.read_text()
 
 
 def the_start_tells_what_is_kept():

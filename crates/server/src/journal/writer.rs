@@ -22,7 +22,7 @@ use journal::set::{Deletion, Set, SetError, Shortening};
 use journal::sync_line::ReplicationId;
 use journal::writer::{Start, SyncJob, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
-use settings::journal::AOF_TIMESTAMP_ENABLED;
+use settings::journal::{AOF_DISABLE_AUTO_GC, AOF_TIMESTAMP_ENABLED};
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -440,7 +440,9 @@ impl JournalThread {
             Some(log) => Some(log.set()),
             None => self.rotations.replaced.as_mut(),
         };
-        let may_go_on = !self.remover.is_at_work() && !self.second.has_failed_to_delete;
+        let may_go_on = !self.remover.is_at_work()
+            && !self.second.has_failed_to_delete
+            && !AOF_DISABLE_AUTO_GC.get(&self.instance.settings);
         let Some(set) = set.filter(|_| may_go_on) else { return };
         match set.delete_step(DELETED_BYTES) {
             Ok(Deletion::Shorten(shortening)) => self.remover.begin(shortening),

@@ -9,6 +9,7 @@
 //! is made, where the bytes go, and what follows, is the job's own ([`Job`]).
 
 mod behind;
+mod cores;
 mod file;
 mod job;
 mod queue;
@@ -19,6 +20,7 @@ pub use queue::{Saver, saves_by_itself};
 
 use behind::{Behind, write_behind};
 use command::{Instance, timed_version};
+use cores::Bound;
 use queue::Work;
 use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Save, SaveError};
@@ -49,6 +51,7 @@ fn save(
     let is_cancelled = || progress.is_cancelled.load(Relaxed);
     let go_on = || if is_cancelled() { Err(progress.cancelled()) } else { Ok(()) };
     go_on()?;
+    let _bound = Bound::for_job(job.kind(), instance);
     let mut sink = job.open(instance)?;
     let functions = instance.loading.libraries().clone();
     let mut save = Save {

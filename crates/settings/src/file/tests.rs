@@ -215,6 +215,7 @@ auto-aof-rewrite-min-size 64mb
 aof-load-truncated yes
 aof-use-rdb-preamble yes
 aof-timestamp-enabled no
+shutdown-timeout 10
 commandlog-execution-slower-than 10000
 commandlog-slow-execution-max-len 128
 commandlog-request-larger-than 1048576
@@ -243,6 +244,10 @@ hz 10
 aof-rewrite-incremental-fsync yes
 rdb-save-incremental-fsync yes
 jemalloc-bg-thread yes
+bgsave_cpulist 0
+aof_rewrite_cpulist 0-1
+bgsave-cpulist 0,1
+aof-rewrite-cpulist 0-7:2
 "#;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Settings of the journal: the append-only file.
 
 use crate::choice::AppendFsync;
-use crate::row::{directory_name, file_name, integer, memory, one_of, yes_no};
+use crate::row::{directory_name, file_name, integer, memory, one_of, text, yes_no};
 use std::sync::Arc;
 
 super::declare::rows! { from super::snapshots::END;
@@ -32,4 +32,9 @@ super::declare::rows! { from super::snapshots::END;
         "Write the time into the append-only file, once a second at most.");
     AOF_REWRITE_INCREMENTAL_FSYNC: bool = yes_no("aof-rewrite-incremental-fsync", true,
         "Make a base safe piece by piece while it is written.");
+    AOF_REWRITE_CPULIST: Arc<str> = text("aof-rewrite-cpulist", "",
+        "Processor cores on which bases are made, as in `0,2-5` or `0-7:2`. Empty: all.")
+        .alias("aof_rewrite_cpulist").at_start();
+    AOF_DISABLE_AUTO_GC: bool = yes_no("aof-disable-auto-gc", false,
+        "Leave append-only files that are not needed any more where they are, for tests.").hidden();
 }

@@ -1,7 +1,7 @@
 //! Settings of snapshots: RDB files and payloads of DUMP.
 
 use crate::choice::{RdbReader, VersionCheck};
-use crate::row::{file_name, integer, one_of, save_points, yes_no};
+use crate::row::{file_name, integer, one_of, save_points, text, yes_no};
 use crate::value::SavePoints;
 use std::sync::Arc;
 
@@ -33,6 +33,9 @@ super::declare::rows! { from super::values::END;
     RDB_DEL_SYNC_FILES: bool = yes_no("rdb-del-sync-files", false,
         "Remove RDB files that were made for replicas.")
         .idle("there is no replication, so there are no such files");
+    BGSAVE_CPULIST: Arc<str> = text("bgsave-cpulist", "",
+        "Processor cores on which snapshots are made, as in `0,2-5` or `0-7:2`. Empty: all.")
+        .alias("bgsave_cpulist").at_start();
     RDB_KEY_SAVE_DELAY: i32 = integer("rdb-key-save-delay", -2147483648..=2147483647, 0,
         "Microseconds that a snapshot pauses after each key, for tests. Negative: a number of keys \
          after which it pauses for one microsecond.").hidden();
