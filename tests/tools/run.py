@@ -452,6 +452,21 @@ def an_import_that_is_asked_to_stop_ends_behind_what_is_under_way():
             state.unlink()
 
 
+def keys_whose_deadlines_were_moved_arrive_in_import_mode_and_are_warned_of_without_it():
+    now = int(time.time() * 1000)
+    moved = [command_of(b"PEXPIREAT", b"a", b"%d" % (now + after)) for after in (-20_000, -10_000, 1_000_000)]
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
+        client, path = server.connect(), pathlib.Path(scratch, "x.aof")
+        path.write_bytes(command_of(b"HSET", b"a", b"f", b"1") + b"".join(moved))
+        output = tool("varve-import", path, "--to", at(server), status=0)[1]
+        assert "CONFIG SET import-mode yes" in output and client.command("EXISTS", "a") == 0, output
+        client.command("CONFIG", "SET", "import-mode", "yes")
+        output = tool("varve-import", path, "--to", at(server), status=0)[1]
+        client.command("CONFIG", "SET", "import-mode", "no")
+        assert "import-mode" not in output and client.command("HGET", "a", "f") == b"1", output
+        assert client.command("PEXPIRETIME", "a") == now + 1_000_000
+
+
 def commands_whose_fate_is_not_known_are_not_sent_twice():
     with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
         path, state = pathlib.Path(scratch, "x.aof"), pathlib.Path(scratch, "state")

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::libraries::Library;
+use crate::past::Past;
 use crate::repeat::Repeat;
 use crate::resume::Mark;
 use crate::run::Run;
@@ -51,6 +52,7 @@ pub fn fill(
 ) -> Result<(), Error> {
     let disk = |error| Error::File(name.to_owned(), error);
     let mut link = Link::open(&run.server.address)?;
+    let mut past = Past::hold(&mut link)?;
     let mut reader = AofReader::new(source, from).map_err(disk)?;
     let (mut batch, mut database, mut began) = (Batch::default(), 0, from);
     // A resumed run has to know which database is selected there.
@@ -61,6 +63,7 @@ pub fn fill(
     loop {
         let is_over = match reader.next_unit() {
             Ok(Some(unit)) => {
+                unit.commands().for_each(|it| past.look(&it.take(3).collect::<Vec<_>>()));
                 batch.add(&unit, &mut link, &mut database, run)?;
                 false
             }

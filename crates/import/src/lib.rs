@@ -31,6 +31,7 @@ mod keys;
 pub mod ledger;
 pub mod libraries;
 pub mod meter;
+mod past;
 pub mod payload;
 mod repeat;
 pub mod resp;
