@@ -123,6 +123,43 @@ def a_full_disk_refuses_writes_and_nothing_else():
     on_full_disks(case)
 
 
+def seconds_of_the_journal(server):
+    """Seconds of a core that the thread of the journal has taken."""
+    for stat in pathlib.Path("/proc/%d/task" % server.process.pid).glob("*/stat"):
+        name, _, rest = stat.read_text().partition("(")[2].rpartition(") ")
+        if name == "journal":
+            return sum(map(int, rest.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    raise AssertionError("there is no such thread")
+
+
+def refusals(server):
+    """How often the log says that the files cannot be written."""
+    return server.output.read_text().count("Error writing the append-only file")
+
+
+def the_journal_rests_between_tries():
+    def case(folder, full, free, words):
+        for policy in ("always", "everysec"):
+            with Appending("--appendfsync", policy, "--threads", 2, folder=folder) as server:
+                db, other = server.connect(), server.connect()
+                db.command("SET", "filler", "")
+                full(server)
+                # More than the file has room for already, which waits for the disk meanwhile.
+                server.send(db, "SET", "large", "x" * (12 << 20))
+                server.until(lambda: refusals(server))
+                began, seconds, before = time.monotonic(), seconds_of_the_journal(server), refusals(server)
+                server.until(lambda: refusals(server) >= before + 3)
+                # Of a core that it had for itself, or shared with a few.
+                assert seconds_of_the_journal(server) - seconds < (time.monotonic() - began) / 10
+                assert other.command("SET", "k", "v") == MISCONF + words
+                free(server)
+                assert db.read() == b"OK"
+                server.until(lambda: other.command("SET", "k", "v") == b"OK")
+                server.kill()
+
+    on_full_disks(case)
+
+
 def who_waits_for_a_sync_waits_until_there_is_space_again():
     def case(folder, full, free, words):
         with Appending("--appendfsync", "always", folder=folder) as server:

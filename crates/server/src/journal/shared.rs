@@ -129,7 +129,7 @@ impl Journal {
         let is_behind = pending > self.budget.load(Relaxed) && instance.store.has_journal();
         if is_behind || instance.store.holds_writers_back() {
             instance.hold_changes();
-            return self.rest.end();
+            return self.rest.end_if(true);
         }
         self.rest.end_if(pending >= WAKE_BYTES || self.holds_replies.load(Relaxed));
     }
@@ -159,7 +159,7 @@ impl Journal {
         let state = &instance.journal;
         let is_behind = || self.written.load(Acquire) < tail || state.is_rewriting.load(Relaxed);
         while state.is_on.load(Relaxed) && is_behind() {
-            self.rest.end();
+            self.rest.end_if(true);
             std::thread::sleep(FLUSH_WAIT);
         }
         instance.store.enter(thread);

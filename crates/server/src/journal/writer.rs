@@ -11,6 +11,7 @@ use super::base_job::Rotations;
 use super::disk_thread::DiskThread;
 use super::policy::sync_policy;
 use super::shared::{BUDGET_MIN, Journal};
+use super::wake::{Depth, Round};
 use crate::limits;
 use crate::saver::Saver;
 use crate::services::Services;
@@ -31,16 +32,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use store::ThreadContext;
 
-/// Rest between two rounds while there are changes.
-const SHORT_REST: Duration = Duration::from_millis(20);
-/// Rest while changes are held back.
-const WATCHFUL_REST: Duration = Duration::from_millis(1);
 /// Time for which a snapshot may hold changes back at a stretch.
 const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
-/// Rest after a quiet time, unless a change ends it.
-const LONG_REST: Duration = Duration::from_millis(100);
-/// Rounds without a change before the rests are long.
-const QUIET_ROUNDS: u32 = 20;
 /// Divisor of the live bytes: so much may wait for the disk before changes are held back.
 const BUDGET_PART: u64 = 32;
 /// Bytes that are kept in memory though they were written, in case their sync fails.
@@ -481,25 +474,29 @@ impl JournalThread {
         let journal = &self.journal;
         let has_more = journal.ring.tail() != began;
         self.quiet_rounds = if has_more { 0 } else { self.quiet_rounds.saturating_add(1) };
-        let holds = journal.holds_replies.load(Relaxed);
-        if holds && has_more {
-            return;
-        }
-        if has_more && self.log.is_some() {
+        let round = Round {
+            is_on: self.log.is_some(),
+            is_failing: self.is_failing(),
+            has_more,
+            holds_replies: journal.holds_replies.load(Relaxed),
+            holds_changes: self.instance.holds_changes(),
+            quiet: self.quiet_rounds,
+        };
+        let Some((most, depth)) = round.rest() else { return };
+        if has_more && round.is_on {
             self.reader.prepare();
         }
-        let is_short = self.quiet_rounds < QUIET_ROUNDS && !holds && self.log.is_some();
-        let most = match () {
-            () if self.instance.holds_changes() => WATCHFUL_REST,
-            () if is_short => SHORT_REST,
-            () => LONG_REST,
-        };
         let asked = &journal.asked;
         let written = journal.written.load(Relaxed);
-        journal.rest.rest(most, is_short, || {
-            let is_news = !is_short && self.log.is_some() && journal.ring.tail() != written;
+        journal.rest.rest(most, depth, || {
+            let is_news = depth == Depth::Long && round.is_on && journal.ring.tail() != written;
             is_news || asked.stop.load(Acquire)
         });
+    }
+
+    /// True while the disk fails: then changes are refused.
+    fn is_failing(&self) -> bool {
+        self.log.as_ref().is_some_and(Log::is_failing)
     }
 }
 
