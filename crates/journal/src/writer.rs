@@ -238,7 +238,12 @@ impl<F: File> Writer<F> {
         let from = self.tail.reached.position;
         if limit <= from {
             let tells = !self.is_safe_told && now.0 >= self.told.0 + SYNC_MILLIS;
-            return if tells { self.tell_safe(now) } else { Ok(()) };
+            return match self.retry {
+                _ if tells => self.tell_safe(now),
+                // Whoever waits for the disk to work again would add nothing before.
+                Some(retry) if now >= retry => self.attempt(now, |_, _| Ok(())),
+                _ => Ok(()),
+            };
         }
         self.attempt(now, |writer, tail| {
             writer.allocate_ahead(tail.reached.bytes + (limit - from));

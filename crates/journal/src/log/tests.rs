@@ -323,6 +323,19 @@ fn a_failed_write_is_tried_again_after_a_second() {
 }
 
 #[test]
+fn a_failure_passes_though_nothing_waits_and_no_sync_is_due() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(files.clone(), SyncPolicy::No).expect("a life");
+    life.put();
+    life.turn();
+    files.set_full(true);
+    assert!(life.log.begin_sync(life.now).is_err() && life.log.is_failing());
+    files.set_full(false);
+    (0..3).for_each(|_| life.turn());
+    assert!(!life.log.is_failing());
+}
+
+#[test]
 fn what_a_failed_sync_has_lost_needs_a_base_if_it_was_released() {
     let files = SimulatedFiles::new();
     let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
