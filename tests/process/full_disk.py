@@ -160,6 +160,38 @@ def the_journal_rests_between_tries():
     on_full_disks(case)
 
 
+def a_rotation_on_a_full_disk_says_once_a_second_what_is_wrong_and_none_is_begun_by_itself():
+    def case(folder, full, free, words):
+        with Appending("--auto-aof-rewrite-percentage", 0, folder=folder) as server:
+            db = server.connect()
+            db.command("SET", "filler", "")
+            full(server)
+            write_until_refused(db)
+
+            def refused_thrice():
+                began, before = time.monotonic(), refusals(server)
+                while refusals(server) < before + 3:
+                    assert db.command("SET", "k", "v") == MISCONF + words
+                    time.sleep(0.005)
+                assert refusals(server) - before <= time.monotonic() - began + 2
+
+            assert db.command("CONFIG", "SET", "auto-aof-rewrite-percentage", "1", "auto-aof-rewrite-min-size", "1") == b"OK"
+            refused_thrice()
+            assert facts(db)["aof_rewrites"] == "0", "no base is begun that nobody has asked for"
+            assert db.command("BGREWRITEAOF").startswith(b"Background append only file rewriting ")
+            server.until(lambda: facts(db)["aof_rewrites"] == "1")
+            refused_thrice()
+            free(server)
+            server.until(lambda: db.command("SET", "k", "w") == b"OK")
+            server.until(lambda: int(facts(db)["aof_rewrites"]) > 0 and facts(db)["aof_rewrite_in_progress"] == "0")
+            server.until_written(db)
+            expected = digest(db)
+            server.kill()
+            same_behind("valkey-server", folder, expected)
+
+    on_full_disks(case)
+
+
 def who_waits_for_a_sync_waits_until_there_is_space_again():
     def case(folder, full, free, words):
         with Appending("--appendfsync", "always", folder=folder) as server:

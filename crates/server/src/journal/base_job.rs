@@ -1,5 +1,6 @@
 //! The saver's part of a rotation: the base.
 
+use super::retry::Retry;
 use super::shared::Journal;
 use crate::saver::{Job, JobKind, Sink};
 use command::Instance;
@@ -11,14 +12,13 @@ use snapshot::SaveError;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
-use std::time::Instant;
 
 /// State of rotations.
 #[derive(Debug, Default)]
 pub struct Rotations {
     pub current: Option<Rotation>,
-    /// When the last one failed.
-    pub failed: Option<Instant>,
+    /// When the next one may begin after one that has failed.
+    pub retry: Retry,
     /// Syncs that were made to prepare the next one.
     pub syncs: u32,
     /// The set whose base was replaced while the journal is off, until the old files are gone.

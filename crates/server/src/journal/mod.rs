@@ -20,6 +20,7 @@ mod base_job;
 mod disk_thread;
 mod lane;
 mod policy;
+mod retry;
 mod rotation;
 mod shared;
 mod wake;

@@ -24,10 +24,8 @@ use snapshot::SaveError;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Time after a failure before the next try.
-const RETRY: Duration = Duration::from_secs(1);
 /// Bytes that may be written and not safe when a rotation begins.
 const NEARLY_SAFE_BYTES: u64 = 4 << 20;
 /// Most syncs that are made to come below that.
@@ -38,12 +36,12 @@ impl JournalThread {
     pub(super) fn rotate(&mut self, now: Millis) {
         self.hear_of_rotation(now);
         let is_wanted = self.log.is_none() && APPENDONLY.get(&self.instance.settings);
-        let may_begin = self.rotations.current.is_none()
-            && self.rotations.failed.is_none_or(|failed| failed.elapsed() >= RETRY);
+        let may_begin =
+            self.rotations.current.is_none() && !self.rotations.retry.is_too_early(Instant::now());
         let is_asked = self.journal.asked.rewrite.load(Relaxed) || is_wanted;
         if may_begin && is_asked && self.is_nearly_safe(now) {
             self.journal.asked.rewrite.store(false, Relaxed);
-            self.rotations.failed = None;
+            self.rotations.retry.end();
             if let Err(error) = self.begin_rotation() {
                 tracing::warn!("Error beginning to write a new base: {error}");
                 self.instance.journal.end_rewrite(true, now);
@@ -61,7 +59,7 @@ impl JournalThread {
         }
         let behind = log.written().position.saturating_sub(log.safe().position);
         let is_enough = behind < NEARLY_SAFE_BYTES || self.rotations.syncs == SYNCS_BEFORE;
-        if is_enough || log.is_failing() {
+        if is_enough || self.is_failing() {
             self.rotations.syncs = 0;
             return true;
         }
@@ -70,13 +68,15 @@ impl JournalThread {
         false
     }
 
-    /// Returns true if the files have outgrown their base by as much as the settings allow.
+    /// Returns true if the files have outgrown their base by as much as the settings allow. While
+    /// the disk fails, a base would not help it.
     pub(super) fn is_rotation_due(&self) -> bool {
         let (settings, state) = (&self.instance.settings, &self.instance.journal);
         let percentage = u64::from(AUTO_AOF_REWRITE_PERCENTAGE.get(settings));
         let (bytes, base) = (state.bytes.load(Relaxed), state.base_bytes.load(Relaxed).max(1));
         let growth = bytes.saturating_sub(base).saturating_mul(100) / base;
         self.log.is_some()
+            && !self.is_failing()
             && self.rotations.current.is_none()
             && percentage > 0
             && bytes > AUTO_AOF_REWRITE_MIN_SIZE.get(settings)
@@ -137,15 +137,19 @@ impl JournalThread {
                 Event::Saved(Err(error)) => return self.after_failed_base(&error, now),
             }
         }
-        if let Some(cut) = rotation.cut
-            && let Err(error) = self.pass_cut(cut, now)
-        {
-            if self.log.is_none() {
-                tracing::warn!("Error beginning the append-only file: {error}; tried again");
-                return self.fail_rotation(now);
+        if let Some(cut) = rotation.cut {
+            if self.retry.is_too_early(Instant::now()) {
+                return;
             }
-            // Nothing is written beyond the cut before this succeeds.
-            return self.note_failure(&error);
+            match self.pass_cut(cut, now) {
+                Ok(()) => self.retry.end(),
+                Err(error) if self.log.is_none() => {
+                    tracing::warn!("Error beginning the append-only file: {error}; tried again");
+                    return self.fail_rotation(now);
+                }
+                // Nothing is written beyond the cut before this succeeds.
+                Err(error) => return self.note_failure(&error),
+            }
         }
         if self.rotations.current.as_ref().is_some_and(|it| it.is_saved) {
             match self.switch_base() {
@@ -167,7 +171,7 @@ impl JournalThread {
             tracing::info!("All keys were removed: the new base is begun anew");
             asked.rewrite.store(true, Relaxed);
             self.give_up_rotation();
-            self.rotations.failed = None;
+            self.rotations.retry.end();
             return;
         }
         tracing::warn!("Error writing a new base: {error}; the old one stays");
@@ -240,11 +244,12 @@ impl JournalThread {
     /// Gives a rotation up. A journal that was being turned on is off again, until the next try.
     pub(super) fn give_up_rotation(&mut self) {
         let had_cut = self.rotations.current.take().is_some_and(|it| it.cut.is_some());
-        self.rotations.failed = Some(Instant::now());
+        self.rotations.retry.fail(Instant::now());
         let is_apart = self.log.as_ref().is_some_and(Log::is_apart);
         if !self.instance.journal.is_on.load(Relaxed) {
             self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
             self.log = None;
+            self.end_failure();
             self.journal.cut.clear();
         } else if is_apart || self.log.as_ref().is_some_and(Log::has_sync_failed) {
             self.journal.asked.rewrite.store(true, Relaxed);

@@ -10,6 +10,7 @@
 use super::base_job::Rotations;
 use super::disk_thread::DiskThread;
 use super::policy::sync_policy;
+use super::retry::Retry;
 use super::shared::{BUDGET_MIN, Journal};
 use super::wake::{Depth, Round};
 use crate::limits;
@@ -75,6 +76,8 @@ pub struct JournalThread {
     syncer: Syncer,
     remover: Remover,
     pub(super) sync_began: Option<Instant>,
+    /// When the next file, or a sync of names, is tried again that has failed.
+    pub(super) retry: Retry,
     quiet_rounds: u32,
     second: Second,
     /// Bytes of the files of the set but the last.
@@ -144,6 +147,7 @@ impl JournalThread {
                 syncer,
                 remover,
                 sync_began: None,
+                retry: Retry::default(),
                 quiet_rounds: 0,
                 second,
                 other_bytes: 0,
@@ -238,16 +242,22 @@ impl JournalThread {
         let kept = written.saturating_sub(KEPT_BYTES).max(log.safe().position).min(written);
         self.reader.release(kept.max(self.reader.released()));
         match outcome {
-            Ok(()) | Err(WriteError::Waiting | WriteError::SyncFailed) => {}
-            Err(error @ WriteError::Write(_)) => self.note_failure(&LogError::Write(error)),
+            Ok(()) | Err(WriteError::SyncFailed) => {}
+            Err(error) => self.note_failure(&LogError::Write(error)),
         }
     }
 
     /// Goes on in another file after a failed sync.
     fn replace_file(&mut self, now: Millis) {
         let Some(log) = &mut self.log else { return };
+        if self.retry.is_too_early(Instant::now()) {
+            return;
+        }
         match log.replace(&self.reader, now) {
-            Ok(_) => tracing::warn!("A sync has failed: the append-only file goes on in another"),
+            Ok(_) => {
+                self.retry.end();
+                tracing::warn!("A sync has failed: the append-only file goes on in another");
+            }
             Err(LogError::NeedsBase) if self.rotations.current.is_some() => {}
             Err(LogError::NeedsBase) => self.journal.asked.rewrite.store(true, Relaxed),
             Err(error) => self.note_failure(&error),
@@ -264,28 +274,27 @@ impl JournalThread {
         if policy != SyncPolicy::Always {
             return self.begin_sync(now);
         }
-        match log.begin_sync(now) {
-            Ok(job) => {
-                let outcome = job.run();
-                log.end_sync(job, &outcome);
-                self.after_sync(outcome);
-            }
-            Err(LogError::Write(WriteError::Waiting)) => {}
-            Err(error) => self.note_failure(&error),
+        if let Some(job) = self.sync_job(now) {
+            let outcome = job.run();
+            self.after_sync(job, outcome);
         }
     }
 
     /// Begins a sync on the other thread, where none is at work.
     pub(super) fn begin_sync(&mut self, now: Millis) {
-        let Some(log) = &mut self.log else { return };
-        match log.begin_sync(now) {
-            Ok(job) => {
-                self.sync_began = Some(Instant::now());
-                self.syncer.begin(job);
-            }
-            Err(LogError::Write(WriteError::Waiting)) => {}
-            Err(error) => self.note_failure(&error),
+        if let Some(job) = self.sync_job(now) {
+            self.sync_began = Some(Instant::now());
+            self.syncer.begin(job);
         }
+    }
+
+    /// The sync of what was written, unless its line cannot be written.
+    fn sync_job(&mut self, now: Millis) -> Option<SyncJob<OpenFile>> {
+        if self.retry.is_too_early(Instant::now()) {
+            return None;
+        }
+        let begun = self.log.as_mut()?.begin_sync(now);
+        begun.inspect(|_| self.retry.end()).map_err(|error| self.note_failure(&error)).ok()
     }
 
     /// Takes note of a sync that has ended on the other thread.
@@ -294,37 +303,47 @@ impl JournalThread {
         if self.sync_began.take().is_some_and(|began| began.elapsed() > Duration::from_secs(1)) {
             self.instance.journal.delayed_syncs.fetch_add(1, Relaxed);
         }
-        if let Some(log) = &mut self.log {
-            log.end_sync(job, &outcome);
-            self.after_sync(outcome);
-        }
+        self.after_sync(job, outcome);
     }
 
     /// Waits for the sync at work, so that another file may follow.
     pub(super) fn wait_for_sync(&mut self) {
         if self.sync_began.take().is_some()
             && let Some((job, outcome)) = self.syncer.wait()
-            && let Some(log) = &mut self.log
         {
-            log.end_sync(job, &outcome);
-            self.after_sync(outcome);
+            self.after_sync(job, outcome);
         }
     }
 
-    fn after_sync(&mut self, outcome: io::Result<()>) {
+    fn after_sync(&mut self, job: SyncJob<OpenFile>, outcome: io::Result<()>) {
+        let Some(log) = &mut self.log else { return };
+        log.end_sync(job, &outcome);
         if let Err(error) = outcome {
             self.note_failure(&LogError::Write(WriteError::Write(error)));
         }
     }
 
+    /// Notes a try that has failed: changes are refused until one succeeds.
     pub(super) fn note_failure(&mut self, error: &LogError) {
         let text = match error {
+            // Nothing was tried.
+            LogError::Write(WriteError::Waiting) | LogError::Syncing => return,
             LogError::Write(WriteError::Write(error))
             | LogError::Set(SetError::Disk { error, .. }) => words_of(error),
             other => other.to_string(),
         };
+        if matches!(error, LogError::Set(_)) {
+            self.retry.fail(Instant::now());
+        }
         tracing::warn!("Error writing the append-only file: {error}; tried again every second");
         self.instance.set_journal_failure(Some(text));
+        limits::apply(&self.instance);
+    }
+
+    /// Notes that nothing fails any more.
+    pub(super) fn end_failure(&mut self) {
+        self.retry.end();
+        self.instance.set_journal_failure(None);
         limits::apply(&self.instance);
     }
 
@@ -342,16 +361,15 @@ impl JournalThread {
                 instance.clients.tell_workers(&Notice::Safe);
             }
         }
-        if !log.is_failing() && instance.journal.failure().is_some() {
-            tracing::warn!("The append-only file is written again");
-            instance.set_journal_failure(None);
-            limits::apply(instance);
-        }
         let pending = journal.pending_bytes();
         instance.journal.pending_bytes.store(pending, Relaxed);
         instance.journal.bytes.store(self.bytes(), Relaxed);
         let resident = self.reader.ring().resident_bytes();
         instance.journal.resident_bytes.store(resident, Relaxed);
+        if !self.is_failing() && instance.journal.failure().is_some() {
+            tracing::warn!("The append-only file is written again");
+            self.end_failure();
+        }
     }
 
     /// Lets changes go on that were held back. A snapshot whose sink stands still does not hold
@@ -464,8 +482,7 @@ impl JournalThread {
         {
             tracing::warn!("Error writing the append-only file: {error}");
         }
-        self.instance.set_journal_failure(None);
-        limits::apply(&self.instance);
+        self.end_failure();
         self.instance.resume_changes();
         self.journal.is_closing.store(false, Release);
     }
@@ -495,8 +512,8 @@ impl JournalThread {
     }
 
     /// True while the disk fails: then changes are refused.
-    fn is_failing(&self) -> bool {
-        self.log.as_ref().is_some_and(Log::is_failing)
+    pub(super) fn is_failing(&self) -> bool {
+        self.retry.has_failed() || self.log.as_ref().is_some_and(Log::is_failing)
     }
 }
 
