@@ -262,6 +262,41 @@ def turning_it_on_makes_all_data_outlast_the_process():
             assert digest(second.connect()) == expected
 
 
+def it_is_not_turned_on_where_its_files_cannot_be():
+    """Both say so in the answer, and all settings of the command stay as they are."""
+
+    def refused(db, folder, obstacle, data):
+        place = pathlib.Path(folder, obstacle)
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(data)
+        reply = db.command("CONFIG", "SET", "maxclients", "77", "appendonly", "yes")
+        assert reply == b"ERR CONFIG SET failed (possibly related to argument 'appendonly') - Unable to turn on AOF. Check server logs.", reply
+        assert db.command("CONFIG", "GET", "appendonly", "maxclients") == [b"appendonly", b"no", b"maxclients", b"10000"]
+        assert facts(db)["aof_enabled"] == facts(db)["aof_rewrite_in_progress"] == "0"
+        assert db.command("INCR", "n") > 0
+        place.unlink()
+
+    with Saving("--save", "", "--threads", "2") as server:
+        db = server.connect()
+        refused(db, server.place, "appendonlydir", "x")
+        refused(db, server.place, "appendonlydir/appendonly.aof.manifest", "no manifest")
+        refused(db, server.place, "appendonlydir/appendonly.aof.manifest", "file x seq 1 type i\n")
+        refused(db, server.place, "appendonlydir/appendonly.aof.1.incr.aof", "data " * 1000)
+        assert not list(pathlib.Path(server.place, "appendonlydir").iterdir())
+        assert db.command("CONFIG", "SET", "appendonly", "yes", "maxclients", "77") == b"OK"
+        server.until(lambda: facts(db)["aof_enabled"] == "1" and facts(db)["aof_rewrite_in_progress"] == "0")
+        Files(server.place).until_written(db)
+        server.process.kill()
+        server.process.wait()
+        with Appending(folder=server.place) as second:
+            assert second.connect().command("GET", "n") == b"4"
+    if are_there():
+        with tempfile.TemporaryDirectory(prefix="varve-peer-", dir=ROOT / "tmp", ignore_cleanup_errors=True) as place:
+            give_away(place)
+            with started("valkey-server", place) as db:
+                refused(db, place, "appendonlydir", "x")
+
+
 def what_is_done_while_it_is_off_is_not_written_until_it_is_on_again():
     with Appending("--appendfsync", "always") as server:
         db = server.connect()

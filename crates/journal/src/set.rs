@@ -17,6 +17,9 @@ use crate::sync_line::LINE_BYTES_MAX;
 use std::collections::HashSet;
 use std::io;
 
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests;
+
 /// Longest manifest that is read.
 const MANIFEST_BYTES_MAX: usize = 4 << 20;
 /// Longest header of an incremental file: a SELECT and a sync line.
@@ -118,27 +121,57 @@ impl<F: Files> Set<F> {
     /// # Errors
     /// Those of the disk and of the manifest, and files that are missing.
     pub fn open(files: F, prefix: &str) -> Result<Set<F>, SetError> {
+        let (set, left) = Set::find(files, prefix)?;
+        left.iter().try_for_each(|name| set.remove(name))?;
+        Ok(set)
+    }
+
+    /// Finds out whether a set could be opened and written to now. All files stay as they are, also
+    /// those of somebody who writes the set.
+    ///
+    /// # Errors
+    /// Those of `open`, and those of the disk when a file is written.
+    pub fn rehearse(files: F, prefix: &str) -> Result<(), SetError> {
+        let (set, _) = Set::find(files, prefix)?;
+        let name = set.rehearsal();
+        let write = || append_all(&set.files.create(&name)?, &[b'#'; LINE_BYTES_MAX]);
+        let written = write().map_err(|error| failed("write", &name, error));
+        match set.files.remove(&name) {
+            // Who opens the set meanwhile removes it.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                written.and(Err(failed("remove", &name, error)))
+            }
+            _ => written,
+        }
+    }
+
+    /// The set of a directory, and the files that were left of an interrupted change.
+    fn find(files: F, prefix: &str) -> Result<(Set<F>, Vec<String>), SetError> {
         let names = files.list().map_err(|error| failed("list files of", prefix, error))?;
         let names: HashSet<String> = names.into_iter().collect();
         let mut set = Set::empty(files, prefix);
         let manifest = set.manifest_name();
-        let temporary =
-            [set.temporary_manifest(), set.temporary_incremental(), set.temporary_base()];
+        let temporary = [
+            set.temporary_manifest(),
+            set.temporary_incremental(),
+            set.temporary_base(),
+            set.rehearsal(),
+        ];
+        let mut left = Vec::new();
         if names.contains(&manifest) {
             set.manifest = set.read_manifest(&manifest)?;
         } else if temporary[..2].iter().any(|name| names.contains(name)) {
             // The first switch was interrupted: there was no set before it.
-            let mut named = names.iter().filter(|name| set.is_named(name));
-            named.try_for_each(|name| set.remove(name))?;
+            left.extend(names.iter().filter(|name| set.is_named(name)).cloned());
         } else {
             names.iter().try_for_each(|name| set.refuse_data(name))?;
         }
         if let Some(missing) = set.manifest.to_load().find(|entry| !names.contains(&entry.name)) {
             return Err(SetError::Missing(missing.name.clone()));
         }
-        let mut left = temporary.iter().filter(|name| names.contains(*name));
-        left.try_for_each(|name| set.remove(name))?;
-        Ok(set)
+        // Last, as they are the trace of an interrupted switch.
+        left.extend(temporary.into_iter().filter(|name| names.contains(name)));
+        Ok((set, left))
     }
 
     /// Opens the set of a directory to read it, while somebody else may be writing it: nothing is
@@ -441,6 +474,10 @@ impl<F: Files> Set<F> {
     fn temporary_base(&self) -> String {
         format!("temp-{}.base", self.prefix)
     }
+
+    fn rehearsal(&self) -> String {
+        format!("temp-{}.try", self.prefix)
+    }
 }
 
 fn write_again(file: &impl File, from: u64, to: u64) -> io::Result<()> {
@@ -472,84 +509,4 @@ fn copy(file: &impl File, mut at: u64, to: &impl File) -> io::Result<()> {
 
 fn failed(doing: &'static str, name: &str, error: io::Error) -> SetError {
     SetError::Disk { doing, name: name.to_owned(), error }
-}
-
-#[cfg(all(test, not(any(loom, shuttle, miri))))]
-mod tests {
-    use super::*;
-    use crate::disk::simulated::SimulatedFiles;
-
-    fn open(files: &SimulatedFiles) -> Result<Set<SimulatedFiles>, SetError> {
-        Set::open(files.clone(), "a.aof")
-    }
-
-    #[test]
-    fn an_empty_directory_is_an_empty_set() {
-        let files = SimulatedFiles::new();
-        files.put("other", &[b'x'; 1_000]);
-        assert_eq!(open(&files).expect("a set").manifest(), &Manifest::default());
-    }
-
-    #[test]
-    fn what_a_manifest_names_must_be_there_but_for_history() {
-        let files = SimulatedFiles::new();
-        files.put("a.aof.manifest", b"file x seq 1 type h\nfile y seq 2 type i\n");
-        assert!(matches!(open(&files), Err(SetError::Missing(name)) if name == "y"));
-        files.put("y", b"");
-        let mut set = open(&files).expect("a set");
-        while !matches!(set.delete_step(1).expect("a step"), Deletion::Done) {}
-        assert_eq!(files.contents("a.aof.manifest"), Some(b"file y seq 2 type i\n".to_vec()));
-    }
-
-    #[test]
-    fn data_without_a_manifest_is_not_overwritten() {
-        let files = SimulatedFiles::new();
-        files.put("a.aof.1.incr.aof", &[b'x'; 100]);
-        assert!(open(&files).is_ok(), "a header, whose manifest was never written");
-        files.put("a.aof.2.base.rdb", &[b'x'; 1_000]);
-        assert!(matches!(open(&files), Err(SetError::NoManifest(_))));
-    }
-
-    #[test]
-    fn a_manifest_that_is_wrong_is_named() {
-        let files = SimulatedFiles::new();
-        files.put("a.aof.manifest", b"# set\nfile ../x seq 1 type i\n");
-        let message = open(&files).expect_err("refused").to_string();
-        assert_eq!(message, "a.aof.manifest: line 2: the name of a file may not be a path");
-    }
-
-    #[test]
-    fn numbers_go_on_where_history_ends() {
-        let files = SimulatedFiles::new();
-        files.put("a.aof.manifest", b"file x seq 7 type h\nfile a.aof.3.incr.aof seq 3 type i\n");
-        files.put("a.aof.3.incr.aof", b"");
-        let mut set = open(&files).expect("a set");
-        set.begin_incremental(b"").expect("begun");
-        assert_eq!(set.last_incremental(), 8);
-    }
-
-    #[test]
-    fn leftovers_of_interrupted_changes_are_removed() {
-        let files = SimulatedFiles::new();
-        files.put("temp-a.aof.manifest", b"half");
-        files.put("temp-a.aof.base", b"half");
-        open(&files).expect("a set");
-        assert!(files.list().expect("listed").is_empty());
-    }
-
-    #[test]
-    fn who_only_looks_leaves_all_that_a_writer_is_about_to_switch() {
-        let files = SimulatedFiles::new();
-        assert!(matches!(Set::look(files.clone(), "a.aof"), Err(SetError::Disk { .. })));
-        for name in
-            ["temp-a.aof.manifest", "temp-a.aof.base", "temp-a.aof.incr", "a.aof.1.incr.aof"]
-        {
-            files.put(name, b"half");
-        }
-        assert!(Set::look(files.clone(), "a.aof").is_err());
-        files.put("a.aof.manifest", b"file a.aof.1.incr.aof seq 1 type i\n");
-        let set = Set::look(files.clone(), "a.aof").expect("a set");
-        assert_eq!(set.last_incremental(), 1);
-        assert_eq!(files.list().expect("listed").len(), 5);
-    }
 }

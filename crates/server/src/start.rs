@@ -401,9 +401,8 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         }
         Ok(())
     });
-    for name in [APPENDONLY.name(), APPENDFSYNC.name()] {
-        instance.settings.on_change(name, tell_writer.clone());
-    }
+    instance.settings.on_change(APPENDONLY.name(), Arc::new(turn_journal(instance, services)));
+    instance.settings.on_change(APPENDFSYNC.name(), tell_writer);
     let weak = Arc::downgrade(instance);
     let slow_loading = move |settings: &Settings| {
         if let Some(instance) = weak.upgrade() {
@@ -419,6 +418,25 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         Ok(())
     };
     instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(raise));
+}
+
+/// What CONFIG SET does to turn the journal on or off.
+fn turn_journal(
+    instance: &Arc<Instance>,
+    services: &Services,
+) -> impl Fn(&Settings) -> Result<(), String> + use<> {
+    let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
+    move |settings| {
+        let Some(instance) = weak.upgrade() else { return Ok(()) };
+        if APPENDONLY.get(settings)
+            && let Err(error) = journal.rehearse(&instance)
+        {
+            tracing::warn!("The append-only file cannot be turned on: {error}");
+            return Err("Unable to turn on AOF. Check server logs.".to_owned());
+        }
+        journal.follow_settings(&instance);
+        Ok(())
+    }
 }
 
 /// Makes SIGINT and SIGTERM stop the server as the settings say.

@@ -9,13 +9,16 @@
 //! of the set before its base is; so is going on after a sync that has failed.
 
 use super::base_job::{BaseJob, Event, Rotation};
+use super::shared::Journal;
 use super::writer::JournalThread;
 use base::Millis;
+use command::Instance;
 use crossbeam_channel::unbounded;
 use journal::disk::Directory;
 use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
 use journal::writer::Start;
+use settings::Settings;
 use settings::journal::{
     AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, APPENDONLY, AUTO_AOF_REWRITE_MIN_SIZE,
     AUTO_AOF_REWRITE_PERCENTAGE,
@@ -30,6 +33,28 @@ use std::time::Instant;
 const NEARLY_SAFE_BYTES: u64 = 4 << 20;
 /// Most syncs that are made to come below that.
 const SYNCS_BEFORE: u32 = 3;
+
+/// Opens the directory of the files.
+fn open_directory(settings: &Settings) -> Result<Directory, SetError> {
+    let name = APPENDDIRNAME.get(settings).to_string();
+    let opened = Directory::open(Path::new(&name));
+    opened.map_err(|error| SetError::Disk { doing: "open", name, error })
+}
+
+impl Journal {
+    /// Finds out whether the journal can be turned on, as far as that shows before its first base.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub fn rehearse(&self, instance: &Instance) -> Result<(), SetError> {
+        let (settings, state) = (&instance.settings, &instance.journal);
+        // A base that is being written has shown it, and its files are about to change.
+        if state.is_on.load(Relaxed) || state.is_rewriting.load(Relaxed) {
+            return Ok(());
+        }
+        Set::rehearse(open_directory(settings)?, &APPENDFILENAME.get(settings))
+    }
+}
 
 impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
@@ -91,14 +116,7 @@ impl JournalThread {
         let set = match &mut self.log {
             Some(log) => log.set(),
             None => {
-                let path = APPENDDIRNAME.get(settings).to_string();
-                let directory = Directory::open(Path::new(&path));
-                let directory = directory.map_err(|error| SetError::Disk {
-                    doing: "open",
-                    name: path,
-                    error,
-                })?;
-                opened.insert(Set::open(directory, &APPENDFILENAME.get(settings))?)
+                opened.insert(Set::open(open_directory(settings)?, &APPENDFILENAME.get(settings))?)
             }
         };
         let file = Some(set.create_base()?);
