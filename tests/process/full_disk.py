@@ -7,9 +7,11 @@ A limit for the size of files stands for the disk; where a disk can be mounted, 
 """
 
 import contextlib
+import functools
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -211,6 +213,37 @@ def who_waits_for_a_sync_waits_until_there_is_space_again():
                 assert db.command("EXISTS", "refused") == 0
 
     on_full_disks(case)
+
+
+def the_server_does_not_end_while_a_full_disk_keeps_data_from_the_files_unless_it_is_forced():
+    def case(policy, is_forced, folder, full, free, words):
+        with Appending("--appendfsync", policy, folder=folder) as server:
+            db, other = server.connect(), server.connect()
+            db.command("SET", "large", "")
+            full(server)
+            server.send(db, "SET", "large", "x" * (12 << 20))
+            server.until(lambda: other.command("STRLEN", "large") == 12 << 20)
+            # The first comes before the writer knows, perhaps.
+            for way in (["SHUTDOWN"], ["SHUTDOWN", "NOSAVE"], signal.SIGTERM):
+                before = server.output.read_text().count("can't exit")
+                if isinstance(way, list):
+                    assert other.command(*way) == b"ERR Errors trying to SHUTDOWN. Check logs.", way
+                else:
+                    server.process.send_signal(way)
+                server.until(lambda: server.output.read_text().count("Errors writing to the AOF file: %s, can't exit" % words.decode()) > before)
+            assert other.command("SET", "k", "v") == MISCONF + words
+            if not is_forced:
+                free(server)
+                server.until(lambda: other.command("SET", "k", "v") == b"OK")
+            server.send(other, "SHUTDOWN", *(["FORCE"] if is_forced else []))
+            assert server.ends_with_status() == 0
+        if is_forced:
+            free(server)
+        with Appending(folder=folder) as second:
+            assert second.connect().command("STRLEN", "large") == (0 if is_forced else 12 << 20)
+
+    for policy, is_forced in (("always", False), ("everysec", False), ("no", False), ("everysec", True)):
+        on_full_disks(functools.partial(case, policy, is_forced))
 
 
 def nothing_acknowledged_is_lost_where_a_full_disk_outlasts_the_process():

@@ -1,11 +1,18 @@
-//! The end of the server: SHUTDOWN and signals, and the last snapshot before it.
+//! The end of the server, by SHUTDOWN and signals, and before it what makes the data safe: the
+//! journal and the last snapshot.
 
+use crate::journal::{Ending, Journal};
 use crate::saver::{Saver, saves_by_itself};
+use crate::services::Services;
 use command::{Instance, Shutdown};
 use crossbeam_channel::{Receiver, select};
 use settings::{Settings, ShutdownFlags, general};
 use signal_hook::consts::SIGINT;
 use snapshot::SaveError;
+use std::time::Duration;
+
+/// Time between two looks at the journal.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// How a signal ends the server.
 pub fn shutdown_of_signal(settings: &Settings, signal: i32) -> Shutdown {
@@ -22,23 +29,25 @@ pub fn shutdown_of_signal(settings: &Settings, signal: i32) -> Shutdown {
     }
 }
 
-/// Passes a signal on. The second SIGINT ends the server without a snapshot.
+/// Passes a signal on. The second SIGINT ends the server with what is safe.
 pub fn on_signal(instance: &Instance, signal: i32) {
     let mut how = shutdown_of_signal(&instance.settings, signal);
     if signal == SIGINT && instance.shutdown_requested().is_some() {
         tracing::warn!("SIGINT again: the server ends now, without a snapshot");
-        how.saves = Some(false);
+        (how.saves, how.force) = (Some(false), true);
     }
     instance.request_shutdown(how, None);
 }
 
 /// Waits until the server is to end, with the last snapshot on disk if there is to be one.
 /// `asked` tells that the request for a shutdown has changed.
-pub fn wait(instance: &Instance, saver: &Saver, asked: &Receiver<()>) {
+pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
+    let Services { journal, saver } = services;
     while asked.recv().is_ok() {
-        let Some(how) = instance.shutdown_requested() else { continue };
-        saver.cancel_all();
-        if !saves(instance, how) || save(instance, saver, asked) {
+        if instance.shutdown_requested().is_none() {
+            continue;
+        }
+        if is_journal_safe(instance, journal, asked) && is_saved(instance, saver, asked) {
             return;
         }
         instance.abort_shutdown();
@@ -46,16 +55,48 @@ pub fn wait(instance: &Instance, saver: &Saver, asked: &Receiver<()>) {
     }
 }
 
+/// Has the journal make all data safe, while writes are held back. Returns true if the server may
+/// end as far as the journal is concerned.
+fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>) -> bool {
+    instance.hold_writes(true);
+    let position = journal.hurry();
+    let may_end = loop {
+        let Some(how) = instance.shutdown_requested() else { break false };
+        match journal.ending(instance, position) {
+            Ending::Safe => break true,
+            Ending::Soon if how.force => break true,
+            Ending::Soon => {}
+            Ending::Unsafe(reason) => {
+                if how.force {
+                    tracing::warn!("{reason}. Exit anyway.");
+                } else {
+                    tracing::warn!("{reason}, can't exit: SHUTDOWN FORCE ends it all the same.");
+                }
+                break how.force;
+            }
+        }
+        let _ = asked.recv_timeout(LOOK);
+    };
+    journal.end_hurry();
+    may_end
+}
+
+/// Makes the last snapshot, if there is to be one. Returns true if the server may end.
+fn is_saved(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
+    let Some(how) = instance.shutdown_requested() else { return false };
+    saver.cancel_all();
+    !saves(instance, how) || save(instance, saver, asked)
+}
+
 /// True if a snapshot is to be made before the end: never of data that is only half loaded.
 fn saves(instance: &Instance, how: Shutdown) -> bool {
     !instance.loading.is_active() && how.saves.unwrap_or_else(|| saves_by_itself(instance))
 }
 
-/// Makes the last snapshot, while writes are held back: what is acknowledged is in it. Returns
-/// true if the server may end.
+/// Makes the last snapshot: what is acknowledged is in it, as writes are held back. Returns true
+/// if the server may end.
 fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
     tracing::info!("Saving the final RDB snapshot before exiting.");
-    instance.hold_writes(true);
     let saved = saver.save_for_thread();
     loop {
         select! {

@@ -122,7 +122,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
             instance.identity.threads,
             std::process::id()
         );
-        end::wait(&instance, &services.saver, &end_asked);
+        end::wait(&instance, &services, &end_asked);
         Ok(writer)
     });
     tracing::info!("Shutting down");

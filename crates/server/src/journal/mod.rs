@@ -18,6 +18,7 @@
 
 mod base_job;
 mod disk_thread;
+mod ending;
 mod lane;
 mod policy;
 mod retry;
@@ -26,5 +27,6 @@ mod shared;
 mod wake;
 mod writer;
 
+pub use ending::Ending;
 pub use shared::Journal;
 pub use writer::{Begin, JournalThread};

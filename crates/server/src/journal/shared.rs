@@ -39,6 +39,8 @@ pub struct Journal {
     pub(super) holds_replies: AtomicBool,
     /// True while the journal is turned off: replies go on waiting until all is safe.
     pub(super) is_closing: AtomicBool,
+    /// True while the last file is no part of the set: it needs a new base first.
+    pub(super) is_apart: AtomicBool,
     /// Lock of what settings decide: whether the journal is on, and whether replies wait.
     pub(super) policy: Mutex<()>,
     /// Bytes that may wait for the file.
@@ -65,6 +67,8 @@ pub(super) struct Asked {
     pub(super) rewrite: AtomicBool,
     /// What is written is cancelled, and to be begun anew.
     pub(super) restart: AtomicBool,
+    /// What is written is to be synced at once, whatever the settings say.
+    pub(super) hurry: AtomicBool,
     pub(super) stop: AtomicBool,
 }
 
@@ -84,6 +88,7 @@ impl Journal {
             awaited: AtomicU64::new(0),
             holds_replies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
+            is_apart: AtomicBool::new(false),
             policy: Mutex::new(()),
             budget: AtomicU64::new(BUDGET_MIN),
             cut: CutMark::default(),

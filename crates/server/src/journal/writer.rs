@@ -266,7 +266,10 @@ impl JournalThread {
 
     /// Begins a sync if it is due. Under `always` it is waited for.
     fn sync(&mut self, now: Millis) {
-        let policy = sync_policy(&self.instance);
+        let policy = match self.journal.asked.hurry.load(Acquire) {
+            true => SyncPolicy::Always,
+            false => sync_policy(&self.instance),
+        };
         let Some(log) = &mut self.log else { return };
         if self.sync_began.is_some() || !log.is_sync_due(policy, now) {
             return;
@@ -353,7 +356,9 @@ impl JournalThread {
         let Some(log) = &self.log else { return };
         let (journal, instance) = (&self.journal, &self.instance);
         let safe = log.safe();
-        instance.journal.safe.store(safe.position, Relaxed);
+        // Whoever sees what is safe knows where.
+        journal.is_apart.store(log.is_apart(), Relaxed);
+        instance.journal.safe.store(safe.position, Release);
         // What stands in a file that is no part of the set is lost with the machine.
         if !log.is_apart() && journal.holds_replies.load(Relaxed) {
             let before = journal.safe.swap(safe.position, Release);
