@@ -263,6 +263,35 @@ def turning_it_on_makes_all_data_outlast_the_process():
             assert digest(second.connect()) == expected
 
 
+def files_that_grow_over_many_starts_are_rotated_as_those_that_grow_in_one():
+    def sizes(db):
+        return [int(facts(db)[name]) for name in ("aof_base_size", "aof_current_size", "aof_rewrites")]
+
+    with tempfile.TemporaryDirectory(prefix="varve-appending-") as folder:
+        with Appending(folder=folder) as server:
+            db = server.connect()
+            db.command("MSET", *(word for at in range(500) for word in ("k%d" % at, "v" * 20)))
+            server.rewritten(db)
+            server.until_written(db)
+            server.kill()
+        base = server.appended.bytes("b")
+        for start in range(1, 4):
+            with Appending("--auto-aof-rewrite-percentage", 0, folder=folder) as server:
+                db = server.connect()
+                size, now, _ = sizes(db)
+                assert size == base and now >= base + (start - 1) * base * 0.45, (size, now)
+                db.command("SET", "growth", "x" * (base * 45 // 100))
+                server.until_written(db)
+                if start < 3:
+                    server.kill()
+                    continue
+                assert db.command("CONFIG", "SET", "auto-aof-rewrite-percentage", "100", "auto-aof-rewrite-min-size", "1kb") == b"OK"
+                server.until(lambda: sizes(db)[2] == 1 and facts(db)["aof_rewrite_in_progress"] == "0")
+                assert sizes(db)[0] >= server.appended.bytes("b") != base
+    with Appending() as server:
+        assert sizes(server.connect())[0] == 0, "there is no base yet"
+
+
 def it_is_not_turned_on_where_its_files_cannot_be():
     """Both say so in the answer, and all settings of the command stay as they are."""
 

@@ -165,12 +165,23 @@ impl JournalThread {
     fn turn_on_if_begun(&mut self) {
         if self.log.is_some() {
             self.count_files();
+            // What came since is growth, however many starts ago.
+            let base_bytes = self.base_bytes();
             let state = &self.instance.journal;
-            state.base_bytes.store(self.other_bytes, Relaxed);
+            state.base_bytes.store(base_bytes, Relaxed);
             state.is_on.store(true, Relaxed);
             self.journal.follow_policy(&self.instance);
             self.instance.store.exclusively(&self.thread, |store| store.set_journal(true));
         }
+    }
+
+    /// Bytes of the base; zero if there is none.
+    fn base_bytes(&mut self) -> u64 {
+        let Some(log) = &mut self.log else { return 0 };
+        let set = log.set();
+        let base = set.manifest().base.as_ref();
+        base.and_then(|base| set.files().open(&base.name).and_then(|file| file.bytes()).ok())
+            .unwrap_or(0)
     }
 
     /// Counts the bytes of all files but the last, which grows.
