@@ -25,6 +25,8 @@ pub struct JournalState {
     pub safe: AtomicU64,
     /// Number of syncs that took longer than a second.
     pub delayed_syncs: AtomicU64,
+    /// Microseconds for which the writer waits before each write, for tests.
+    pub pause_micros: AtomicU64,
     rewrites: Mutex<Rewrites>,
     /// What went wrong with the last write or sync; `None` if nothing did.
     failure: Mutex<Option<String>>,

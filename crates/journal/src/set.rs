@@ -357,6 +357,19 @@ impl<F: Files> Set<F> {
         self.files.create(&name).map_err(|error| failed("create", &name, error))
     }
 
+    /// Gives a set without a base one with these bytes, which stand for what was there before its
+    /// incremental files: nothing.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn put_base(&mut self, form: BaseForm, bytes: &[u8]) -> Result<(), SetError> {
+        let file = self.create_base()?;
+        append_all(&file, bytes)
+            .and_then(|()| file.sync())
+            .map_err(|error| failed("write", &self.temporary_base(), error))?;
+        self.switch_base(form, 0)
+    }
+
     /// Makes the file of `create_base` the base of the set. It stands for the base before it and
     /// for the incremental files below the number `first`, which become history.
     ///

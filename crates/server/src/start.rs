@@ -171,7 +171,8 @@ fn start_journal(
 ) -> Result<JoinHandle<()>, StartError> {
     let begin = recovered.as_mut().and_then(|recovered| {
         let set = recovered.set.take()?;
-        Some(Begin { set, position: recovered.position, id: recovered.id })
+        let base = recovered.base.take();
+        Some(Begin { set, position: recovered.position, id: recovered.id, base })
     });
     let writer = JournalThread::start(Arc::clone(instance), services.clone(), reader, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;

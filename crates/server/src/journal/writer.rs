@@ -20,7 +20,7 @@ use base::Millis;
 use command::{Instance, Notice};
 use journal::disk::{Directory, File, Files, OpenFile};
 use journal::log::{Log, LogError};
-use journal::set::{Deletion, Set, SetError, Shortening};
+use journal::set::{BaseForm, Deletion, Set, SetError, Shortening};
 use journal::sync_line::ReplicationId;
 use journal::writer::{Start, SyncJob, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
@@ -55,6 +55,8 @@ pub struct Begin {
     pub position: u64,
     /// Whose stream it was; a new one if that is not known.
     pub id: Option<ReplicationId>,
+    /// Base of a set that has no files yet.
+    pub base: Option<(BaseForm, Vec<u8>)>,
 }
 
 type Syncer = DiskThread<SyncJob<OpenFile>>;
@@ -96,6 +98,22 @@ struct Second {
     has_failed_to_delete: bool,
 }
 
+/// Waits before a write, as tests ask for.
+fn pause(instance: &Instance) {
+    let micros = instance.journal.pause_micros.load(Relaxed);
+    if micros > 0 {
+        thread::sleep(Duration::from_micros(micros));
+    }
+}
+
+fn begin_log(begin: Begin, start: Start, now: Millis) -> Result<Log<Directory>, SetError> {
+    let mut log = Log::begin(begin.set, start, now)?;
+    if let Some((form, bytes)) = begin.base {
+        log.set().put_base(form, &bytes)?;
+    }
+    Ok(log)
+}
+
 impl JournalThread {
     /// Starts the thread. If `begin` is given, the journal is on from then on.
     ///
@@ -118,8 +136,7 @@ impl JournalThread {
             reader.begin_at(begin.position);
             journal.written.store(begin.position, Relaxed);
             let start = Start { position: begin.position, home: reader.ring().home(), id };
-            let begun = Log::begin(begin.set, start, instance.clock.now());
-            log = Some(begun.map_err(io::Error::other)?);
+            log = Some(begin_log(begin, start, instance.clock.now()).map_err(io::Error::other)?);
         }
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let work = move || {
@@ -247,6 +264,7 @@ impl JournalThread {
         let policy = sync_policy(&self.instance);
         log.set_padded(policy == SyncPolicy::Always);
         log.set_synced(policy != SyncPolicy::No);
+        pause(&self.instance);
         let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);

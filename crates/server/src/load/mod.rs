@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `rdb.rs` | an RDB file |
+//! | `first_base.rs` | the base of a set without files |
 //! | `adopt.rs` | a single file of an old server becomes a set |
 //! | `aof.rs` | the files of a set, in order |
 //! | `replay.rs` | the commands of one file |
@@ -14,6 +15,7 @@ mod adopt;
 mod aof;
 mod debug;
 mod error;
+mod first_base;
 mod rdb;
 mod replay;
 
@@ -22,8 +24,9 @@ pub use error::LoadFailed;
 
 use aof::Contents;
 use command::Instance;
+use first_base::first_base;
 use journal::disk::Directory;
-use journal::set::{Set, SetError};
+use journal::set::{BaseForm, Set, SetError};
 use journal::sync_line::ReplicationId;
 use rdb::Wanted;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
@@ -65,6 +68,8 @@ pub struct Recovered {
     pub position: u64,
     /// Whose stream it is, if the files tell.
     pub id: Option<ReplicationId>,
+    /// Base of the set, if it has no files yet.
+    pub base: Option<(BaseForm, Vec<u8>)>,
 }
 
 /// Opens what the settings name; `None` if there is no RDB file. Commands that need data are
@@ -138,7 +143,7 @@ pub fn load(
         Source::Set(opened) => load_set(instance, thread, opened),
         Source::Rdb { name, file } => {
             load_rdb(instance, thread, &name, file, Wanted::AT_START)?;
-            Ok(Recovered { set: None, position: 0, id: None })
+            Ok(Recovered { set: None, position: 0, id: None, base: None })
         }
     }
 }
@@ -166,9 +171,11 @@ pub fn load_set(
         set.note_last_is_bare();
     }
     report(instance, &path, began);
+    let is_empty = set.manifest().to_load().next().is_none();
+    let base = is_empty.then(|| first_base(instance, thread)).transpose()?;
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
-    Ok(Recovered { set: Some(set), position, id })
+    Ok(Recovered { set: Some(set), position, id, base })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.
@@ -193,7 +200,7 @@ fn read_set(
 
 /// Ends loading at start: clients see the data.
 pub fn end(instance: &Instance, recovered: Recovered) {
-    let Recovered { set, position, id } = recovered;
+    let Recovered { set, position, id, .. } = recovered;
     if set.is_some() {
         let id = id.as_ref().map_or("unknown", ReplicationId::as_str);
         tracing::debug!("the stream {id} goes on at position {position}");

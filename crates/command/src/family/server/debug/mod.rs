@@ -50,7 +50,14 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 28] = [
+const SUBCOMMANDS: [Subcommand; 29] = [
+    subcommand(
+        "AOF-FLUSH-SLEEP",
+        3..=3,
+        "<microseconds>",
+        "Lets the append-only file wait before each write.",
+        switches::aof_flush_sleep,
+    ),
     subcommand(
         "DICT-RESIZING",
         3..=3,
