@@ -41,6 +41,9 @@ class Files:
     def bytes(self, kinds="bi"):
         return sum(path.stat().st_size for path in self.paths(kinds))
 
+    def temporary(self):
+        return list(self.place.glob("temp-*"))
+
     def have(self, word):
         """True once an incremental file has a word; what was looked through is not read again."""
         for path in self.place.glob("*.incr.aof"):
@@ -289,7 +292,24 @@ def files_that_grow_over_many_starts_are_rotated_as_those_that_grow_in_one():
                 server.until(lambda: sizes(db)[2] == 1 and facts(db)["aof_rewrite_in_progress"] == "0")
                 assert sizes(db)[0] >= server.appended.bytes("b") != base
     with Appending() as server:
-        assert sizes(server.connect())[0] == 0, "there is no base yet"
+        assert 0 < sizes(server.connect())[0] == server.appended.bytes("b") < 200, "an empty base"
+
+
+def a_rewrite_that_is_not_wanted_any_more_is_no_failure_and_leaves_no_file():
+    for is_first in (True, False):
+        first = ("--appendonly", "no") if is_first else ()
+        with Appending("--rdb-key-save-delay", "100000", *first) as server:
+            db = server.connect()
+            for number in range(100):
+                db.command("SET", "k%d" % number, "v")
+            assert db.command(*("CONFIG SET appendonly yes" if is_first else "BGREWRITEAOF").split())
+            server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "1")
+            server.until(lambda: server.appended.temporary())
+            assert db.command("CONFIG", "SET", "appendfsync", "no") == b"OK"
+            assert facts(db)["aof_rewrite_in_progress"] == "1"
+            assert db.command("CONFIG", "SET", "appendonly", "no") == b"OK"
+            server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "0" and not server.appended.temporary())
+            assert facts(db)["aof_last_bgrewrite_status"] == "ok"
 
 
 def it_is_not_turned_on_where_its_files_cannot_be():

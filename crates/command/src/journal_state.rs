@@ -72,6 +72,12 @@ impl JournalState {
         self.is_rewriting.store(false, Relaxed);
     }
 
+    /// Notes that a rewrite has ended because nobody wants it any more, which is no failure.
+    pub fn cancel_rewrite(&self) {
+        self.rewrites().began = None;
+        self.is_rewriting.store(false, Relaxed);
+    }
+
     /// What is wrong with the files; `None` if nothing is.
     pub fn failure(&self) -> Option<String> {
         self.failure_cell().clone()

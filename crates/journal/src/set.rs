@@ -348,13 +348,27 @@ impl<F: Files> Set<F> {
     pub fn create_base(&self) -> Result<F::File, SetError> {
         let name = self.temporary_base();
         // Whoever writes to one that was given up goes on with a file that has no name.
-        match self.files.remove(&name) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed("remove", &name, error));
-            }
-            _ => {}
-        }
+        self.drop(&name)?;
         self.files.create(&name).map_err(|error| failed("create", &name, error))
+    }
+
+    /// Removes the files that would have become part of the set with the next base. Whoever writes
+    /// to one goes on with a file that has no name.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn drop_begun(&self) -> Result<(), SetError> {
+        self.drop(&self.temporary_base())?;
+        self.drop(&self.temporary_incremental())
+    }
+
+    fn drop(&self, name: &str) -> Result<(), SetError> {
+        match self.files.remove(name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", name, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Gives a set without a base one with these bytes, which stand for what was there before its

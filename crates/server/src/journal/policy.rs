@@ -28,7 +28,9 @@ impl Journal {
         let deciding = self.deciding();
         let state = &instance.journal;
         if !state.is_on.load(Relaxed) {
-            state.is_rewriting.store(APPENDONLY.get(&instance.settings), Relaxed);
+            let is_at_work = state.rewrites().began.is_some();
+            let is_wanted = APPENDONLY.get(&instance.settings);
+            state.is_rewriting.store(is_at_work || is_wanted, Relaxed);
         }
         drop(deciding);
         self.follow_policy(instance);
@@ -44,7 +46,7 @@ impl Journal {
             self.is_closing.store(true, Release);
             instance.journal.is_on.store(false, Relaxed);
             if instance.journal.is_rewriting.load(Relaxed) {
-                instance.journal.end_rewrite(true, instance.clock.now());
+                instance.journal.cancel_rewrite();
             }
         }
         closes

@@ -506,7 +506,12 @@ impl JournalThread {
     /// hold what they hold.
     fn turn_off(&mut self) {
         self.saver.cancel_rotation();
-        self.rotations = Rotations::default();
+        if let Some(mut rotation) = std::mem::take(&mut self.rotations).current {
+            let set = self.log.as_mut().map(Log::set).or(rotation.set.as_mut());
+            set.map_or(Ok(()), |set| set.drop_begun()).unwrap_or_else(|error| {
+                tracing::warn!("Error removing files that were begun: {error}");
+            });
+        }
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
         self.journal.cut.clear();
         self.wait_for_sync();
