@@ -23,6 +23,7 @@ KEYS, VALUE = 40_000, 1_000  # more than may wait for a snapshot at a time
 WAITING_MAX = 16 << 20
 BATCH = 200  # keys that a client changes with one batch of requests
 OVERSHOOT = 2 * BATCH * (VALUE + 100)  # what is handed over by the batches during which the bound is met
+ON_DISK = 4_000  # keys that have been written when the disk is first given something
 FIRST_STEP = 4  # a step with files while a snapshot is written
 
 
@@ -106,6 +107,36 @@ def a_disk_that_stands_still_holds_nobody_up_and_the_snapshot_is_made_when_it_go
         assert facts(other)["rdb_saves"] == "2", "it was tried again by itself"
         with Saving(folder=server.place) as second:
             assert second.connect().command("DEBUG", "DIGEST") == digest
+
+
+def a_flush_frees_what_a_snapshot_has_kept_though_its_disk_stands_still():
+    with standing_still("--maxmemory", "70mb") as (server, obstacle):
+        db, other = server.connect(), server.connect()
+        write(db, KEYS)
+        begins_to_save(server, other)
+        server.until(lambda: int(facts(other)["current_save_keys_processed"]) > ON_DISK)
+        assert other.command("FLUSHALL") == b"OK"
+        for _ in range(2):
+            # What was flushed and all of this together is more than there may be.
+            write(db, KEYS)
+        told = facts(other)
+        assert told["rdb_bgsave_in_progress"] == "1" and told["current_cow_size"] == "0", told
+        obstacle.unlink()
+        assert saved(server, other)["rdb_last_bgsave_status"] == "ok", "what is cancelled has not failed"
+
+
+def who_acts_on_everything_does_not_wait_for_the_disk():
+    with standing_still() as (server, obstacle):
+        db, other = server.connect(), server.connect()
+        keys = 3_600  # all are written, and some have to wait in front of the disk
+        write(db, keys)
+        begins_to_save(server, other)
+        server.until(lambda: facts(other)["current_save_keys_processed"] == str(keys))
+        assert other.command("SWAPDB", "0", "1") == b"OK"
+        assert other.command("FLUSHDB") == b"OK"
+        assert facts(other)["rdb_bgsave_in_progress"] == "1", "the disk did not stand still"
+        obstacle.unlink()
+        assert saved(server, other)["rdb_last_bgsave_status"] == "ok"
 
 
 def writes_are_refused_while_the_disk_stands_still_only_where_the_settings_say_so():

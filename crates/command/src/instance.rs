@@ -141,7 +141,7 @@ pub trait DataFiles: Send + Sync {
 
     /// Ends a snapshot in the background, since FLUSHALL has removed all keys. If the settings ask
     /// for snapshots, makes one at once, answers the asker at its end and returns true.
-    fn emptied(&self, instance: &Instance, asker: Asker) -> bool;
+    fn emptied(&self, instance: &Instance, thread: &ThreadContext, asker: Asker) -> bool;
 
     /// Ends a snapshot in the background, or one that waits; `None` if there is none.
     fn cancel_saving(&self) -> Option<Cancelled>;
@@ -197,7 +197,7 @@ impl DataFiles for NoDataFiles {
         Err(Refusal::SAVE_FAILED)
     }
 
-    fn emptied(&self, _: &Instance, _: Asker) -> bool {
+    fn emptied(&self, _: &Instance, _: &ThreadContext, _: Asker) -> bool {
         false
     }
 

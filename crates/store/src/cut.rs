@@ -107,8 +107,16 @@ impl Store {
 
     /// Gives the snapshot up, if there is one: nothing is handed over to it any more. The thread
     /// that has it lets go of what was kept.
-    pub fn give_up_cut(&self, thread: &ThreadContext) {
-        self.exclusively(thread, |store| store.shards.cuts.give_up());
+    pub fn give_up_cut(&self) {
+        self.shards.cuts.give_up();
+    }
+
+    /// Hands keyspaces that were flushed to lazy free at once, if the snapshot that has kept them
+    /// was given up.
+    pub fn free_given_up(&self, thread: &ThreadContext) {
+        if self.shards.keyspaces.has_kept() && !self.shards.cuts.is_on() {
+            self.free_kept(thread);
+        }
     }
 }
 

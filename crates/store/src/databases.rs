@@ -191,9 +191,13 @@ impl Store {
         }
     }
 
-    /// Hands the keyspaces that a snapshot has kept to lazy free.
+    /// Hands the keyspaces that a snapshot has kept, which has ended or was given up, to lazy free.
     pub(crate) fn free_kept(&self, thread: &ThreadContext) {
         self.exclusively(thread, |store| {
+            // Another one may have begun.
+            if store.shards.cuts.is_on() {
+                return;
+            }
             for keyspace in store.shards.keyspaces.let_go() {
                 let bytes = store.shards.counts_of(keyspace).map(|index| index.bytes()).sum();
                 store.shards.budget.hand_to_lazy_free(bytes);

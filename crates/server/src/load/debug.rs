@@ -94,9 +94,9 @@ impl DataFiles for Files {
         self.saver.save(asker)
     }
 
-    fn emptied(&self, instance: &Instance, asker: Asker) -> bool {
+    fn emptied(&self, instance: &Instance, thread: &ThreadContext, asker: Asker) -> bool {
         self.saver.restart_rotation(|| self.journal.restart_rewrite());
-        self.saver.emptied(instance, asker)
+        self.saver.emptied(instance, thread, asker)
     }
 
     fn cancel_saving(&self) -> Option<Cancelled> {

@@ -8,16 +8,20 @@
 //! ```
 
 use super::job::Sink;
-use crossbeam_channel::{Receiver, Sender, bounded};
-use snapshot::SaveError;
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
+use snapshot::{SaveError, SaveProgress};
 use std::io::{self, Write};
 use std::panic::resume_unwind;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{Builder, scope};
+use std::time::Duration;
 
 /// Bytes that are collected before they are handed over.
 const PIECE_BYTES: usize = 256 << 10;
 /// Pieces that may wait for the sink.
 const WAITING_MAX: usize = 2;
+/// Longest wait for the sink before a look at whether the snapshot was cancelled.
+const NAP: Duration = Duration::from_millis(10);
 
 /// What is handed over at once.
 struct Piece {
@@ -27,23 +31,33 @@ struct Piece {
 }
 
 /// Writer of what the sink takes later. An error of the sink comes with a later call, as one that
-/// only says that nobody takes anything; [`write_behind`] tells the reason.
-pub struct Behind {
+/// only says that nobody takes anything; [`write_behind`] tells the reason. So does the end of a
+/// snapshot that was cancelled: nobody waits for a sink that stands still.
+pub struct Behind<'a> {
     piece: Vec<u8>,
     full: Sender<Piece>,
     empty: Receiver<Vec<u8>>,
+    progress: &'a SaveProgress,
 }
 
-impl Behind {
-    /// Hands over what was collected; waits while too much is on its way.
+impl Behind<'_> {
+    /// Hands over what was collected; waits while too much is on its way, unless the snapshot is
+    /// cancelled.
     fn hand_over(&mut self, is_flushed: bool) -> io::Result<()> {
         let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(PIECE_BYTES));
-        let piece = Piece { bytes: std::mem::replace(&mut self.piece, next), is_flushed };
-        self.full.send(piece).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let mut piece = Piece { bytes: std::mem::replace(&mut self.piece, next), is_flushed };
+        while !self.progress.is_cancelled.load(Relaxed) {
+            piece = match self.full.send_timeout(piece, NAP) {
+                Ok(()) => return Ok(()),
+                Err(SendTimeoutError::Timeout(piece)) => piece,
+                Err(SendTimeoutError::Disconnected(_)) => break,
+            };
+        }
+        Err(io::ErrorKind::BrokenPipe.into())
     }
 }
 
-impl Write for Behind {
+impl Write for Behind<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.piece.len() == PIECE_BYTES {
             self.hand_over(false)?;
@@ -60,28 +74,40 @@ impl Write for Behind {
 }
 
 /// Calls `write` with a writer of which the sink takes everything, behind it, up to the last flush.
-/// Returns when that is done.
+/// Returns when that is done. If the snapshot is cancelled `write` ends early, and what it has kept
+/// is free before the sink is waited for.
 ///
 /// # Errors
 /// Those of the sink, otherwise those of `write`; and that of the system if it has no thread left.
 pub fn write_behind<T>(
     sink: &mut dyn Sink,
-    write: impl FnOnce(Behind) -> Result<T, SaveError>,
+    progress: &SaveProgress,
+    write: impl FnOnce(Behind<'_>) -> Result<T, SaveError>,
 ) -> Result<T, SaveError> {
     let (full, pieces) = bounded(WAITING_MAX);
     let (back, empty) = bounded(WAITING_MAX + 2);
     scope(|scope| {
         let writer = Builder::new().name("saver-writer".to_owned());
-        let writer = writer.spawn_scoped(scope, move || take(sink, &pieces, &back))?;
-        let written = write(Behind { piece: Vec::with_capacity(PIECE_BYTES), full, empty });
+        let writer = writer.spawn_scoped(scope, move || take(sink, progress, &pieces, &back))?;
+        let piece = Vec::with_capacity(PIECE_BYTES);
+        let written = write(Behind { piece, full, empty, progress });
         writer.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        written
+        let is_cancelled = progress.is_cancelled.load(Relaxed);
+        written.map_err(|error| if is_cancelled { progress.cancelled() } else { error })
     })
 }
 
-/// Gives pieces to the sink until there will be no more.
-fn take(sink: &mut dyn Sink, pieces: &Receiver<Piece>, back: &Sender<Vec<u8>>) -> io::Result<()> {
+/// Gives pieces to the sink until there will be no more, or nobody wants them.
+fn take(
+    sink: &mut dyn Sink,
+    progress: &SaveProgress,
+    pieces: &Receiver<Piece>,
+    back: &Sender<Vec<u8>>,
+) -> io::Result<()> {
     for Piece { mut bytes, is_flushed } in pieces {
+        if progress.is_cancelled.load(Relaxed) {
+            break;
+        }
         sink.write_all(&bytes)?;
         if is_flushed {
             sink.flush()?;
@@ -139,7 +165,8 @@ mod tests {
         for count in [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 20 * PIECE_BYTES + 7] {
             let mut sink = Memory { most: usize::MAX, ..Memory::default() };
             let all = bytes(count);
-            let written = write_behind(&mut sink, |mut behind| {
+            let progress = SaveProgress::default();
+            let written = write_behind(&mut sink, &progress, |mut behind| {
                 for piece in all.chunks(70_001) {
                     behind.write_all(piece)?;
                 }
@@ -154,7 +181,8 @@ mod tests {
     fn an_error_of_the_sink_ends_the_writing_and_is_the_one_that_is_told() {
         let mut sink = Memory { most: 5 * PIECE_BYTES, ..Memory::default() };
         let piece = bytes(PIECE_BYTES);
-        let written: Result<(), _> = write_behind(&mut sink, |mut behind| {
+        let progress = SaveProgress::default();
+        let written: Result<(), _> = write_behind(&mut sink, &progress, |mut behind| {
             loop {
                 behind.write_all(&piece)?
             }
@@ -166,7 +194,63 @@ mod tests {
     #[test]
     fn whoever_ends_before_the_end_tells_why() {
         let mut sink = Memory { most: usize::MAX, ..Memory::default() };
-        let written: Result<(), _> = write_behind(&mut sink, |_| Err(SaveError::Cancelled));
+        let progress = SaveProgress::default();
+        let written: Result<(), _> =
+            write_behind(&mut sink, &progress, |_| Err(SaveError::Cancelled));
         assert!(matches!(written, Err(SaveError::Cancelled)));
+    }
+
+    /// Sink that says when it is given something, and then stands still until somebody lets it go.
+    struct Still {
+        given: Sender<()>,
+        goes_on: Receiver<()>,
+    }
+
+    impl Write for Still {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.given.send(()).expect("somebody listens");
+            // Nobody is left to let it go: it goes on by itself.
+            let _ = self.goes_on.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Sink for Still {
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn put_in_place(self: Box<Self>) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_cancelled_waits_for_no_sink_that_stands_still() {
+        let ((given, is_given), (go_on, goes_on)) = (bounded(1), bounded(0));
+        let (mut sink, progress) = (Still { given, goes_on }, SaveProgress::default());
+        let piece = bytes(PIECE_BYTES);
+        let written: Result<(), _> = write_behind(&mut sink, &progress, |mut behind| {
+            scope(|scope| {
+                scope.spawn(|| {
+                    is_given.recv().expect("a piece");
+                    progress.is_cancelled.store(true, Relaxed);
+                });
+                let refused = loop {
+                    if let Err(error) = behind.write_all(&piece) {
+                        break error;
+                    }
+                };
+                // Only now, after the end of the writing, the sink goes on.
+                drop(go_on);
+                Err(refused.into())
+            })
+        });
+        assert!(matches!(written, Err(SaveError::Cancelled)), "{written:?}");
+        assert!(is_given.is_empty(), "a piece that nobody wants was given to the sink");
     }
 }

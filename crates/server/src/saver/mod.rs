@@ -67,20 +67,21 @@ fn save(
         progress,
     };
     let writes_commands = job.writes_commands();
-    instance.store.enter(save.thread);
     let at_cut = || {
         *changes = instance.store.totals().changes;
         job.at_cut(instance);
     };
-    let written = write_behind(&mut *sink, |behind| {
+    write_behind(&mut *sink, progress, |behind| {
         let telling = Telling { behind, taken };
-        match writes_commands {
+        instance.store.enter(save.thread);
+        let written = match writes_commands {
             true => save.write_commands(telling, at_cut),
             false => save.write(telling, at_cut),
-        }
-    });
-    instance.store.leave(save.thread);
-    written?;
+        };
+        // What is still on its way to the sink is waited for outside the gate.
+        instance.store.leave(save.thread);
+        written
+    })?;
     sink.sync()?;
     go_on()?;
     Ok(sink.put_in_place()?)
@@ -88,7 +89,7 @@ fn save(
 
 /// Writer that tells after each piece that it has taken it.
 struct Telling<'a> {
-    behind: Behind,
+    behind: Behind<'a>,
     taken: &'a dyn Fn(),
 }
 

@@ -110,6 +110,15 @@ impl State {
         meant.for_each(|accepted| accepted.progress.is_cancelled.store(true, Relaxed));
     }
 
+    /// Gives the cut of the snapshot at work up if that is cancelled, so that nothing more is kept
+    /// for it.
+    fn give_up_cancelled(&self, instance: &Instance) {
+        let is_cancelled = |first: &Accepted| first.progress.is_cancelled.load(Relaxed);
+        if self.queue.front().is_some_and(is_cancelled) {
+            instance.store.give_up_cut();
+        }
+    }
+
     /// True if a snapshot may begin by itself: not soon after one that failed.
     fn may_try(&self, now: u64) -> bool {
         !self.record.has_failed || now.saturating_sub(self.last_try) > RETRY_SECONDS
@@ -244,8 +253,13 @@ impl Saver {
 
     /// Ends a snapshot in the background after FLUSHALL, and makes one if the settings ask for
     /// snapshots; returns true then.
-    pub fn emptied(&self, instance: &Instance, asker: Asker) -> bool {
-        self.state().cancel(|kind| kind == JobKind::Background);
+    pub fn emptied(&self, instance: &Instance, thread: &ThreadContext, asker: Asker) -> bool {
+        let state = self.state();
+        state.cancel(|kind| kind == JobKind::Background);
+        state.give_up_cancelled(instance);
+        drop(state);
+        // What was flushed is free at once, though its snapshot may be with the disk for long.
+        instance.store.free_given_up(thread);
         let saves = saves_by_itself(instance);
         if saves {
             self.push(Box::new(RdbJob { tell: Tell::Bystander(asker) }));
@@ -263,8 +277,9 @@ impl Saver {
             first.progress.note_held(instance.store.bytes_handed_over());
             state.record.has_failed |= first.kind == JobKind::Background;
         }
+        state.give_up_cancelled(instance);
         drop(state);
-        instance.store.give_up_cut(thread);
+        instance.store.free_given_up(thread);
         self.follow_outcome(instance);
     }
 

@@ -25,7 +25,7 @@ pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     call.instance.store.flush(call.thread, Flush::All);
     // The file must not bring the keys back.
     let asker = Asker::of(call.session).behind(call.thread.journal_position());
-    if call.instance.data_files.emptied(call.instance, asker) {
+    if call.instance.data_files.emptied(call.instance, call.thread, asker) {
         return Err(Unanswered::Waits);
     }
     call.reply.ok();

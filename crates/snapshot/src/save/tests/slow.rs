@@ -118,7 +118,7 @@ impl Write for Still<'_, '_> {
             assert!(self.writer.write(many) < many, "nobody is held back");
             self.progress.is_too_slow.store(true, Relaxed);
             self.progress.is_cancelled.store(true, Relaxed);
-            store.give_up_cut(&self.writer.thread);
+            store.give_up_cut();
             let waiting = store.bytes_handed_over();
             assert_eq!(self.writer.write(many), many, "somebody waits for the sink");
             assert_eq!(store.bytes_handed_over(), waiting);
