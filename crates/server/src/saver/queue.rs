@@ -15,6 +15,9 @@ use store::ThreadContext;
 
 /// Seconds after a failed snapshot before a save point asks for another one.
 const RETRY_SECONDS: u64 = 5;
+/// The same is twice as long after each snapshot in a row that was given up, up to so many times:
+/// what a slow disk never takes in time shall not keep it busy.
+const DOUBLED_MAX: u32 = 6;
 
 /// The queue of snapshots, and their record.
 #[derive(Debug)]
@@ -35,6 +38,10 @@ struct State {
     record: SavingFacts,
     /// Time at which the last snapshot in the background began, in seconds since the Unix epoch.
     last_try: u64,
+    /// True if the disk refused the last snapshot in the background.
+    is_refused: bool,
+    /// Snapshots that were given up since the last one that was not, as the disk was too slow.
+    slow_in_a_row: u32,
 }
 
 /// Work for the thread that saves.
@@ -121,7 +128,8 @@ impl State {
 
     /// True if a snapshot may begin by itself: not soon after one that failed.
     fn may_try(&self, now: u64) -> bool {
-        !self.record.has_failed || now.saturating_sub(self.last_try) > RETRY_SECONDS
+        let doubled = self.slow_in_a_row.saturating_sub(1).min(DOUBLED_MAX);
+        !self.record.has_failed || now.saturating_sub(self.last_try) > RETRY_SECONDS << doubled
     }
 
     /// Enters the outcome of a snapshot of a kind into the record.
@@ -137,13 +145,27 @@ impl State {
             (record.changes_saved, record.last_save) = (*changes, now);
             record.last_held_bytes = facts.held_bytes_most;
             record.has_failed = false;
+            (self.is_refused, self.slow_in_a_row) = (false, 0);
         }
         if kind == JobKind::Background {
             record.last_seconds = Some(facts.millis / 1000);
-            record.has_failed |= !matches!(saved, Ok(_) | Err(SaveError::Cancelled));
-            // Nobody has to ask again for one that was given up for the sake of clients.
-            self.is_scheduled |= matches!(saved, Err(SaveError::TooSlow));
+            self.note_failure(saved);
         }
+    }
+
+    /// Notes whether a snapshot in the background has failed.
+    fn note_failure(&mut self, saved: &Result<u64, SaveError>) {
+        match saved {
+            Ok(_) | Err(SaveError::Cancelled) => return,
+            Err(SaveError::TooSlow) => {
+                // Nobody has to ask again for one that was given up for the sake of clients.
+                self.is_scheduled = true;
+                self.slow_in_a_row = self.slow_in_a_row.saturating_add(1);
+            }
+            Err(SaveError::Busy) => {}
+            Err(SaveError::Write(_)) => self.is_refused = true,
+        }
+        self.record.has_failed = true;
     }
 }
 
@@ -194,11 +216,12 @@ impl Saver {
         self.changed.notify_all();
     }
 
-    /// Refuses writes or lets them in, as the last outcome and the settings say.
+    /// Refuses writes or lets them in, as the last outcome and the settings say. A disk that is too
+    /// slow for a snapshot refuses nothing, and neither do we.
     pub fn follow_outcome(&self, instance: &Instance) {
         let settings = &instance.settings;
         let minds = STOP_WRITES_ON_BGSAVE_ERROR.get(settings) && saves_by_itself(instance);
-        let is_trouble = minds && self.state().record.has_failed;
+        let is_trouble = minds && self.state().is_refused;
         instance.note_trouble(Troubles::SNAPSHOT, is_trouble);
     }
 
@@ -280,7 +303,6 @@ impl Saver {
         state.give_up_cancelled(instance);
         drop(state);
         instance.store.free_given_up(thread);
-        self.follow_outcome(instance);
     }
 
     /// Ends the writing of a base, if one is written or waits, so that the same is done again for

@@ -51,6 +51,10 @@ impl Job for RdbJob {
             }
             (Ok(()), _) => tracing::info!("DB saved on disk"),
             (Err(SaveError::Cancelled), _) => tracing::info!("Saving was cancelled"),
+            (Err(error @ SaveError::TooSlow), JobKind::Background) => tracing::warn!(
+                "Background saving error: {error}. The RDB file is as it was before; it is tried \
+                 again by itself"
+            ),
             (Err(error), _) => tracing::warn!(
                 "Background saving error: {error}. The RDB file is as it was before; see to the \
                  disk, or change `dir` or `dbfilename`, then send BGSAVE"

@@ -72,7 +72,15 @@ impl World {
     }
 
     fn fail(&self) {
-        self.end(Err(SaveError::TooSlow));
+        self.end(Err(io::Error::from(io::ErrorKind::StorageFull).into()));
+    }
+
+    /// Gives the first snapshot of the queue up.
+    fn be_too_slow(&self) {
+        let thread = self.instance.store.thread_context().expect("a thread");
+        let work = self.saver.next().expect("work");
+        self.saver.give_up_slow(&self.instance, &thread);
+        self.saver.finish(&self.instance, work, Err(SaveError::TooSlow));
     }
 
     fn succeed(&self) {
@@ -200,6 +208,39 @@ fn a_snapshot_that_was_too_slow_has_failed_at_once_and_is_made_again_though_nobo
     assert!(world.is_saving());
     world.succeed();
     assert!(!world.is_saving() && !world.look().has_failed);
+}
+
+#[test]
+fn a_snapshot_that_was_too_slow_refuses_no_writes_and_is_tried_again_more_and_more_rarely() {
+    let world = World::new();
+    world.set("save", "1 1");
+    world.change();
+    world.pass_seconds(2);
+    for wait in [5, 10, 20, 40, 80, 160, 320, 320] {
+        assert!(world.is_saving());
+        world.be_too_slow();
+        assert!(world.look().has_failed && !world.refuses_writes());
+        world.pass_seconds(wait);
+        assert!(!world.is_saving(), "it is tried again after {wait} seconds");
+        world.pass_seconds(1);
+    }
+    assert!(world.is_saving());
+    world.fail();
+    assert!(world.refuses_writes(), "a disk that fails is another matter");
+    world.pass_seconds(321);
+    assert!(world.is_saving());
+    world.be_too_slow();
+    assert!(world.refuses_writes(), "until something is written");
+    world.pass_seconds(321);
+    assert!(world.is_saving());
+    world.succeed();
+    assert!(!world.look().has_failed && !world.refuses_writes());
+    world.change();
+    world.pass_seconds(2);
+    assert!(world.is_saving());
+    world.be_too_slow();
+    world.pass_seconds(6);
+    assert!(world.is_saving(), "it begins with short waits again");
 }
 
 #[test]
