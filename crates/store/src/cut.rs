@@ -11,11 +11,9 @@ use crate::shard::{CollectionId, Copied, Copies, ValueRef};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, ShardId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// Bytes of copies that are collected before they are written.
-const TAKEN_BYTES: usize = 64 << 10;
 /// Bytes that may wait in the shards while the walk goes on.
 const WAITING_FREE: u64 = 1 << 20;
 /// Part of the live bytes that may wait before writers are held back.
@@ -46,6 +44,10 @@ pub struct Cut<'a> {
     walk: Option<(usize, ShardId)>,
     /// Shard from which on what was handed over is looked for.
     taken: ShardId,
+    /// What was handed over, taken from a shard, and is written next.
+    handed: VecDeque<Copies>,
+    /// Memory for the copies of a step.
+    spare: Copies,
     /// Collections that are frozen and were taken.
     frozen: BTreeSet<u32>,
 }
@@ -69,8 +71,10 @@ impl Store {
             databases
         });
         let walk = (!databases.is_empty()).then_some((0, ShardId(0)));
-        let (taken, frozen) = (ShardId(0), BTreeSet::new());
-        Some(Cut { store: self, thread, now, pause, databases, walk, taken, frozen })
+        let (taken, handed, spare) = (ShardId(0), VecDeque::new(), Copies::default());
+        let frozen = BTreeSet::new();
+        let store = self;
+        Some(Cut { store, thread, now, pause, databases, walk, taken, handed, spare, frozen })
     }
 
     fn cut_databases(&self) -> Vec<CutDatabase> {
@@ -81,7 +85,7 @@ impl Store {
         databases.filter(|database| database.facts.keys > 0).collect()
     }
 
-    /// Bytes that were handed over to a snapshot and not yet taken.
+    /// Bytes of copies that were handed over to a snapshot and not yet written.
     pub fn bytes_handed_over(&self) -> u64 {
         self.shards.cuts.waiting()
     }
@@ -145,12 +149,26 @@ impl Cut<'_> {
     /// when there are no more.
     pub fn take(&mut self, to: &mut Copies) -> bool {
         to.clear();
-        while self.is_much_waiting() && to.byte_len() < TAKEN_BYTES && self.take_handed(to) {}
-        while to.is_empty() && self.walk.is_some() {
-            self.step(to);
+        while to.is_empty() {
+            if let Some(block) = self.handed.pop_front() {
+                self.store.shards.cuts.written(&block);
+                self.lend(block, to);
+            } else if (self.is_much_waiting() || self.walk.is_none()) && self.take_handed() {
+            } else if self.walk.is_some() {
+                self.step(to);
+            } else {
+                return false;
+            }
         }
-        while to.is_empty() && self.take_handed(to) {}
-        !to.is_empty()
+        true
+    }
+
+    /// Puts a block in place of `to`, and keeps the memory of that for the steps of the walk.
+    fn lend(&mut self, block: Copies, to: &mut Copies) {
+        let own = std::mem::replace(to, block);
+        if own.room_bytes() > self.spare.room_bytes() {
+            self.spare = own;
+        }
     }
 
     /// Returns true if what was handed over is to be written before the walk goes on: much memory,
@@ -160,13 +178,15 @@ impl Cut<'_> {
     }
 
     /// Takes what was handed over in the next shard; false if there is none.
-    fn take_handed(&mut self, to: &mut Copies) -> bool {
+    fn take_handed(&mut self) -> bool {
         let Some(shard) = self.store.shards.cuts.next_marked(self.taken) else { return false };
         self.taken = ShardId(shard.0.wrapping_add(1));
         let mut frozen = Vec::new();
         self.store.enter(self.thread);
         let shards = &self.store.shards;
-        shards.lock_quietly(self.thread, shard, self.now).take_handed(shard, to, &mut frozen);
+        let mut guard = shards.lock_quietly(self.thread, shard, self.now);
+        self.handed.extend(guard.take_handed(shard, &mut frozen));
+        drop(guard);
         self.leave(frozen);
         true
     }
@@ -174,6 +194,10 @@ impl Cut<'_> {
     /// Copies the next keys of the walk under one hold.
     fn step(&mut self, to: &mut Copies) {
         let Some((number, shard)) = self.walk else { return };
+        if to.room_bytes() < self.spare.room_bytes() {
+            std::mem::swap(to, &mut self.spare);
+            to.clear();
+        }
         let keyspace = self.databases[number].keyspace;
         let (shards, mut frozen, mut is_more) = (&self.store.shards, Vec::new(), false);
         if !shards.counts(keyspace, shard).is_empty() {
@@ -241,10 +265,12 @@ impl Drop for Cut<'_> {
             let mut frozen = Vec::new();
             self.store.enter(self.thread);
             let mut guard = shards.lock_quietly(self.thread, shard, self.now);
-            let forgotten = guard.forget_cut(shard, &mut frozen);
+            let (forgotten, handed) = guard.forget_cut(shard, &mut frozen);
             drop(guard);
             self.leave(frozen);
             drop(forgotten);
+            self.handed.extend(handed);
+            self.handed.drain(..).for_each(|block| shards.cuts.written(&block));
         }
         while let Some(id) = self.frozen.pop_first() {
             self.let_go_of(CollectionId(id));

@@ -11,8 +11,8 @@ use store::{Encoding, Expiry, Store, ThreadContext};
 /// Keys that are together far more than may wait.
 const KEYS: u64 = 32_000;
 const VALUE_BYTES: usize = 1 << 10;
-/// More than a copy of a key takes.
-const COPY_BYTES: u64 = VALUE_BYTES as u64 + 100;
+/// More than a copy of a key takes, with the rest of its block.
+const COPY_BYTES: u64 = 4 * (VALUE_BYTES as u64 + 100);
 /// Distance from a key to the next one that is changed: all have their turn.
 const STEP: u64 = 7_919;
 /// Changes that somebody wants to make while the sink takes a piece.

@@ -70,12 +70,14 @@ impl Copies {
         CollectionId::read(unsafe { record.value() })
     }
 
-    pub(super) fn append(&mut self, other: &mut Copies) {
-        if self.bytes.is_empty() {
-            std::mem::swap(&mut self.bytes, &mut other.bytes);
-        } else {
-            self.bytes.append(&mut other.bytes);
-        }
+    /// Bytes of memory that the copies take.
+    pub(crate) fn room_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Returns true if a copy of a record of so many bytes needs no more memory.
+    fn has_room_for(&self, record_bytes: usize) -> bool {
+        self.bytes.capacity() - self.bytes.len() >= HEAD_BYTES + record_bytes
     }
 
     /// Iterates over the copies.
@@ -92,6 +94,53 @@ impl Copies {
             let entry = Entry::from_bits(u64::from_le_bytes(*entry));
             Some(Copied { number: u16::from_le_bytes(*number), entry, record })
         })
+    }
+}
+
+/// Bytes of a block of what is handed over, if no copy is larger. A few hundred shards may each
+/// have one that is nearly empty.
+pub(super) const BLOCK_BYTES: usize = 4 << 10;
+
+/// Copies that were handed over in a shard, in blocks: they neither grow, nor outlive what is in
+/// them.
+#[derive(Debug, Default)]
+pub(super) struct Handed {
+    blocks: Vec<Copies>,
+    room_bytes: usize,
+}
+
+impl Handed {
+    /// Bytes of memory that the copies take.
+    pub fn room_bytes(&self) -> usize {
+        self.room_bytes
+    }
+
+    /// Adds a copy of a record; returns its collection if the value is a tree.
+    ///
+    /// # Safety
+    /// The lock of the record's shard is held.
+    pub unsafe fn push(
+        &mut self,
+        number: u16,
+        entry: Entry,
+        record: &Record<'_>,
+    ) -> Option<CollectionId> {
+        let bytes = record.extent() as usize;
+        if self.blocks.last().is_none_or(|block| !block.has_room_for(bytes)) {
+            let room = BLOCK_BYTES.max(HEAD_BYTES + bytes);
+            let block = Copies { bytes: Vec::with_capacity(room) };
+            self.room_bytes += block.room_bytes();
+            self.blocks.push(block);
+        }
+        let block = self.blocks.last_mut().expect("there is one with room");
+        // SAFETY: as the caller says.
+        unsafe { block.push(number, entry, record) }
+    }
+
+    /// Takes all copies.
+    pub fn take(&mut self) -> Vec<Copies> {
+        self.room_bytes = 0;
+        std::mem::take(&mut self.blocks)
     }
 }
 

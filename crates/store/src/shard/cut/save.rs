@@ -154,21 +154,26 @@ impl Guard<'_> {
         is_whole
     }
 
-    /// Takes what was handed over in a shard.
-    pub fn take_handed(&mut self, shard: ShardId, to: &mut Copies, frozen: &mut Vec<CollectionId>) {
+    /// Takes what was handed over in a shard. The copies count as waiting until they are said to be
+    /// written.
+    pub fn take_handed(&mut self, shard: ShardId, frozen: &mut Vec<CollectionId>) -> Vec<Copies> {
         self.assert_held(shard);
         // SAFETY: the shard is locked.
         let unsaved = unsafe { self.shards.cuts.unsaved(shard) };
-        self.shards.cuts.taken(shard, unsaved.handed.byte_len(), unsaved.frozen.len());
-        to.append(&mut unsaved.handed);
+        self.shards.cuts.taken(shard, unsaved.frozen.len());
         frozen.append(&mut unsaved.frozen);
+        unsaved.handed.take()
     }
 
-    /// Takes all that a shard knows of a cut that has ended.
-    pub fn forget_cut(&mut self, shard: ShardId, frozen: &mut Vec<CollectionId>) -> Unsaved {
-        self.take_handed(shard, &mut Copies::default(), frozen);
+    /// Takes all that a shard knows of a cut that has ended, and what was handed over in it.
+    pub fn forget_cut(
+        &mut self,
+        shard: ShardId,
+        frozen: &mut Vec<CollectionId>,
+    ) -> (Unsaved, Vec<Copies>) {
+        let handed = self.take_handed(shard, frozen);
         // SAFETY: the shard is locked.
-        std::mem::take(unsafe { self.shards.cuts.unsaved(shard) })
+        (std::mem::take(unsafe { self.shards.cuts.unsaved(shard) }), handed)
     }
 
     /// The value of a copy whose nodes are frozen.

@@ -24,12 +24,13 @@ impl Guard<'_> {
             return;
         }
         unsaved.note(number, key.hash);
-        let before = (unsaved.handed.byte_len(), unsaved.frozen.len());
-        for entry in self.entries_with(key.keyspace, key.hash) {
+        let before = (unsaved.handed.room_bytes(), unsaved.frozen.len());
+        let entries = self.entries_with(key.keyspace, key.hash);
+        for entry in &entries {
             // SAFETY: the location stands in the index of a locked shard.
             let tree = unsafe {
                 let record = shards.heap.record(entry.location());
-                unsaved.handed.push(number, entry, &record)
+                unsaved.handed.push(number, *entry, &record)
             };
             if let Some(id) = tree {
                 // The collection may have moved to another key already.
@@ -39,8 +40,8 @@ impl Guard<'_> {
                 unsaved.frozen.push(id);
             }
         }
-        let bytes = unsaved.handed.byte_len() - before.0;
-        if bytes > 0 {
+        if !entries.is_empty() {
+            let bytes = unsaved.handed.room_bytes() - before.0;
             shards.cuts.handed_over(shard, bytes, unsaved.frozen.len() - before.1);
         }
     }

@@ -1,6 +1,7 @@
 //! Cuts in little memory, so that Miri can follow every step.
 
 use super::super::{CollectionId, Guard, Shards};
+use super::copies::BLOCK_BYTES;
 use super::{Copied, Copies};
 use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::shard::{Event, Reason};
@@ -150,11 +151,11 @@ impl World {
         }
     }
 
-    fn take_all(&mut self) -> (Copies, Vec<CollectionId>) {
-        let (mut copies, mut frozen) = (Copies::default(), Vec::new());
+    fn take_all(&mut self) -> (Vec<Copies>, Vec<CollectionId>) {
+        let (mut copies, mut frozen) = (Vec::new(), Vec::new());
         for shard in ShardId::all() {
             let mut guard = self.shards.lock_quietly(&mut self.thread, shard, NOW);
-            guard.take_handed(shard, &mut copies, &mut frozen);
+            copies.extend(guard.take_handed(shard, &mut frozen));
         }
         (copies, frozen)
     }
@@ -201,7 +202,7 @@ fn a_frozen_tree_stays_as_it_was_whatever_becomes_of_its_nodes() {
         world.change_node(b"tree", &mut content);
         let (copies, taken) = world.take_all();
         assert_eq!(taken, [id]);
-        let copied = copies.iter().next().expect("the tree was handed over");
+        let copied = copies.iter().flat_map(Copies::iter).next().expect("the tree was handed over");
         for step in 0..STEPS {
             world.change_node(b"tree", &mut content);
             let (node, is_frozen) = (1 + world.random.below(NODES), world.random.one_in(2));
@@ -236,7 +237,7 @@ fn a_frozen_tree_outlives_its_key_and_a_key_outlives_its_frozen_tree() {
             (0..STEPS).for_each(|_| world.change_node(b"tree", &mut content));
         }
         let (copies, _) = world.take_all();
-        let copied = copies.iter().next().expect("the tree was handed over");
+        let copied = copies.iter().flat_map(Copies::iter).next().expect("the tree was handed over");
         (1..4).for_each(|node| world.move_node(id, node, true));
         world.assert_frozen(&copied, &frozen);
         world.shards.end_cut();
@@ -293,6 +294,29 @@ fn held(copies: &Copies, shards: &Shards) -> Vec<Held> {
 }
 
 #[test]
+fn what_is_handed_over_takes_little_more_memory_than_its_records() {
+    let (mut world, mut model) = (World::new(3), BTreeMap::new());
+    (0..KEYS).for_each(|_| world.change_string(&mut model));
+    for _ in 0..3 {
+        world.shards.begin_cut(vec![DATABASE]);
+        (0..4 * KEYS).for_each(|_| world.change_string(&mut model));
+        let waiting = world.shards.cuts.waiting();
+        let (blocks, _) = world.take_all();
+        let room: usize = blocks.iter().map(Copies::room_bytes).sum();
+        let bytes: usize = blocks.iter().map(Copies::byte_len).sum();
+        assert_eq!(waiting, room as u64);
+        assert!(room <= bytes + bytes / 8 + 256 * BLOCK_BYTES, "{room} for {bytes} bytes");
+        world.shards.end_cut();
+        for shard in ShardId::all() {
+            let mut guard = world.shards.lock_quietly(&mut world.thread, shard, NOW);
+            let _ = guard.forget_cut(shard, &mut Vec::new());
+        }
+        blocks.iter().for_each(|block| world.shards.cuts.written(block));
+        assert_eq!(world.shards.cuts.waiting(), 0);
+    }
+}
+
+#[test]
 fn each_key_is_copied_once_as_it_was_at_the_cut() {
     for seed in 0..ROUNDS {
         let (mut world, mut model) = (World::new(seed), BTreeMap::new());
@@ -311,7 +335,9 @@ fn each_key_is_copied_once_as_it_was_at_the_cut() {
                 }
             }
         }
-        found.extend(held(&world.take_all().0, &world.shards));
+        for copies in world.take_all().0 {
+            found.extend(held(&copies, &world.shards));
+        }
         found.sort_unstable();
         let expected =
             expected.into_iter().map(|(name, (value, deadline))| (name, value, deadline));

@@ -1,7 +1,7 @@
 //! What each shard knows of the cut.
 
 use super::super::collections::CollectionId;
-use super::copies::Copies;
+use super::copies::{Copies, Handed};
 use base::units::SHARDS;
 use base::{KeyspaceId, PositionHash, ShardId};
 use crossbeam_utils::CachePadded;
@@ -46,7 +46,7 @@ pub(crate) struct Unsaved {
     /// Position hashes settled or born before the walk came to them, in parts.
     noted: BTreeMap<NotedPart, Positions>,
     /// Copies that were handed over and not yet taken.
-    pub(super) handed: Copies,
+    pub(super) handed: Handed,
     /// Collections frozen by who handed them over.
     pub(super) frozen: Vec<CollectionId>,
 }
@@ -114,7 +114,7 @@ pub(crate) struct Cuts {
     /// True while there is a snapshot, or what one has kept is let go.
     is_taken: AtomicBool,
     keyspaces: Mutex<Option<Arc<CutKeyspaces>>>,
-    /// Bytes that were handed over and not yet taken.
+    /// Bytes of copies that were handed over and not yet written.
     waiting: AtomicU64,
     /// Collections that were handed over and not yet taken.
     frozen: AtomicU64,
@@ -145,7 +145,7 @@ impl Cuts {
         self.is_taken.store(false, SeqCst);
     }
 
-    /// Bytes that were handed over and not yet taken.
+    /// Bytes of copies that were handed over and not yet written.
     pub fn waiting(&self) -> u64 {
         self.waiting.load(Relaxed)
     }
@@ -210,11 +210,15 @@ impl Cuts {
         self.marks[shard.index() / 64].fetch_or(1 << (shard.index() % 64), Relaxed);
     }
 
-    /// Counts bytes and collections that were taken out of a shard.
-    pub(super) fn taken(&self, shard: ShardId, bytes: usize, frozen: usize) {
+    /// Counts collections that were taken out of a shard, with all copies.
+    pub(super) fn taken(&self, shard: ShardId, frozen: usize) {
         self.frozen.fetch_sub(frozen as u64, Relaxed);
         self.marks[shard.index() / 64].fetch_and(!(1 << (shard.index() % 64)), Relaxed);
-        self.waiting.fetch_sub(bytes as u64, Relaxed);
+    }
+
+    /// Counts copies that were taken, and wait no more.
+    pub fn written(&self, copies: &Copies) {
+        self.waiting.fetch_sub(copies.room_bytes() as u64, Relaxed);
     }
 
     /// The next shard from one on, and around, in which something waits.
