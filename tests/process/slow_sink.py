@@ -23,6 +23,7 @@ KEYS, VALUE = 40_000, 1_000  # more than may wait for a snapshot at a time
 WAITING_MAX = 16 << 20
 BATCH = 200  # keys that a client changes with one batch of requests
 OVERSHOOT = 2 * BATCH * (VALUE + 100)  # what is handed over by the batches during which the bound is met
+LARGE = 400  # hashes
 ON_DISK = 4_000  # keys that have been written when the disk is first given something
 FIRST_STEP = 4  # a step with files while a snapshot is written
 
@@ -142,6 +143,33 @@ def who_acts_on_everything_does_not_wait_for_the_disk():
         assert facts(other)["rdb_bgsave_in_progress"] == "1", "the disk did not stand still"
         obstacle.unlink()
         assert saved(server, other)["rdb_last_bgsave_status"] == "ok"
+
+
+def change_large_values(db):
+    """Sets all fields of some large hashes, 44 MB together."""
+    value = os.urandom(100)
+    fields = [part for number in range(1_000) for part in ("field:%d" % number, value)]
+    for number in range(LARGE):
+        assert isinstance(db.command("HSET", "hash:%d" % number, *fields), int)
+
+
+def what_only_a_snapshot_holds_refuses_no_writes_and_a_disk_that_stands_still_does_not_hold_it_for_long():
+    with standing_still("--maxmemory", "85mb", "--rdbcompression", "no") as (server, obstacle):
+        db, other = server.connect(), server.connect()
+        change_large_values(db)
+        begins_to_save(server, other)
+        server.until(lambda: int(facts(other)["current_save_keys_processed"]) > LARGE // 12)
+        change_large_values(db)
+        assert int(facts(other)["current_cow_peak"]) > WAITING_MAX
+        server.until(lambda: facts(other)["rdb_last_bgsave_status"] == "err")
+        server.until(lambda: facts(other)["current_cow_size"] == "0")
+        for _ in range(2):
+            change_large_values(db)
+        digest = db.command("DEBUG", "DIGEST")
+        obstacle.unlink()
+        server.until(lambda: facts(other)["rdb_last_bgsave_status"] == "ok")
+        with Saving(folder=server.place) as second:
+            assert second.connect().command("DEBUG", "DIGEST") == digest
 
 
 def no_write_is_refused_because_a_disk_is_slow():

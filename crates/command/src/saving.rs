@@ -110,6 +110,8 @@ pub struct SavingFacts {
     pub saves: u64,
     /// Most bytes that the last snapshot held beside the data.
     pub last_held_bytes: u64,
+    /// The same of the last base of an append-only file.
+    pub last_base_held_bytes: u64,
     /// Microseconds for which clients were kept out at the cut of the last snapshot, of a rotation
     /// too.
     pub pause_micros: u64,

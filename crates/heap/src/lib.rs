@@ -141,6 +141,12 @@ impl Heap {
         self.head_bytes.store(head_bytes, Ordering::Relaxed);
     }
 
+    /// Lets segments touch so many bytes more, if there is a limit.
+    pub fn raise_budget(&self, bytes: u64) {
+        let raised = |budget: u64| (budget != u64::MAX).then(|| budget.saturating_add(bytes));
+        let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, raised);
+    }
+
     /// Extent at which heads are sealed.
     pub fn head_bytes(&self) -> u32 {
         self.head_bytes.load(Ordering::Relaxed)

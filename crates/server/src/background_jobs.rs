@@ -3,6 +3,7 @@
 
 use crate::journal::Journal;
 use crate::limits;
+use crate::other_memory::OtherMemory;
 use crate::saver::Saver;
 use base::units::SHARDS;
 use base::{Millis, Pacer, ShardId, process};
@@ -30,6 +31,8 @@ const ROUNDS_PER_SECOND: u64 = 10;
 const KEYS_AGED_PER_SECOND: u64 = 2_000_000;
 /// Least bytes assumed for the memory that the process takes besides records and index.
 const OTHER_BYTES_MIN: u64 = 2 << 20;
+/// Bytes of the buffers through which a snapshot goes to its file.
+const SAVER_BYTES: u64 = 8 << 20;
 
 /// State of the thread of the background jobs.
 pub struct BackgroundJobs {
@@ -38,6 +41,7 @@ pub struct BackgroundJobs {
     saver: Arc<Saver>,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
+    other_memory: OtherMemory,
     /// Shard whose keys are aged next.
     aged: usize,
     appended: u64,
@@ -52,7 +56,17 @@ impl BackgroundJobs {
         thread: ThreadContext,
     ) -> BackgroundJobs {
         let statistics = instance.statistics.worker();
-        BackgroundJobs { instance, journal, saver, thread, statistics, aged: 0, appended: 0 }
+        let (other_memory, aged, appended) = (OtherMemory::default(), 0, 0);
+        BackgroundJobs {
+            instance,
+            journal,
+            saver,
+            thread,
+            statistics,
+            other_memory,
+            aged,
+            appended,
+        }
     }
 
     /// Runs a round of jobs every 100 ms until `stop` is closed.
@@ -83,6 +97,7 @@ impl BackgroundJobs {
         self.instance.store.rest(&mut self.thread);
         self.return_memory();
         self.journal.after_batch(&self.instance);
+        self.saver.give_way(&self.instance, &self.thread);
         self.saver.look_after(&self.instance);
     }
 
@@ -96,7 +111,7 @@ impl BackgroundJobs {
     }
 
     /// Samples the memory of the process and the statistics.
-    fn sample(&self) {
+    fn sample(&mut self) {
         let instance = &self.instance;
         let resident = process::resident_bytes();
         instance.resident_bytes.store(resident, Relaxed);
@@ -105,7 +120,10 @@ impl BackgroundJobs {
         store.learn_record_bytes();
         let stream = instance.journal.resident_bytes.load(Relaxed);
         let own = store.heap().touched_bytes() + store.index_bytes() + stream;
-        let other = resident.saturating_sub(own).max(OTHER_BYTES_MIN);
+        let buffers = if self.saver.is_busy() { SAVER_BYTES } else { 0 };
+        let held = store.held_beside_records() + buffers;
+        let other = self.other_memory.counted(resident.saturating_sub(own), held);
+        let other = other.max(OTHER_BYTES_MIN);
         instance.other_bytes.store(other, Relaxed);
         instance.used_peak.fetch_max(instance.used_memory(), Relaxed);
         instance.statistics.sample(instance.clock.now());

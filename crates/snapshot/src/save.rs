@@ -127,7 +127,7 @@ impl Save<'_> {
         let mut copies = Copies::default();
         while cut.take(&mut copies) {
             let waiting = store.bytes_handed_over();
-            progress.note_held(waiting);
+            progress.note_held(store.bytes_held());
             target.is_hurried = waiting > WAITING_CALM;
             for copied in copies.iter() {
                 target.write_key(&mut cut, &copied)?;

@@ -14,8 +14,8 @@ pub struct SaveProgress {
     pub total_keys: AtomicU64,
     /// Bytes given to the sink.
     pub bytes: AtomicU64,
-    /// Bytes that the snapshot holds at present beside the data, because they were changed
-    /// before they were written.
+    /// Bytes that only the snapshot holds at present, because they were changed before they were
+    /// written.
     pub held_bytes: AtomicU64,
     /// Most bytes that it ever held.
     pub held_bytes_most: AtomicU64,
@@ -25,6 +25,8 @@ pub struct SaveProgress {
     pub is_cancelled: AtomicBool,
     /// True if it was ended because its sink stood still.
     pub is_too_slow: AtomicBool,
+    /// How often the sink was given something, and how often it has taken it.
+    sink_steps: AtomicU64,
 }
 
 impl SaveProgress {
@@ -32,8 +34,18 @@ impl SaveProgress {
     pub fn reset(&self) {
         let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, .. } = self;
         let counts = [keys, total_keys, bytes, held_bytes, held_bytes_most, &self.pause_micros];
-        counts.iter().for_each(|count| count.store(0, Relaxed));
+        counts.into_iter().chain([&self.sink_steps]).for_each(|count| count.store(0, Relaxed));
         [&self.is_cancelled, &self.is_too_slow].iter().for_each(|flag| flag.store(false, Relaxed));
+    }
+
+    /// Notes that the sink was given something, or that it has taken it, in turns.
+    pub fn note_sink(&self) {
+        self.sink_steps.fetch_add(1, Relaxed);
+    }
+
+    /// Number that changes whenever the sink takes something; `None` while it is given nothing.
+    pub fn given_to_sink(&self) -> Option<u64> {
+        Some(self.sink_steps.load(Relaxed)).filter(|steps| steps % 2 == 1)
     }
 
     /// Notes the bytes that it holds at present.

@@ -36,6 +36,8 @@ pub(crate) struct Budget {
     lfu_decay_minutes: AtomicU32,
     /// Live bytes of keyspaces and collections that wait for lazy free.
     dying: AtomicU64,
+    /// Bytes by which the budget of the records is larger for the sake of a snapshot.
+    lent: AtomicU64,
 }
 
 impl Budget {
@@ -75,6 +77,20 @@ impl Budget {
 
     pub fn lfu_decay_minutes(&self) -> u32 {
         self.lfu_decay_minutes.load(Relaxed)
+    }
+
+    /// Makes what is lent to a snapshot larger.
+    pub fn lend(&self, bytes: u64) {
+        self.lent.fetch_add(bytes, Relaxed);
+    }
+
+    /// Bytes to lend to a snapshot that holds some, where segments need no more than `needed` of
+    /// them. What it holds is lent at once; what it has let go of is taken back only as fast as
+    /// segments are cleaned, since who cleans needs room itself.
+    pub fn lent(&self, held: u64, needed: u64) -> u64 {
+        let lent = self.lent.load(Relaxed).min(needed).max(held);
+        self.lent.store(lent, Relaxed);
+        lent
     }
 
     /// Live bytes that no client can reach any more.

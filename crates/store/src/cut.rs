@@ -90,7 +90,29 @@ impl Store {
         self.shards.cuts.waiting()
     }
 
-    /// Bytes of that kind above which writers should be held back.
+    /// Bytes of the general heap that only a snapshot holds: what was handed over, and what it
+    /// notes.
+    pub fn held_beside_records(&self) -> u64 {
+        self.shards.cuts.held_beside_records()
+    }
+
+    /// Bytes of records that only a snapshot holds, and everybody else has changed or removed.
+    pub fn held_in_records(&self) -> u64 {
+        self.shards.cuts.held_in_records()
+    }
+
+    /// Bytes that only a snapshot holds.
+    pub fn bytes_held(&self) -> u64 {
+        self.held_beside_records() + self.held_in_records()
+    }
+
+    /// Returns true if a snapshot is made and holds so much that it must not go on for long while
+    /// its sink takes nothing.
+    pub fn holds_too_much(&self) -> bool {
+        self.is_too_much(self.bytes_held())
+    }
+
+    /// Bytes handed over above which writers should be held back.
     pub fn handed_over_max(&self) -> u64 {
         (self.live_bytes() / WAITING_PART).max(WAITING_MIN)
     }
@@ -105,8 +127,8 @@ impl Store {
 
     /// Returns true if a snapshot is made and these are too many bytes for it.
     #[cold]
-    fn is_too_much(&self, handed_over: u64) -> bool {
-        handed_over > self.handed_over_max() && self.shards.cuts.is_on()
+    fn is_too_much(&self, bytes: u64) -> bool {
+        bytes > self.handed_over_max() && self.shards.cuts.is_on()
     }
 
     /// Gives the snapshot up, if there is one: nothing is handed over to it any more. The thread

@@ -198,6 +198,7 @@ impl Store {
             if store.shards.cuts.is_on() {
                 return;
             }
+            store.shards.forget_kept();
             for keyspace in store.shards.keyspaces.let_go() {
                 let bytes = store.shards.counts_of(keyspace).map(|index| index.bytes()).sum();
                 store.shards.budget.hand_to_lazy_free(bytes);
@@ -238,8 +239,9 @@ impl Store {
         if facts.keys == 0 {
             return Some(0);
         }
-        if self.shards.keyspaces.renew(database)? == Renewed::Dying {
-            self.shards.budget.hand_to_lazy_free(facts.bytes);
+        match self.shards.keyspaces.renew(database)? {
+            Renewed::Dying => self.shards.budget.hand_to_lazy_free(facts.bytes),
+            Renewed::Kept => self.shards.count_kept(facts.bytes),
         }
         Some(facts.keys)
     }

@@ -18,6 +18,7 @@ impl Store {
         let budget = &self.shards.budget;
         budget.set(limits);
         if limits.maxmemory == 0 {
+            self.lent_to_snapshot(u64::MAX);
             self.shards.heap.set_budget(u64::MAX, base::units::SEGMENT_BYTES);
             return;
         }
@@ -26,7 +27,16 @@ impl Store {
         let records = limits.maxmemory.saturating_sub(outside + margin);
         let heads = HEADS_PER_BUDGET.max(8 * limits.workers);
         let head_bytes = u32::try_from(limits.maxmemory / heads).unwrap_or(u32::MAX);
-        self.shards.heap.set_budget(records, head_bytes);
+        let lent = self.lent_to_snapshot(records);
+        self.shards.heap.set_budget(records + lent, head_bytes);
+    }
+
+    /// Bytes of records beyond a budget, which only a snapshot holds, or held until it let go of
+    /// them: the cleaner comes to those first.
+    fn lent_to_snapshot(&self, budget: u64) -> u64 {
+        let heap = &self.shards.heap;
+        let goal = heap.committed_bytes().saturating_sub(u64::from(heap.head_bytes()));
+        self.shards.budget.lent(self.held_in_records(), goal.saturating_sub(budget))
     }
 
     /// Policy that chooses the keys to evict.

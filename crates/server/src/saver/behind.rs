@@ -108,10 +108,12 @@ fn take(
         if progress.is_cancelled.load(Relaxed) {
             break;
         }
+        progress.note_sink();
         sink.write_all(&bytes)?;
         if is_flushed {
             sink.flush()?;
         }
+        progress.note_sink();
         bytes.clear();
         // One too many is let go.
         let _ = back.try_send(bytes);

@@ -19,6 +19,10 @@ const RETRY_SECONDS: u64 = 5;
 /// what a slow disk never takes in time shall not keep it busy.
 const DOUBLED_MAX: u32 = 6;
 
+/// Milliseconds for which a sink may take nothing of what it was given, some MiB at most, while the
+/// snapshot holds too much: a disk that is only busy takes it in that time.
+const SINK_PATIENCE: u64 = 1000;
+
 /// The queue of snapshots, and their record.
 #[derive(Debug)]
 pub struct Saver {
@@ -56,6 +60,8 @@ struct Accepted {
     kind: JobKind,
     began: Instant,
     progress: Arc<SaveProgress>,
+    /// What its sink was seen with, and when first.
+    given: Option<(u64, Millis)>,
     /// `None` once it is at work.
     job: Option<Box<dyn Job>>,
 }
@@ -70,6 +76,14 @@ impl Accepted {
     /// Microseconds of the pause at its cut; `None` before.
     fn pause_micros(&self) -> Option<u64> {
         Some(self.progress.pause_micros.load(Relaxed)).filter(|micros| *micros > 0)
+    }
+
+    /// Returns true if its sink has not taken for long what it was given. To be asked often.
+    fn stands_still(&mut self, now: Millis) -> bool {
+        let given = self.progress.given_to_sink();
+        let before = self.given.filter(|(step, _)| given == Some(*step));
+        self.given = before.or(given.map(|step| (step, now)));
+        before.is_some_and(|(_, since)| now.since(since) > SINK_PATIENCE)
     }
 
     fn facts(&self) -> SaveFacts {
@@ -90,7 +104,7 @@ impl State {
     fn push(&mut self, job: Box<dyn Job>) -> Arc<SaveProgress> {
         let (kind, progress) = (job.kind(), Arc::<SaveProgress>::default());
         let (began, own) = (Instant::now(), Arc::clone(&progress));
-        self.queue.push_back(Accepted { kind, began, progress: own, job: Some(job) });
+        self.queue.push_back(Accepted { kind, began, progress: own, given: None, job: Some(job) });
         progress
     }
 
@@ -136,11 +150,14 @@ impl State {
     fn note(&mut self, kind: JobKind, saved: &Result<u64, SaveError>, now: u64) {
         let Some(accepted) = self.queue.pop_front() else { return };
         self.record.pause_micros = accepted.pause_micros().unwrap_or(self.record.pause_micros);
-        if kind == JobKind::Rotation {
-            return;
-        }
         let facts = accepted.facts();
         let record = &mut self.record;
+        if kind == JobKind::Rotation {
+            if saved.is_ok() {
+                record.last_base_held_bytes = facts.held_bytes_most;
+            }
+            return;
+        }
         if let Ok(changes) = saved {
             (record.changes_saved, record.last_save) = (*changes, now);
             record.last_held_bytes = facts.held_bytes_most;
@@ -297,12 +314,29 @@ impl Saver {
         if let Some(first) = state.queue.front() {
             first.progress.is_too_slow.store(true, Relaxed);
             first.progress.is_cancelled.store(true, Relaxed);
-            first.progress.note_held(instance.store.bytes_handed_over());
+            first.progress.note_held(instance.store.bytes_held());
             state.record.has_failed |= first.kind == JobKind::Background;
         }
         state.give_up_cancelled(instance);
         drop(state);
         instance.store.free_given_up(thread);
+    }
+
+    /// Notes what the snapshot at work holds, and gives it up if that is too much while its sink
+    /// stands still. Nobody is held back for nodes of large values and notes, which grow meanwhile.
+    /// To be called ten times a second.
+    pub fn give_way(&self, instance: &Instance, thread: &ThreadContext) {
+        let mut state = self.state();
+        let Some(first) = state.queue.front_mut() else { return };
+        first.progress.note_held(instance.store.bytes_held());
+        let stands_still = first.stands_still(instance.clock.now());
+        drop(state);
+        if stands_still && instance.store.holds_too_much() {
+            tracing::warn!(
+                "The disk stands still, and the snapshot holds too much: it is given up"
+            );
+            self.give_up_slow(instance, thread);
+        }
     }
 
     /// Ends the writing of a base, if one is written or waits, so that the same is done again for

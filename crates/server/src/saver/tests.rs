@@ -271,6 +271,64 @@ fn the_pause_at_the_cut_is_told_from_the_cut_on() {
 }
 
 #[test]
+fn a_snapshot_that_holds_much_is_given_up_when_its_sink_takes_nothing_for_a_second() {
+    let world = World::new();
+    let store = &world.instance.store;
+    let [mut thread, mut saver] = [(); 2].map(|()| store.thread_context().expect("a thread"));
+    let mut set = |number: u32, value: &[u8]| {
+        let name = number.to_le_bytes();
+        let key = store.key(store.keyspace(0).expect("it exists"), &name);
+        let mut access = store.lock(&mut thread, &key, BEGIN).unheard();
+        access.set_string(&key, value, Encoding::Raw, Expiry::Never).expect("room");
+        access.changed_silently(1);
+    };
+    let value = vec![7; 1 << 20];
+    (0..20).for_each(|number| set(number, &value));
+    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    let work = world.saver.next().expect("work");
+    let cut = store.cut(&mut saver, BEGIN, || ()).expect("the only one");
+    let looker = store.thread_context().expect("a thread");
+    let is_given_up = |millis| {
+        world.instance.clock.advance(millis);
+        world.saver.give_way(&world.instance, &looker);
+        work.progress.is_too_slow.load(Relaxed)
+    };
+    work.progress.note_sink();
+    assert!(!is_given_up(0) && !is_given_up(5_000), "it holds nothing");
+    (0..20).for_each(|number| set(number, b"v"));
+    work.progress.note_sink();
+    assert!(!is_given_up(0) && !is_given_up(5_000), "the sink was given nothing");
+    for _ in 0..3 {
+        work.progress.note_sink();
+        assert!(!is_given_up(0) && !is_given_up(900), "the sink takes some");
+        work.progress.note_sink();
+    }
+    work.progress.note_sink();
+    assert!(!is_given_up(0) && !is_given_up(1_000) && is_given_up(1));
+    assert!(cut.is_given_up() && world.look().has_failed);
+    drop(cut);
+    assert_eq!(store.bytes_held(), 0);
+}
+
+#[test]
+fn what_a_snapshot_held_at_most_is_told_of_a_file_and_of_a_base() {
+    let world = World::new();
+    for (held, job) in [(7, None), (9, Some(Box::new(Rotation)))] {
+        match job {
+            Some(rotation) => world.saver.push(rotation),
+            None => drop(world.saver.save_in_background(&world.instance, false)),
+        }
+        let work = world.saver.next().expect("work");
+        [held, 1].iter().for_each(|bytes| work.progress.note_held(*bytes));
+        let facts = world.look().current.expect("one is at work");
+        assert_eq!((facts.held_bytes, facts.held_bytes_most), (1, held));
+        world.saver.finish(&world.instance, work, Ok(0));
+    }
+    let facts = world.look();
+    assert_eq!((facts.last_held_bytes, facts.last_base_held_bytes), (7, 9));
+}
+
+#[test]
 fn a_stopped_saver_has_no_work() {
     let world = World::new();
     let saved = world.saver.save_for_thread();

@@ -313,6 +313,9 @@ impl<'a> Guard<'a> {
         if is_frozen {
             // SAFETY: the shard is locked.
             unsafe { shards.collections.leave_to_snapshot(id, is_counted) };
+            if !is_counted {
+                shards.count_held(bytes.cast_signed());
+            }
             return bytes;
         }
         if !is_counted {

@@ -72,6 +72,13 @@ impl<'a> CollectionMut<'_, 'a> {
         self.frozen.as_ref().is_some_and(|frozen| frozen.names(node, at))
     }
 
+    /// Returns true if only the snapshot holds the node at `at`, and its bytes count as held.
+    fn is_held_at(&self, node: NodeId, at: Location) -> bool {
+        let Some(frozen) = &self.frozen else { return false };
+        let is_lost = self.guard.shards.collections.is_dying(self.id);
+        if self.find(node) == Some(at) { is_lost && !frozen.is_counted } else { true }
+    }
+
     /// One more than the highest number of a node.
     pub fn end(&self) -> NodeId {
         self.table.end()
@@ -122,6 +129,9 @@ impl<'a> CollectionMut<'_, 'a> {
             copy_out(shards, survivors, &record, (self.keyspace, true), trims, now)
         };
         let Some(moved) = moved else { return false };
+        if self.is_held_at(node, at) {
+            shards.count_held(moved.gained());
+        }
         if let Some(frozen) = self.frozen.as_mut().filter(|frozen| frozen.names(node, at)) {
             frozen.set(node, moved.to);
         }
@@ -153,6 +163,7 @@ impl<'a> CollectionMut<'_, 'a> {
                 // SAFETY: neither table names the record, and nothing reads it afterwards.
                 unsafe { shards.heap.mark_dead(at, footprint) };
                 self.guard.thread.counters.lose(footprint);
+                shards.count_held(-i64::from(footprint.live));
             }
         }
         (end < frozen.end()).then_some(end)

@@ -208,6 +208,8 @@ impl WriteNodes<'_, '_> {
             // SAFETY: the caller takes it out of the table, and nothing reads it afterwards.
             unsafe { heap.mark_dead(at, footprint) };
             self.guard.thread.counters.lose(footprint);
+        } else {
+            self.guard.shards.count_held(i64::from(footprint.live));
         }
         self.count_live(-i64::from(footprint.live));
     }

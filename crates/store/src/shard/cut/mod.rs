@@ -31,11 +31,13 @@
 //! | `unsaved` | what each shard knows of the cut, and what was handed over |
 //! | `copies` | copies of records |
 //! | `frozen` | nodes of large values, as they were |
+//! | `held` | counts of bytes that only the snapshot holds |
 //! | `settle` | handing over before a change |
 //! | `save` | the saver's holds |
 
 mod copies;
 mod frozen;
+mod held;
 mod save;
 mod settle;
 #[cfg(test)]

@@ -51,6 +51,34 @@ impl Shards {
         let value = unsafe { ValueRef::copied(self, as_of, copied.entry, copied.record) };
         (!copied.is_large()).then_some(value)
     }
+
+    /// Counts records of nodes that from now on only the snapshot holds, or that it has let go of.
+    #[cold]
+    pub(in crate::shard) fn count_held(&self, gained: i64) {
+        self.cuts.held.count_nodes(gained);
+        self.lend_budget(gained);
+    }
+
+    /// Counts the records of a keyspace that was flushed and is kept for the snapshot. To be called
+    /// while the gate is closed.
+    pub fn count_kept(&self, bytes: u64) {
+        self.cuts.held.count_flushed(bytes);
+        self.lend_budget(bytes.cast_signed());
+    }
+
+    /// Counts no keyspace as kept any more. To be called while the gate is closed.
+    pub fn forget_kept(&self) {
+        self.cuts.held.forget_flushed();
+    }
+
+    /// Makes the budget larger at once, so that nobody has to make room for what only the snapshot
+    /// holds. What is let go of has to be cleaned first: the budget falls behind that.
+    fn lend_budget(&self, gained: i64) {
+        if let Ok(gained @ 1..) = u64::try_from(gained) {
+            self.budget.lend(gained);
+            self.heap.raise_budget(gained);
+        }
+    }
 }
 
 impl Guard<'_> {
@@ -88,6 +116,7 @@ impl Guard<'_> {
             }
         }
         unsaved.go_on_to(at.map_or((number + 1, 0), |next| (number, next.hash().0)));
+        shards.cuts.count_noted(unsaved);
         at.is_some()
     }
 
@@ -173,7 +202,8 @@ impl Guard<'_> {
     ) -> (Unsaved, Vec<Copies>) {
         let handed = self.take_handed(shard, frozen);
         // SAFETY: the shard is locked.
-        (std::mem::take(unsafe { self.shards.cuts.unsaved(shard) }), handed)
+        let unsaved = unsafe { self.shards.cuts.unsaved(shard) };
+        (self.shards.cuts.forget(unsaved), handed)
     }
 
     /// The value of a copy whose nodes are frozen.
@@ -199,6 +229,7 @@ impl Guard<'_> {
             let frozen = unsafe { collections.thaw(id) };
             if let Some(frozen) = frozen.filter(|_| collections.is_dying(id)) {
                 if !frozen.is_counted {
+                    self.shards.count_held(-bytes.cast_signed());
                     self.shards.budget.hand_to_lazy_free(bytes);
                 }
                 collections.hand_to_lazy_free(id);

@@ -24,6 +24,7 @@ impl Guard<'_> {
             return;
         }
         unsaved.note(number, key.hash);
+        shards.cuts.count_noted(unsaved);
         let before = (unsaved.handed.room_bytes(), unsaved.frozen.len());
         let entries = self.entries_with(key.keyspace, key.hash);
         for entry in &entries {

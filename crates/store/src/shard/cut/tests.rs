@@ -168,6 +168,23 @@ impl World {
         }
     }
 
+    /// Ends a cut of which these copies were taken.
+    fn forget(&mut self, copies: &[Copies]) {
+        self.shards.end_cut();
+        copies.iter().for_each(|block| self.shards.cuts.written(block));
+        for shard in ShardId::all() {
+            let mut guard = self.shards.lock_quietly(&mut self.thread, shard, NOW);
+            let (_, left) = guard.forget_cut(shard, &mut Vec::new());
+            left.iter().for_each(|block| self.shards.cuts.written(block));
+        }
+    }
+
+    /// Ends a cut, and lets go of a tree.
+    fn end(&mut self, id: CollectionId, copies: &[Copies]) {
+        self.forget(copies);
+        self.let_go(id);
+    }
+
     /// Removes a key and its nodes, after which no byte is left.
     fn clear(&mut self, name: &[u8]) {
         self.with(name, |guard, key| {
@@ -182,6 +199,12 @@ impl World {
         }
         assert_eq!(self.thread.counters.live_bytes.get(), 0);
         assert_eq!(self.shards.budget.dying(), 0);
+        assert_eq!(self.held(), 0);
+    }
+
+    /// Bytes that only the snapshot holds.
+    fn held(&self) -> u64 {
+        self.shards.cuts.held_beside_records() + self.shards.cuts.held_in_records()
     }
 }
 
@@ -212,8 +235,7 @@ fn a_frozen_tree_stays_as_it_was_whatever_becomes_of_its_nodes() {
                 world.assert_frozen(&copied, &frozen);
             }
         }
-        world.shards.end_cut();
-        world.let_go(id);
+        world.end(id, &copies);
         world.assert_live(b"tree", &content);
         world.clear(b"tree");
     }
@@ -240,8 +262,7 @@ fn a_frozen_tree_outlives_its_key_and_a_key_outlives_its_frozen_tree() {
         let copied = copies.iter().flat_map(Copies::iter).next().expect("the tree was handed over");
         (1..4).for_each(|node| world.move_node(id, node, true));
         world.assert_frozen(&copied, &frozen);
-        world.shards.end_cut();
-        world.let_go(id);
+        world.end(id, &copies);
         if !removes_first {
             world.assert_live(b"tree", &content);
         }
@@ -294,6 +315,45 @@ fn held(copies: &Copies, shards: &Shards) -> Vec<Held> {
 }
 
 #[test]
+fn nodes_that_only_a_snapshot_reads_are_counted_and_the_budget_leaves_them_out() {
+    const BUDGET: u64 = 100 << 20;
+    for removes in [false, true] {
+        let mut world = World::new(5);
+        world.shards.heap.set_budget(BUDGET, 1 << 20);
+        let (id, mut content) = world.plant(b"tree");
+        world.shards.begin_cut(vec![DATABASE]);
+        let before = world.thread.counters.live_bytes.get();
+        let nodes: Vec<NodeId> = content.keys().copied().collect();
+        for node in nodes {
+            let fill = |guard: &mut Guard<'_>, key: &Key<'_>| {
+                guard.key_mut(key).nodes_mut().bytes_mut(node).fill(7);
+            };
+            world.with(b"tree", fill);
+            content.get_mut(&node).expect("it is there").fill(7);
+        }
+        let held = world.shards.cuts.held_in_records();
+        assert_eq!(held, world.thread.counters.live_bytes.get() - before, "the nodes of the cut");
+        assert_eq!(world.shards.heap.budget(), BUDGET + held);
+        if removes {
+            world.with(b"tree", |guard, key| guard.key_mut(key).remove(Reason::Deleted));
+            assert!(world.shards.cuts.held_in_records() > held, "its own nodes too");
+        }
+        let (copies, _) = world.take_all();
+        world.end(id, &copies);
+        assert_eq!(world.held(), 0);
+        let lent = world.shards.heap.budget() - BUDGET;
+        assert!(lent >= held, "until that was cleaned");
+        assert_eq!(world.shards.budget.lent(0, lent / 2), lent / 2);
+        assert_eq!(world.shards.budget.lent(0, lent), lent / 2);
+        assert_eq!(world.shards.budget.lent(0, 0), 0);
+        if !removes {
+            world.assert_live(b"tree", &content);
+        }
+        world.clear(b"tree");
+    }
+}
+
+#[test]
 fn what_is_handed_over_takes_little_more_memory_than_its_records() {
     let (mut world, mut model) = (World::new(3), BTreeMap::new());
     (0..KEYS).for_each(|_| world.change_string(&mut model));
@@ -306,13 +366,8 @@ fn what_is_handed_over_takes_little_more_memory_than_its_records() {
         let bytes: usize = blocks.iter().map(Copies::byte_len).sum();
         assert_eq!(waiting, room as u64);
         assert!(room <= bytes + bytes / 8 + 256 * BLOCK_BYTES, "{room} for {bytes} bytes");
-        world.shards.end_cut();
-        for shard in ShardId::all() {
-            let mut guard = world.shards.lock_quietly(&mut world.thread, shard, NOW);
-            let _ = guard.forget_cut(shard, &mut Vec::new());
-        }
-        blocks.iter().for_each(|block| world.shards.cuts.written(block));
-        assert_eq!(world.shards.cuts.waiting(), 0);
+        world.forget(&blocks);
+        assert_eq!(world.held(), 0);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::collections::CollectionId;
 use super::copies::{Copies, Handed};
+use super::held::Held;
 use base::units::SHARDS;
 use base::{KeyspaceId, PositionHash, ShardId};
 use crossbeam_utils::CachePadded;
@@ -45,6 +46,8 @@ pub(crate) struct Unsaved {
     pub(super) place: Place,
     /// Position hashes settled or born before the walk came to them, in parts.
     noted: BTreeMap<NotedPart, Positions>,
+    /// Bytes of those sets, and how many of them were counted.
+    noted_bytes: (u64, u64),
     /// Copies that were handed over and not yet taken.
     pub(super) handed: Handed,
     /// Collections frozen by who handed them over.
@@ -61,6 +64,12 @@ fn part_of((number, hash): Place) -> NotedPart {
 
 /// Set of position hashes.
 type Positions = HashSet<u64, BuildHasherDefault<Turned>>;
+
+/// Bytes of memory of a set: a table that is filled to seven eighths, with a byte for each entry.
+fn bytes_of(positions: &Positions) -> u64 {
+    let entry_bytes = size_of::<u64>() + 1;
+    (positions.capacity() * entry_bytes * 8 / 7) as u64
+}
 
 /// Hasher of position hashes, which are random bits already; the first of them name the shard.
 #[derive(Debug, Default)]
@@ -96,14 +105,19 @@ impl Unsaved {
 
     /// Notes a position hash as settled.
     pub(super) fn note(&mut self, number: u16, hash: PositionHash) {
-        self.noted.entry(part_of((number, hash.0))).or_default().insert(hash.0);
+        let positions = self.noted.entry(part_of((number, hash.0))).or_default();
+        let before = bytes_of(positions);
+        positions.insert(hash.0);
+        self.noted_bytes.0 += bytes_of(positions) - before;
     }
 
     /// Moves the place of the walk; what was noted before it is forgotten part by part.
     pub(super) fn go_on_to(&mut self, place: Place) {
         let was = std::mem::replace(&mut self.place, place);
         if part_of(was) != part_of(place) {
-            self.noted = self.noted.split_off(&part_of(place));
+            let passed = self.noted.split_off(&part_of(place));
+            let passed = std::mem::replace(&mut self.noted, passed);
+            self.noted_bytes.0 -= passed.values().map(bytes_of).sum::<u64>();
         }
     }
 }
@@ -120,6 +134,7 @@ pub(crate) struct Cuts {
     frozen: AtomicU64,
     /// One bit for each shard in which something waits.
     marks: [AtomicU64; SHARDS / 64],
+    pub(super) held: Held,
     shards: Box<[CachePadded<UnsafeCell<Unsaved>>]>,
 }
 
@@ -131,6 +146,7 @@ impl Cuts {
             waiting: AtomicU64::new(0),
             frozen: AtomicU64::new(0),
             marks: Default::default(),
+            held: Held::default(),
             shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
         }
     }
@@ -148,6 +164,31 @@ impl Cuts {
     /// Bytes of copies that were handed over and not yet written.
     pub fn waiting(&self) -> u64 {
         self.waiting.load(Relaxed)
+    }
+
+    /// Bytes of the general heap that only the snapshot holds.
+    pub fn held_beside_records(&self) -> u64 {
+        self.waiting() + self.held.beside_records()
+    }
+
+    /// Bytes of records that only the snapshot holds.
+    pub fn held_in_records(&self) -> u64 {
+        self.held.in_records()
+    }
+
+    /// Counts what a shard's sets of noted position hashes have gained since it was counted.
+    pub(super) fn count_noted(&self, unsaved: &mut Unsaved) {
+        let (bytes, counted) = unsaved.noted_bytes;
+        if bytes != counted {
+            self.held.count_noted(bytes.wrapping_sub(counted).cast_signed());
+            unsaved.noted_bytes.1 = bytes;
+        }
+    }
+
+    /// Forgets what a shard knows of a cut that has ended.
+    pub(super) fn forget(&self, unsaved: &mut Unsaved) -> Unsaved {
+        self.held.count_noted(-unsaved.noted_bytes.1.cast_signed());
+        std::mem::take(unsaved)
     }
 
     /// Returns true if collections that were handed over wait to be taken.

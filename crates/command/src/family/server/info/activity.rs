@@ -46,7 +46,7 @@ fn append_only_file(text: &mut Text, call: &Call<'_>) {
         ("aof_rewrites", &rewrites.count),
         ("aof_rewrites_consecutive_failures", &rewrites.failed_in_a_row),
         ("aof_last_write_status", &ok(journal.failure().is_none())),
-        ("aof_last_cow_size", &0),
+        ("aof_last_cow_size", &call.instance.data_files.saving().last_base_held_bytes),
         ("aof_last_load_truncated_bytes", &call.instance.loading.cut_bytes.load(Relaxed)),
     ]);
 }
