@@ -47,7 +47,11 @@ fn has_memory(instance: &Instance) -> bool {
     let most = settings::memory::MAXMEMORY.get(&instance.settings);
     let policy = settings::memory::MAXMEMORY_POLICY.get(&instance.settings);
     // With a policy that evicts, the cleaner makes room when it is needed.
-    most == 0 || policy != MaxmemoryPolicy::NoEviction || instance.used_memory() <= most
+    let is_below = |used: u64| used <= most;
+    most == 0
+        || policy != MaxmemoryPolicy::NoEviction
+        || is_below(instance.used_memory())
+        || is_below(instance.used_memory().saturating_sub(instance.store.held_in_records()))
 }
 
 /// Cache of the row that was found last, since pipelines mostly repeat a command.

@@ -354,8 +354,8 @@ impl<'a> Guard<'a> {
 pub(super) struct Moved {
     pub to: Location,
     extent: usize,
-    before: Footprint,
-    after: Footprint,
+    pub before: Footprint,
+    pub after: Footprint,
 }
 
 impl Moved {

@@ -5,7 +5,7 @@ use super::collections::CollectionId;
 use super::cut::Frozen;
 use super::guard::Guard;
 use super::node_table::NodeTable;
-use super::nodes::footprint_of;
+use super::nodes::{footprint_of, whole};
 use base::{KeyspaceId, Location};
 use heap::Head;
 use index::Index;
@@ -72,13 +72,6 @@ impl<'a> CollectionMut<'_, 'a> {
         self.frozen.as_ref().is_some_and(|frozen| frozen.names(node, at))
     }
 
-    /// Returns true if only the snapshot holds the node at `at`, and its bytes count as held.
-    fn is_held_at(&self, node: NodeId, at: Location) -> bool {
-        let Some(frozen) = &self.frozen else { return false };
-        let is_lost = self.guard.shards.collections.is_dying(self.id);
-        if self.find(node) == Some(at) { is_lost && !frozen.is_counted } else { true }
-    }
-
     /// One more than the highest number of a node.
     pub fn end(&self) -> NodeId {
         self.table.end()
@@ -129,8 +122,13 @@ impl<'a> CollectionMut<'_, 'a> {
             copy_out(shards, survivors, &record, (self.keyspace, true), trims, now)
         };
         let Some(moved) = moved else { return false };
-        if self.is_held_at(node, at) {
-            shards.count_held(moved.gained());
+        if let Some(frozen) = &self.frozen {
+            let is_lost = shards.collections.is_dying(self.id) && !frozen.is_counted;
+            match self.find(node) == Some(at) {
+                true if is_lost => shards.count_held(moved.gained()),
+                true => {}
+                false => shards.count_held(whole(moved.after) - whole(moved.before)),
+            }
         }
         if let Some(frozen) = self.frozen.as_mut().filter(|frozen| frozen.names(node, at)) {
             frozen.set(node, moved.to);
@@ -163,7 +161,7 @@ impl<'a> CollectionMut<'_, 'a> {
                 // SAFETY: neither table names the record, and nothing reads it afterwards.
                 unsafe { shards.heap.mark_dead(at, footprint) };
                 self.guard.thread.counters.lose(footprint);
-                shards.count_held(-i64::from(footprint.live));
+                shards.count_held(-whole(footprint));
             }
         }
         (end < frozen.end()).then_some(end)

