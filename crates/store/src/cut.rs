@@ -138,10 +138,11 @@ impl Store {
     }
 
     /// Hands keyspaces that were flushed to lazy free at once, if the snapshot that has kept them
-    /// was given up.
+    /// was given up, and no other thread stays inside the gate for long. To be called again and
+    /// again.
     pub fn free_given_up(&self, thread: &ThreadContext) {
         if self.shards.keyspaces.has_kept() && !self.shards.cuts.is_on() {
-            self.free_kept(thread);
+            self.exclusively_at_once(thread, Store::hand_kept_to_lazy_free);
         }
     }
 }

@@ -193,17 +193,20 @@ impl Store {
 
     /// Hands the keyspaces that a snapshot has kept, which has ended or was given up, to lazy free.
     pub(crate) fn free_kept(&self, thread: &ThreadContext) {
-        self.exclusively(thread, |store| {
-            // Another one may have begun.
-            if store.shards.cuts.is_on() {
-                return;
-            }
-            store.shards.forget_kept();
-            for keyspace in store.shards.keyspaces.let_go() {
-                let bytes = store.shards.counts_of(keyspace).map(|index| index.bytes()).sum();
-                store.shards.budget.hand_to_lazy_free(bytes);
-            }
-        });
+        self.exclusively(thread, Store::hand_kept_to_lazy_free);
+    }
+
+    /// To be called while the gate is closed.
+    pub(crate) fn hand_kept_to_lazy_free(&self) {
+        // Another snapshot may have begun.
+        if self.shards.cuts.is_on() {
+            return;
+        }
+        self.shards.forget_kept();
+        for keyspace in self.shards.keyspaces.let_go() {
+            let bytes = self.shards.counts_of(keyspace).map(|index| index.bytes()).sum();
+            self.shards.budget.hand_to_lazy_free(bytes);
+        }
     }
 
     fn flushed_by(&self, what: Flush) -> Range<usize> {

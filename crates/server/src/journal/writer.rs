@@ -33,8 +33,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use store::ThreadContext;
 
-/// Time for which a snapshot may hold changes back at a stretch.
+/// Time for which a snapshot whose sink stands still may hold changes back at a stretch.
 const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
+/// The same for one whose sink takes what it is given: cores and disk may be busy with others.
+const BUSY_PATIENCE: Duration = Duration::from_millis(50);
 /// Divisor of the live bytes: so much may wait for the disk before changes are held back.
 const BUDGET_PART: u64 = 32;
 /// Bytes that are kept in memory though they were written, in case their sync fails.
@@ -84,8 +86,17 @@ pub struct JournalThread {
     second: Second,
     /// Bytes of the files of the set but the last.
     other_bytes: u64,
-    /// Since when changes are held back for a snapshot, and how often they had gone on before.
-    snapshot_behind: Option<(Instant, u64)>,
+    snapshot_behind: Option<Behind>,
+}
+
+/// Changes that are held back for a snapshot.
+#[derive(Debug)]
+struct Behind {
+    since: Instant,
+    /// How often they had gone on before.
+    resumes: u64,
+    /// What the sink of the snapshot was at then.
+    step: Option<u64>,
 }
 
 /// What is looked at once a second.
@@ -416,14 +427,17 @@ impl JournalThread {
         }
         // The saver lets them go on too, as soon as it has taken some of what was handed over.
         let resumes = journal.resumes.load(Relaxed);
-        match self.snapshot_behind {
-            Some((since, before)) if before == resumes => {
-                if since.elapsed() > SNAPSHOT_PATIENCE {
+        let step = self.saver.sink_step();
+        match &self.snapshot_behind {
+            Some(behind) if behind.resumes == resumes => {
+                let stands_still = step.is_some() && step == behind.step;
+                let patience = if stands_still { SNAPSHOT_PATIENCE } else { BUSY_PATIENCE };
+                if behind.since.elapsed() > patience {
                     tracing::warn!("The disk is too slow for the snapshot: it is given up");
                     self.saver.give_up_slow(instance, &self.thread);
                 }
             }
-            _ => self.snapshot_behind = Some((Instant::now(), resumes)),
+            _ => self.snapshot_behind = Some(Behind { since: Instant::now(), resumes, step }),
         }
     }
 

@@ -322,10 +322,17 @@ impl Saver {
         instance.store.free_given_up(thread);
     }
 
+    /// Number that changes whenever the sink of the snapshot at work takes something.
+    pub fn sink_step(&self) -> Option<u64> {
+        self.state().queue.front()?.progress.given_to_sink()
+    }
+
     /// Notes what the snapshot at work holds, and gives it up if that is too much while its sink
     /// stands still. Nobody is held back for nodes of large values and notes, which grow meanwhile.
     /// To be called ten times a second.
     pub fn give_way(&self, instance: &Instance, thread: &ThreadContext) {
+        // Whoever has given one up may have found others inside the gate.
+        instance.store.free_given_up(thread);
         let mut state = self.state();
         let Some(first) = state.queue.front_mut() else { return };
         first.progress.note_held(instance.store.bytes_held());
