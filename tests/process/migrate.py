@@ -171,6 +171,7 @@ def another_database_is_selected_and_remembered():
         for number, database in enumerate((3, 3, 0, 5)):
             here.command("SET", "k%d" % number, "v")
             assert ask(here, to(target, "k%d" % number, database=database)) == b"OK"
+        assert b"migrate_cached_sockets:1\r\n" in here.command("INFO", "stats"), "all went through one"
         for number, database in enumerate((3, 3, 0, 5)):
             there.command("SELECT", database)
             assert there.command("EXISTS", "k%d" % number) == 1

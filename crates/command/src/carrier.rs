@@ -10,6 +10,9 @@ use std::time::Duration;
 pub trait Carrier: Send + Sync {
     /// Takes keys and returns at once. The waiting client gets its answer later, whatever happens.
     fn carry(&self, migration: Migration);
+
+    /// Number of connections to other servers that are kept for the next keys.
+    fn sockets(&self) -> usize;
 }
 
 /// Keys on their way.

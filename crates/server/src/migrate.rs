@@ -24,6 +24,8 @@ use store::ThreadContext;
 
 /// Time for which a socket is kept.
 const KEPT: Duration = Duration::from_secs(10);
+/// Time between two looks for sockets that were kept for long enough.
+const LOOK_WAIT: Duration = Duration::from_secs(2);
 /// Sockets that are kept.
 const SOCKETS_MAX: usize = 64;
 /// Threads that carry at the same time.
@@ -134,6 +136,10 @@ impl Carrier for Couriers {
         // The receiving end is held here.
         let _ = self.jobs.send(migration);
     }
+
+    fn sockets(&self) -> usize {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
 }
 
 /// One thread that carries.
@@ -148,7 +154,7 @@ struct Courier {
 impl Courier {
     fn run(mut self, line: &Receiver<Migration>, open: &AtomicUsize) {
         loop {
-            let migration = line.recv_timeout(KEPT);
+            let migration = line.recv_timeout(LOOK_WAIT);
             self.close_old();
             match migration {
                 Ok(migration) => {

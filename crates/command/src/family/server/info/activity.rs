@@ -128,6 +128,7 @@ fn traffic(text: &mut Text, call: &Call<'_>) {
 }
 
 fn keys(text: &mut Text, call: &Call<'_>) {
+    let sockets = call.instance.carrier.get().map_or(0, |carrier| carrier.sockets());
     let store = call.instance.statistics.since_reset(&call.instance.store.totals());
     text.fields(&[
         ("expired_keys", &store.expired),
@@ -149,7 +150,7 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("pubsubshard_channels", &0),
         ("latest_fork_usec", &call.instance.data_files.saving().pause_micros),
         ("total_forks", &0),
-        ("migrate_cached_sockets", &0),
+        ("migrate_cached_sockets", &sockets),
         ("slave_expires_tracked_keys", &0),
         ("active_defrag_hits", &0),
         ("active_defrag_misses", &0),
