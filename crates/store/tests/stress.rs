@@ -196,11 +196,11 @@ impl<'a> Worker<'a> {
         let reserved = store.reserve(&mut self.thread, extent, now);
         let mut access = store.lock(&mut self.thread, key, now);
         let written = reserved.and_then(|()| access.set_string(key, &value, Encoding::Raw, expiry));
-        say(&mut access, key);
-        match written {
-            Ok(()) => assert!(string_of(&access, key).expect("just written") == value),
-            Err(_) => self.refused += 1,
+        if written.is_err() {
+            return self.refused += 1;
         }
+        say(&mut access, key);
+        assert!(string_of(&access, key).expect("just written") == value);
     }
 
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
@@ -265,10 +265,10 @@ impl<'a> Worker<'a> {
         let mut access = self.shared.store.lock_all(&mut self.thread, shards, now);
         let before = string_of(&access, from);
         let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
-        [from, &to].into_iter().for_each(|key| say(&mut access, key));
         let Ok(done) = done else { return self.refused += 1 };
         assert_eq!(done, before.is_some());
         let Some(mut expected) = before else { return };
+        [from, &to].into_iter().for_each(|key| say(&mut access, key));
         assert!(string_of(&access, &to).expect("renamed or copied") == expected);
         assert_eq!(access.lookup_without_touch(from).is_none(), moves);
         expected[..8].copy_from_slice(&number.to_le_bytes());
@@ -288,10 +288,10 @@ impl<'a> Worker<'a> {
         for key in keys {
             let value = value_of(key.bytes, 60, salt);
             let written = access.set_string(key, &value, Encoding::Raw, Expiry::Never);
-            say(&mut access, key);
             if written.is_err() {
                 return self.refused += 1;
             }
+            say(&mut access, key);
         }
         for key in keys {
             let value = access.lookup_without_touch(key).expect("written under the same locks");

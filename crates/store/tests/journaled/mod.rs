@@ -96,7 +96,8 @@ impl Follower {
     }
 }
 
-/// Says what a key holds after it was changed, or that it is gone.
+/// Says what a key holds after it was changed, or that it is gone. Of a key that was not changed
+/// nothing may be said: one past its deadline may still be there, and is in snapshots.
 pub fn say(access: &mut Access<'_>, key: &Key<'_>) {
     if access.is_heard() {
         let found = access.lookup_string_without_touch(key).expect("all are strings");
