@@ -86,12 +86,12 @@ pub struct JournalThread {
     second: Second,
     /// Bytes of the files of the set but the last.
     other_bytes: u64,
-    snapshot_behind: Option<Behind>,
+    snapshot_behind: Option<HeldBack>,
 }
 
 /// Changes that are held back for a snapshot.
 #[derive(Debug)]
-struct Behind {
+struct HeldBack {
     since: Instant,
     /// How often they had gone on before.
     resumes: u64,
@@ -429,15 +429,15 @@ impl JournalThread {
         let resumes = journal.resumes.load(Relaxed);
         let step = self.saver.sink_step();
         match &self.snapshot_behind {
-            Some(behind) if behind.resumes == resumes => {
-                let stands_still = step.is_some() && step == behind.step;
+            Some(held) if held.resumes == resumes => {
+                let stands_still = step.is_some() && step == held.step;
                 let patience = if stands_still { SNAPSHOT_PATIENCE } else { BUSY_PATIENCE };
-                if behind.since.elapsed() > patience {
+                if held.since.elapsed() > patience {
                     tracing::warn!("The disk is too slow for the snapshot: it is given up");
                     self.saver.give_up_slow(instance, &self.thread);
                 }
             }
-            _ => self.snapshot_behind = Some(Behind { since: Instant::now(), resumes, step }),
+            _ => self.snapshot_behind = Some(HeldBack { since: Instant::now(), resumes, step }),
         }
     }
 
