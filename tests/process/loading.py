@@ -70,8 +70,10 @@ def case_clients_wait_while_data_is_loaded_and_see_how_far_it_is():
         client = server.connect()
         answer = client.command("GET", "key1")
         assert answer == Error(b"LOADING Valkey is loading the dataset in memory"), answer
-        info = client.command("INFO", "persistence").decode()
-        for field in ("loading:1", "loading_total_bytes:%d" % (len(body) + 18), "loading_rdb_used_mem:1234567", "loading_loaded_perc:", "loading_eta_seconds:"):
+        told = lambda: client.command("INFO", "persistence").decode()
+        server.until(lambda: "loading_rdb_used_mem:1234567" in told())
+        info = told()
+        for field in ("loading:1", "loading_total_bytes:%d" % (len(body) + 18), "loading_loaded_perc:", "loading_eta_seconds:"):
             assert field in info, info
         client = server.loaded()
         assert client.command("DBSIZE") == count

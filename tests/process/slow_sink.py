@@ -80,7 +80,8 @@ def a_slow_disk_gets_the_snapshot_while_keys_change():
         write(db, 800)
         assert facts(other)["rdb_bgsave_in_progress"] == "1", "the disk was not slow"
         assert saved(server, other)["rdb_last_bgsave_status"] == "ok"
-        assert 0 < int(facts(other)["rdb_last_cow_size"]) <= WAITING_MAX
+        # How much was handed over hangs on how far the walk had come.
+        assert int(facts(other)["rdb_last_cow_size"]) <= WAITING_MAX
         with Saving(folder=server.place) as second:
             assert second.connect().command("DEBUG", "DIGEST") == digest
 
