@@ -106,8 +106,9 @@ impl<'c> Args<'c> {
         if value > 0 { Ok(value) } else { Err(Refusal::of(otherwise)) }
     }
 
-    /// Appends the request in RESP, as its bytes came unless it was an inline one.
-    #[inline]
+    /// Appends the request in RESP, as its bytes came unless it was an inline one. It is out of the
+    /// way of commands that nobody hears of.
+    #[inline(never)]
     pub fn write_request(&self, to: &mut Vec<u8>) {
         match self.as_request() {
             Some(bytes) => to.extend_from_slice(bytes),

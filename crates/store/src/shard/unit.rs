@@ -34,7 +34,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    #[inline(never)]
+    #[cold]
     fn announce_writing(&mut self, key: &Key<'_>, found: Option<&Found<'a>>) {
         if self.changes.is_journaled_only() {
             self.thread.pending.changed.note(key);
