@@ -278,45 +278,50 @@ mod loom_tests {
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
 
-    #[test]
-    fn a_closer_and_a_passer_never_overlap() {
-        loom::model(|| {
+    type Guarded = (Gate, UnsafeCell<i32>);
+
+    /// Adds one to what the gate guards; loom reports any overlap.
+    ///
+    /// # Safety
+    /// The caller is inside the gate, or has closed it.
+    unsafe fn add(shared: &Guarded) {
+        // SAFETY: as the caller promises.
+        shared.1.with_mut(|value| unsafe { *value += 1 });
+    }
+
+    /// Runs `close` beside a member that passes.
+    fn beside_a_passer(close: fn(&Guarded, &GateMember)) {
+        loom::model(move || {
             let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
             let [member, own] = [(); 2].map(|()| shared.0.join().expect("a member is left"));
             let other = Arc::clone(&shared);
             let thread = loom::thread::spawn(move || {
                 other.0.enter(&member);
-                // SAFETY: inside the gate; loom reports any overlap with the closer.
-                other.1.with_mut(|value| unsafe { *value += 1 });
+                // SAFETY: inside the gate.
+                unsafe { add(&other) };
                 other.0.pass(&member);
                 // SAFETY: as above.
-                other.1.with_mut(|value| unsafe { *value += 1 });
+                unsafe { add(&other) };
                 other.0.leave(&member);
             });
-            // SAFETY: the gate is closed.
-            shared.0.close(&own, || shared.1.with_mut(|value| unsafe { *value += 1 }));
+            close(&shared, &own);
             thread.join().unwrap();
         });
     }
 
     #[test]
+    fn a_closer_and_a_passer_never_overlap() {
+        // SAFETY: the gate is closed.
+        beside_a_passer(|shared, own| shared.0.close(own, || unsafe { add(shared) }));
+    }
+
+    #[test]
     fn a_closer_with_a_single_try_and_a_passer_never_overlap() {
-        loom::model(|| {
-            let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
-            let [member, own] = [(); 2].map(|()| shared.0.join().expect("a member is left"));
-            let other = Arc::clone(&shared);
-            let thread = loom::thread::spawn(move || {
-                other.0.enter(&member);
-                // SAFETY: inside the gate; loom reports any overlap with the closer.
-                other.1.with_mut(|value| unsafe { *value += 1 });
-                other.0.leave(&member);
-            });
-            shared.0.enter(&own);
+        beside_a_passer(|shared, own| {
+            shared.0.enter(own);
             // SAFETY: the gate is closed.
-            let add = || shared.1.with_mut(|value| unsafe { *value += 1 });
-            shared.0.close_once(&own, add);
-            shared.0.leave(&own);
-            thread.join().unwrap();
+            shared.0.close_once(own, || unsafe { add(shared) });
+            shared.0.leave(own);
         });
     }
 
@@ -328,10 +333,10 @@ mod loom_tests {
         model.check(|| {
             let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
             let [member, own] = [(); 2].map(|()| shared.0.join().expect("a member is left"));
-            let close = |shared: &(Gate, UnsafeCell<i32>), member: &GateMember| {
+            let close = |shared: &Guarded, member: &GateMember| {
                 shared.0.enter(member);
                 // SAFETY: the gate is closed.
-                shared.0.close(member, || shared.1.with_mut(|value| unsafe { *value += 1 }));
+                shared.0.close(member, || unsafe { add(shared) });
                 shared.0.leave(member);
             };
             let other = Arc::clone(&shared);

@@ -1,11 +1,11 @@
 //! The base of a set of append-only files that begins without data, as other servers make one.
 
 use super::error::LoadFailed;
-use command::{Instance, timed_version};
+use crate::saver;
+use command::Instance;
 use journal::set::BaseForm;
 use settings::journal::AOF_USE_RDB_PREAMBLE;
-use settings::snapshots::{RDBCHECKSUM, RDBCOMPRESSION};
-use snapshot::{Save, SaveProgress};
+use snapshot::SaveProgress;
 use std::io;
 use store::ThreadContext;
 
@@ -21,18 +21,9 @@ pub fn first_base(
         return Ok((BaseForm::Commands, Vec::new()));
     }
     let mut bytes = Vec::new();
-    let mut save = Save {
-        store: &instance.store,
-        thread,
-        now: instance.clock.now(),
-        timed: timed_version(&instance.settings),
-        compresses: RDBCOMPRESSION.get(&instance.settings),
-        checks: RDBCHECKSUM.get(&instance.settings),
-        is_base: true,
-        functions: &[],
-        key_delay: 0,
-        progress: &SaveProgress::default(),
-    };
+    let progress = SaveProgress::default();
+    let mut save = saver::as_set(instance, thread, &[], &progress);
+    save.is_base = true;
     instance.store.enter(save.thread);
     let saved = save.write(&mut bytes, || ());
     instance.store.leave(save.thread);

@@ -23,7 +23,7 @@ use command::{Instance, timed_version};
 use cores::Bound;
 use queue::Work;
 use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
-use snapshot::{Save, SaveError};
+use snapshot::{Save, SaveError, SaveProgress};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
@@ -54,18 +54,8 @@ fn save(
     let _bound = Bound::for_job(job.kind(), instance);
     let mut sink = job.open(instance)?;
     let functions = instance.loading.libraries().clone();
-    let mut save = Save {
-        store: &instance.store,
-        thread,
-        now: instance.clock.now(),
-        timed: timed_version(&instance.settings),
-        compresses: RDBCOMPRESSION.get(&instance.settings),
-        checks: RDBCHECKSUM.get(&instance.settings),
-        is_base: job.kind() == JobKind::Rotation,
-        functions: functions.sources(),
-        key_delay: RDB_KEY_SAVE_DELAY.get(&instance.settings),
-        progress,
-    };
+    let mut save = as_set(instance, thread, functions.sources(), progress);
+    save.is_base = job.kind() == JobKind::Rotation;
     let writes_commands = job.writes_commands();
     let at_cut = || {
         *changes = instance.store.totals().changes;
@@ -85,6 +75,27 @@ fn save(
     sink.sync()?;
     go_on()?;
     Ok(sink.put_in_place()?)
+}
+
+/// A snapshot of `instance` in the form that the settings ask for, not yet begun.
+pub fn as_set<'a>(
+    instance: &'a Instance,
+    thread: &'a mut ThreadContext,
+    functions: &'a [Vec<u8>],
+    progress: &'a SaveProgress,
+) -> Save<'a> {
+    Save {
+        store: &instance.store,
+        thread,
+        now: instance.clock.now(),
+        timed: timed_version(&instance.settings),
+        compresses: RDBCOMPRESSION.get(&instance.settings),
+        checks: RDBCHECKSUM.get(&instance.settings),
+        is_base: false,
+        functions,
+        key_delay: RDB_KEY_SAVE_DELAY.get(&instance.settings),
+        progress,
+    }
 }
 
 /// Writer that tells after each piece that it has taken it.
