@@ -21,16 +21,13 @@
 //! with.
 #![forbid(unsafe_code)]
 
-pub mod cli;
 pub mod control;
 pub mod generator;
+pub mod measure;
 pub mod null;
 pub mod process;
 pub mod report;
 pub mod sampler;
-pub mod scenario;
 pub mod servers;
 pub mod statistics;
-pub mod trial;
 pub mod valkey_benchmark;
-pub mod ycsb;

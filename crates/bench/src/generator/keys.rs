@@ -7,17 +7,18 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use super::below::below;
-use super::key_text::KEY_COUNT_MAX;
 use super::permutation::Permutation;
-use super::zipf::Zipf;
+use rand_distr::{Distribution, Zipf};
+use serde::Deserialize;
 
 /// Distribution from which the next key number in `0..count` is drawn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum KeyChoice {
     /// 0, 1, 2, ... up to the last, and from the start again.
     Sequential,
     /// All keys with equal probability.
+    #[default]
     Uniform,
     /// Zipf over ranks. Ranks are scattered over the key numbers, so that popular keys are not
     /// neighbours.
@@ -39,6 +40,7 @@ pub enum KeyChoice {
         share: f64,
     },
     /// The listed keys, in this order, and from the start again.
+    #[serde(skip)]
     Listed(Arc<[u32]>),
 }
 
@@ -102,11 +104,11 @@ impl Keys {
             KeyChoice::Uniform => Source::Uniform,
             KeyChoice::Zipf { exponent } => {
                 let place = Place::Scattered(Permutation::of(count));
-                Source::Ranked(Ranked { ranks: Zipf::new(count, *exponent)?, place })
+                Source::Ranked(Ranked { ranks: Zipf::new(count as f64, *exponent)?, place })
             }
             KeyChoice::Latest { exponent } => {
                 let place = Place::BackFrom(count - 1);
-                Source::Ranked(Ranked { ranks: Zipf::new(count, *exponent)?, place })
+                Source::Ranked(Ranked { ranks: Zipf::new(count as f64, *exponent)?, place })
             }
             KeyChoice::HotCold { hot, share } => {
                 ensure!((0.0..1.0).contains(hot), "hot part of the keys: 0 to 1");
@@ -153,7 +155,7 @@ impl Keys {
 
 /// Keys drawn by rank.
 struct Ranked {
-    ranks: Zipf,
+    ranks: Zipf<f64>,
     place: Place,
 }
 
@@ -169,13 +171,23 @@ enum Place {
 impl Ranked {
     #[inline]
     fn draw(&self, random: &mut SmallRng) -> u64 {
-        let rank = self.ranks.draw(random);
+        let rank = self.ranks.sample(random) as u64 - 1;
         match self.place {
             Place::Scattered(permutation) => permutation.apply(rank),
             Place::BackFrom(newest) => newest - rank,
         }
     }
 }
+
+/// Draws a number below `count` by multiply and shift instead of a division; the bias is below
+/// 2^-24 for allowed counts.
+#[inline]
+fn below(random: &mut SmallRng, count: u64) -> u64 {
+    ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
+}
+
+/// Highest number of keys, in twelve digits.
+pub(super) const KEY_COUNT_MAX: u64 = 1_000_000_000_000;
 
 /// Returns the numbers `0..count` in random order.
 pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
@@ -186,8 +198,7 @@ pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyChoice, Keys, Permutation, shuffled};
-    use crate::generator::KEY_COUNT_MAX;
+    use super::{KEY_COUNT_MAX, KeyChoice, Keys, Permutation, shuffled};
 
     fn counts(choice: &KeyChoice, count: u64, draws: usize) -> Vec<f64> {
         let mut keys = Keys::new(choice, count, 7).unwrap();

@@ -1,53 +1,60 @@
-//! Load on one thread. In a closed loop every connection has one batch of requests in flight and
-//! sends the next as soon as the last reply of the batch has arrived; in an open loop batches have
-//! due times of their own.
+//! Load: clients on one thread, driven by one event loop.
 //!
-//! Requests of more than a command and a key are written anew by a [`Script`], from a line of text.
+//! ```text
+//! Load ──▶ Sender ─┐   next: a batch, or when to ask again
+//!          Commands├──▶ EventLoop ──▶ Connections ──▶ server
+//!          Probe   │◀──                ReplyReader ◀──
+//!          Ycsb  ──┘   heard: the replies of a batch
+//! ```
+//! A [`Client`] is a kind of connections: it says what they send and when, and takes what they
+//! hear. Several kinds share a thread, so that none is delayed by a second thread of the clients.
 //!
-//! The generator must cost less than the server it measures. So requests are prepared once and
-//! only the digits of their keys are written per operation, and replies are counted, not parsed.
+//! The generator must cost less than the server that it measures: requests are written from
+//! templates into one buffer, and replies are counted, not parsed.
+//!
+//! | file | what |
+//! |---|---|
+//! | `event_loop` | the loop, and what a client is |
+//! | `connection`, `replies` | one connection; the one reader of replies |
+//! | `load`, `sender` | requests, keys and pace as data; the client that sends them |
+//! | `commands`, `probe` | clients for single commands and for pauses |
+//! | `schedule`, `outcome` | due times and delays; what was measured |
+//! | `keys`, `permutation`, `sizes`, `template` | what requests are made of |
 
-mod answer;
-mod arrival;
-mod below;
+mod commands;
 mod connection;
-mod key_text;
+mod event_loop;
 mod keys;
-mod lag;
-mod memcached;
-mod monitor;
-mod open;
-mod operation;
+mod load;
 mod outcome;
 mod permutation;
-mod protocol;
+mod probe;
 mod replies;
-mod requests;
-mod run;
 mod schedule;
-mod script;
+mod sender;
 mod sizes;
-mod source;
-mod tally;
 mod template;
-mod wording;
-mod zipf;
 
-pub use answer::{Answer, Expected};
-pub use arrival::{Arrival, Pace, Spacing, Stop};
-pub use connection::{Connection, Progress};
-pub use key_text::{KEY_BYTES, KEY_COUNT_MAX};
+pub use commands::Commands;
+pub use event_loop::{Batch, Client, EventLoop, Heard, Next};
 pub use keys::{KeyChoice, Keys, shuffled};
-pub use lag::Lag;
-pub use memcached::MemcachedCounter;
-pub use monitor::Monitor;
-pub use open::SHORTEST_SLEEP;
-pub use operation::{Deadlines, Operation};
-pub use outcome::{Ended, Outcome};
-pub use protocol::Protocol;
-pub use replies::{Replies, ReplyCounter, Unexpected};
-pub use requests::{RequestShape, Requests};
-pub use run::Generator;
-pub use script::{Script, ScriptShape};
-pub use sizes::{VALUE_BYTES_MAX, ValueSize};
-pub use source::{Drawn, Source};
+pub use load::{KEY_BYTES, Load};
+pub use outcome::{Monitor, Outcome};
+pub use probe::{Moment, Pause, Probe};
+pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
+pub use schedule::{Arrival, Lag, Pace, Spacing, Stop};
+pub use sender::Sender;
+pub use sizes::Sizes;
+
+use serde::Deserialize;
+
+/// Protocol of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// RESP2, as Redis and Valkey speak it.
+    #[default]
+    Resp,
+    /// The text protocol of memcached.
+    Memcached,
+}

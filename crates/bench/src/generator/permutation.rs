@@ -1,6 +1,6 @@
 //! Permutation that scatters ranks over key numbers, so that popular keys are not neighbours.
 
-use super::key_text::KEY_COUNT_MAX;
+use super::keys::KEY_COUNT_MAX;
 
 /// Bijection on `0..count`: multiplication by a factor that is coprime to the count.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +36,7 @@ const _: () = assert!(PRIMES[0] as u128 * PRIMES[1] as u128 > KEY_COUNT_MAX as u
 
 #[cfg(test)]
 mod tests {
-    use super::{PRIMES, Permutation};
-    use crate::generator::KEY_COUNT_MAX;
+    use super::{KEY_COUNT_MAX, PRIMES, Permutation};
 
     /// Returns the inverse of `factor` modulo `count`, by Euclid; `None` if there is none.
     fn inverse(factor: u64, count: u64) -> Option<u64> {

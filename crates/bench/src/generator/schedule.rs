@@ -1,13 +1,127 @@
-//! Due times of batches, and the number that wait.
+//! Arrival of requests: due times of batches, the number that wait, and the end of a run.
+//!
+//! In an open loop a request waits from its due time on, also while all connections wait for
+//! replies, so every request that falls due during a stall sees it. A closed loop sends nothing
+//! then and leaves out what its clients would have seen.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
 
-use super::arrival::{Arrival, Pace, Spacing, Stop};
-use super::lag::Lag;
+/// End of a run; batches in flight are always waited for.
+#[derive(Clone, Copy, Debug)]
+pub enum Stop {
+    /// Ends after this time.
+    After(Duration),
+    /// Ends after this many operations.
+    Operations(u64),
+}
+
+/// Distances between due times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equal distances.
+    Even,
+    /// Distances as of many independent clients (a Poisson process).
+    Random,
+}
+
+/// Due times of operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Operations per second.
+    pub per_second: f64,
+    /// Distances between them.
+    pub spacing: Spacing,
+    /// Seed of random distances.
+    pub seed: u64,
+}
+
+/// Event upon which a batch is sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival {
+    /// Last reply of the previous batch on the same connection: a closed loop.
+    Closed,
+    /// As in a closed loop, but not before the pace allows it; time lost to a slow server is not
+    /// made up for.
+    Limited(Pace),
+    /// Pace alone: an open loop.
+    Open(Pace),
+}
+
+impl Arrival {
+    /// Returns the arrival for one of several threads that share the rate.
+    #[must_use]
+    pub fn for_thread(self, thread: usize, threads: usize) -> Self {
+        let share = |pace: Pace| Pace {
+            per_second: pace.per_second / threads as f64,
+            seed: pace.seed.wrapping_add(thread as u64),
+            ..pace
+        };
+        match self {
+            Self::Closed => Self::Closed,
+            Self::Limited(pace) => Self::Limited(share(pace)),
+            Self::Open(pace) => Self::Open(share(pace)),
+        }
+    }
+}
+
+/// Delay of an open loop behind its schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// Length of the schedule.
+    pub schedule: Duration,
+    /// Longest time between the due time of a request and its sending.
+    pub most: Duration,
+    /// Waiting time of the oldest unsent request at the end of the schedule.
+    pub at_end: Duration,
+    /// Operations that were unsent at the end of the schedule.
+    pub unsent: u64,
+}
+
+impl Lag {
+    /// Returns true if the server kept up: at the end it is behind by at most a fiftieth of the
+    /// schedule, or by a short time that is always allowed.
+    pub fn is_held(&self) -> bool {
+        self.at_end <= (self.schedule / 50).max(LAG_ALLOWED)
+    }
+
+    /// Returns the delay in words, if the server was too slow.
+    pub fn complaint(&self) -> Option<String> {
+        let (schedule, late) = (self.schedule.as_secs_f64(), self.at_end.as_secs_f64());
+        let what = match self.unsent {
+            0 => format!("the last request was sent {late:.3} s late"),
+            unsent => format!("{unsent} operations had not been sent, the oldest for {late:.3} s"),
+        };
+        (!self.is_held()).then(|| {
+            format!(
+                "behind schedule: the server was too slow for the rate; when the schedule of \
+                 {schedule:.3} s was over, {what}"
+            )
+        })
+    }
+
+    /// Returns all fields as JSON, times in seconds.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "seconds": self.schedule.as_secs_f64(),
+            "late_seconds_most": self.most.as_secs_f64(),
+            "late_seconds_at_end": self.at_end.as_secs_f64(),
+            "unsent_at_end": self.unsent,
+        })
+    }
+
+    /// Adds the delay that another thread saw on the same schedule.
+    pub fn merge(&mut self, other: &Self) {
+        self.schedule = self.schedule.max(other.schedule);
+        self.most = self.most.max(other.most);
+        self.at_end = self.at_end.max(other.at_end);
+        self.unsent += other.unsent;
+    }
+}
 
 /// Due times, in ascending order.
 #[derive(Clone)]
@@ -176,6 +290,8 @@ impl Schedule {
     }
 }
 
+/// Delay that is always allowed.
+const LAG_ALLOWED: Duration = Duration::from_millis(20);
 /// Longest time that a request may wait before the run ends.
 const BEHIND_MAX: Duration = Duration::from_secs(20);
 /// Highest rate, in operations per second; no thread reaches it.
@@ -188,7 +304,7 @@ const GAP_MAX_NS: f64 = 1e15;
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{Arrival, Pace, Schedule, Spacing, Stop};
+    use super::{Arrival, Lag, Pace, Schedule, Spacing, Stop};
 
     fn pace(per_second: f64, spacing: Spacing) -> Pace {
         Pace { per_second, spacing, seed: 1 }
@@ -267,5 +383,15 @@ mod tests {
         schedule.advance(begin + millis(6));
         assert!(schedule.is_over());
         assert_eq!(schedule.waiting, 7);
+    }
+
+    #[test]
+    fn a_fiftieth_of_the_schedule_is_no_lag() {
+        let lag = |seconds, at_end| {
+            let schedule = Duration::from_secs(seconds);
+            Lag { schedule, at_end: Duration::from_millis(at_end), ..Lag::default() }.is_held()
+        };
+        assert!(lag(10, 200) && !lag(10, 201));
+        assert!(lag(0, 20) && !lag(0, 21));
     }
 }

@@ -6,14 +6,16 @@
 //! | `{n*3+1/10%100}` | that number after these steps, from left to right |
 //! | `{n:6}` | its last six digits, padded with zeros |
 //! | `{n~8}`, `{n~16}` | so many letters, unique for numbers below 2^32 or 2^64 |
-//! | `{?16}`, `{?8-32}` | so many random letters; with a range, a random number of them |
+//! | `{?16}`, `{?8-32}` | so many random letters, of any [`Sizes`] |
 //! | `{#100}` | random number below 100 |
-
-use std::ops::RangeInclusive;
+//!
+//! Memcached gets GET, DEL and SET, with EX or without, in its own words.
 
 use anyhow::{Context, Result, bail, ensure};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+
+use super::{Protocol, Sizes};
 
 /// A request that can be written for any number.
 pub struct Template {
@@ -24,16 +26,13 @@ impl Template {
     /// Reads the words of a request, which are separated by single spaces.
     ///
     /// # Errors
-    /// If a placeholder in braces has no known form.
-    pub fn parse(text: &str) -> Result<Self> {
-        let words: Vec<&str> = text.split(' ').collect();
-        let mut pieces = Vec::new();
-        push_bytes(&mut pieces, format!("*{}\r\n", words.len()).as_bytes());
-        for word in words {
-            let word_pieces = parse_word(word).with_context(|| format!("{word:?} in {text:?}"))?;
-            push_word(&mut pieces, word_pieces);
-        }
-        Ok(Self { pieces })
+    /// If a placeholder in braces has no known form, or the protocol does not have the request.
+    pub fn parse(protocol: Protocol, text: &str) -> Result<Self> {
+        let read = || match protocol {
+            Protocol::Resp => resp(text),
+            Protocol::Memcached => memcached(text),
+        };
+        Ok(Self { pieces: read().with_context(|| format!("{text:?}"))? })
     }
 
     /// Appends the request for a number.
@@ -59,11 +58,16 @@ impl Chance {
         Self { random, letters }
     }
 
-    /// Returns a random stretch of letters that were drawn beforehand.
+    /// Appends a random stretch of letters that were drawn beforehand.
     #[inline]
-    fn letters(&mut self, count: usize) -> &[u8] {
-        let from = self.random.random_range(0..LETTERS - count);
-        &self.letters[from..from + count]
+    fn write(&mut self, count: usize, bytes: &mut Vec<u8>) {
+        let mut left = count;
+        while left > STRETCH {
+            bytes.extend_from_slice(&self.letters[..STRETCH]);
+            left -= STRETCH;
+        }
+        let from = self.random.random_range(0..LETTERS - STRETCH);
+        bytes.extend_from_slice(&self.letters[from..from + left]);
     }
 }
 
@@ -75,10 +79,11 @@ enum Piece {
     Digits(Steps, usize),
     /// Letters that are derived from the number.
     Scrambled(Steps, usize),
-    Letters(RangeInclusive<usize>),
+    Letters(Sizes),
     Below(u64),
-    /// A word whose length is known only when it is written.
-    Word(Vec<Piece>),
+    /// A word whose length, known only when it is written, stands between this text and a line end
+    /// before it.
+    Word(&'static [u8], Vec<Piece>),
 }
 
 impl Piece {
@@ -87,8 +92,8 @@ impl Piece {
         match self {
             Self::Bytes(bytes) => Some(bytes.len()),
             Self::Digits(_, width) | Self::Scrambled(_, width) => Some(*width),
-            Self::Letters(count) if count.start() == count.end() => Some(*count.start()),
-            _ => None,
+            Self::Letters(sizes) => sizes.only(),
+            Self::Number(_) | Self::Below(_) | Self::Word(..) => None,
         }
     }
 
@@ -99,28 +104,47 @@ impl Piece {
             Self::Number(steps) => write_number(steps.of(drawn), bytes),
             Self::Digits(steps, width) => write_digits(steps.of(drawn), *width, bytes),
             Self::Scrambled(steps, width) => write_scrambled(steps.of(drawn), *width, bytes),
-            Self::Letters(count) => {
-                let count = chance.random.random_range(count.clone());
-                bytes.extend_from_slice(chance.letters(count));
+            Self::Letters(sizes) => {
+                let count = sizes.draw(&mut chance.random);
+                chance.write(count, bytes);
             }
             Self::Below(limit) => write_number(chance.random.random_range(0..*limit), bytes),
-            Self::Word(pieces) => write_word(pieces, drawn, chance, bytes),
+            Self::Word(before, pieces) => match &pieces[..] {
+                [Self::Letters(sizes)] => {
+                    let count = sizes.draw(&mut chance.random);
+                    write_length(before, count, bytes);
+                    chance.write(count, bytes);
+                    bytes.extend_from_slice(b"\r\n");
+                }
+                pieces => write_word(before, pieces, drawn, chance, bytes),
+            },
         }
     }
 }
 
 /// Writes a word, whose length is then inserted in front of it.
-fn write_word(pieces: &[Piece], drawn: u64, chance: &mut Chance, bytes: &mut Vec<u8>) {
+fn write_word(
+    before: &[u8],
+    pieces: &[Piece],
+    drawn: u64,
+    chance: &mut Chance,
+    bytes: &mut Vec<u8>,
+) {
     let begin = bytes.len();
     for piece in pieces {
         piece.write(drawn, chance, bytes);
     }
     let end = bytes.len();
-    bytes.push(b'$');
-    write_number((end - begin) as u64, bytes);
-    bytes.extend_from_slice(b"\r\n");
+    write_length(before, end - begin, bytes);
     let header = bytes.len() - end;
     bytes[begin..].rotate_right(header);
+    bytes.extend_from_slice(b"\r\n");
+}
+
+#[inline]
+fn write_length(before: &[u8], length: usize, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(before);
+    write_number(length as u64, bytes);
     bytes.extend_from_slice(b"\r\n");
 }
 
@@ -153,6 +177,42 @@ impl Steps {
     }
 }
 
+/// Reads a request as RESP has it.
+fn resp(text: &str) -> Result<Vec<Piece>> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut pieces = Vec::new();
+    push_bytes(&mut pieces, format!("*{}\r\n", words.len()).as_bytes());
+    for word in words {
+        push_word(&mut pieces, b"$", parse_word(word)?);
+    }
+    Ok(pieces)
+}
+
+/// Reads a request as memcached's text protocol has it.
+fn memcached(text: &str) -> Result<Vec<Piece>> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let (verb, key, value, seconds) = match words[..] {
+        ["GET", key] => ("get", key, None, "0"),
+        ["DEL", key] => ("delete", key, None, "0"),
+        ["SET", key, value] => ("set", key, Some(value), "0"),
+        ["SET", key, value, "EX", seconds] => ("set", key, Some(value), seconds),
+        _ => bail!("memcached has no such request"),
+    };
+    let is_date = seconds.parse::<u32>()? > MONTH_SECONDS;
+    ensure!(!is_date, "memcached takes more than {MONTH_SECONDS} seconds for a date");
+    let mut pieces = Vec::new();
+    push_bytes(&mut pieces, format!("{verb} ").as_bytes());
+    push_pieces(&mut pieces, parse_word(key)?);
+    match value {
+        None => push_bytes(&mut pieces, b"\r\n"),
+        Some(value) => {
+            push_bytes(&mut pieces, format!(" 0 {seconds}").as_bytes());
+            push_word(&mut pieces, b" ", parse_word(value)?);
+        }
+    }
+    Ok(pieces)
+}
+
 fn parse_word(word: &str) -> Result<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut rest = word;
@@ -167,11 +227,8 @@ fn parse_word(word: &str) -> Result<Vec<Piece>> {
 }
 
 fn parse_place(place: &str) -> Result<Piece> {
-    if let Some(count) = place.strip_prefix('?') {
-        let (least, most) = count.split_once('-').unwrap_or((count, count));
-        let (least, most) = (least.parse()?, most.parse()?);
-        ensure!(least <= most && most < LETTERS, "letters: below {LETTERS}");
-        return Ok(Piece::Letters(least..=most));
+    if let Some(sizes) = place.strip_prefix('?') {
+        return Ok(Piece::Letters(sizes.parse()?));
     }
     if let Some(limit) = place.strip_prefix('#') {
         let limit = limit.parse()?;
@@ -191,19 +248,25 @@ fn parse_place(place: &str) -> Result<Piece> {
 }
 
 /// Appends a word; one of known length is merged into its surroundings.
-fn push_word(pieces: &mut Vec<Piece>, word: Vec<Piece>) {
+fn push_word(pieces: &mut Vec<Piece>, before: &'static [u8], word: Vec<Piece>) {
     let Some(width) = word.iter().map(Piece::width).sum::<Option<usize>>() else {
-        pieces.push(Piece::Word(word));
+        pieces.push(Piece::Word(before, word));
         return;
     };
-    push_bytes(pieces, format!("${width}\r\n").as_bytes());
-    for piece in word {
+    let mut header = Vec::new();
+    write_length(before, width, &mut header);
+    push_bytes(pieces, &header);
+    push_pieces(pieces, word);
+    push_bytes(pieces, b"\r\n");
+}
+
+fn push_pieces(pieces: &mut Vec<Piece>, more: Vec<Piece>) {
+    for piece in more {
         match piece {
             Piece::Bytes(bytes) => push_bytes(pieces, &bytes),
             piece => pieces.push(piece),
         }
     }
-    push_bytes(pieces, b"\r\n");
 }
 
 fn push_bytes(pieces: &mut Vec<Piece>, bytes: &[u8]) {
@@ -218,13 +281,18 @@ fn write_number(number: u64, bytes: &mut Vec<u8>) {
     write_digits(number, number.checked_ilog10().map_or(1, |log| log as usize + 1), bytes);
 }
 
+/// Writes the last `width` digits.
 #[inline]
 fn write_digits(mut number: u64, width: usize, bytes: &mut Vec<u8>) {
     let begin = bytes.len();
     bytes.resize(begin + width, b'0');
-    for digit in bytes[begin..].iter_mut().rev() {
+    let (single, pairs) = bytes[begin..].as_rchunks_mut::<2>();
+    for pair in pairs.iter_mut().rev() {
+        *pair = DIGIT_PAIRS[(number % 100) as usize];
+        number /= 100;
+    }
+    if let [digit] = single {
         *digit = b'0' + (number % 10) as u8;
-        number /= 10;
     }
 }
 
@@ -256,17 +324,34 @@ fn scramble_32(number: u32) -> u32 {
     mixed ^ (mixed >> 16)
 }
 
-const LETTERS: usize = 1 << 16;
+const LETTERS: usize = 1 << 17;
+/// Letters that are written at once.
+const STRETCH: usize = 1 << 16;
+const MONTH_SECONDS: u32 = 30 * 24 * 3600;
+const DIGIT_PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Chance, Template};
+    use super::{Chance, Protocol, STRETCH, Template};
 
     fn written(text: &str, number: u64) -> String {
+        written_for(Protocol::Resp, text, number)
+    }
+
+    fn written_for(protocol: Protocol, text: &str, number: u64) -> String {
         let mut bytes = Vec::new();
-        Template::parse(text).unwrap().write(number, &mut Chance::new(1), &mut bytes);
+        let template = Template::parse(protocol, text).unwrap();
+        template.write(number, &mut Chance::new(1), &mut bytes);
         String::from_utf8(bytes).unwrap()
     }
 
@@ -293,7 +378,8 @@ mod tests {
     #[test]
     fn digits_have_their_width() {
         assert_eq!(written("A k:{n:6}", 42), "*2\r\n$1\r\nA\r\n$8\r\nk:000042\r\n");
-        assert_eq!(words("A {n:2}", 1234), ["A", "34"]);
+        assert_eq!(words("A {n:2} {n:3}", 1234), ["A", "34", "234"]);
+        assert_eq!(words("GET k{n:15}", 123_456_789_012)[1], "k000123456789012");
     }
 
     #[test]
@@ -308,7 +394,7 @@ mod tests {
 
     #[test]
     fn random_words_stay_in_their_range() {
-        let template = Template::parse("{?8-12}").unwrap();
+        let template = Template::parse(Protocol::Resp, "{?8-12}").unwrap();
         let mut chance = Chance::new(1);
         let mut size = |_| {
             let mut bytes = Vec::new();
@@ -318,12 +404,26 @@ mod tests {
         let sizes: HashSet<_> = (0..1000).map(&mut size).collect();
         assert_eq!(sizes, (8..=12).collect());
         assert!(words("A {#10}", 0)[1].parse::<u64>().unwrap() < 10);
+        let long = 3 * STRETCH + 1;
+        assert_eq!(words(&format!("A {{?{long}}}"), 0)[1].len(), long);
+    }
+
+    #[test]
+    fn memcached_has_its_own_words() {
+        let written = |text| written_for(Protocol::Memcached, text, 7);
+        assert_eq!(written("GET k{n:3}"), "get k007\r\n");
+        assert_eq!(written("DEL k{n:3}"), "delete k007\r\n");
+        assert_eq!(written("SET k{n} x{n}"), "set k7 0 0 2\r\nx7\r\n");
+        assert!(written("SET k{n:3} {?16} EX 60").starts_with("set k007 0 60 16\r\n"));
+        for text in ["LPUSH a b", "SET k v PXAT 1", "SET k v EX 99999999"] {
+            assert!(Template::parse(Protocol::Memcached, text).is_err(), "{text}");
+        }
     }
 
     #[test]
     fn what_is_no_place_is_refused() {
         for text in ["{", "{m}", "{n-1}", "{n/0}", "{?x}", "{?9-8}", "{#0}", "{n~7}", "{n:x}"] {
-            assert!(Template::parse(text).is_err(), "{text}");
+            assert!(Template::parse(Protocol::Resp, text).is_err(), "{text}");
         }
     }
 }

@@ -14,8 +14,8 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::ended::Ended;
 use super::{Kind, Launch, Program, ask_pid};
-use crate::control::{self, Control, Reply, Statistics};
-use crate::generator::Protocol;
+use crate::control::{self, Control};
+use crate::generator::{Protocol, Value};
 use crate::process::{self, CpuMeter, first_cores};
 
 /// A running server. Dropping it ends the server and all processes that a wrapper started beside
@@ -29,6 +29,8 @@ pub struct Server {
     pub port: u16,
     /// Process that serves the port.
     pub pid: u32,
+    /// Number of its cores.
+    pub cores: usize,
     /// Time from its start to its first answer.
     pub ready_after: Duration,
     /// Leader of a process group of its own; absent after it has ended on request.
@@ -73,6 +75,7 @@ impl Server {
             kind: program.kind,
             port,
             pid,
+            cores: launch.cores,
             ready_after: Duration::ZERO,
             child: Some(child),
             meter: Mutex::new(CpuMeter::new(pid)),
@@ -104,8 +107,8 @@ impl Server {
     /// If the server does not accept.
     pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64>>> {
         if self.kind == Kind::Memcached {
-            let mut statistics = Statistics::open(self.port)?;
-            return Ok(Box::new(move || statistics.number("curr_items")));
+            let mut control = Control::speaking(self.port, Protocol::Memcached)?;
+            return Ok(Box::new(move || control.statistic("curr_items")));
         }
         let mut control = self.control()?;
         Ok(Box::new(move || Ok(control.key_count()?.unwrap_or(0))))
@@ -170,7 +173,7 @@ impl Server {
             return self.ask_pid().is_ok();
         }
         let pong = self.control().and_then(|mut control| control.ask(&["PING"]));
-        matches!(pong, Ok(Reply::Text(_)))
+        matches!(pong, Ok(Value::Text(_)))
     }
 
     fn ask_pid(&self) -> Result<Option<u32>> {

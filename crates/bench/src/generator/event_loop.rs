@@ -1,0 +1,304 @@
+//! The loop that keeps all connections of a thread busy.
+//!
+//! It reads from all connections that have replies before it sends the next batches, so that the
+//! server finds many at once and no reply waits for requests to be written.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+
+use super::connection::Connection;
+use super::{Answer, Expected, Protocol, Replies, ReplyReader, Value};
+
+/// Connections of one kind: what they send, and when.
+pub trait Client {
+    /// Decides what a connection without a batch in flight does next; a batch that it is to send is
+    /// written into `batch`, which is empty.
+    ///
+    /// # Errors
+    /// If the run must end.
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next>;
+
+    /// Takes the replies to the batch of a connection.
+    ///
+    /// # Errors
+    /// If the run must end.
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()>;
+
+    /// Returns the number of batches that may be in flight when the run ends: those of connections
+    /// that wait for something that nobody will do.
+    fn left_waiting(&self) -> usize {
+        0
+    }
+}
+
+/// What a connection does next.
+#[derive(Clone, Copy, Debug)]
+pub enum Next {
+    /// It sends the batch.
+    Send,
+    /// It, and all others of its kind, is asked again at this time.
+    At(Instant),
+    /// It is done with this run.
+    Rest,
+}
+
+/// Requests that are sent at once.
+pub struct Batch {
+    /// The requests.
+    pub bytes: Vec<u8>,
+    /// The replies that they must bring.
+    pub expected: Expected,
+    /// Time from which their latency counts.
+    pub since: Instant,
+}
+
+impl Batch {
+    /// Adds the reply that a request must bring.
+    #[inline]
+    pub fn expect(&mut self, answer: Answer) {
+        self.expected.count(answer);
+    }
+}
+
+/// Replies to a batch.
+pub struct Heard<'a> {
+    /// Their counts.
+    pub replies: Replies,
+    /// Their values, if the connection keeps them.
+    pub values: Vec<Value>,
+    /// Text of the connection's first error reply so far.
+    pub first_error: Option<&'a str>,
+    /// Time from which the batch counts.
+    pub since: Instant,
+    /// Time at which the first bytes were seen.
+    pub first: Instant,
+    /// Time at which the last reply was read.
+    pub now: Instant,
+}
+
+/// Connections of one thread, in groups of one kind each.
+pub struct EventLoop {
+    epoll: OwnedFd,
+    /// Connections, with the number of their group.
+    connections: Vec<(usize, Connection)>,
+    groups: Vec<Group>,
+    /// True if it spins before a due time, since the kernel may sleep longer than asked. A thread
+    /// that spins keeps its core from the kernel's own threads, which deliver what it waits for.
+    is_exact: bool,
+    events: Vec<Event>,
+    buffer: Box<[u8]>,
+    batch: Batch,
+}
+
+/// Connections of one client: those from `first` on.
+struct Group {
+    first: usize,
+    count: usize,
+    /// Connections that must be asked what they do next.
+    idle: VecDeque<usize>,
+    /// Number of connections with a batch in flight.
+    busy: usize,
+}
+
+impl EventLoop {
+    /// Creates a loop without connections.
+    ///
+    /// # Errors
+    /// If the kernel has no epoll left.
+    pub fn new() -> Result<Self> {
+        let since = Instant::now();
+        Ok(Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            connections: Vec::new(),
+            groups: Vec::new(),
+            is_exact: true,
+            events: Vec::new(),
+            buffer: vec![0; BUFFER_BYTES].into(),
+            batch: Batch { bytes: Vec::new(), expected: Expected::default(), since },
+        })
+    }
+
+    /// Makes it sleep until a batch is due, or longer.
+    #[must_use]
+    pub fn patient(self) -> Self {
+        Self { is_exact: false, ..self }
+    }
+
+    /// Opens the connections of a group to a port on 127.0.0.1.
+    ///
+    /// # Errors
+    /// If the server does not accept them all.
+    pub fn connect(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
+        self.connect_with(port, count, || ReplyReader::new(protocol))
+    }
+
+    /// Opens the connections of a group whose replies are kept; otherwise as
+    /// [`EventLoop::connect`].
+    ///
+    /// # Errors
+    /// As [`EventLoop::connect`].
+    pub fn connect_keeping(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
+        self.connect_with(port, count, || ReplyReader::keeping(protocol))
+    }
+
+    fn connect_with(
+        &mut self,
+        port: u16,
+        count: usize,
+        reader: impl Fn() -> ReplyReader,
+    ) -> Result<()> {
+        let group = self.groups.len();
+        let first = self.connections.len();
+        self.groups.push(Group { first, count, idle: VecDeque::new(), busy: 0 });
+        for _ in 0..count {
+            let connection = Connection::open(port, reader())?;
+            let data = EventData::new_u64(self.connections.len() as u64);
+            epoll::add(&self.epoll, connection.stream(), data, EventFlags::IN)?;
+            self.connections.push((group, connection));
+        }
+        self.events.reserve(self.connections.len().max(1));
+        Ok(())
+    }
+
+    /// Lets the clients of all groups send and hear until all of them rest.
+    ///
+    /// # Errors
+    /// If a connection breaks, replies do not fit their requests, none comes for a minute, or a
+    /// client ends the run.
+    pub fn run(&mut self, clients: &mut [&mut dyn Client]) -> Result<()> {
+        self.run_watched(clients, || Ok(()))
+    }
+
+    /// Runs the clients as [`EventLoop::run`] does; calls `turned` after each turn of the loop.
+    ///
+    /// # Errors
+    /// As [`EventLoop::run`], and those of `turned`.
+    pub fn run_watched(
+        &mut self,
+        clients: &mut [&mut dyn Client],
+        mut turned: impl FnMut() -> Result<()>,
+    ) -> Result<()> {
+        assert_eq!(clients.len(), self.groups.len(), "a client for each group");
+        for group in &mut self.groups {
+            let is_free = |number: &usize| !self.connections[group.first + number].1.is_busy();
+            group.idle = (0..group.count).filter(is_free).collect();
+        }
+        let mut last_heard = Instant::now();
+        loop {
+            let now = Instant::now();
+            let mut wake = None;
+            for (group, client) in clients.iter_mut().enumerate() {
+                let at = self.send(group, *client, now)?;
+                wake = at.into_iter().chain(wake).min();
+            }
+            if wake.is_none() && !self.is_awaited(clients) {
+                return Ok(());
+            }
+            if self.wait(wake.map(|at: Instant| at.saturating_duration_since(now)))? {
+                last_heard = now;
+            }
+            self.hear(clients)?;
+            ensure!(
+                wake.is_some() || now - last_heard < SILENCE_MAX,
+                "no reply for {SILENCE_MAX:?}"
+            );
+            turned()?;
+        }
+    }
+
+    /// Returns true if a client has more batches in flight than it may leave.
+    fn is_awaited(&self, clients: &[&mut dyn Client]) -> bool {
+        self.groups.iter().zip(clients).any(|(group, client)| group.busy > client.left_waiting())
+    }
+
+    /// Sends the next batches of a group; returns the time at which it must be asked again, if no
+    /// reply comes before.
+    fn send(
+        &mut self,
+        group: usize,
+        client: &mut dyn Client,
+        now: Instant,
+    ) -> Result<Option<Instant>> {
+        while let Some(number) = self.groups[group].idle.front().copied() {
+            self.batch.bytes.clear();
+            (self.batch.expected, self.batch.since) = (Expected::default(), now);
+            match client.next(number, now, &mut self.batch)? {
+                Next::At(at) => return Ok(Some(at)),
+                Next::Rest => {}
+                Next::Send => {
+                    let slot = self.groups[group].first + number;
+                    self.groups[group].busy += 1;
+                    self.connections[slot].1.send(&self.batch)?;
+                    if self.connections[slot].1.has_unsent() {
+                        self.listen(slot, EventFlags::IN | EventFlags::OUT)?;
+                    }
+                }
+            }
+            self.groups[group].idle.pop_front();
+        }
+        Ok(None)
+    }
+
+    /// Waits for replies; returns true if something happened.
+    fn wait(&mut self, longest: Option<Duration>) -> Result<bool> {
+        let longest = longest.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+        let sleep = if self.is_exact { longest.saturating_sub(SHORTEST_SLEEP) } else { longest };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: sleep.subsec_nanos().into() };
+        self.events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
+            Ok(_) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn hear(&mut self, clients: &mut [&mut dyn Client]) -> Result<()> {
+        let events = std::mem::take(&mut self.events);
+        for event in &events {
+            let (slot, flags) = (event.data.u64() as usize, event.flags);
+            if flags.contains(EventFlags::OUT) {
+                self.connections[slot].1.flush()?;
+                if !self.connections[slot].1.has_unsent() {
+                    self.listen(slot, EventFlags::IN)?;
+                }
+            }
+            if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
+                continue;
+            }
+            let (group, connection) = &mut self.connections[slot];
+            let Some((replies, first)) = connection.receive(&mut self.buffer)? else { continue };
+            let heard = Heard {
+                replies,
+                values: connection.reader.take_values(),
+                first_error: connection.reader.first_error(),
+                since: connection.since,
+                first,
+                now: Instant::now(),
+            };
+            let number = slot - self.groups[*group].first;
+            clients[*group].heard(number, &heard)?;
+            self.groups[*group].idle.push_back(number);
+            self.groups[*group].busy -= 1;
+        }
+        self.events = events;
+        Ok(())
+    }
+
+    fn listen(&self, slot: usize, flags: EventFlags) -> Result<()> {
+        let data = EventData::new_u64(slot as u64);
+        Ok(epoll::modify(&self.epoll, self.connections[slot].1.stream(), data, flags)?)
+    }
+}
+
+const BUFFER_BYTES: usize = 256 * 1024;
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Longest wait, after which a run that was ended by another thread is noticed.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+/// Shortest sleep, since the kernel may sleep this much longer than asked.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(100);

@@ -1,0 +1,160 @@
+//! A load as data: requests, keys, connections and pace.
+
+use std::time::Duration;
+
+use super::{Arrival, KeyChoice, Pace, Sizes, Spacing, Stop};
+
+/// A load.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Requests in the form of `template.rs`, each with its share.
+    pub requests: Vec<(u32, String)>,
+    /// Choice of the numbers in the requests.
+    pub keys: KeyChoice,
+    /// Upper bound of the numbers, exclusive.
+    pub key_count: u64,
+    /// Requests per batch.
+    pub pipeline: usize,
+    /// Connections of all threads together.
+    pub connections: usize,
+    /// Threads that make the load.
+    pub threads: usize,
+    /// Event upon which a batch is sent.
+    pub arrival: Arrival,
+    /// End of the load.
+    pub stop: Stop,
+    /// Duration of the same load beforehand, which is not measured.
+    pub warm_up: Duration,
+    /// True if what is asked for may be missing. Otherwise the measurement fails after a miss,
+    /// since a miss costs less than a hit.
+    pub misses: bool,
+    /// Seed of all random choices.
+    pub seed: u64,
+}
+
+impl Load {
+    /// Creates a load of one request with numbers below `key_count`: 50 connections, pipeline 16,
+    /// uniform, for one second.
+    pub fn of(request: impl Into<String>, key_count: u64) -> Self {
+        Self {
+            requests: vec![(1, request.into())],
+            keys: KeyChoice::Uniform,
+            key_count,
+            pipeline: 16,
+            connections: 50,
+            threads: 1,
+            arrival: Arrival::Closed,
+            stop: Stop::After(Duration::from_secs(1)),
+            warm_up: Duration::ZERO,
+            misses: false,
+            seed: 1,
+        }
+    }
+
+    /// Creates a load of GETs.
+    pub fn get(key_count: u64) -> Self {
+        Self::of(GET, key_count)
+    }
+
+    /// Creates a load of SETs with values of these sizes.
+    pub fn set(key_count: u64, value: &Sizes) -> Self {
+        Self::of(set(value), key_count)
+    }
+
+    /// Creates a load with this percentage of GETs among SETs.
+    pub fn mixed(reads: u32, key_count: u64, value: &Sizes) -> Self {
+        let both = [(reads, GET.to_owned()), (100 - reads, set(value))];
+        let requests = both.into_iter().filter(|(share, _)| *share > 0).collect();
+        Self { requests, ..Self::get(key_count) }
+    }
+
+    /// Creates the load that sends a request once for each number in order: eight connections,
+    /// pipeline 100.
+    pub fn each(request: impl Into<String>, key_count: u64) -> Self {
+        let keys = KeyChoice::Sequential;
+        Self::of(request, key_count).choosing(keys).pipelined(100).on(8).count(key_count)
+    }
+
+    /// Creates the load that sets the keys `0..key_count` in order.
+    pub fn fill(key_count: u64, value: &Sizes) -> Self {
+        Self::each(set(value), key_count)
+    }
+
+    /// Sets the choice of numbers.
+    #[must_use]
+    pub fn choosing(self, keys: KeyChoice) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// Sets the number of requests in a batch.
+    #[must_use]
+    pub fn pipelined(self, pipeline: usize) -> Self {
+        Self { pipeline, ..self }
+    }
+
+    /// Sets the number of connections.
+    #[must_use]
+    pub fn on(self, connections: usize) -> Self {
+        Self { connections, ..self }
+    }
+
+    /// Sets the number of operations.
+    #[must_use]
+    pub fn count(self, operations: u64) -> Self {
+        Self { stop: Stop::Operations(operations), ..self }
+    }
+
+    /// Sets the time that it takes.
+    #[must_use]
+    pub fn lasting(self, time: Duration) -> Self {
+        Self { stop: Stop::After(time), ..self }
+    }
+
+    /// Sets the time that it takes, and a fifth of it to warm up.
+    #[must_use]
+    pub fn measured_for(self, time: Duration) -> Self {
+        Self { warm_up: time / 5, ..self.lasting(time) }
+    }
+
+    /// Makes it an open loop of so many operations per second, at equal distances.
+    #[must_use]
+    pub fn paced(self, per_second: f64) -> Self {
+        let pace = Pace { per_second, spacing: Spacing::Even, seed: self.seed };
+        Self { arrival: Arrival::Open(pace), ..self }
+    }
+
+    /// Returns the end of one of its threads.
+    #[must_use]
+    pub fn stop_of(&self, thread: usize) -> Stop {
+        match self.stop {
+            Stop::After(time) => Stop::After(time),
+            Stop::Operations(count) => Stop::Operations(share(count, thread, self.threads)),
+        }
+    }
+
+    /// Returns the connections of one of its threads.
+    #[must_use]
+    pub fn connections_of(&self, thread: usize) -> usize {
+        share(self.connections as u64, thread, self.threads) as usize
+    }
+
+    /// Sets the seed.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+}
+
+fn set(value: &Sizes) -> String {
+    format!("{SET} {{?{value}}}")
+}
+
+/// Returns the part of `count` for one of several threads, as equal as possible.
+fn share(count: u64, thread: usize, threads: usize) -> u64 {
+    (count + (threads - 1 - thread) as u64) / threads as u64
+}
+
+/// Bytes of the keys of GET and SET: `k` and fifteen digits.
+pub const KEY_BYTES: usize = 16;
+const GET: &str = "GET k{n:15}";
+const SET: &str = "SET k{n:15}";

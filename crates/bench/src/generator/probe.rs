@@ -1,0 +1,153 @@
+//! Pauses of a server as another client sees them, and the part of them that other processes
+//! caused.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hdrhistogram::Histogram;
+
+use super::{Batch, Client, Heard, Load, Monitor, Next, Outcome, Protocol, Sender};
+use crate::process::{self, ThreadTimes};
+
+/// One answer to the probe.
+#[derive(Clone, Default)]
+pub struct Pause {
+    /// Time from request to reply.
+    pub seen: Duration,
+    /// Time in which client or server was ready to run and other processes had its core.
+    pub taken: Duration,
+    /// Operations of the load so far.
+    pub operations: u64,
+    /// Server threads that ran for long, with their times.
+    pub ran: Vec<(String, Duration)>,
+}
+
+impl Pause {
+    /// Returns the pause less the time that other processes took.
+    pub fn own(&self) -> Duration {
+        self.seen.saturating_sub(self.taken)
+    }
+}
+
+/// Scheduler times of client and server at one moment.
+#[derive(Default)]
+pub struct Moment {
+    server_pid: u32,
+    client: Vec<ThreadTimes>,
+    server: Vec<ThreadTimes>,
+}
+
+impl Moment {
+    /// Reads the times; takes some microseconds per thread.
+    ///
+    /// # Errors
+    /// If the server ended.
+    pub fn now(server_pid: u32) -> Result<Self> {
+        let client = process::thread_times(std::process::id())?;
+        Ok(Self { server_pid, client, server: process::thread_times(server_pid)? })
+    }
+
+    /// Returns the time for which client and server were kept from their cores since an earlier
+    /// moment.
+    pub fn taken_since(&self, before: &Self) -> Duration {
+        taken(&before.client, &self.client) + taken(&before.server, &self.server)
+    }
+
+    /// Returns the server threads that ran for at least `least` since an earlier moment, with their
+    /// names.
+    fn ran_since(&self, before: &Self, least: Duration) -> Vec<(String, Duration)> {
+        let long = |now: &ThreadTimes| {
+            let then = before.server.iter().find(|then| then.thread == now.thread)?;
+            let ran = now.on_core.saturating_sub(then.on_core);
+            (ran >= least).then(|| (process::thread_name(self.server_pid, now.thread), ran))
+        };
+        self.server.iter().filter_map(long).collect()
+    }
+}
+
+/// Returns the waiting time of the most delayed thread, less the time that other threads of its
+/// process ran: they share the core and do not count as others.
+fn taken(before: &[ThreadTimes], after: &[ThreadTimes]) -> Duration {
+    let used = |now: &ThreadTimes| {
+        let then = before.iter().find(|then| then.thread == now.thread);
+        let (on_core, waiting) = then.map_or_else(Default::default, |t| (t.on_core, t.waiting));
+        (now.waiting.saturating_sub(waiting), now.on_core.saturating_sub(on_core))
+    };
+    let mut threads: Vec<_> = after.iter().map(used).collect();
+    threads.sort_unstable();
+    let Some((waited, _)) = threads.pop() else { return Duration::ZERO };
+    waited.saturating_sub(threads.into_iter().map(|(_, on_core)| on_core).sum())
+}
+
+/// Client that GETs again and again beside a load, once that has done some operations.
+pub struct Probe {
+    sender: Sender,
+    load: Arc<Monitor>,
+    /// Operations of the load from which on it asks, and in which it ends.
+    from: u64,
+    to: u64,
+    server: u32,
+    asked: Instant,
+    sent: Moment,
+    /// Longest pauses, less the time that other processes took, longest first.
+    pub longest: Vec<Pause>,
+}
+
+impl Probe {
+    /// Creates a probe for a load that makes `to` operations.
+    ///
+    /// # Errors
+    /// If there are no keys, or the server ended.
+    pub fn beside(load: Arc<Monitor>, from: u64, to: u64, server: u32) -> Result<Self> {
+        let gets = Load::get(from.min(to)).pipelined(1).count(u64::MAX);
+        let (sender, asked) = (Sender::new(Protocol::Resp, &gets, 0)?, Instant::now());
+        let (from, sent, longest) = (from.min(to), Moment::now(server)?, Vec::new());
+        Ok(Self { sender, load, from, to, server, asked, sent, longest })
+    }
+
+    /// Returns the times of all answers, in nanoseconds.
+    ///
+    /// # Errors
+    /// Never: the probe has no pace.
+    pub fn times(&mut self) -> Result<Histogram<u64>> {
+        let Outcome { latencies, .. } = self.sender.finish()?;
+        Ok(latencies)
+    }
+}
+
+impl Client for Probe {
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
+        let done = self.load.operations();
+        if done >= self.to {
+            return Ok(Next::Rest);
+        }
+        let due = self.asked + EVERY;
+        if due > now || done < self.from {
+            return Ok(Next::At(due.max(now + EVERY / 2)));
+        }
+        self.sent = Moment::now(self.server)?;
+        self.asked = Instant::now();
+        let next = self.sender.next(connection, now, batch)?;
+        batch.since = self.asked;
+        Ok(next)
+    }
+
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()> {
+        let (seen, operations) = (heard.now - heard.since, self.load.operations());
+        let mut pause = Pause { seen, operations, ..Pause::default() };
+        if seen > WORTH_A_LOOK {
+            let now = Moment::now(self.server)?;
+            pause.taken = now.taken_since(&self.sent);
+            pause.ran = now.ran_since(&self.sent, seen / 5);
+        }
+        let place = self.longest.partition_point(|other| other.own() >= pause.own());
+        self.longest.insert(place, pause);
+        self.longest.truncate(KEPT);
+        self.sender.heard(connection, heard)
+    }
+}
+
+const EVERY: Duration = Duration::from_micros(200);
+const WORTH_A_LOOK: Duration = Duration::from_micros(300);
+const KEPT: usize = 5;

@@ -1,0 +1,427 @@
+//! One measurement: a load on a running server, made by one thread or several, and its cost for the
+//! server.
+//!
+//! ```text
+//! connect ──▶ warm up ──▶ measure          each on all threads, which wait for each other
+//! ```
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, anyhow, ensure};
+
+use crate::generator::{EventLoop, Load, Monitor, Outcome, Protocol, Sender, Sizes, Stop};
+use crate::process::{self, CpuMeter};
+use crate::sampler::{Sample, Sampler};
+use crate::servers::{Kind, Server};
+
+/// Server that is measured.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Name in messages.
+    pub label: String,
+    /// TCP port on 127.0.0.1.
+    pub port: u16,
+    /// Process that serves; without it neither its CPU time nor its memory are known.
+    pub pid: Option<u32>,
+    /// Protocol that it speaks.
+    pub protocol: Protocol,
+    /// Number of its cores, which come first: the threads of the load are bound to the others, or
+    /// to the last one.
+    pub cores: usize,
+}
+
+impl From<&Server> for Target {
+    fn from(server: &Server) -> Self {
+        let protocol = match server.kind {
+            Kind::Memcached => Protocol::Memcached,
+            _ => Protocol::Resp,
+        };
+        let (label, port, pid) = (server.label.clone(), server.port, Some(server.pid));
+        Self { label, port, pid, protocol, cores: server.cores }
+    }
+}
+
+/// Result of a measurement.
+#[derive(Debug)]
+pub struct Measured {
+    /// Measurements of the generator.
+    pub outcome: Outcome,
+    /// User and system time of the server.
+    pub server_cpu: Option<Duration>,
+    /// Samples of the server over time, if they were asked for.
+    pub samples: Vec<Sample>,
+    /// Reason for an early end; what was measured before is kept.
+    pub failure: Option<Error>,
+}
+
+impl Measured {
+    /// Creates the result of a measurement that did not begin.
+    #[must_use]
+    pub fn failed(failure: Error) -> Self {
+        let (outcome, samples) = (Outcome::empty(), Vec::new());
+        Self { outcome, server_cpu: None, samples, failure: Some(failure) }
+    }
+
+    /// Returns the CPU time of the server per operation, in microseconds; NaN if it is not known.
+    #[must_use]
+    pub fn server_us(&self) -> f64 {
+        let cpu = self.server_cpu.map_or(f64::NAN, |cpu| cpu.as_secs_f64() * 1e6);
+        cpu / self.outcome.operations.max(1) as f64
+    }
+
+    /// Returns the average number of cores that the server used.
+    #[must_use]
+    pub fn server_share(&self) -> Option<f64> {
+        let elapsed = self.outcome.elapsed.as_secs_f64();
+        self.server_cpu.map(|cpu| cpu.as_secs_f64() / elapsed).filter(|share| share.is_finite())
+    }
+}
+
+/// Runs a load and measures its cost for the server.
+///
+/// # Errors
+/// If a connection breaks, the server answers with errors, or, unless the load allows it, something
+/// is missing.
+pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
+    sound(&server.into(), load, try_measure(&server.into(), load, &Arc::default(), None))
+}
+
+/// Runs a load until `act` is done on the calling thread; returns the results of both. Otherwise as
+/// [`measure`].
+///
+/// # Errors
+/// As [`measure`], and those of `act`.
+pub fn measure_during<T>(
+    server: &Server,
+    load: &Load,
+    act: impl FnOnce(&Monitor) -> Result<T>,
+) -> Result<(Measured, T)> {
+    let (target, monitor) = (Target::from(server), Arc::new(Monitor::default()));
+    let load = load.clone().lasting(LONGEST);
+    thread::scope(|scope| {
+        let measured = scope.spawn(|| try_measure(&target, &load, &monitor, None));
+        let acted = act(&monitor);
+        monitor.halt();
+        let measured = measured.join().map_err(|_| anyhow!("the load failed"))?;
+        let acted = acted?;
+        Ok((sound(&target, &load, measured)?, acted))
+    })
+}
+
+/// Runs a load as [`measure`] does; calls `watch` with a sample of the server after each `every`.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_watched(
+    server: &Server,
+    load: &Load,
+    every: Duration,
+    watch: impl FnMut(&Sample) + Send + 'static,
+) -> Result<Measured> {
+    let watch = Watch { every, watch: Box::new(watch) };
+    sound(&server.into(), load, try_measure(&server.into(), load, &Arc::default(), Some(watch)))
+}
+
+/// Sends a request once for each number below `count`, in order, without measuring.
+///
+/// # Errors
+/// As [`measure`].
+pub fn send_each(server: &Server, request: &str, count: u64) -> Result<()> {
+    measure(server, &Load { misses: true, ..Load::each(request, count) }).map(|_| ())
+}
+
+/// Fills a server with keys `0..count`, without measuring; the null server keeps none.
+///
+/// # Errors
+/// As [`measure`].
+pub fn fill(server: &Server, count: u64, value: &Sizes) -> Result<()> {
+    if server.kind == Kind::Null {
+        return Ok(());
+    }
+    measure(server, &Load::fill(count, value)).map(|_| ())
+}
+
+fn sound(target: &Target, load: &Load, measured: Measured) -> Result<Measured> {
+    let Measured { outcome, failure, .. } = measured;
+    failure.map_or(Ok(()), Err).with_context(|| target.label.clone())?;
+    let outcome = outcome.sound().with_context(|| target.label.clone())?;
+    let missed = outcome.replies.nil;
+    ensure!(load.misses || missed == 0, "{}: {missed} were missing", target.label);
+    Ok(Measured { outcome, failure: None, ..measured })
+}
+
+/// What is called with samples of a server.
+pub struct Watch {
+    /// Time between two samples.
+    pub every: Duration,
+    /// Called with each sample when it is taken.
+    pub watch: Box<dyn FnMut(&Sample) + Send>,
+}
+
+/// Runs a load on all its threads. Faults of the server are in [`Measured::failure`], replies that
+/// are errors in the outcome.
+pub fn try_measure(
+    target: &Target,
+    load: &Load,
+    monitor: &Arc<Monitor>,
+    watch: Option<Watch>,
+) -> Measured {
+    if load.threads == 0 || load.connections < load.threads {
+        return Measured::failed(anyhow!("{} threads need as many connections", load.threads));
+    }
+    let gate = Gate::new(load.threads + 1);
+    thread::scope(|scope| {
+        let run = |thread| run_thread(target, load, thread, &gate, monitor);
+        let threads: Vec<_> =
+            (0..load.threads).map(|thread| scope.spawn(move || run(thread))).collect();
+        gate.pass(true);
+        let is_well = gate.pass(true);
+        let mut meter = target.pid.map(CpuMeter::new);
+        let before = settled(&mut meter);
+        let sampler =
+            watch.map(|it| Sampler::start(target.pid, it.every, Arc::clone(monitor), it.watch));
+        gate.pass(true);
+        let ended = threads.into_iter().map(|thread| thread.join());
+        let mut measured = Measured { failure: None, ..Measured::failed(anyhow!("")) };
+        for ended in ended.collect::<Vec<_>>() {
+            let merged = match ended.unwrap_or_else(|_| Err(anyhow!("a thread failed"))) {
+                Ok((outcome, failure)) => {
+                    measured.failure = measured.failure.take().or(failure);
+                    measured.outcome.merge(outcome)
+                }
+                Err(error) => Err(error),
+            };
+            measured.failure = measured.failure.take().or(merged.err());
+        }
+        measured.samples = sampler.map(Sampler::stop).unwrap_or_default();
+        if is_well {
+            let used = before.zip(settled(&mut meter));
+            let used = used.and_then(|(before, after)| after.checked_sub(before));
+            // The CPU time of a server that has ended is only in the samples.
+            let last = measured.samples.iter().rev().find_map(|sample| sample.cpu);
+            measured.server_cpu = used.filter(|used| !used.is_zero()).or(last);
+        }
+        measured
+    })
+}
+
+/// Runs one thread, which passes the gate three times, whatever has happened to it.
+fn run_thread(
+    target: &Target,
+    load: &Load,
+    thread: usize,
+    gate: &Gate,
+    monitor: &Arc<Monitor>,
+) -> Result<(Outcome, Option<Error>)> {
+    let cores = process::cores();
+    let first = target.cores.min(cores - 1);
+    process::pin_this_thread(first + thread % (cores - first));
+    let prepared = prepare(target, load, thread);
+    let is_well = gate.pass(prepared.is_ok());
+    let warmed = prepared.and_then(|(mut event_loop, mut sender)| {
+        if is_well && !load.warm_up.is_zero() {
+            sender.restart(Stop::After(load.warm_up), Arc::default())?;
+            event_loop.run(&mut [&mut sender])?;
+        }
+        Ok((event_loop, sender))
+    });
+    gate.pass(warmed.is_ok());
+    let is_well = gate.pass(true);
+    let (mut event_loop, mut sender) = warmed?;
+    if !is_well {
+        return Ok((Outcome::empty(), None));
+    }
+    sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
+    let ran = event_loop.run(&mut [&mut sender]);
+    if ran.is_err() {
+        monitor.halt();
+    }
+    Ok((sender.finish()?, ran.err()))
+}
+
+fn prepare(target: &Target, load: &Load, thread: usize) -> Result<(EventLoop, Sender)> {
+    let mut event_loop = EventLoop::new()?;
+    event_loop.connect(target.port, target.protocol, load.connections_of(thread))?;
+    Ok((event_loop, Sender::new(target.protocol, load, thread)?))
+}
+
+/// Returns the server's CPU time after a short pause: the kernel adds up the time of a running
+/// thread when it leaves the core, so the server must go to sleep first.
+fn settled(meter: &mut Option<CpuMeter>) -> Option<Duration> {
+    thread::sleep(SETTLE);
+    meter.as_mut().and_then(|meter| meter.read().ok())
+}
+
+/// Returns the server's CPU time when its threads sleep.
+///
+/// # Errors
+/// If the server ended.
+pub fn settled_cpu_time(server: &Server) -> Result<Duration> {
+    thread::sleep(SETTLE);
+    server.cpu_time()
+}
+
+/// Barrier at which threads wait for each other and learn whether all are well.
+struct Gate {
+    barrier: Barrier,
+    has_failed: AtomicBool,
+}
+
+impl Gate {
+    fn new(threads: usize) -> Self {
+        Self { barrier: Barrier::new(threads), has_failed: AtomicBool::new(false) }
+    }
+
+    fn pass(&self, is_well: bool) -> bool {
+        if !is_well {
+            self.has_failed.store(true, Ordering::Relaxed);
+        }
+        self.barrier.wait();
+        !self.has_failed.load(Ordering::Relaxed)
+    }
+}
+
+const SETTLE: Duration = Duration::from_millis(2);
+/// Time of a load that is ended by something else.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+    use crate::generator::{Arrival, Pace, Spacing};
+    use crate::null;
+
+    fn target(port: u16) -> Target {
+        let (label, protocol) = ("tested".to_owned(), Protocol::Resp);
+        Target { label, port, pid: None, protocol, cores: 1 }
+    }
+
+    fn null_server() -> Target {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
+        target(port)
+    }
+
+    /// Starts a server that waits a while before it answers each GET; also returns its count of
+    /// GETs.
+    fn counting_server(pause: Duration) -> (Target, Arc<AtomicU64>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&seen);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, count) = (stream.unwrap(), Arc::clone(&count));
+                thread::spawn(move || answer_gets(stream, &count, pause));
+            }
+        });
+        (target(port), seen)
+    }
+
+    fn answer_gets(mut stream: TcpStream, count: &AtomicU64, pause: Duration) {
+        let mut request = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut request) {
+            thread::sleep(pause);
+            // Each command begins with an asterisk, and no key contains one.
+            let gets = request[..length].iter().filter(|byte| **byte == b'*').count();
+            count.fetch_add(gets as u64, Ordering::Relaxed);
+            if stream.write_all(&b"$1\r\nv\r\n".repeat(gets)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn gets(operations: u64, threads: usize) -> Load {
+        Load { threads, ..Load::get(1000).on(7).count(operations) }
+    }
+
+    fn run(target: &Target, load: &Load) -> Measured {
+        try_measure(target, load, &Arc::default(), None)
+    }
+
+    #[test]
+    fn threads_do_exactly_the_wanted_operations_between_them() {
+        let target = null_server();
+        for (threads, pipeline) in [(1, 1), (2, 16), (3, 100), (7, 16)] {
+            let measured = run(&target, &gets(12_345, threads).pipelined(pipeline));
+            assert!(measured.failure.is_none());
+            let outcome = measured.outcome;
+            assert_eq!((outcome.operations, outcome.replies.bulk), (12_345, 12_345));
+        }
+    }
+
+    #[test]
+    fn both_halves_of_a_mix_are_answered() {
+        let load = Load::mixed(50, 1000, &Sizes::fixed(16)).count(16 * 1000);
+        let replies = run(&null_server(), &load).outcome.replies;
+        assert_eq!((replies.bulk, replies.status), (8000, 8000));
+    }
+
+    #[test]
+    fn a_batch_larger_than_the_socket_takes_arrives_whole() {
+        let load = Load::set(1000, &Sizes::fixed(1 << 20)).pipelined(20).on(7).count(140);
+        assert_eq!(run(&null_server(), &load).outcome.replies.status, 140);
+    }
+
+    #[test]
+    fn what_was_warmed_up_does_not_count() {
+        let (target, seen) = counting_server(Duration::ZERO);
+        let load = Load { warm_up: Duration::from_millis(5), ..gets(100, 2) };
+        let measured = run(&target, &load);
+        assert_eq!((measured.outcome.operations, measured.outcome.replies.bulk), (100, 100));
+        // Each connection sends at least one batch, however short the time is.
+        assert!(seen.load(Ordering::Relaxed) >= 100 + 7 * 16);
+    }
+
+    #[test]
+    fn an_open_loop_is_split_too() {
+        let (target, seen) = counting_server(Duration::ZERO);
+        let measured = run(&target, &gets(960, 2).paced(64e3));
+        assert_eq!((measured.outcome.operations, seen.load(Ordering::Relaxed)), (960, 960));
+        // Half of the batches at half of the rate take as long as all at the full rate.
+        let schedule = measured.outcome.lag.unwrap().schedule.as_secs_f64();
+        assert!((0.014..0.016).contains(&schedule), "{schedule}");
+    }
+
+    #[test]
+    fn a_run_that_is_halted_waits_for_what_is_in_flight() {
+        let pace = Pace { per_second: 1000.0, spacing: Spacing::Even, seed: 1 };
+        for arrival in [Arrival::Open(pace), Arrival::Limited(pace), Arrival::Closed] {
+            let (target, seen) = counting_server(Duration::from_millis(50));
+            let load = Load { arrival, ..gets(0, 1) }.pipelined(2).lasting(LONGEST);
+            let monitor = Arc::new(Monitor::default());
+            let to_halt = Arc::clone(&monitor);
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                to_halt.halt();
+            });
+            let measured = try_measure(&target, &load, &monitor, None);
+            assert!(measured.failure.is_none(), "{arrival:?}: {:?}", measured.failure);
+            assert_eq!(measured.outcome.operations, seen.load(Ordering::Relaxed), "{arrival:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_a_failure() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let nobody = target(listener.local_addr().unwrap().port());
+        drop(listener);
+        let null = null_server();
+        for (target, load, why) in [
+            (&nobody, gets(100, 3), "cannot connect"),
+            (&null, gets(100, 8), "connections"),
+            (&null, Load::of("DEL k{n}", 1).count(10), "do not answer"),
+        ] {
+            let failure = run(target, &load).failure.unwrap();
+            assert!(format!("{failure:#}").contains(why), "{failure:#}");
+        }
+    }
+}
