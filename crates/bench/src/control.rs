@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn replies_are_read_as_what_they_are() {
-        let info = "$26\r\n# Server\r\nused:12\r\nkind:x\r\n\r\n";
+        let info = "$27\r\n# Server\r\nused:12\r\nkind:x\r\n\r\n";
         let setting = "*2\r\n$4\r\nsave\r\n$2\r\n1 \r\n";
         let replies =
             [":7\r\n", "-ERR no\r\n", "+OK\r\n", info, info, setting, "*0\r\n", ":-1\r\n"];

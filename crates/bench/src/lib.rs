@@ -21,6 +21,7 @@
 //! with.
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod control;
 pub mod generator;
 pub mod measure;
@@ -28,6 +29,7 @@ pub mod null;
 pub mod process;
 pub mod report;
 pub mod sampler;
+pub mod scenario;
 pub mod servers;
 pub mod statistics;
 pub mod valkey_benchmark;

@@ -12,6 +12,9 @@
 //! [parameters]                         # of the kind, at scale 1
 //! payload = 536_870_912
 //!
+//! [scaled]                             # parameters that change with the scale, and their least
+//! payload = 33_554_432                 # `ms` and `rounds` always do; see `scale.rs`
+//!
 //! [aims]                               # by the name of the figure: ">= n", "<= n" or "1 ± n"
 //! "W1: payload / resident" = ">= 0.78"
 //!
@@ -31,8 +34,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Deserializer};
 
-use super::kinds::{self, Run};
-use super::{Bench, Scale, needs};
+use super::{Bench, Scale, kinds, needs};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
 
@@ -41,8 +43,6 @@ pub struct ScenarioFile {
     /// Name of the file, without its ending.
     pub name: String,
     text: Text,
-    /// Absent while the kind cannot be run at all.
-    run: Option<Run>,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +59,8 @@ struct Text {
     aims_from_scale: f64,
     #[serde(default)]
     parameters: toml::Table,
+    #[serde(default)]
+    scaled: BTreeMap<String, f64>,
     #[serde(default, deserialize_with = "aims")]
     aims: BTreeMap<String, Aim>,
     paper: Option<Table>,
@@ -94,12 +96,12 @@ impl ScenarioFile {
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
         needs::known(&text.needs)?;
-        let run = match &text.kind {
-            Some(kind) => Some(kinds::find(kind, &text.parameters)?),
-            None if needs::missing(&text.needs).is_some() => None,
+        match &text.kind {
+            Some(kind) => kinds::check(kind, &text.parameters)?,
+            None if needs::missing(&text.needs).is_some() => {}
             None => bail!("neither a kind, nor something it needs that is not there yet"),
-        };
-        Ok(Self { name, text, run })
+        }
+        Ok(Self { name, text })
     }
 
     /// Returns the heading.
@@ -116,8 +118,8 @@ impl ScenarioFile {
             .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
         self.text.parameters.extend(one);
         let Some(kind) = &self.text.kind else { return Ok(()) };
-        let found = kinds::find(kind, &self.text.parameters);
-        found.map(|_| ()).with_context(|| format!("{setting:?} does not fit {:?}", self.name))
+        kinds::check(kind, &self.text.parameters)
+            .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
     /// Runs the scenario. A missing need, or an error that interrupts it, is in the section's
@@ -160,8 +162,9 @@ impl ScenarioFile {
         if let Some(missing) = needs::missing(&self.text.needs) {
             return State::Skipped(missing);
         }
-        let Some(run) = self.run else { return State::Skipped("no kind".to_owned()) };
-        let ran = run(&self.text.parameters, scale, bench, section);
+        let Some(kind) = &self.text.kind else { return State::Skipped("no kind".to_owned()) };
+        let parameters = scale.apply(&self.text.parameters, &self.text.scaled);
+        let ran = kinds::run(kind, &parameters, bench, section);
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {
             reasons.push(why.clone());

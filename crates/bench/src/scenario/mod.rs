@@ -3,60 +3,24 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | [`attack`] | server memory under clients that ask for too much |
-//! | `cpu` | server CPU per operation: beside the peers, with two threads, over many keys |
-//! | `cache_misses` | cache lines that a lookup misses, as cachegrind simulates them (Table 2) |
-//! | `instructions` | instructions per command, as callgrind counts them, beside another build |
-//! | `growth` | resident bytes per key and the longest pause while the keys grow |
-//! | `overhead` | resident bytes per key beside key and value, by size of the value |
-//! | `churn` | live payload over resident memory after sizes changed (Table 5) |
-//! | `loads` | latency and throughput of GETs and SETs beside all peers (Figs. 7 and 8) |
-//! | `maxmemory` | a full cache: memory bound, data kept, cost of a SET |
-//! | `expiry` | delay between the deadline of keys and their removal, and its cost |
-//! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
-//! | `long_strings` | a string of half a gigabyte: CPU of small changes and reads, memory |
-//! | `idle` | memory of an empty server |
-//! | [`ycsb`] | YCSB: throughput and latency by clients and by load, memory, system time |
-//! | `generators` | speed of the generator, and agreement with valkey-benchmark |
-//! | `gate` | waiting time of all clients when an action on all shards meets a long command |
-//! | `stall` | a stalled server as seen by an open and a closed loop |
-//! | `waiters` | server CPU where pairs of clients wait for each other |
-//! | [`durable`] | log, snapshots and the start from files: seven questions of their own |
-//! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
+//! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
 
-pub mod attack;
-pub mod bare;
-pub mod cache_misses;
-pub mod churn;
-pub mod collections;
-pub mod cpu;
-pub mod durable;
-pub mod expiry;
+mod bare;
 pub mod file;
-pub mod gate;
-pub mod generators;
-pub mod growth;
-pub mod idle;
-pub mod instructions;
+mod folder;
 mod kinds;
 pub mod loads;
-pub mod long_strings;
-pub mod maxmemory;
-pub mod measure;
 mod needs;
-pub mod overhead;
-pub mod reclaim;
-mod rounds;
+pub mod rounds;
 mod scale;
-pub mod stall;
-pub mod waiters;
-pub mod ycsb;
 
 pub use scale::Scale;
-use scale::{milliseconds, seconds};
+
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 use crate::process;
 use crate::report::Section;
@@ -65,9 +29,6 @@ use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// Kind of scenario: its parameters, as a file has them, and its measurement.
 pub trait Scenario: DeserializeOwned {
-    /// Returns the parameters for a fraction of the full size.
-    fn scaled(self, scale: Scale) -> Self;
-
     /// Measures. The content of the section still counts when it fails.
     ///
     /// # Errors
@@ -107,19 +68,34 @@ impl Bench {
         self.varve_and_all_peers().chain([&self.null])
     }
 
-    /// Returns the null server with one reply to all commands, given in wire format.
-    pub fn null_answering(&self, reply: &str) -> Program {
-        self.null.clone().with_arguments(&["--always".to_owned(), reply.to_owned()])
-    }
-
     /// Returns the server under test, and Valkey if it is available.
     pub fn varve_and_valkey(&self) -> Vec<&Program> {
         std::iter::once(&self.varve).chain(&self.valkey).collect()
     }
+
+    /// Returns the server of a name in files; `None` if it is not installed.
+    ///
+    /// # Errors
+    /// If no server has this name.
+    pub fn program(&self, name: &str) -> Result<Option<&Program>> {
+        Ok(match name {
+            "varve" => Some(&self.varve),
+            "valkey" => self.valkey.as_ref(),
+            "redis" => self.redis.as_ref(),
+            "memcached" => self.memcached.as_ref(),
+            "null" => Some(&self.null),
+            _ => return Err(anyhow::anyhow!("there is no server {name:?}")),
+        })
+    }
+
+    /// Returns the null server with one reply to all commands, given in wire format.
+    pub fn null_answering(&self, reply: &str) -> Program {
+        self.null.clone().with_arguments(&["--always".to_owned(), reply.to_owned()])
+    }
 }
 
-/// Binds the calling thread, which makes the load, to the core behind those of the server, or to
-/// the last core.
+/// Binds the calling thread, which makes load, to the core behind those of the server, or to the
+/// last core.
 pub fn pin_client(server_cores: usize) {
     process::pin_this_thread(server_cores.min(process::cores() - 1));
 }
@@ -128,11 +104,13 @@ fn mebibytes(bytes: f64) -> String {
     format!("{:.1}", bytes / f64::from(1 << 20))
 }
 
+/// Reads a duration that a file gives in milliseconds.
+fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    u64::deserialize(from).map(Duration::from_millis)
+}
+
 /// Peers that have all features of Varve: their labels, and their names in figures.
 const PEERS: [(&str, &str); 2] = [("valkey", "Valkey"), ("redis", "Redis")];
-
-/// Those peers and the null server.
-const PEERS_AND_NULL: [(&str, &str); 3] = [PEERS[0], PEERS[1], ("null", "null")];
 
 fn peers_missing(section: &mut Section, bench: &Bench) {
     if bench.valkey.is_none() {

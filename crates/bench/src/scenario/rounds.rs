@@ -1,101 +1,122 @@
 //! Rounds in turns (A B C A B C ...), so that a slow minute of the machine falls on all servers;
 //! the median of the rounds counts.
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 
-use super::measure::{Load, Measured, measure};
-use crate::report::Figure;
+use crate::measure::Measured;
+use crate::report::{Figure, Section};
 use crate::servers::Server;
 use crate::statistics::median;
 
-/// Medians over the rounds, for one server and load.
-pub struct Median {
+/// Measures all servers in turns; one that fails in one round is left out of the others. `measure`
+/// gets a server and the number of the round, from one.
+pub fn in_turns<S, T>(
+    servers: &[S],
+    rounds: usize,
+    mut measure: impl FnMut(&S, u64) -> Result<T>,
+) -> Vec<Result<Vec<T>>> {
+    let mut all: Vec<Result<Vec<T>>> = servers.iter().map(|_| Ok(Vec::new())).collect();
+    for round in 1..=rounds as u64 {
+        for (server, measured) in servers.iter().zip(&mut all) {
+            let Ok(so_far) = measured else { continue };
+            match measure(server, round) {
+                Ok(one) => so_far.push(one),
+                Err(error) => *measured = Err(error),
+            }
+        }
+    }
+    all
+}
+
+/// Measures all servers in turns as [`in_turns`] does.
+///
+/// # Errors
+/// If one of them fails.
+pub fn costs_in_turns(
+    servers: &[Server],
+    rounds: usize,
+    mut measure: impl FnMut(&Server, u64) -> Result<Measured>,
+) -> Result<Vec<Costs>> {
+    let all = in_turns(servers, rounds, |server, round| measure(server, round));
+    let costs = servers.iter().zip(all).map(|(server, all)| Ok(Costs::of(&server.label, &all?)));
+    costs.collect()
+}
+
+/// Costs of one load for one server, by round.
+#[derive(Clone, Debug, Default)]
+pub struct Costs {
     /// Name of the server.
     pub label: String,
     /// User and system time of the server per operation, in microseconds.
-    pub server_us: f64,
-    /// CPU time per operation in each round.
-    pub rounds: Vec<f64>,
+    pub server_us: Vec<f64>,
     /// Operations answered per second.
-    pub operations_per_second: f64,
-    /// Operations per second in each round.
-    throughput_rounds: Vec<f64>,
-    /// Median round-trip time of a batch, in microseconds.
-    pub p50_us: f64,
-    /// Median round-trip time in each round.
-    p50_rounds: Vec<f64>,
-    /// 99th percentile of the round-trip times, in microseconds.
-    pub p99_us: f64,
+    pub per_second: Vec<f64>,
+    /// Median latency of a batch, in microseconds.
+    pub p50_us: Vec<f64>,
+    /// 99th percentile of the latencies.
+    pub p99_us: Vec<f64>,
     /// CPU time of the generator per operation, in microseconds.
-    pub generator_us: f64,
+    pub client_us: Vec<f64>,
 }
 
-impl Median {
-    fn of(server: &Server, rounds: &[Measured]) -> Self {
-        let all = |value: fn(&Measured) -> f64| rounds.iter().map(value).collect::<Vec<_>>();
-        let of = |value: fn(&Measured) -> f64| median(all(value));
+impl Costs {
+    /// Creates the costs of these rounds.
+    #[must_use]
+    pub fn of(label: &str, rounds: &[Measured]) -> Self {
+        let all = |of: &dyn Fn(&Measured) -> f64| rounds.iter().map(of).collect();
         Self {
-            label: server.label.clone(),
-            server_us: of(|round| round.server_us),
-            rounds: all(|round| round.server_us),
-            operations_per_second: of(|round| round.outcome.operations_per_second()),
-            throughput_rounds: all(|round| round.outcome.operations_per_second()),
-            p50_us: of(|round| round.outcome.round_trip_us(0.5)),
-            p50_rounds: all(|round| round.outcome.round_trip_us(0.5)),
-            p99_us: of(|round| round.outcome.round_trip_us(0.99)),
-            generator_us: of(|round| round.outcome.generator_us_per_operation()),
+            label: label.to_owned(),
+            server_us: all(&Measured::server_us),
+            per_second: all(&|it| it.outcome.per_second()),
+            p50_us: all(&|it| it.outcome.latency_us(0.5)),
+            p99_us: all(&|it| it.outcome.latency_us(0.99)),
+            client_us: all(&|it| it.outcome.client_us()),
         }
     }
 
-    /// Returns the cells for operations per second, p50, p99, and CPU time of the generator.
-    pub fn speed_cells(&self) -> [String; 4] {
+    /// Returns the cells of [`COST_COLUMNS`].
+    #[must_use]
+    pub fn cells(&self) -> [String; 5] {
         [
-            format!("{:.0}", self.operations_per_second),
-            format!("{:.0}", self.p50_us),
-            format!("{:.0}", self.p99_us),
-            format!("{:.3}", self.generator_us),
+            cell(&self.server_us, 3),
+            cell(&self.per_second, 0),
+            cell(&self.p50_us, 0),
+            cell(&self.p99_us, 0),
+            cell(&self.client_us, 3),
         ]
     }
+}
 
-    /// Returns the ratio of this server's CPU time to that of another, with its spread over the
-    /// rounds.
-    pub fn cpu_ratio(&self, what: String, other: &Self) -> Figure {
-        Figure::ratio(what, &self.rounds, &other.rounds)
-    }
+/// Columns of [`Costs::cells`].
+pub const COST_COLUMNS: [&str; 5] = ["CPU us/op", "op/s", "p50 us", "p99 us", "client us/op"];
 
-    /// Returns the ratio of this server's median round-trip time to that of another, with its
-    /// spread.
-    pub fn p50_ratio(&self, what: String, other: &Self) -> Figure {
-        Figure::ratio(what, &self.p50_rounds, &other.p50_rounds)
-    }
-
-    /// Returns the ratio of this server's operations per second to those of another, with its
-    /// spread.
-    pub fn throughput_ratio(&self, what: String, other: &Self) -> Figure {
-        Figure::ratio(what, &self.throughput_rounds, &other.throughput_rounds).more_is_better()
+/// Returns the median of some rounds with so many digits; a dash without rounds.
+#[must_use]
+pub fn cell(rounds: &[f64], digits: usize) -> String {
+    match median(rounds.to_vec()) {
+        value if value.is_nan() => "-".to_owned(),
+        value => format!("{value:.digits$}"),
     }
 }
 
-/// Measures all servers in turns. `load_of` returns the load for the server of a number.
-///
-/// # Errors
-/// If a server fails.
-pub fn interleaved(
-    servers: &[Server],
-    load_of: impl Fn(usize) -> Load,
-    rounds: usize,
-) -> Result<Vec<Median>> {
-    let mut measured: Vec<Vec<Measured>> = servers.iter().map(|_| Vec::new()).collect();
-    for round in 0..rounds {
-        for (number, (server, measured)) in servers.iter().zip(&mut measured).enumerate() {
-            measured.push(measure(server, &load_of(number).with_seed(round))?);
-        }
-    }
-    Ok(servers.iter().zip(measured).map(|(server, rounds)| Median::of(server, &rounds)).collect())
+/// Adds a figure of several rounds, of which less is better, and returns it for more.
+pub fn figure<'s>(
+    section: &'s mut Section,
+    what: impl Into<String>,
+    rounds: &[f64],
+    unit: &'static str,
+) -> &'s mut Figure {
+    section.figures.push(Figure::of_rounds(what, rounds.to_vec(), unit));
+    section.figures.last_mut().expect("the figure was just added")
 }
 
-impl Load {
-    fn with_seed(&self, round: usize) -> Self {
-        Self { seed: round as u64 + 1, ..self.clone() }
+/// Returns the table cell of a missing measurement. A server may lack a command; any other error
+/// marks the section as failed, and the other rows are still measured.
+pub fn absent(section: &mut Section, what: &str, error: &Error) -> String {
+    let reason = format!("{error:#}");
+    if reason.contains("unknown command") {
+        return "not there".to_owned();
     }
+    section.fail(format!("{what}: {reason}"));
+    "failed".to_owned()
 }

@@ -1,9 +1,9 @@
 //! Size of a run: one number by which scenario files can be run small or at full size.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use serde::{Deserialize, Deserializer};
+use toml::{Table, Value};
 
 /// Fraction of the full size; 1 is the size given in the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,22 +29,43 @@ impl Scale {
         self.0
     }
 
-    /// Scales a number of things or bytes; at least one.
-    pub fn of(self, count: u64) -> u64 {
-        ((count as f64 * self.0).round() as u64).max(1)
+    /// Returns the parameters of a scenario at this scale. `scaled` has the names of those that
+    /// change, in any table of the parameters, with the least that they become. Without being named
+    /// change `ms`, the length of a measurement, which is a tenth of a second or more, and
+    /// `rounds`, whose median counts, which are three or more if the full size has as many.
+    pub fn apply(self, parameters: &Table, scaled: &BTreeMap<String, f64>) -> Table {
+        let least = |name: &str| match (scaled.get(name), name) {
+            (Some(least), _) => Some(*least),
+            (None, "ms") => Some(MS_MIN),
+            (None, "rounds") => Some(ROUNDS_MIN),
+            (None, _) => None,
+        };
+        let change = |(name, value): (&String, &Value)| {
+            let value = match (value, least(name)) {
+                (Value::Table(table), _) => Value::Table(self.apply(table, scaled)),
+                (Value::Array(array), least) => {
+                    let tables = array.iter().map(|value| match (value, least) {
+                        (Value::Table(table), _) => Value::Table(self.apply(table, scaled)),
+                        (value, Some(least)) => self.value(value, least),
+                        (value, None) => value.clone(),
+                    });
+                    Value::Array(tables.collect())
+                }
+                (value, Some(least)) => self.value(value, least),
+                (value, None) => value.clone(),
+            };
+            (name.clone(), value)
+        };
+        parameters.iter().map(change).collect()
     }
 
-    /// Scales the length of one measurement; below a tenth of a second the start of a load would
-    /// count.
-    pub fn time(self, time: Duration) -> Duration {
-        time.mul_f64(self.0).max(time.min(MEASURE_MIN))
-    }
-
-    /// Scales the number of rounds, whose median counts: three or more if the full size has as
-    /// many.
-    pub fn rounds(self, rounds: usize) -> usize {
-        let scaled = (rounds as f64 * self.0).round() as usize;
-        scaled.max(rounds.min(ROUNDS_MIN))
+    fn value(self, value: &Value, least: f64) -> Value {
+        let scaled = |full: f64| (full * self.0).max(least.min(full));
+        match value {
+            Value::Integer(full) => Value::Integer((scaled(*full as f64).round() as i64).max(1)),
+            Value::Float(full) => Value::Float(scaled(*full)),
+            other => other.clone(),
+        }
     }
 }
 
@@ -54,31 +75,25 @@ impl Default for Scale {
     }
 }
 
-/// Reads a duration that a file gives in milliseconds.
-pub fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    u64::deserialize(from).map(Duration::from_millis)
-}
-
-/// Reads a duration that a file gives in seconds.
-pub fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    u64::deserialize(from).map(Duration::from_secs)
-}
-
-const MEASURE_MIN: Duration = Duration::from_millis(100);
-const ROUNDS_MIN: usize = 3;
+/// Least length of a measurement in milliseconds: in a shorter one the start of a load would count.
+const MS_MIN: f64 = 100.0;
+const ROUNDS_MIN: f64 = 3.0;
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::Scale;
+    use super::*;
 
     #[test]
     fn a_small_scale_keeps_what_a_measurement_needs() {
         let scale = Scale::new(0.01).unwrap();
-        assert_eq!(scale.of(1_000_000), 10_000);
-        assert_eq!((scale.of(20), scale.rounds(7), scale.rounds(1)), (1, 3, 1));
-        assert_eq!(scale.time(Duration::from_secs(1)), Duration::from_millis(100));
+        let text = "keys = 1000\nrecords = [1000, 50]\nrounds = 7\nms = 1000\nturns = 5.0\n\
+            threads = 2\nfew = 20\n[[data]]\nkeys = 500\nms = 50\nrounds = 1";
+        let least = [("keys", 0.0), ("records", 0.0), ("turns", 2.0), ("few", 0.0)];
+        let least = least.map(|(name, least)| (name.to_owned(), least)).into();
+        let small = scale.apply(&text.parse().unwrap(), &least);
+        let wanted = "keys = 10\nrecords = [10, 1]\nrounds = 3\nms = 100\nturns = 2.0\n\
+            threads = 2\nfew = 1\n[[data]]\nkeys = 5\nms = 50\nrounds = 1";
+        assert_eq!(small, wanted.parse().unwrap());
         assert!(Scale::new(0.0).is_err() && Scale::new(f64::NAN).is_err());
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tempfile::{Builder, TempDir};
 
+use super::Bench;
 use crate::report::Section;
-use crate::scenario::Bench;
 use crate::servers::{Launch, Program, Server};
 
 /// A folder that is removed when it is dropped.
