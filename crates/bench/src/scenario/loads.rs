@@ -194,6 +194,7 @@ impl Tested {
     fn load(&self, plan: &Plan, text: &Text, pipeline: usize) -> Result<Load> {
         let count = ((self.keys as f64 * text.times) as u64).max(1);
         let mut load = Load::of("", count).pipelined(pipeline).on(plan.connections);
+        load.threads = plan.clients_of(&self.server);
         load.requests = match &text.mix[..] {
             [] => vec![(1, self.words(&text.request))],
             mix => mix.iter().map(|(share, it)| (*share, self.words(it))).collect(),
@@ -255,13 +256,12 @@ impl Scenario for Plan {
         ]);
         let (connections, rounds) = (self.connections, self.rounds);
         section.note(format!("{connections} connections; medians of {rounds} interleaved rounds."));
-        if self.servers.iter().any(|entry| entry.cores >= process::cores()) {
-            section.note("Too few cores: the client shares one with the servers.");
-        }
+        self.tell_cores(section);
         peers_missing(section, bench);
         let mut all = Vec::new();
         for data in &self.data {
-            section.notes.extend(data.note.as_ref().map(|note| format!("{}: {note}.", data.name)));
+            let name = if data.name.is_empty() { String::new() } else { data.name.clone() + ": " };
+            section.notes.extend(data.note.as_ref().map(|note| format!("{name}{note}.")));
             self.run_on(bench, section, data, &mut all)?;
         }
         self.ratios.iter().for_each(|ratio| ratio.figures(section, &all));
@@ -277,6 +277,27 @@ impl Scenario for Plan {
 }
 
 impl Plan {
+    fn tell_cores(&self, section: &mut Section) {
+        let cores = process::cores();
+        let most = self.servers.iter().map(|entry| entry.cores).max().unwrap_or(1);
+        if most > cores {
+            section.note(format!(
+                "This machine has {cores} cores: servers on up to {most} were left out."
+            ));
+        }
+        if most >= cores {
+            section.note("Too few cores: the clients share one with servers on all of them.");
+        }
+    }
+
+    /// Returns the threads of the load for a server.
+    fn clients_of(&self, server: &Server) -> usize {
+        match self.clients {
+            0 => process::cores().saturating_sub(server.cores).clamp(1, self.connections),
+            clients => clients,
+        }
+    }
+
     /// Stores the data in fresh servers and measures its loads.
     fn run_on<'plan>(
         &'plan self,
@@ -286,7 +307,7 @@ impl Plan {
         all: &mut Vec<Cost<'plan>>,
     ) -> Result<()> {
         let mut servers = Vec::new();
-        for entry in &self.servers {
+        for entry in self.servers.iter().filter(|entry| entry.cores <= process::cores()) {
             servers.extend(Tested::start(bench, entry, data)?);
         }
         for &pipeline in &self.pipelines {

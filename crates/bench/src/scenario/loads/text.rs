@@ -19,6 +19,9 @@ pub struct Plan {
     pub(super) servers: Vec<Entry>,
     #[serde(default = "fifty")]
     pub(super) connections: usize,
+    /// Threads of the load; zero for as many as the server leaves cores.
+    #[serde(default = "one_thread")]
+    pub(super) clients: usize,
     #[serde(default = "sixteen")]
     pub(super) pipelines: Vec<usize>,
     pub(super) data: Vec<Data>,
@@ -202,6 +205,10 @@ fn everyone() -> Vec<Entry> {
 
 fn fifty() -> usize {
     50
+}
+
+fn one_thread() -> usize {
+    1
 }
 
 fn sixteen() -> Vec<usize> {
