@@ -14,17 +14,9 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
-mod replies;
-mod scan;
-
-pub use replies::{Replies, Shape, bulk};
-pub use scan::{Command, Scanned, scan};
-
 /// Serves connections until the process ends. They are dealt out to `threads` in turn and all get
-/// the same replies.
-///
-/// # Errors
-/// Only failures of epoll or of the listening socket; a failing connection is closed.
+/// the same replies. Fails only if epoll or the listening socket does; a failing connection is
+/// closed.
 pub fn serve(listener: &TcpListener, threads: usize, replies: &Replies) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let (mut first, first_door) = Server::new(replies)?;
@@ -138,26 +130,16 @@ impl Server {
         } else {
             connection.answer(&mut self.input, &mut self.output, &self.replies)
         };
-        let is_blocked = connection.is_blocked();
-        let result = result.and_then(|()| match (was_blocked, is_blocked) {
-            (false, true) => self.listen(slot, EventFlags::OUT),
-            (true, false) => self.listen(slot, EventFlags::IN),
-            _ => Ok(()),
+        let result = result.and_then(|()| {
+            if connection.is_blocked() == was_blocked {
+                return Ok(());
+            }
+            let flags = if was_blocked { EventFlags::IN } else { EventFlags::OUT };
+            let number = EventData::new_u64(slot as u64);
+            Ok(epoll::modify(&self.epoll, &connection.stream, number, flags)?)
         });
         if result.is_err() {
             self.connections[slot] = None;
-        }
-    }
-
-    fn listen(&self, slot: usize, flags: EventFlags) -> io::Result<()> {
-        match &self.connections[slot] {
-            Some(connection) => Ok(epoll::modify(
-                &self.epoll,
-                &connection.stream,
-                EventData::new_u64(slot as u64),
-                flags,
-            )?),
-            None => Ok(()),
         }
     }
 }
@@ -226,7 +208,7 @@ fn answer_all(bytes: &[u8], output: &mut Vec<u8>, replies: &Replies) -> io::Resu
     loop {
         match scan(&bytes[used..]) {
             Scanned::Command(command, length) => {
-                output.extend_from_slice(replies.to(command));
+                output.extend_from_slice(replies.0[command as usize].as_bytes());
                 used += length;
             }
             Scanned::Partial => return Ok(used),
@@ -242,13 +224,168 @@ fn retry_later(error: io::Error) -> io::Result<()> {
     }
 }
 
+/// Content at the front of the bytes.
+#[derive(Debug, PartialEq, Eq)]
+enum Scanned {
+    /// A command of this many bytes.
+    Command(Command, usize),
+    /// Incomplete command.
+    Partial,
+    /// Not an array of bulk strings, or an excessively large one.
+    Malformed,
+}
+
+/// Commands with replies of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Command {
+    Get,
+    Hgetall,
+    Hmget,
+    Zadd,
+    Zrangebyscore,
+    Other,
+    /// PING or INFO, which clients send to detect a server.
+    Search,
+}
+
+impl Command {
+    #[inline]
+    fn named(name: &[u8]) -> Self {
+        let is = |text: &[u8]| name.eq_ignore_ascii_case(text);
+        match name.len() {
+            3 if is(b"GET") => Self::Get,
+            4 if is(b"ZADD") => Self::Zadd,
+            4 if is(b"PING") || is(b"INFO") => Self::Search,
+            5 if is(b"HMGET") => Self::Hmget,
+            7 if is(b"HGETALL") => Self::Hgetall,
+            13 if is(b"ZRANGEBYSCORE") => Self::Zrangebyscore,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Finds the first command in `bytes`.
+fn scan(bytes: &[u8]) -> Scanned {
+    scan_command(bytes).unwrap_or_else(|stop| stop)
+}
+
+fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
+    let (count, mut at) = header(bytes, 0, b'*', ARGUMENTS_MAX)?;
+    let mut command = Command::Other;
+    let reach = bytes.len().min(COMMAND_BYTES_MAX);
+    for argument in 0..count {
+        let (length, from) = header(bytes, at, b'$', BULK_BYTES_MAX)?;
+        at = from + length + 2;
+        if at > reach {
+            let is_too_large = at > COMMAND_BYTES_MAX;
+            return Err(if is_too_large { Scanned::Malformed } else { Scanned::Partial });
+        }
+        if argument == 0 {
+            command = Command::named(&bytes[from..from + length]);
+        }
+    }
+    Ok(Scanned::Command(command, at))
+}
+
+/// Reads `<kind><digits>\r\n` at `at`; returns the number, and the position behind the line.
+fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize), Scanned> {
+    let line = &bytes[at.min(bytes.len())..];
+    match line.first() {
+        None => return Err(Scanned::Partial),
+        Some(found) if *found != kind => return Err(Scanned::Malformed),
+        Some(_) => {}
+    }
+    let mut number = 0;
+    let within = &line[..line.len().min(HEADER_BYTES_MAX)];
+    for (index, byte) in within.iter().enumerate().skip(1) {
+        match byte {
+            b'0'..=b'9' if number <= max => number = number * 10 + usize::from(byte - b'0'),
+            b'\r' if index > 1 && number <= max => {
+                return match line.get(index + 1) {
+                    Some(b'\n') => Ok((number, at + index + 2)),
+                    Some(_) => Err(Scanned::Malformed),
+                    None => Err(Scanned::Partial),
+                };
+            }
+            _ => return Err(Scanned::Malformed),
+        }
+    }
+    Err(if within.len() < HEADER_BYTES_MAX { Scanned::Partial } else { Scanned::Malformed })
+}
+
+/// Sizes of the replies; by default those of YCSB's core workloads.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Fields of a record, in replies to HGETALL.
+    pub fields: usize,
+    /// Bytes in each field; HMGET gets one field.
+    pub field_bytes: usize,
+    /// Keys in replies to ZRANGEBYSCORE.
+    pub keys: usize,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self { fields: 10, field_bytes: 100, keys: 50 }
+    }
+}
+
+/// Constant replies, in the form of a server that stores data, in the order of [`Command`].
+#[derive(Clone, Debug)]
+pub struct Replies([String; 7]);
+
+impl Replies {
+    /// Creates the same reply, given in wire format, to every command but PING and INFO.
+    pub fn always(reply: &str) -> Self {
+        let mut replies = [reply; 7].map(str::to_owned);
+        replies[Command::Search as usize] = OK.to_owned();
+        Self(replies)
+    }
+
+    /// Creates replies of the given sizes; a value has 16 bytes.
+    pub fn new(Shape { fields, field_bytes, keys }: Shape) -> Self {
+        let text = bulk(&"v".repeat(field_bytes));
+        let record = (0..fields).map(|field| bulk(&format!("field{field}")) + &text);
+        let record = format!("*{}\r\n{}", 2 * fields, record.collect::<String>());
+        let names = (0..keys).map(|key| bulk(&format!("user{key:019}")));
+        let names = format!("*{keys}\r\n{}", names.collect::<String>());
+        let (value, field) = (bulk(&"v".repeat(16)), format!("*1\r\n{text}"));
+        Self([value, record, field, ":1\r\n".to_owned(), names, OK.to_owned(), OK.to_owned()])
+    }
+}
+
+impl Default for Replies {
+    fn default() -> Self {
+        Self::new(Shape::default())
+    }
+}
+
+/// Returns a bulk string in wire format.
+pub fn bulk(text: &str) -> String {
+    format!("${}\r\n{text}\r\n", text.len())
+}
+
 const LISTENER: u64 = u64::MAX;
 const EVENTS_PER_TURN: usize = 256;
 const INPUT_BYTES: usize = 64 * 1024;
+const OK: &str = "+OK\r\n";
+const ARGUMENTS_MAX: usize = 1024;
+const BULK_BYTES_MAX: usize = 64 << 20;
+const COMMAND_BYTES_MAX: usize = 2 * BULK_BYTES_MAX;
+/// Most bytes up to the end of the line that holds a length.
+const HEADER_BYTES_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use super::{Replies, Shape, answer_all};
+    use super::*;
+
+    /// Returns the answers to some commands without arguments.
+    fn answers(replies: &Replies, names: &[&str]) -> String {
+        let commands = names.iter().map(|name| format!("*1\r\n{}", bulk(name)));
+        let (bytes, mut output) = (commands.collect::<String>(), Vec::new());
+        assert_eq!(answer_all(bytes.as_bytes(), &mut output, replies).unwrap(), bytes.len());
+        String::from_utf8(output).unwrap()
+    }
 
     #[test]
     fn answers_each_whole_command_and_leaves_the_rest() {
@@ -262,33 +399,55 @@ mod tests {
 
     #[test]
     fn answers_are_as_large_as_records_are() {
-        let shape = Shape { fields: 2, field_bytes: 3, keys: 1, ..Shape::default() };
-        let answer = |name: &str| {
-            let bytes = format!("*1\r\n${}\r\n{name}\r\n", name.len());
-            let mut output = Vec::new();
-            answer_all(bytes.as_bytes(), &mut output, &Replies::new(shape)).unwrap();
-            String::from_utf8(output).unwrap()
-        };
-        let fields = "$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n";
-        assert_eq!(answer("HGETALL"), format!("*4\r\n{fields}"));
-        assert_eq!(answer("hmget"), "*1\r\n$3\r\nvvv\r\n");
-        assert_eq!(answer("ZRANGEBYSCORE"), "*1\r\n$23\r\nuser0000000000000000000\r\n");
-        assert_eq!((answer("ZADD"), answer("HMSET")), (":1\r\n".into(), "+OK\r\n".into()));
+        let replies = Replies::new(Shape { fields: 2, field_bytes: 3, keys: 1 });
+        for (name, reply) in [
+            ("HGETALL", "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n"),
+            ("hmget", "*1\r\n$3\r\nvvv\r\n"),
+            ("ZRANGEBYSCORE", "*1\r\n$23\r\nuser0000000000000000000\r\n"),
+            ("ZADD", ":1\r\n"),
+            ("HMSET", "+OK\r\n"),
+            ("INFO", "+OK\r\n"),
+        ] {
+            assert_eq!(answers(&replies, &[name]), reply, "{name}");
+        }
     }
 
     #[test]
     fn answers_everything_alike_if_it_is_told_to() {
-        let bytes =
-            b"*1\r\n$3\r\nSET\r\n*1\r\n$3\r\nGET\r\n*1\r\n$4\r\nZADD\r\n*1\r\n$4\r\nPING\r\n";
-        let mut output = Vec::new();
-        answer_all(bytes, &mut output, &Replies::always(":7\r\n")).unwrap();
-        assert_eq!(output, b":7\r\n:7\r\n:7\r\n+OK\r\n", "but who looks for it finds it");
+        let said = answers(&Replies::always(":7\r\n"), &["SET", "GET", "ZADD", "PING"]);
+        assert_eq!(said, ":7\r\n:7\r\n:7\r\n+OK\r\n", "but who looks for it finds it");
     }
 
     #[test]
-    fn refuses_what_is_not_an_array_of_bulk_strings() {
-        for bytes in [&b"GET k\r\n"[..], b"*1\r\n:3\r\n", b"*x\r\n", b"*1\r\n$-5\r\n"] {
+    fn any_prefix_of_a_command_is_partial() {
+        let bytes = b"*2\r\n$3\r\nGET\r\n$4\r\nk\r\n1\r\n";
+        assert_eq!(scan(bytes), Scanned::Command(Command::Get, bytes.len()));
+        for end in 0..bytes.len() {
+            assert_eq!(scan(&bytes[..end]), Scanned::Partial, "first {end} bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_or_has_no_end_is_malformed() {
+        let endless = [&b"*"[..], &b"0".repeat(100)].concat();
+        for bytes in [
+            &b"GET k\r\n"[..],
+            b"*1\r\n:3\r\n",
+            b"*x\r\n",
+            b"*1\r\n$-5\r\n",
+            b"*2147483647\r\n",
+            b"*1\r\n$99999999999\r\n",
+            b"*1\r\n$\r\n",
+            &endless,
+        ] {
+            assert_eq!(scan(bytes), Scanned::Malformed, "{:?}", String::from_utf8_lossy(bytes));
             assert!(answer_all(bytes, &mut Vec::new(), &Replies::default()).is_err());
         }
+        let largest = b"$67108864\r\n";
+        let mut bytes = [&b"*2\r\n"[..], largest].concat();
+        bytes.resize(bytes.len() + BULK_BYTES_MAX + 2, 0);
+        assert_eq!(scan(&bytes), Scanned::Partial);
+        bytes.extend_from_slice(largest);
+        assert_eq!(scan(&bytes), Scanned::Malformed);
     }
 }

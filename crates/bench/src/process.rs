@@ -1,20 +1,18 @@
-//! Resources of a process as the kernel counts them, its ancestors, and the core of this thread.
+//! Processes as the kernel counts them: CPU time, memory and ancestors; and the cores they run on.
 
 use std::fs;
 use std::iter::successors;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use procfs::process::{Process, Stat, Task};
+use procfs::{CpuTime, CurrentSI, KernelStats};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-mod children;
 mod cores;
-mod meter;
 
-pub use children::memory_with_children;
-pub use cores::{core, cores, first_cores, pin_this_thread};
-pub use meter::CpuMeter;
+pub use cores::{bound_command, core, cores, first_cores, pin_this_thread};
 
 /// Scheduler times of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,65 +26,61 @@ pub struct ThreadTimes {
 }
 
 /// The scheduler's times of all live threads of a process, to the nanosecond.
-///
-/// # Errors
-/// If the process does not exist or the kernel does not count.
 pub fn thread_times(pid: u32) -> Result<Vec<ThreadTimes>> {
-    let mut threads = Vec::new();
-    for entry in fs::read_dir(format!("/proc/{pid}/task")).context("the server is gone")? {
-        let entry = entry?;
-        let thread = entry.file_name().to_string_lossy().parse()?;
+    let times = |task: Task| {
         // A thread may end between the listing and the reading.
-        let Ok(text) = fs::read_to_string(entry.path().join("schedstat")) else { continue };
-        let mut fields = text.split_whitespace();
-        let mut next = || fields.next().context("schedstat")?.parse().context("schedstat");
-        let (on_core, waiting) = (Duration::from_nanos(next()?), Duration::from_nanos(next()?));
-        threads.push(ThreadTimes { thread, on_core, waiting });
-    }
-    Ok(threads)
+        let times = task.schedstat().ok()?;
+        let [on_core, waiting] =
+            [times.sum_exec_runtime, times.run_delay].map(Duration::from_nanos);
+        Some(ThreadTimes { thread: task.tid.cast_unsigned(), on_core, waiting })
+    };
+    Ok(process(pid)?.tasks()?.map_while(Result::ok).filter_map(times).collect())
 }
 
-/// Returns the name of a thread of a process; empty if it has ended.
-#[must_use]
+/// Name of a thread of a process; empty if it has ended.
 pub fn thread_name(pid: u32, thread: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/task/{thread}/comm")).unwrap_or_default();
     name.trim_end().to_owned()
 }
 
 /// User and system time of the calling thread.
-#[must_use]
 pub fn cpu_time_of_this_thread() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
 }
 
 /// User and system time of a process, in whole clock ticks.
-///
-/// # Errors
-/// If the process does not exist.
 pub fn user_and_system_time(pid: u32) -> Result<(Duration, Duration)> {
-    let [user, system, ..] = times_of_stat(pid)?;
-    Ok((user, system))
+    stat(pid).map(|stat| (ticks_to_time(stat.utime), ticks_to_time(stat.stime)))
 }
 
 /// User and system time of the children of this process that have ended and were waited for, in
 /// whole clock ticks.
-///
-/// # Errors
-/// If the kernel does not tell.
 pub fn ended_children_time() -> Result<Duration> {
-    let [_, _, user, system] = times_of_stat(std::process::id())?;
-    Ok(user + system)
+    stat(std::process::id()).map(|stat| ticks_to_time((stat.cutime + stat.cstime).unsigned_abs()))
 }
 
-/// Resident memory of a process in bytes.
-///
-/// # Errors
-/// If the process does not exist.
+/// Resident memory of a process in bytes; zero after its end, until its parent waits for it.
 pub fn resident_bytes(pid: u32) -> Result<u64> {
-    let statm = fs::read_to_string(format!("/proc/{pid}/statm")).context("the server is gone")?;
-    let pages: u64 = statm.split(' ').nth(1).context("statm")?.parse()?;
+    let pages = process(pid)?.statm().context(GONE)?.resident;
     Ok(pages * rustix::param::page_size() as u64)
+}
+
+/// Resident memory of a process, and what its children have for themselves: pages that a child
+/// shares with its parent count once.
+pub fn memory_with_children(pid: u32) -> Result<u64> {
+    let resident = resident_bytes(pid)?;
+    let children = process(pid)?.task_main_thread()?.children().unwrap_or_default();
+    // A child may end between the listing and the reading.
+    Ok(resident + children.into_iter().filter_map(|child| private_bytes(child).ok()).sum::<u64>())
+}
+
+/// Resident memory that a process shares with no other. The kernel walks all its pages and holds up
+/// changes to its memory map meanwhile, so this is not for servers.
+fn private_bytes(pid: u32) -> Result<u64> {
+    let sums = process(pid)?.smaps_rollup()?.memory_map_rollup;
+    let sizes = sums.0.iter().flat_map(|map| &map.extension.map);
+    Ok(sizes.filter(|(name, _)| name.starts_with("Private_")).map(|(_, bytes)| bytes).sum())
 }
 
 /// Raises the limit of open files of this process to so many connections, if it is lower and the
@@ -101,38 +95,26 @@ pub fn raise_descriptor_limit(connections: u64) {
     }
 }
 
-/// Returns true if a process has ended: it is listed, without memory, until its parent waits for
-/// it.
-#[must_use]
+/// Returns true if a process has ended, even if its parent has not yet waited for it.
 pub fn has_ended(pid: u32) -> bool {
-    resident_bytes(pid).map_or(true, |bytes| bytes == 0)
+    process(pid).map_or(true, |process| !process.is_alive())
 }
 
 /// Returns true if a process is the other one or a descendant of it; all processes between the two
 /// must still run.
-#[must_use]
 pub fn descends_from(pid: u32, ancestor: u32) -> bool {
-    let mut ancestors = successors(Some(pid), |pid| parent(*pid));
-    ancestors.any(|pid| pid == ancestor)
+    let parent = |pid: &u32| stat(*pid).ok().map(|stat| stat.ppid.cast_unsigned());
+    successors(Some(pid), parent).any(|pid| pid == ancestor)
 }
 
-fn parent(pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let number = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
-    number.trim().parse().ok()
-}
-
-/// Returns the CPU time that the hypervisor took from all cores since boot, in whole clock ticks;
-/// zero where the kernel does not report it.
-pub fn stolen() -> Duration {
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let field = stat.lines().next().and_then(|all| all.split_whitespace().nth(8));
-    let ticks = field.and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
-    ticks_to_time(ticks)
-}
-
-/// Returns the share of all cores that was in use by any process during `time`, 0 to 1; zero where
+/// CPU time that the hypervisor took from all cores since boot, in whole clock ticks; zero where
 /// the kernel does not report it.
+pub fn stolen() -> Duration {
+    time_of_all_cores().and_then(|all| all.steal_duration()).unwrap_or_default()
+}
+
+/// Share of all cores that was in use by any process during `time`, 0 to 1; zero where the kernel
+/// does not report it.
 pub fn busy_share(time: Duration) -> f64 {
     let before = used_and_all_ticks();
     std::thread::sleep(time);
@@ -141,39 +123,77 @@ pub fn busy_share(time: Duration) -> f64 {
     if all == 0 { 0.0 } else { used as f64 / all as f64 }
 }
 
-/// Returns the ticks of all cores since boot: those in use, and all.
+/// Ticks of all cores since boot: those in use, and all. Idle and waiting for a disk are not use;
+/// guests are part of user time.
 fn used_and_all_ticks() -> [u64; 2] {
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
-    let ticks: Vec<u64> = ticks.filter_map(|ticks| ticks.parse().ok()).collect();
-    // The first eight fields do not contain each other; idle and waiting for a disk are two of
-    // them.
-    let all: u64 = ticks.iter().take(8).sum();
-    let idle: u64 = ticks.iter().skip(3).take(2).sum();
-    [all - idle, all]
+    let Some(all) = time_of_all_cores() else { return [0, 0] };
+    let others = [all.irq, all.softirq, all.steal].into_iter().flatten();
+    let used = all.user + all.nice + all.system + others.sum::<u64>();
+    [used, used + all.idle + all.iowait.unwrap_or(0)]
 }
 
-/// Returns user and system time of a process, and of its ended children.
-fn times_of_stat(pid: u32) -> Result<[Duration; 4]> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("the server is gone")?;
-    // The name of the program is in parentheses and may contain spaces.
-    let behind_name = stat.rsplit_once(')').context("stat")?.1;
-    let mut fields = behind_name.split_whitespace().skip(11);
-    let mut times = [Duration::ZERO; 4];
-    for time in &mut times {
-        *time = ticks_to_time(fields.next().context("stat")?.parse().context("stat")?);
-    }
-    Ok(times)
+fn time_of_all_cores() -> Option<CpuTime> {
+    KernelStats::current().ok().map(|stats| stats.total)
 }
 
-fn cpu_time_in_ticks(pid: u32) -> Result<Duration> {
-    user_and_system_time(pid).map(|(user, system)| user + system)
+fn process(pid: u32) -> Result<Process> {
+    Process::new(pid.cast_signed()).context(GONE)
+}
+
+fn stat(pid: u32) -> Result<Stat> {
+    process(pid)?.stat().context(GONE)
 }
 
 fn ticks_to_time(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
+/// Sum of the CPU time of all threads of a process, ended ones included. It never goes backwards.
+///
+/// The scheduler reports the time of each live thread in nanoseconds, but that of all threads,
+/// ended ones included, in whole clock ticks only. So the sum is exact while no thread ends, and
+/// afterwards at most two ticks too low (one of user and one of system time, 20 ms).
+#[derive(Debug)]
+pub struct CpuMeter {
+    pid: u32,
+    /// Threads at the last reading.
+    threads: Vec<ThreadTimes>,
+    /// CPU time of threads that have ended.
+    ended: Duration,
+    sum: Duration,
+}
+
+impl CpuMeter {
+    /// Creates the meter of a process, which need not exist.
+    pub fn new(pid: u32) -> Self {
+        Self { pid, threads: Vec::new(), ended: Duration::ZERO, sum: Duration::ZERO }
+    }
+
+    /// Returns user and system time of the process since its start.
+    pub fn read(&mut self) -> Result<Duration> {
+        // Read first, so that it holds no time that live threads do not report themselves.
+        let (user, system) = user_and_system_time(self.pid)?;
+        let threads = thread_times(self.pid).unwrap_or_default();
+        Ok(self.add_up(user + system, threads))
+    }
+
+    fn add_up(&mut self, ticks: Duration, threads: Vec<ThreadTimes>) -> Duration {
+        let live: Duration = threads.iter().map(|times| times.on_core).sum();
+        let went_on = |then: &ThreadTimes| {
+            // Thread numbers are used again, by threads that start with no time.
+            threads.iter().any(|now| now.thread == then.thread && now.on_core >= then.on_core)
+        };
+        let gone = self.threads.iter().filter(|then| !went_on(then));
+        self.ended += gone.map(|then| then.on_core).sum::<Duration>();
+        // Threads may also start and end between two readings.
+        self.ended = self.ended.max(ticks.saturating_sub(live));
+        self.threads = threads;
+        self.sum = self.sum.max(live + self.ended);
+        self.sum
+    }
+}
+
+const GONE: &str = "the server is gone";
 /// File descriptors for files, logs of servers and control connections.
 const OTHER_DESCRIPTORS: u64 = 100;
 
@@ -181,11 +201,8 @@ const OTHER_DESCRIPTORS: u64 = 100;
 mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Child, Command, Stdio};
-    use std::time::Duration;
 
-    use super::{
-        CpuMeter, cpu_time_in_ticks, descends_from, ended_children_time, has_ended, resident_bytes,
-    };
+    use super::*;
 
     /// Starts a shell that does some work, prints a word and waits for its end.
     fn shell(work: &str) -> (Child, String) {
@@ -202,37 +219,32 @@ mod tests {
 
     #[test]
     fn the_scheduler_and_the_clock_agree_on_what_a_process_used() {
+        let before = ended_children_time().unwrap();
         let (mut child, _) = shell(&format!("{BUSY}; echo done"));
-        let pid = child.id();
-        let exact = CpuMeter::new(pid).read().unwrap();
-        let ticks = cpu_time_in_ticks(pid).unwrap();
+        let exact = CpuMeter::new(child.id()).read().unwrap();
+        let (user, system) = user_and_system_time(child.id()).unwrap();
         assert!(exact > Duration::from_millis(20), "{exact:?}");
         // Two times in whole ticks, which some machines take by sampling.
-        assert!(
-            exact.abs_diff(ticks) < exact / 2 + Duration::from_millis(20),
-            "{exact:?} {ticks:?}"
-        );
-        assert!(resident_bytes(pid).unwrap() > 100_000);
+        let difference = exact.abs_diff(user + system);
+        assert!(difference < exact / 2 + Duration::from_millis(20), "{exact:?} {difference:?}");
         child.kill().unwrap();
         child.wait().unwrap();
+        assert!(ended_children_time().unwrap() > before, "it counts once it has ended");
     }
 
     #[test]
-    fn the_time_of_a_child_counts_once_it_has_ended() {
-        let before = ended_children_time().unwrap();
-        Command::new("sh").args(["-c", BUSY]).status().unwrap();
-        assert!(ended_children_time().unwrap() > before);
-    }
-
-    #[test]
-    fn a_grandchild_descends_and_a_stranger_does_not() {
+    fn a_grandchild_descends_and_its_memory_counts() {
         let (mut child, grandchild) = shell("sh -c 'echo $$; cat'");
-        let grandchild = grandchild.parse().unwrap();
+        let (child_pid, grandchild) = (child.id(), grandchild.parse().unwrap());
         let this = std::process::id();
-        assert!(descends_from(grandchild, child.id()) && descends_from(grandchild, this));
+        assert!(descends_from(grandchild, child_pid) && descends_from(grandchild, this));
         assert!(descends_from(this, this));
-        assert!(!descends_from(child.id(), grandchild) && !descends_from(this, child.id()));
+        assert!(!descends_from(child_pid, grandchild) && !descends_from(this, child_pid));
         assert!(!descends_from(u32::MAX, this));
+        let [alone, private] = [resident_bytes(child_pid), private_bytes(grandchild)];
+        let (alone, private) = (alone.unwrap(), private.unwrap());
+        assert!(alone > 100_000 && private > 10_000 && private < resident_bytes(this).unwrap());
+        assert_eq!(memory_with_children(child_pid).unwrap(), alone + private);
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -245,14 +257,70 @@ mod tests {
         while !has_ended(child.id()) {
             std::thread::yield_now();
         }
-        assert!(resident_bytes(child.id()).is_ok(), "it is still listed");
+        assert_eq!(resident_bytes(child.id()).unwrap(), 0, "it is still listed");
         child.wait().unwrap();
     }
 
     #[test]
     fn an_absent_process_is_an_error() {
-        assert!(resident_bytes(u32::MAX).is_err() && CpuMeter::new(u32::MAX).read().is_err());
-        assert!(has_ended(u32::MAX));
+        let absent = u32::MAX;
+        assert!(resident_bytes(absent).is_err() && memory_with_children(absent).is_err());
+        assert!(CpuMeter::new(absent).read().is_err() && has_ended(absent));
+    }
+
+    #[test]
+    fn cores_are_used_for_some_of_the_time() {
+        assert!((0.0..=1.0).contains(&busy_share(Duration::from_millis(50))));
+        let [used, all] = used_and_all_ticks();
+        assert!(0 < used && used < all);
+    }
+
+    #[test]
+    fn a_meter_adds_up_live_threads_and_those_that_ended() {
+        // Ticks, and the time of each thread; then the sum that the meter tells.
+        type Look = (u64, &'static [(u32, u64)], u64);
+        let with_two: Look = (100, &[(1, 50), (2, 55)], 105);
+        let cases: [(&str, &[Look]); 6] = [
+            (
+                "ticks do not blur what live threads tell",
+                &[(0, &[(1, 9)], 9), (20, &[(1, 23), (2, 2)], 25), (20, &[(1, 24), (2, 9)], 33)],
+            ),
+            ("what an ended thread told", &[with_two, (100, &[(1, 51)], 106)]),
+            ("what it used since then", &[with_two, (130, &[(1, 51)], 130)]),
+            ("its number goes on", &[with_two, (130, &[(1, 51), (2, 7)], 130)]),
+            ("the whole process ended", &[with_two, (0, &[], 105)]),
+            (
+                "a thread that was never seen counts in ticks",
+                &[(0, &[(1, 5)], 5), (200, &[(1, 6)], 200), (200, &[(1, 9)], 203)],
+            ),
+        ];
+        for (what, looks) in cases {
+            let mut meter = CpuMeter::new(0);
+            for (ticks, threads, expected) in looks {
+                let times = |&(thread, on_core)| ThreadTimes {
+                    thread,
+                    on_core: Duration::from_millis(on_core),
+                    waiting: Duration::ZERO,
+                };
+                let threads = threads.iter().map(times).collect();
+                let sum = meter.add_up(Duration::from_millis(*ticks), threads);
+                assert_eq!(sum, Duration::from_millis(*expected), "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_counts_as_the_meter_expects() {
+        let mut meter = CpuMeter::new(std::process::id());
+        let before = meter.read().unwrap();
+        let burn = || {
+            while cpu_time_of_this_thread() < Duration::from_millis(100) {
+                std::hint::spin_loop();
+            }
+        };
+        std::thread::spawn(burn).join().unwrap();
+        let used = meter.read().unwrap() - before;
+        assert!(used >= Duration::from_millis(60), "{used:?}");
     }
 
     const BUSY: &str = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";

@@ -36,24 +36,26 @@ impl Sampler {
         mut watch: impl FnMut(&Sample) + Send + 'static,
     ) -> Self {
         let (stop, stopped) = mpsc::channel();
-        let mut eye = Eye::open(pid, monitor);
-        let began = eye.began;
+        let mut meter = pid.map(CpuMeter::new);
+        let mut cpu_time = move || meter.as_mut().and_then(|meter| meter.read().ok());
+        let (cpu_before, began) = (cpu_time(), Instant::now());
+        let mut look = move || {
+            let resident = pid.and_then(|pid| process::resident_bytes(pid).ok());
+            let resident_bytes = resident.filter(|bytes| *bytes > 0);
+            let cpu = cpu_time().zip(cpu_before).map(|(now, before)| now - before);
+            let (cpu, operations) = (resident_bytes.and(cpu), monitor.operations());
+            let sample = Sample { at: began.elapsed(), resident_bytes, cpu, operations };
+            watch(&sample);
+            sample
+        };
         let thread = thread::spawn(move || {
-            let mut samples = Vec::new();
-            let mut look = || {
-                let sample = eye.look();
-                watch(&sample);
-                samples.push(sample);
-            };
-            look();
-            for turn in 1.. {
-                let due = began + every * turn;
+            let mut samples = vec![look()];
+            let mut is_over = false;
+            while !is_over {
+                let due = began + every * samples.len() as u32;
                 let wait = due.saturating_duration_since(Instant::now());
-                let is_over = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
-                look();
-                if is_over {
-                    break;
-                }
+                is_over = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+                samples.push(look());
             }
             samples
         });
@@ -68,87 +70,42 @@ impl Sampler {
     }
 }
 
-struct Eye {
-    pid: Option<u32>,
-    meter: Option<CpuMeter>,
-    monitor: Arc<Monitor>,
-    began: Instant,
-    cpu_before: Option<Duration>,
-}
-
-impl Eye {
-    fn open(pid: Option<u32>, monitor: Arc<Monitor>) -> Self {
-        let mut meter = pid.map(CpuMeter::new);
-        let cpu_before = read(&mut meter);
-        Self { pid, meter, monitor, began: Instant::now(), cpu_before }
-    }
-
-    fn look(&mut self) -> Sample {
-        // A process that has ended is listed, without memory, until its parent waits for it.
-        let resident = self.pid.and_then(|pid| process::resident_bytes(pid).ok());
-        let resident_bytes = resident.filter(|bytes| *bytes > 0);
-        let cpu = read(&mut self.meter).zip(self.cpu_before).map(|(now, before)| now - before);
-        Sample {
-            at: self.began.elapsed(),
-            resident_bytes,
-            cpu: resident_bytes.and(cpu),
-            operations: self.monitor.operations(),
-        }
-    }
-}
-
-fn read(meter: &mut Option<CpuMeter>) -> Option<Duration> {
-    meter.as_mut().and_then(|meter| meter.read().ok())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
-    use std::sync::{Arc, mpsc};
-    use std::time::Duration;
+    use std::process::Command;
 
-    use super::{Monitor, Sampler, process};
+    use super::*;
 
     #[test]
     fn samples_are_in_order_and_the_last_is_taken_at_the_end() {
         let (sender, seen) = mpsc::channel();
-        let monitor = Arc::new(Monitor::default());
-        let watch = move |sample: &super::Sample| {
+        let watch = move |sample: &Sample| {
             // The receiver is gone after the first few samples.
             let _ = sender.send(*sample);
         };
-        let every = Duration::from_millis(1);
-        let sampler = Sampler::start(Some(std::process::id()), every, Arc::clone(&monitor), watch);
+        let (this, every) = (Some(std::process::id()), Duration::from_millis(1));
+        let sampler = Sampler::start(this, every, Arc::default(), watch);
         let watched: Vec<_> = seen.iter().take(3).collect();
         let samples = sampler.stop();
         assert!(samples.len() > 3 && samples[..3] == watched);
-        assert!(samples.is_sorted_by_key(|sample| sample.at));
-        assert!(samples.is_sorted_by_key(|sample| sample.cpu));
+        assert!(samples.is_sorted_by_key(|sample| (sample.at, sample.cpu)));
         assert!(samples.iter().all(|sample| sample.resident_bytes > Some(100_000)));
     }
 
     #[test]
-    fn a_process_that_is_not_there_leaves_only_the_operations() {
-        for pid in [None, Some(u32::MAX)] {
+    fn a_process_that_is_not_there_or_has_ended_leaves_only_the_operations() {
+        let mut ended = Command::new("true").spawn().unwrap();
+        while !process::has_ended(ended.id()) {
+            thread::yield_now();
+        }
+        for pid in [None, Some(u32::MAX), Some(ended.id())] {
             let every = Duration::from_secs(3600);
             let samples = Sampler::start(pid, every, Arc::default(), |_| {}).stop();
             assert_eq!(samples.len(), 2, "one at the start, one at the end");
-            assert!(samples.iter().all(|sample| sample.resident_bytes.is_none()));
-            assert!(samples.iter().all(|sample| sample.cpu.is_none() && sample.operations == 0));
+            let is_bare =
+                |it: &Sample| (it.resident_bytes, it.cpu, it.operations) == (None, None, 0);
+            assert!(samples.iter().all(is_bare), "{pid:?}");
         }
-    }
-
-    #[test]
-    fn a_process_that_has_ended_leaves_only_the_operations() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        child.kill().unwrap();
-        while process::resident_bytes(child.id()).unwrap() > 0 {
-            std::thread::yield_now();
-        }
-        let every = Duration::from_secs(3600);
-        let samples = Sampler::start(Some(child.id()), every, Arc::default(), |_| {}).stop();
-        assert!(samples.iter().all(|sample| sample.resident_bytes.is_none()));
-        assert!(samples.iter().all(|sample| sample.cpu.is_none()));
-        child.wait().unwrap();
+        ended.wait().unwrap();
     }
 }

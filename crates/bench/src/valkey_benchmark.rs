@@ -2,10 +2,9 @@
 //! and requests, one thread on one core.
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::process;
 
@@ -43,63 +42,45 @@ pub struct Said {
 
 impl ValkeyBenchmark {
     /// Creates the program from the words of its command line.
-    #[must_use]
     pub fn new(command: Vec<OsString>) -> Self {
         Self { command }
     }
 
     /// Runs the program on one core, named as in [`process::core`]. Returns its results, and its
     /// CPU time, start included.
-    ///
-    /// # Errors
-    /// If it cannot be started, fails, or prints something unexpected.
     pub fn run(&self, gets: Gets, core: usize) -> Result<(Said, Duration)> {
+        let Gets { port, connections, pipeline, operations, keys } = gets;
+        // The program replaces the word in underscores by twelve digits.
+        let arguments = format!(
+            "-p {port} -c {connections} -P {pipeline} -n {operations} -r {keys} \
+             --csv GET k000__rand_int__"
+        );
         let before = process::ended_children_time()?;
-        let output = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "taskset", "-c", &process::core(core).to_string()])
+        let output = process::bound_command(&process::core(core).to_string())
             .args(&self.command)
-            .args(gets.arguments())
-            .stdin(Stdio::null())
+            .args(arguments.split(' '))
             .output()
             .context("setpriv (package util-linux) cannot be started")?;
-        if !output.status.success() {
-            bail!("valkey-benchmark: {}", String::from_utf8_lossy(&output.stderr).trim_end());
-        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "valkey-benchmark: {}", said.trim_end());
         let used = process::ended_children_time()?.saturating_sub(before);
         Ok((Said::parse(&String::from_utf8_lossy(&output.stdout))?, used))
-    }
-}
-
-impl Gets {
-    fn arguments(&self) -> Vec<String> {
-        let pairs = [
-            ("-p", u64::from(self.port)),
-            ("-c", self.connections as u64),
-            ("-P", self.pipeline as u64),
-            ("-n", self.operations),
-            ("-r", self.keys),
-        ];
-        let options =
-            pairs.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]);
-        // The program replaces the word in underscores by twelve digits.
-        let request = ["--csv", "GET", "k000__rand_int__"].map(str::to_owned);
-        options.chain(request).collect()
     }
 }
 
 impl Said {
     /// Reads the table of `--csv`: a line of names, then one of numbers.
     fn parse(text: &str) -> Result<Self> {
-        let cells = |line: &str| -> Vec<String> {
-            line.split(',').map(|cell| cell.trim_matches('"').to_owned()).collect()
-        };
         let mut lines = text.lines().skip_while(|line| !line.starts_with("\"test\""));
-        let names = cells(lines.next().context("valkey-benchmark printed no table")?);
-        let numbers = cells(lines.next().context("valkey-benchmark printed no result")?);
-        ensure!(names.len() == numbers.len(), "valkey-benchmark printed a broken table");
+        let mut cells = || -> Result<Vec<&str>> {
+            let line = lines.next().context("valkey-benchmark printed no result")?;
+            Ok(line.split(',').map(|cell| cell.trim_matches('"')).collect())
+        };
+        let (names, numbers) = (cells()?, cells()?);
         let of = |name: &str| -> Result<f64> {
-            let at = names.iter().position(|it| it == name);
-            let number = &numbers[at.with_context(|| format!("valkey-benchmark has no {name}"))?];
+            let mut pairs = names.iter().zip(&numbers);
+            let number = pairs.find(|(it, _)| **it == name).map(|(_, number)| *number);
+            let number = number.with_context(|| format!("valkey-benchmark has no {name}"))?;
             number.parse().with_context(|| format!("{name} is {number:?}"))
         };
         Ok(Self {
@@ -120,7 +101,8 @@ mod tests {
                     \"GET k000__rand_int__\",\"1000.50\",\"0.250\",\"1.500\"\n";
         let said = Said { operations_per_second: 1000.5, p50_us: 250.0, p99_us: 1500.0 };
         assert_eq!(Said::parse(text).unwrap(), said);
-        assert!(Said::parse("").is_err());
-        assert!(Said::parse("\"test\",\"rps\"\n\"GET\",\"1\"\n").is_err());
+        for refused in ["", &text[..30], "\"test\",\"rps\"\n\"GET\",\"1\"\n"] {
+            assert!(Said::parse(refused).is_err(), "{refused}");
+        }
     }
 }

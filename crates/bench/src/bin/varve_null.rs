@@ -33,16 +33,13 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    let arguments = Arguments::parse();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port))
-        .with_context(|| format!("cannot listen on port {}", arguments.port))?;
-    let (fields, field_bytes) = (arguments.fields, arguments.field_bytes);
-    let replies = match &arguments.always {
-        Some(reply) => {
-            ensure!(reply.ends_with("\r\n"), "--always {reply:?}: a reply ends with \\r\\n");
-            Replies::always(reply)
-        }
-        None => Replies::new(Shape { fields, field_bytes, ..Shape::default() }),
-    };
-    null::serve(&listener, arguments.threads, &replies).context("the readiness loop failed")
+    let Arguments { port, threads, fields, field_bytes, always } = Arguments::parse();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+        .with_context(|| format!("cannot listen on port {port}"))?;
+    let mut replies = Replies::new(Shape { fields, field_bytes, ..Shape::default() });
+    if let Some(reply) = always {
+        ensure!(reply.ends_with("\r\n"), "--always {reply:?}: a reply ends with \\r\\n");
+        replies = Replies::always(&reply);
+    }
+    null::serve(&listener, threads, &replies).context("the readiness loop failed")
 }

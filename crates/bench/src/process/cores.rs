@@ -1,6 +1,7 @@
 //! Cores that this process may use. Their numbers may have gaps and need not begin with zero:
 //! callers name them by their index in the list.
 
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
 
@@ -23,6 +24,14 @@ pub fn core(index: usize) -> usize {
 pub fn first_cores(count: usize) -> String {
     let numbers = (0..count.clamp(1, cores())).map(|index| core(index).to_string());
     numbers.collect::<Vec<_>>().join(",")
+}
+
+/// Creates a command that runs on these cores, in the form that `taskset -c` takes, and is killed
+/// when this process ends. The program and its arguments are to be added.
+pub fn bound_command(cores: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "taskset", "-c", cores]).stdin(Stdio::null());
+    command
 }
 
 /// Binds the calling thread to one core, named as in [`core()`]. On failure it prints a message and
@@ -58,23 +67,17 @@ mod tests {
     use super::{allowed, core, cores, first_cores, pin_this_thread};
 
     #[test]
-    fn a_bound_thread_still_knows_how_many_cores_there_are() {
+    fn cores_are_named_by_their_place_among_those_that_may_be_used() {
         let all = allowed();
         for (index, number) in all.iter().enumerate() {
+            assert_eq!(core(index), *number);
             let bound = || {
                 pin_this_thread(index);
                 (allowed(), cores())
             };
             let (told, known) = std::thread::scope(|scope| scope.spawn(bound).join().unwrap());
-            assert_eq!(told, [*number], "it would be told one");
-            assert_eq!(known, all.len());
+            assert_eq!((told, known), (vec![*number], all.len()), "a bound thread knows all");
         }
-    }
-
-    #[test]
-    fn cores_are_named_by_their_place_among_those_that_may_be_used() {
-        let all = allowed();
-        assert_eq!((0..all.len()).map(core).collect::<Vec<_>>(), all);
         assert_eq!(core(usize::MAX), *all.last().unwrap());
         assert_eq!(first_cores(0), first_cores(1), "a server has at least one");
         assert_eq!(first_cores(1), all[0].to_string());

@@ -11,7 +11,7 @@ pub enum Kind {
     Peer,
     /// Memcached.
     Memcached,
-    /// `--port` only.
+    /// `--port` and `--threads` only.
     Null,
 }
 
@@ -19,14 +19,11 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Worker threads, for servers that have the option.
-    pub threads: usize,
-    /// Number of cores that it may use: the first ones of this process, at least one and at most
-    /// all.
-    pub cores: usize,
+    threads: usize,
+    pub(super) cores: usize,
     /// Further options, as name and value; ignored by the null server.
-    pub options: Vec<(String, String)>,
-    /// Longest time until it answers; loading counts.
-    pub ready_within: Duration,
+    options: Vec<(String, String)>,
+    pub(super) ready_within: Duration,
 }
 
 impl Kind {
@@ -57,88 +54,77 @@ impl Launch {
 
     /// Sets the number of worker threads.
     #[must_use]
-    pub fn with_threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// Binds the server to the first `cores` cores, at least one and at most all.
     #[must_use]
-    pub fn on_cores(mut self, cores: usize) -> Self {
-        self.cores = cores;
-        self
+    pub fn on_cores(self, cores: usize) -> Self {
+        Self { cores, ..self }
     }
 
-    /// Sets the longest time until the server answers.
+    /// Sets the longest time until the server answers; loading counts.
     #[must_use]
-    pub fn ready_within(mut self, time: Duration) -> Self {
-        self.ready_within = time;
-        self
+    pub fn ready_within(self, ready_within: Duration) -> Self {
+        Self { ready_within, ..self }
     }
 
     /// Returns the arguments behind the program's own words.
     pub(super) fn arguments(&self, kind: Kind, port: u16) -> Vec<String> {
-        if kind == Kind::Memcached {
-            return memcached_arguments(port, self);
-        }
-        let mut arguments = vec!["--port".to_owned(), port.to_string()];
-        if kind != Kind::Peer {
-            arguments.extend(["--threads".to_owned(), self.threads.to_string()]);
-        }
-        let fixed: &[&str] = match kind {
-            Kind::Null => return arguments,
+        let threads = self.threads;
+        // Behind a space at the end is an empty word.
+        let fixed = match kind {
+            Kind::Varve => format!("--port {port} --threads {threads} --save "),
             Kind::Peer => {
-                &["--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--dir", "/tmp"]
+                format!("--port {port} --appendonly no --bind 127.0.0.1 --dir /tmp --save ")
             }
-            Kind::Varve => &["--save", ""],
-            Kind::Memcached => &[],
+            // A process that changes its user would outlive a bench that is killed.
+            Kind::Memcached => format!(
+                "-l 127.0.0.1 -U 0 -u root -c 4096 -p {port} -t {threads} -m {}",
+                self.megabytes()
+            ),
+            Kind::Null => format!("--port {port} --threads {threads}"),
         };
-        arguments.extend(fixed.iter().map(|part| (*part).to_owned()));
-        for (name, value) in &self.options {
-            arguments.extend([format!("--{name}"), value.clone()]);
-        }
-        arguments
+        let options = match kind {
+            Kind::Varve | Kind::Peer => &self.options[..],
+            Kind::Memcached | Kind::Null => &[],
+        };
+        let options = options.iter().flat_map(|(name, value)| [format!("--{name}"), value.clone()]);
+        fixed.split(' ').map(str::to_owned).chain(options).collect()
     }
-}
 
-/// Returns Memcached's arguments. Without `maxmemory` its limit is set far above its own default of
-/// 64 MiB.
-fn memcached_arguments(port: u16, launch: &Launch) -> Vec<String> {
-    let maxmemory = launch.options.iter().find(|(name, _)| name == "maxmemory");
-    let megabytes = maxmemory.map_or(MEGABYTES_MAX.to_owned(), |(_, value)| megabytes(value));
-    let (port, threads) = (port.to_string(), launch.threads.to_string());
-    // A process that changes its user would outlive a bench that is killed.
-    let fixed = ["-l", "127.0.0.1", "-U", "0", "-u", "root", "-c", "4096"];
-    let given = ["-p", &port, "-t", &threads, "-m", &megabytes];
-    fixed.iter().chain(&given).map(|part| (*part).to_owned()).collect()
-}
-
-/// Converts a size to megabytes: Memcached takes only these, the other servers also bytes.
-fn megabytes(value: &str) -> String {
-    match value.parse::<u64>() {
-        Ok(bytes) => (bytes >> 20).to_string(),
-        Err(_) => value.trim_end_matches("mb").to_owned(),
+    /// Returns Memcached's limit. It takes only megabytes, the other servers also bytes.
+    fn megabytes(&self) -> String {
+        let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
+        let Some((_, value)) = maxmemory else { return MEGABYTES_MAX.to_owned() };
+        let bytes = value.parse::<u64>();
+        bytes.map_or(value.trim_end_matches("mb").to_owned(), |bytes| (bytes >> 20).to_string())
     }
 }
 
 /// Time in which a server without data answers.
 const READY_MAX: Duration = Duration::from_secs(30);
-/// Limit of Memcached where `maxmemory` is not set.
+/// Limit of Memcached where `maxmemory` is not set, far above its own default of 64 MiB.
 const MEGABYTES_MAX: &str = "65536";
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Launch, megabytes};
+    use super::{Kind, Launch};
 
     #[test]
-    fn peers_are_not_told_the_threads() {
-        let launch = Launch::default().with_threads(2).with("maxmemory", "64mb");
-        let arguments = |text: &str| launch.arguments(Kind::of(text), 7).join(" ");
-        let varve = arguments("varve-server");
-        assert_eq!(varve, "--port 7 --threads 2 --save  --maxmemory 64mb");
-        assert!(!arguments("valkey-server").contains("threads"));
-        assert_eq!(arguments("varve-null"), "--port 7 --threads 2");
-        assert!(arguments("memcached").ends_with("-p 7 -t 2 -m 64"));
-        assert_eq!(megabytes("67108864"), "64");
+    fn each_kind_has_its_own_words_for_the_same_settings() {
+        let launch = |size: &str| Launch::default().with_threads(2).with("maxmemory", size);
+        let peer = "--port 7 --appendonly no --bind 127.0.0.1 --dir /tmp --save  --maxmemory 64mb";
+        let memcached = "-l 127.0.0.1 -U 0 -u root -c 4096 -p 7 -t 2 -m 64";
+        for (kind, size, expected) in [
+            (Kind::Varve, "64mb", "--port 7 --threads 2 --save  --maxmemory 64mb"),
+            (Kind::Peer, "64mb", peer),
+            (Kind::Memcached, "64mb", memcached),
+            (Kind::Memcached, "67108864", memcached),
+            (Kind::Null, "64mb", "--port 7 --threads 2"),
+        ] {
+            assert_eq!(launch(size).arguments(kind, 7).join(" "), expected);
+        }
     }
 }

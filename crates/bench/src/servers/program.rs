@@ -1,12 +1,14 @@
-//! Servers that can be started, given by their command lines.
+//! Servers that can be started: by their command lines, or by name; the peers are run by a script.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use super::Kind;
-use super::ended::Ended;
+use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// A server that can be started.
 #[derive(Clone, Debug)]
@@ -18,72 +20,67 @@ pub struct Program {
     pub(super) command: Vec<String>,
     /// Command line for a profiler, which cannot follow into another root; absent if there is none.
     direct: Option<Vec<String>>,
-    pub(super) ended: Ended,
+    /// Messages about its servers that ended without a request.
+    ended: Arc<Mutex<Vec<String>>>,
 }
 
 impl Program {
-    pub(super) fn new(label: &str, kind: Kind, command: Vec<String>) -> Self {
-        let direct = Some(command.clone());
-        Self { label: label.to_owned(), kind, command, direct, ended: Ended::default() }
+    /// Creates a program from its command line; `valkey`, `redis`, `memcached` and `null` name the
+    /// known ones. Fails if a peer is requested and not installed.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "null" => Self::null(),
+            "valkey" | "redis" | "memcached" => Peers::find()?.program(text),
+            _ => {
+                let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+                let name = file_name(command.first().context("an empty command line")?);
+                let label = name.strip_suffix("-server").unwrap_or(&name);
+                Ok(Self::new(label, Kind::of(&name), command))
+            }
+        }
     }
 
-    /// Sets the command line for a profiler; `None` if no profiler can reach it.
-    pub(super) fn reached_by(self, direct: Option<Vec<String>>) -> Self {
-        Self { direct, ..self }
+    fn new(label: &str, kind: Kind, command: Vec<String>) -> Self {
+        let direct = Some(command.clone());
+        Self { label: label.to_owned(), kind, command, direct, ended: Arc::default() }
+    }
+
+    /// Creates a peer from its name and its own command line.
+    pub fn peer(name: &str, text: &str) -> Result<Self> {
+        let kind = if name == "memcached" { Kind::Memcached } else { Kind::Peer };
+        Ok(Self { label: name.to_owned(), kind, ..Self::parse(text)? })
+    }
+
+    /// Returns the null server in the folder of the running program.
+    pub fn null() -> Result<Self> {
+        let path = env::current_exe()?.with_file_name("varve-null");
+        ensure!(path.exists(), "{} is missing: build the package bench", path.display());
+        Ok(Self::new("null", Kind::Null, vec![path.to_string_lossy().into_owned()]))
     }
 
     /// Returns messages about its servers that ended by themselves since the last call.
     pub fn ended(&self) -> Vec<String> {
-        self.ended.take()
+        std::mem::take(&mut self.ended.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn parse_command(text: &str) -> Result<Self> {
-        let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
-        let name = command.first().context("an empty command line")?;
-        let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-        Ok(Self::new(&label_of(&name), Kind::of(&name), command))
-    }
-
-    /// Creates a peer from its name and its own command line.
-    ///
-    /// # Errors
-    /// If the command line is empty.
-    pub fn peer(name: &str, text: &str) -> Result<Self> {
-        let kind = if name == "memcached" { Kind::Memcached } else { Kind::Peer };
-        let program = Self::parse_command(text)?;
-        Ok(Self { label: name.to_owned(), kind, ..program })
+    pub(super) fn add_ended(&self, message: String) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 
     /// Returns its command line without folders, so that it is the same on every machine.
     pub fn words(&self) -> String {
-        let file = |word: &String| Path::new(word).file_name()?.to_str().map(str::to_owned);
-        let words = self.command.iter().map(|word| file(word).unwrap_or_default());
-        words.collect::<Vec<_>>().join(" ")
-    }
-
-    /// Returns the null server in the folder of the running program.
-    ///
-    /// # Errors
-    /// If it was not built.
-    pub fn null() -> Result<Self> {
-        let path = env::current_exe()?.with_file_name("varve-null");
-        if !path.exists() {
-            bail!("{} is missing: build the package bench", path.display());
-        }
-        let command = vec![path.to_string_lossy().into_owned()];
-        Ok(Self::new("null", Kind::Null, command))
+        self.command.iter().map(|word| file_name(word)).collect::<Vec<_>>().join(" ")
     }
 
     /// Checks that its path leads to a file.
-    ///
-    /// # Errors
-    /// If it is a path without a file.
     pub fn must_be_there(&self) -> Result<()> {
         let path = Path::new(&self.command[0]);
         // A bare name is searched for in PATH.
-        if path.components().count() > 1 && !path.is_file() {
-            bail!("there is no server {}: build it, or name one by --server", path.display());
-        }
+        ensure!(
+            path.components().count() < 2 || path.is_file(),
+            "there is no server {}: build it, or name one by --server",
+            path.display()
+        );
         Ok(())
     }
 
@@ -108,13 +105,90 @@ impl Program {
     }
 }
 
-fn label_of(name: &str) -> String {
-    name.strip_suffix("-server").unwrap_or(name).to_owned()
+fn file_name(word: &str) -> String {
+    Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
+
+/// The script that runs the peers: the servers that Varve is compared with.
+pub struct Peers {
+    script: String,
+}
+
+impl Peers {
+    /// Finds the script: the environment variable PEERS, or `../shared/peers/peers`.
+    pub fn find() -> Result<Self> {
+        let script =
+            env::var_os("PEERS").map_or_else(|| "../shared/peers/peers".into(), PathBuf::from);
+        let script = script.canonicalize().with_context(|| {
+            format!("no peers: {} is missing (set PEERS to the script)", script.display())
+        })?;
+        Ok(Self { script: script.to_str().context("the path of the peers")?.to_owned() })
+    }
+
+    /// Installs the peers where necessary; returns their versions, one per line.
+    pub fn versions(&self) -> Result<String> {
+        let output = Command::new(&self.script).arg("versions").output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "no peers: {}", said.trim_end());
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Returns the peer of a name: `valkey`, `redis` or `memcached`.
+    pub fn program(&self, name: &str) -> Result<Program> {
+        let (kind, program) = match name {
+            "memcached" => (Kind::Memcached, name.to_owned()),
+            _ => (Kind::Peer, format!("{name}-server")),
+        };
+        let direct = from_outside(&program);
+        Ok(Program { direct, ..Program::new(name, kind, self.run(&program)) })
+    }
+
+    /// Returns valkey-benchmark.
+    pub fn valkey_benchmark(&self) -> ValkeyBenchmark {
+        ValkeyBenchmark::new(self.run("valkey-benchmark").into_iter().map(Into::into).collect())
+    }
+
+    fn run(&self, program: &str) -> Vec<String> {
+        vec![self.script.clone(), "run".to_owned(), program.to_owned()]
+    }
+}
+
+/// Returns the command line that runs a program of the peers' root, with the libraries there, from
+/// outside of that root.
+fn from_outside(program: &str) -> Option<Vec<String>> {
+    let folder = env::var_os("PEERS_DIR").map_or_else(|| "/opt/peers".into(), PathBuf::from);
+    let [loader, libraries, programs] =
+        [LOADER, LIBRARIES, "usr/bin"].map(|path| folder.join("root").join(path));
+    let program = programs.join(program);
+    if !loader.exists() || !program.exists() {
+        return None;
+    }
+    let words = [&loader, Path::new("--library-path"), &libraries, &program];
+    words.iter().map(|word| word.to_str().map(str::to_owned)).collect()
+}
+
+const LOADER: &str = "usr/lib64/ld-linux-x86-64.so.2";
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
 #[cfg(test)]
 mod tests {
     use super::{Kind, Program};
+
+    #[test]
+    fn only_the_name_of_the_program_tells_label_and_kind() {
+        for (text, label, kind) in [
+            ("target/release/varve-server --hz 10", "varve", Kind::Varve),
+            ("/src/redis-server-x/varve-server", "varve", Kind::Varve),
+            ("/memcached/varve --dir /data/valkey-server", "varve", Kind::Varve),
+            ("/varve-null.d/redis-server-8.0 --hz 10", "redis-server-8.0", Kind::Peer),
+            ("./valkey-server", "valkey", Kind::Peer),
+            ("/redis-server/memcached -v", "memcached", Kind::Memcached),
+            ("target/varve-null", "varve-null", Kind::Null),
+        ] {
+            let program = Program::parse(text).unwrap();
+            assert_eq!((program.label.as_str(), program.kind), (label, kind), "{text}");
+        }
+    }
 
     #[test]
     fn a_peer_of_any_name_is_what_it_is_called() {
@@ -123,22 +197,5 @@ mod tests {
         assert_eq!(peer("memcached", "/opt/mc -v"), ("memcached".to_owned(), Kind::Memcached));
         assert!(Program::peer("redis", " ").is_err());
         assert_eq!(Program::peer("redis", "/a/b run /c/d").unwrap().words(), "b run d");
-    }
-
-    #[test]
-    fn the_label_is_the_short_name() {
-        let program = Program::parse("target/release/varve-server --hz 10").unwrap();
-        assert_eq!((program.label.as_str(), program.kind), ("varve", Kind::Varve));
-    }
-
-    #[test]
-    fn only_the_name_of_the_program_tells_its_kind() {
-        let kind = |text| Program::parse(text).unwrap().kind;
-        assert_eq!(kind("/src/redis-server-x/varve-server"), Kind::Varve);
-        assert_eq!(kind("/memcached/varve --dir /data/valkey-server"), Kind::Varve);
-        assert_eq!(kind("/varve-null.d/redis-server-8.0 --hz 10"), Kind::Peer);
-        assert_eq!(kind("./valkey-server"), Kind::Peer);
-        assert_eq!(kind("/redis-server/memcached -v"), Kind::Memcached);
-        assert_eq!(kind("target/varve-null"), Kind::Null);
     }
 }

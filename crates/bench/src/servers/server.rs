@@ -3,20 +3,19 @@
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::{Builder, NamedTempFile};
 
-use super::ended::Ended;
-use super::{Kind, Launch, Program, ask_pid};
-use crate::control::{self, Control};
-use crate::generator::{Protocol, Value};
-use crate::process::{self, CpuMeter, first_cores};
+use super::{Kind, Launch, Program};
+use crate::control::{self, Control, Reply, Statistics};
+use crate::generator::Protocol;
+use crate::process::{self, CpuMeter, bound_command, first_cores};
 
 /// A running server. Dropping it ends the server and all processes that a wrapper started beside
 /// it.
@@ -29,156 +28,114 @@ pub struct Server {
     pub port: u16,
     /// Process that serves the port.
     pub pid: u32,
-    /// Number of its cores.
-    pub cores: usize,
     /// Time from its start to its first answer.
     pub ready_after: Duration,
-    /// Leader of a process group of its own; absent after it has ended on request.
+    /// Leader of a process group of its own; absent after an end that was requested.
     child: Option<Child>,
     meter: Mutex<CpuMeter>,
     log: NamedTempFile,
-    ended: Ended,
+    /// Hears about an end by itself; absent until the server is ready.
+    program: Option<Program>,
 }
 
 impl Program {
-    /// Starts the program and waits until it answers.
-    ///
-    /// # Errors
-    /// If it cannot be started, ends, or does not answer in time; the error holds the
-    /// end of its output.
+    /// Starts the program and waits until it answers. Fails if it cannot be started, ends, or does
+    /// not answer in time; the error holds the end of its output.
     pub fn start(&self, launch: &Launch) -> Result<Server> {
-        Server::start(self, launch)
-    }
-}
-
-impl Server {
-    fn start(program: &Program, launch: &Launch) -> Result<Self> {
-        let port = free_port()?;
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         // Both streams are appended to the log, which is removed in any case.
         let log = Builder::new().prefix("varve-bench-").suffix(".log").append(true).tempfile()?;
-        // A server must not outlive a bench that is killed. Processes that a wrapper starts do not
-        // get this signal; they are ended with the wrapper's group.
         let started = Instant::now();
-        let child = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "taskset", "-c", &first_cores(launch.cores)])
-            .args(&program.command)
-            .args(launch.arguments(program.kind, port))
+        // Processes that a wrapper starts get no signal when this process is killed; they are ended
+        // with the wrapper's group.
+        let child = bound_command(&first_cores(launch.cores))
+            .args(&self.command)
+            .args(launch.arguments(self.kind, port))
             .process_group(0)
-            .stdin(Stdio::null())
             .stdout(log.as_file().try_clone()?)
             .stderr(log.as_file().try_clone()?)
             .spawn()
             .context("setpriv (package util-linux) cannot be started")?;
         let pid = child.id();
-        let mut server = Self {
-            label: program.label.clone(),
-            kind: program.kind,
+        let mut server = Server {
+            label: self.label.clone(),
+            kind: self.kind,
             port,
             pid,
-            cores: launch.cores,
             ready_after: Duration::ZERO,
             child: Some(child),
             meter: Mutex::new(CpuMeter::new(pid)),
             log,
-            ended: program.ended.clone(),
+            program: None,
         };
-        let ready = server.wait_until_ready(launch.ready_within);
+        let is_ready = within(launch.ready_within, || server.is_ready());
         server.ready_after = started.elapsed();
-        if let Err(error) = ready {
-            // The error already contains everything.
-            server.ended = Ended::default();
-            return Err(error.context(server.complaint()));
-        }
+        is_ready
+            .unwrap_or_else(|| Err(anyhow!("{} does not answer on port {port}", self.label)))
+            .with_context(|| server.complaint())?;
+        server.program = Some(self.clone());
         Ok(server)
     }
+}
 
+impl Server {
     /// Opens a connection for commands that control the server.
-    ///
-    /// # Errors
-    /// If the server does not accept.
     pub fn control(&self) -> Result<Control> {
         Control::open(self.port)
     }
 
     /// Returns a function that counts the keys; it returns zero for the null server, which keeps
     /// none.
-    ///
-    /// # Errors
-    /// If the server does not accept.
     pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64>>> {
         if self.kind == Kind::Memcached {
-            let mut control = Control::speaking(self.port, Protocol::Memcached)?;
-            return Ok(Box::new(move || control.statistic("curr_items")));
+            let mut statistics = Statistics::open(self.port)?;
+            return Ok(Box::new(move || statistics.number("curr_items")));
         }
         let mut control = self.control()?;
         Ok(Box::new(move || Ok(control.key_count()?.unwrap_or(0))))
     }
 
     /// Returns the resident memory in bytes.
-    ///
-    /// # Errors
-    /// If the server ended.
     pub fn resident_bytes(&self) -> Result<u64> {
         process::resident_bytes(self.pid).with_context(|| self.complaint())
     }
 
     /// Returns the CPU time used so far, as [`CpuMeter`] computes it.
-    ///
-    /// # Errors
-    /// If the server ended.
     pub fn cpu_time(&self) -> Result<Duration> {
         let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
         meter.read().with_context(|| self.complaint())
     }
 
-    /// Asks the server to end, and waits until it has.
-    ///
-    /// # Errors
-    /// If the request fails, or the server does not end within two minutes.
+    /// Asks the server to end, and waits until it has, for two minutes at most.
     pub fn end(mut self) -> Result<()> {
         let Some(child) = &mut self.child else { return Ok(()) };
         kill_process(pid_of(self.pid)?, Signal::TERM)?;
-        let asked = Instant::now();
-        while asked.elapsed() < END_MAX {
-            if child.try_wait()?.is_some() {
-                kill_group(child);
-                self.child = None;
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        bail!("{} does not end", self.label)
+        let ended = within(END_MAX, || child.try_wait().transpose());
+        ended.with_context(|| format!("{} does not end", self.label))??;
+        kill_group(child);
+        self.child = None;
+        Ok(())
     }
 
-    fn wait_until_ready(&mut self, longest: Duration) -> Result<()> {
-        let started = Instant::now();
-        while started.elapsed() < longest {
-            if let Some(child) = &mut self.child
-                && let Some(status) = child.try_wait()?
-            {
-                bail!("{} ended: {status}", self.label);
-            }
-            if self.answers()
-                && let Ok(said) = self.ask_pid()
-            {
-                return said.map_or(Ok(()), |pid| self.recognize(pid));
-            }
-            thread::sleep(ASK_AGAIN);
+    /// Returns `None` while the server does not answer yet, and an error if it never will.
+    fn is_ready(&mut self) -> Option<Result<()>> {
+        match self.child.as_mut()?.try_wait() {
+            Ok(None) => {}
+            Ok(Some(status)) => return Some(Err(anyhow!("{} ended: {status}", self.label))),
+            Err(error) => return Some(Err(error.into())),
         }
-        bail!("{} does not answer on port {}", self.label, self.port)
+        let pid = self.answer().ok()?;
+        Some(pid.map_or(Ok(()), |pid| self.recognize(pid)))
     }
 
-    fn answers(&self) -> bool {
+    /// Returns the process id that the server reports, if it is not loading.
+    fn answer(&self) -> Result<Option<u32>> {
         if self.kind == Kind::Memcached {
-            return self.ask_pid().is_ok();
+            return ask_pid(self.port, Protocol::Memcached);
         }
-        let pong = self.control().and_then(|mut control| control.ask(&["PING"]));
-        matches!(pong, Ok(Value::Text(_)))
-    }
-
-    fn ask_pid(&self) -> Result<Option<u32>> {
-        let is_memcached = self.kind == Kind::Memcached;
-        ask_pid(self.port, if is_memcached { Protocol::Memcached } else { Protocol::Resp })
+        let pong = self.control()?.ask(&["PING"])?;
+        ensure!(matches!(pong, Reply::Text(_)), "{pong:?}");
+        ask_pid(self.port, Protocol::Resp)
     }
 
     /// Sets the process that serves. If a wrapper forks, that is not the wrapper's process, so the
@@ -199,45 +156,65 @@ impl Server {
     fn complaint(&self) -> String {
         let log = fs::read(self.log.path()).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
-        let tail: Vec<_> = log.lines().rev().take(5).collect();
-        format!("{} said: {}", self.label, tail.into_iter().rev().collect::<Vec<_>>().join(" | "))
+        let lines: Vec<_> = log.lines().collect();
+        let tail = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+        format!("{} said: {}", self.label, tail.join(" | "))
+    }
+
+    /// Ends the server and the processes started with it; returns its status if it ended by itself.
+    fn kill(&self, child: &mut Child) -> Option<ExitStatus> {
+        // A server that is about to end may still log the reason.
+        let ended = within(LAST_WORDS_MAX, || {
+            let is_alive = control::answers(self.port);
+            if is_alive { Some(None) } else { child.try_wait().ok().flatten().map(Some) }
+        });
+        kill_group(child);
+        // A wrapper may have put it in another group.
+        if !process::has_ended(self.pid)
+            && let Ok(pid) = pid_of(self.pid)
+        {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        let was_killed = |status: &ExitStatus| status.signal() == Some(Signal::KILL.as_raw());
+        let last = child.wait().ok().filter(|status| !was_killed(status));
+        // The next server needs the memory and the core of one that is no child, too.
+        within(KILLED_MAX, || process::has_ended(self.pid).then_some(()));
+        ended.flatten().or(last)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        if let Some(status) = kill(&mut child, self.pid, self.port) {
+        let status = self.kill(&mut child);
+        if let (Some(status), Some(program)) = (status, &self.program) {
             let said = self.complaint();
-            self.ended.add(format!("{} ended by itself ({status}); {said}", self.label));
+            program.add_ended(format!("{} ended by itself ({status}); {said}", self.label));
         }
     }
 }
 
-/// Ends a server and the processes started with it; returns its status if it ended by itself.
-fn kill(child: &mut Child, pid: u32, port: u16) -> Option<ExitStatus> {
-    let asked = Instant::now();
-    let mut status = None;
-    // A server that is about to end may still log the reason.
-    while status.is_none() && !control::answers(port) && asked.elapsed() < LAST_WORDS_MAX {
-        status = child.try_wait().ok().flatten();
-        thread::sleep(Duration::from_millis(5));
+/// Asks a server on 127.0.0.1 for its process id; `None` if it does not report one.
+pub fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
+    match protocol {
+        Protocol::Resp => {
+            let pid = Control::open(port)?.info_text("process_id")?;
+            pid.map(|pid| pid.parse().context("the number of a process")).transpose()
+        }
+        Protocol::Memcached => Ok(Some(u32::try_from(Statistics::open(port)?.number("pid")?)?)),
     }
-    kill_group(child);
-    // A wrapper may have put it in another group.
-    if !process::has_ended(pid)
-        && let Ok(pid) = pid_of(pid)
-    {
-        let _ = kill_process(pid, Signal::KILL);
+}
+
+/// Asks again every few milliseconds until there is an answer; `None` if that takes too long.
+fn within<T>(longest: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let began = Instant::now();
+    loop {
+        let answer = ask();
+        if answer.is_some() || began.elapsed() >= longest {
+            return answer;
+        }
+        thread::sleep(ASK_AGAIN);
     }
-    let was_killed = |status: &ExitStatus| status.signal() == Some(Signal::KILL.as_raw());
-    let status = status.or_else(|| child.wait().ok().filter(|status| !was_killed(status)));
-    // The next server needs the memory and the core of one that is no child, too.
-    let killed = Instant::now();
-    while !process::has_ended(pid) && killed.elapsed() < KILLED_MAX {
-        thread::sleep(Duration::from_millis(1));
-    }
-    status
 }
 
 /// Kills a process group, which may be empty.
@@ -248,11 +225,7 @@ fn kill_group(leader: &Child) {
 }
 
 fn pid_of(number: u32) -> Result<Pid> {
-    i32::try_from(number).ok().and_then(Pid::from_raw).context("the number of a process")
-}
-
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    Pid::from_raw(number.cast_signed()).context("the number of a process")
 }
 
 const ASK_AGAIN: Duration = Duration::from_millis(10);
@@ -260,49 +233,41 @@ const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 const END_MAX: Duration = Duration::from_secs(120);
 /// Time for the kernel to free the memory of a large server.
 const KILLED_MAX: Duration = Duration::from_secs(10);
+const TAIL_LINES: usize = 5;
 
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::path::{Path, PathBuf};
-    use std::thread;
-    use std::time::{Duration, Instant};
+    use std::path::Path;
+    use std::process::Command;
 
-    use super::{Command, Launch, Program, Server, TcpListener, fs, process};
+    use super::*;
 
     /// Starts a wrapper whose server and helper sleep. This process answers on the port, and names
     /// the process that `said` returns for the server's. Also returns the process ids of both
     /// sleepers.
     fn start_wrapped(
         said: impl FnOnce(u32) -> u32 + Send + 'static,
-    ) -> (anyhow::Result<Server>, [u32; 2]) {
+    ) -> (Result<(Program, Server)>, [u32; 2]) {
         let folder = tempfile::tempdir().unwrap();
-        let script = folder.path().join("wrapper");
+        let (script, note) = (folder.path().join("wrapper"), folder.path().join("wrapper.started"));
         fs::write(&script, WRAPPER).unwrap();
-        let note = folder.path().join("wrapper.started");
         let answering = thread::spawn(move || {
-            let [sleeper, helper, port] = read_when_there(&note);
+            let text = within(LONG, || fs::read_to_string(&note).ok()).unwrap();
+            let numbers: Vec<u32> = text.split_whitespace().map(|it| it.parse().unwrap()).collect();
+            let [sleeper, helper, port] = numbers.try_into().unwrap();
             let listener = TcpListener::bind(("127.0.0.1", port as u16)).unwrap();
             thread::spawn(move || answer(&listener, said(sleeper)));
             [sleeper, helper]
         });
-        let server = start(&script);
-        (server, answering.join().unwrap())
+        let started = start(&script);
+        (started, answering.join().unwrap())
     }
 
-    fn start(script: &Path) -> anyhow::Result<Server> {
-        Program::parse(&format!("sh {}", script.display())).unwrap().start(&Launch::default())
-    }
-
-    fn read_when_there(note: &PathBuf) -> [u32; 3] {
-        loop {
-            if let Ok(text) = fs::read_to_string(note) {
-                let numbers: Vec<_> =
-                    text.split_whitespace().map(|it| it.parse().unwrap()).collect();
-                return numbers.try_into().unwrap();
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
+    fn start(script: &Path) -> Result<(Program, Server)> {
+        let program = Program::parse(&format!("sh {}", script.display())).unwrap();
+        let server = program.start(&Launch::default())?;
+        Ok((program, server))
     }
 
     fn answer(listener: &TcpListener, pid: u32) {
@@ -311,48 +276,47 @@ mod tests {
             let (mut stream, mut request) = (stream.unwrap(), [0; 1024]);
             let length = stream.read(&mut request).unwrap_or(0);
             let asks = String::from_utf8_lossy(&request[..length]).contains("INFO");
-            let told = if asks { format!("${}\r\n{info}\r\n", info.len()) } else { String::new() };
+            let pong = "+PONG\r\n".to_owned();
+            let told = if asks { format!("${}\r\n{info}\r\n", info.len()) } else { pong };
             // A client that has read enough closes the connection.
-            let _ = stream.write_all(format!("{told}+PONG\r\n").as_bytes());
-        }
-    }
-
-    /// Waits for the end of a process that is no child.
-    fn wait_for_end(pid: u32) {
-        let began = Instant::now();
-        while !process::has_ended(pid) {
-            assert!(began.elapsed() < Duration::from_secs(60), "process {pid} was left behind");
-            thread::sleep(Duration::from_millis(1));
+            let _ = stream.write_all(told.as_bytes());
         }
     }
 
     #[test]
     fn a_wrapper_is_not_measured_and_leaves_nothing_behind() {
-        let (server, [sleeper, helper]) = start_wrapped(|sleeper| sleeper);
-        let server = server.unwrap();
-        let ended = server.ended.clone();
-        assert_eq!(server.pid, sleeper);
-        assert!(server.resident_bytes().unwrap() > 0 && !process::has_ended(sleeper));
-        drop(server);
-        assert!(process::has_ended(sleeper));
-        wait_for_end(helper);
-        assert!(ended.take().is_empty(), "it did not end by itself");
+        let ends: [fn(Server); 2] = [drop, |server| server.end().unwrap()];
+        for end in ends {
+            let (started, [sleeper, helper]) = start_wrapped(|sleeper| sleeper);
+            let (program, server) = started.unwrap();
+            assert_eq!(server.pid, sleeper);
+            assert!(server.resident_bytes().unwrap() > 0 && !process::has_ended(sleeper));
+            end(server);
+            assert!(process::has_ended(sleeper));
+            within(LONG, || process::has_ended(helper).then_some(())).expect("it is left behind");
+            assert!(program.ended().is_empty(), "it did not end by itself");
+        }
     }
 
     #[test]
-    fn a_server_that_is_asked_to_end_has_ended() {
-        let (server, [sleeper, helper]) = start_wrapped(|sleeper| sleeper);
-        server.unwrap().end().unwrap();
-        assert!(process::has_ended(sleeper));
-        wait_for_end(helper);
+    fn a_server_that_ends_by_itself_is_heard_of() {
+        let (started, [sleeper, _]) = start_wrapped(|sleeper| sleeper);
+        let (program, server) = started.unwrap();
+        // The wrapper waits for it, and ends with its status.
+        kill_process(pid_of(sleeper).unwrap(), Signal::TERM).unwrap();
+        let wrapper = server.child.as_ref().unwrap().id();
+        within(LONG, || process::has_ended(wrapper).then_some(())).unwrap();
+        drop(server);
+        let ended = program.ended().join("; ");
+        assert!(ended.starts_with("sh ended by itself (exit status: 143); sh said:"), "{ended}");
     }
 
     #[test]
     fn a_process_that_was_not_started_here_is_refused() {
         let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
         let number = stranger.id();
-        let (server, _) = start_wrapped(move |_| number);
-        let error = format!("{:#}", server.err().unwrap());
+        let (started, _) = start_wrapped(move |_| number);
+        let error = format!("{:#}", started.err().unwrap());
         assert!(error.contains(&format!("process {number} answers on port")), "{error}");
         assert!(!process::has_ended(number), "it is left alone");
         stranger.kill().unwrap();
@@ -369,6 +333,7 @@ mod tests {
         assert!(error.contains("sh ended: exit status: 3"), "{error}");
     }
 
+    const LONG: Duration = Duration::from_secs(60);
     const WRAPPER: &str = "\
         sleep 1000 &\n\
         helper=$!\n\
