@@ -1,18 +1,15 @@
-//! Cache misses per lookup, as cachegrind simulates them: the misses of a server that was filled
-//! and queried, less those of one that was only filled. Cachegrind ignores prefetches, so that the
-//! figures are lines read and not time spent waiting for them.
+//! Cache misses per lookup and by function, as callgrind simulates them. It ignores prefetches, so
+//! that the figures are lines read and not time spent waiting for them.
 
-use std::fs;
-use std::path::Path;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::measure::{Load, fill, measure};
+use super::valgrind::{Counts, Events, Profiled};
 use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{Operation, Stop, ValueSize};
 use crate::report::{Plot, Section};
-use crate::servers::{Launch, Program};
+use crate::servers::Program;
 
 /// Amount of data that is stored and looked up.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,140 +32,121 @@ impl Scenario for Plan {
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&["values", "server", "instructions", "D1 misses", "last-level misses"]);
+        section.columns(&COLUMNS);
         section.note(format!(
             "GET of {} keys of 16 bytes, pipeline {}; first level 32 KiB, last level {} KiB. \
              Everything that a request takes is in it: parsing, lookup, reply, and what the \
-             server does of itself meanwhile; the kernel is not.",
+             server does of itself meanwhile; the kernel is not. Functions with less than {} % of \
+             the last-level misses are left out. Inlined functions count as their callers. \
+             \"f > library\" is a function without a symbol that f calls.",
             self.keys,
             self.pipeline,
-            self.last_level >> 10
+            self.last_level >> 10,
+            SHOWN_MIN * 100.0
         ));
         let mut plot = Plot::bars("Last-level misses per lookup", Vec::new(), "cache lines");
+        let mut redis = Counts::new();
         for &value in &self.values {
             let mut all = Vec::new();
             for program in bench.varve_and_peers() {
-                let Some(counts) = self.per_lookup(program, value)? else {
+                let Some(counts) = self.counts(program, value)? else {
                     section.note(format!("The profiler cannot reach {}.", program.label));
                     continue;
                 };
-                section.row(
-                    [value.to_string(), program.label.clone()].into_iter().chain(counts.cells()),
-                );
-                plot.bar(&program.label, &format!("values of {value} bytes"), counts.last);
-                all.push((program.label.clone(), counts));
+                let sum = self.show(section, &program.label, value, &counts);
+                plot.bar(&program.label, &format!("values of {value} bytes"), sum[2]);
+                all.push((program.label.clone(), sum));
+                if program.label == "redis" {
+                    counts
+                        .iter()
+                        .for_each(|(name, it)| redis.entry(name.clone()).or_default().add(it));
+                }
             }
             figures(section, value, &all);
         }
+        let table = redis.iter().filter(|(name, _)| is_of_hash_table(name));
+        let share =
+            share(Events::sum(table.map(|(_, events)| events)), Events::sum(redis.values()));
+        let what = "Redis: share of last-level misses in functions of its hash table";
+        section.finding(what, (!redis.is_empty()).then_some(100.0 * share), "%");
         section.plot(plot);
         Ok(())
     }
 }
 
 /// Adds the figures of Varve, which is the first, and its ratios to the others.
-fn figures(section: &mut Section, value: usize, all: &[(String, Counts)]) {
+fn figures(section: &mut Section, value: usize, all: &[(String, [f64; 3])]) {
     let Some(((_, varve), others)) = all.split_first() else { return };
     let of = format!("of values of {value} bytes");
     for (label, counts) in others {
-        let ratio = varve.last / counts.last;
-        section.finding(format!("last-level misses per lookup {of} / {label}"), Some(ratio), "");
-        let ratio = varve.instructions / counts.instructions;
-        section.finding(format!("instructions per lookup {of} / {label}"), Some(ratio), "");
+        for (what, at) in [("last-level misses", 2), ("instructions", 0)] {
+            let ratio = varve[at] / counts[at];
+            section.finding(format!("{what} per lookup {of} / {label}"), Some(ratio), "");
+        }
     }
-    section.finding(format!("first-level misses per lookup {of}"), Some(varve.first), "lines");
-    section.finding(format!("last-level misses per lookup {of}"), Some(varve.last), "lines");
+    section.finding(format!("first-level misses per lookup {of}"), Some(varve[1]), "lines");
+    section.finding(format!("last-level misses per lookup {of}"), Some(varve[2]), "lines");
+}
+
+/// Returns true for the functions of Redis' hash table: those that the paper names, and those that
+/// have taken their place. `lookupKey` is none, then as now.
+fn is_of_hash_table(name: &str) -> bool {
+    ["siphash", "dict", "kvstore", "hashtable", "sdscmp", "memcmp"]
+        .iter()
+        .any(|it| name.starts_with(it))
+}
+
+/// Returns the share of one in the last-level misses of all.
+fn share(one: Events, all: Events) -> f64 {
+    one.last as f64 / all.last as f64
 }
 
 impl Plan {
-    /// Returns the counts per lookup; `None` if the profiler cannot reach the program.
-    fn per_lookup(&self, program: &Program, value: usize) -> Result<Option<Counts>> {
-        let Some(filled) = self.counts(program, value, false)? else { return Ok(None) };
-        let Some(asked) = self.counts(program, value, true)? else { return Ok(None) };
-        Ok(Some(asked.less(&filled, self.keys)))
-    }
-
-    /// Returns cachegrind's counts from start to end.
-    fn counts(&self, program: &Program, value: usize, asks: bool) -> Result<Option<Counts>> {
-        // Removed in any case.
-        let folder = tempfile::Builder::new().prefix("varve-bench-cachegrind-").tempdir()?;
-        let cachegrind = self.cachegrind(folder.path());
-        let Some(program) = program.profiled(&cachegrind) else { return Ok(None) };
-        let server = program.start(&Launch::default())?;
-        fill(&server, self.keys, ValueSize::Fixed(value))?;
-        if asks {
-            let mut load = Load::new(Operation::Get, self.pipeline, self.keys);
-            load.stop = Stop::Operations(self.keys);
-            measure(&server, &load)?;
-        }
-        let file = folder.path().join(server.pid.to_string());
-        server.end()?;
-        let text = fs::read_to_string(&file)
-            .with_context(|| format!("cachegrind wrote no {}", file.display()))?;
-        Counts::parse(&text).map(Some)
-    }
-
-    fn cachegrind(&self, folder: &Path) -> Vec<String> {
-        let words = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--trace-children=yes"];
-        let sizes = ["--I1=32768,8,64".to_owned(), "--D1=32768,8,64".to_owned()];
+    /// Returns the counts of all lookups; `None` if the profiler cannot reach the program.
+    fn counts(&self, program: &Program, value: usize) -> Result<Option<Counts>> {
         let last = format!("--LL={},16,64", self.last_level);
-        let out = format!("--cachegrind-out-file={}/%p", folder.display());
-        words.map(str::to_owned).into_iter().chain(sizes).chain([last, out]).collect()
-    }
-}
-
-/// Instructions, and data misses by cache level.
-struct Counts {
-    instructions: f64,
-    first: f64,
-    last: f64,
-}
-
-impl Counts {
-    /// Reads the lines `events:` and `summary:` of cachegrind's file.
-    fn parse(text: &str) -> Result<Self> {
-        let line = |name: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line.with_context(|| format!("cachegrind's file has no {name}"))
+        let sizes = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", &last];
+        let Some(mut profiled) = Profiled::start(program, &sizes.map(str::to_owned))? else {
+            return Ok(None);
         };
-        let names = line("events:")?.split_whitespace();
-        let numbers = line("summary:")?.split_whitespace();
-        let pairs: Vec<_> = names.zip(numbers).collect();
-        let of = |name: &str| -> Result<f64> {
-            let pair = pairs.iter().find(|(event, _)| *event == name);
-            Ok(pair.with_context(|| format!("cachegrind counted no {name}"))?.1.parse()?)
-        };
-        Ok(Self {
-            instructions: of("Ir")?,
-            first: of("D1mr")? + of("D1mw")?,
-            last: of("DLmr")? + of("DLmw")?,
-        })
-    }
-
-    fn cells(&self) -> [String; 3] {
-        [self.instructions, self.first, self.last].map(|count| format!("{count:.2}"))
-    }
-
-    fn less(&self, other: &Self, operations: u64) -> Self {
-        let per = |with: f64, without: f64| (with - without) / operations as f64;
-        Self {
-            instructions: per(self.instructions, other.instructions),
-            first: per(self.first, other.first),
-            last: per(self.last, other.last),
+        fill(&profiled.server, self.keys, ValueSize::Fixed(value))?;
+        let mut load = Load::new(Operation::Get, self.pipeline, self.keys);
+        // The caches begin empty.
+        profiled.count()?;
+        load.stop = Stop::Operations(self.keys / 10);
+        measure(&profiled.server, &load)?;
+        profiled.counts()?;
+        (load.stop, load.seed) = (Stop::Operations(self.keys), load.seed + 1);
+        measure(&profiled.server, &load)?;
+        let mut all = Counts::new();
+        for (name, events) in profiled.counts()?.into_iter().flatten() {
+            all.entry(name).or_default().add(&events);
         }
+        Ok(Some(all))
+    }
+
+    /// Shows all functions together and those with most misses; returns the former per lookup.
+    fn show(&self, section: &mut Section, label: &str, value: usize, counts: &Counts) -> [f64; 3] {
+        let all = Events::sum(counts.values());
+        let mut shown: Vec<_> =
+            counts.iter().map(|(name, events)| (name.as_str(), *events)).collect();
+        shown.retain(|(_, events)| share(*events, all) >= SHOWN_MIN);
+        shown.sort_by_key(|(_, events)| std::cmp::Reverse(events.last));
+        let per_lookup = |events: Events| {
+            [events.instructions, events.first, events.last].map(|it| it as f64 / self.keys as f64)
+        };
+        for (name, events) in [("all", all)].into_iter().chain(shown) {
+            let numbers = per_lookup(events).map(|count| format!("{count:.2}"));
+            let share = format!("{:.1}", 100.0 * share(events, all));
+            let cells = [value.to_string(), label.to_owned(), name.to_owned()];
+            section.row(cells.into_iter().chain(numbers).chain([share]));
+        }
+        per_lookup(all)
     }
 }
 
 const KEYS_MIN: u64 = 100_000;
-
-#[cfg(test)]
-mod tests {
-    use super::Counts;
-
-    #[test]
-    fn misses_of_data_are_those_of_reads_and_writes() {
-        let text = "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw\nsummary: 90 1 2 3 4 5 6 7 8\n";
-        let counts = Counts::parse(text).unwrap();
-        assert_eq!((counts.instructions, counts.first, counts.last), (90.0, 11.0, 13.0));
-        assert!(Counts::parse("events: Ir\nsummary: 1\n").is_err());
-    }
-}
+/// Least share of the last-level misses of a function that is shown.
+const SHOWN_MIN: f64 = 0.03;
+const COLUMNS: [&str; 7] =
+    ["values", "server", "function", "instructions", "D1 misses", "last-level misses", "% of them"];

@@ -10,15 +10,12 @@ use serde::Deserialize;
 
 use super::collections::commands::workloads::{Data, Replies, Workload, all};
 use super::collections::store::Stored;
+use super::valgrind::{Events, Profiled};
 use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{Generator, Script, Stop};
 use crate::report::{Figure, Section};
-use crate::servers::{Launch, Program};
+use crate::servers::Program;
 use crate::statistics::{median, spread};
-
-mod counted;
-
-use counted::Counted;
 
 /// Data and requests, and another build to compare with.
 #[derive(Clone, Debug, Deserialize)]
@@ -98,13 +95,17 @@ impl Plan {
         let mut counts: Vec<_> = measured.iter().map(|it| (name(it), none.clone())).collect();
         for run in 0..self.runs {
             for (number, (_, program)) in programs.iter().enumerate() {
-                let Some(mut server) = Counted::start(program, &Launch::default())? else {
-                    continue;
-                };
-                data.stored.iter().try_for_each(|stored| stored.send(server.server()))?;
+                let Some(mut profiled) = Profiled::start(program, &[])? else { continue };
+                data.stored.iter().try_for_each(|stored| stored.send(&profiled.server))?;
+                profiled.count()?;
                 for ((pipeline, workload), (_, counts)) in measured.iter().zip(&mut counts) {
                     let seed = run as u64 + 1;
-                    counts[number].push(self.count_once(&mut server, workload, *pipeline, seed)?);
+                    counts[number].push(self.count_once(
+                        &mut profiled,
+                        workload,
+                        *pipeline,
+                        seed,
+                    )?);
                 }
             }
         }
@@ -113,12 +114,12 @@ impl Plan {
 
     fn count_once(
         &self,
-        server: &mut Counted,
+        profiled: &mut Profiled,
         workload: &Workload,
         pipeline: usize,
         seed: u64,
     ) -> Result<f64> {
-        let mut generator = Generator::connect(server.server().port, 1)?;
+        let mut generator = Generator::connect(profiled.server.port, 1)?;
         let script = |request: &str| Script::new(&workload.shape(request, pipeline), seed);
         let drive = |generator: &mut Generator, script: &mut Script, requests| -> Result<()> {
             let outcome = generator.drive(script, Stop::Operations(requests))?;
@@ -133,13 +134,15 @@ impl Plan {
         }
         let mut measured = script(&workload.request)?;
         drive(&mut generator, &mut measured, warm_up)?;
-        server.instructions()?;
+        profiled.counts()?;
         drive(&mut generator, &mut measured, requests)?;
-        let instructions = server.instructions()?;
+        // The thread that executed most: others do timed work, of which a slow machine sees more.
+        let threads = profiled.counts()?;
+        let instructions = threads.iter().map(|it| Events::sum(it.values()).instructions).max();
         if let Some(after) = &workload.after {
             drive(&mut generator, &mut script(after)?, warm_up + requests)?;
         }
-        Ok(instructions as f64 / requests as f64)
+        Ok(instructions.unwrap_or(0) as f64 / requests as f64)
     }
 }
 
