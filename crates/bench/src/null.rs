@@ -18,31 +18,20 @@ use rustix::fd::OwnedFd;
 /// the same replies. Fails only if epoll or the listening socket does; a failing connection is
 /// closed.
 pub fn serve(listener: &TcpListener, threads: usize, replies: &Replies) -> io::Result<()> {
-    listener.set_nonblocking(true)?;
-    let (mut first, first_door) = Server::new(replies)?;
-    let mut doors = vec![first_door];
-    for _ in 1..threads {
+    let mut doors = Vec::new();
+    for _ in 0..threads {
         let (mut server, door) = Server::new(replies)?;
         doors.push(door);
-        thread::spawn(move || server.run(|| Ok(())));
+        thread::spawn(move || server.run());
     }
-    epoll::add(&first.epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-    let mut doors = doors.iter().cycle();
-    first.run(|| accept(listener, &mut doors))
-}
-
-fn accept<'d>(
-    listener: &TcpListener,
-    doors: &mut impl Iterator<Item = &'d Door>,
-) -> io::Result<()> {
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => doors.next().map_or(Ok(()), |door| door.send_in(stream))?,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+    for (stream, door) in listener.incoming().zip(doors.iter().cycle()) {
+        match stream {
+            Ok(stream) => door.send_in(stream)?,
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => return Err(error),
         }
     }
+    Ok(())
 }
 
 /// Entrance of a thread for new connections: its epoll and a channel.
@@ -90,7 +79,7 @@ impl Server {
         Ok((server, door))
     }
 
-    fn run(&mut self, mut accept: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    fn run(&mut self) -> io::Result<()> {
         let mut events = Vec::with_capacity(EVENTS_PER_TURN);
         loop {
             events.clear();
@@ -99,10 +88,7 @@ impl Server {
                 Err(error) => return Err(error.into()),
             }
             for event in &events {
-                match event.data.u64() {
-                    LISTENER => accept()?,
-                    number => self.turn(number as usize),
-                }
+                self.turn(event.data.u64() as usize);
             }
         }
     }
@@ -207,12 +193,12 @@ fn answer_all(bytes: &[u8], output: &mut Vec<u8>, replies: &Replies) -> io::Resu
     let mut used = 0;
     loop {
         match scan(&bytes[used..]) {
-            Scanned::Command(command, length) => {
+            Ok((command, length)) => {
                 output.extend_from_slice(replies.0[command as usize].as_bytes());
                 used += length;
             }
-            Scanned::Partial => return Ok(used),
-            Scanned::Malformed => return Err(ErrorKind::InvalidData.into()),
+            Err(Stop::Partial) => return Ok(used),
+            Err(Stop::Malformed) => return Err(ErrorKind::InvalidData.into()),
         }
     }
 }
@@ -224,12 +210,10 @@ fn retry_later(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Content at the front of the bytes.
+/// Reason why the bytes do not begin with a command.
 #[derive(Debug, PartialEq, Eq)]
-enum Scanned {
-    /// A command of this many bytes.
-    Command(Command, usize),
-    /// Incomplete command.
+enum Stop {
+    /// The rest of it has not arrived.
     Partial,
     /// Not an array of bulk strings, or an excessively large one.
     Malformed,
@@ -264,12 +248,8 @@ impl Command {
     }
 }
 
-/// Finds the first command in `bytes`.
-fn scan(bytes: &[u8]) -> Scanned {
-    scan_command(bytes).unwrap_or_else(|stop| stop)
-}
-
-fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
+/// Finds the first command; returns it and its length in bytes.
+fn scan(bytes: &[u8]) -> Result<(Command, usize), Stop> {
     let (count, mut at) = header(bytes, 0, b'*', ARGUMENTS_MAX)?;
     let mut command = Command::Other;
     let reach = bytes.len().min(COMMAND_BYTES_MAX);
@@ -277,22 +257,21 @@ fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
         let (length, from) = header(bytes, at, b'$', BULK_BYTES_MAX)?;
         at = from + length + 2;
         if at > reach {
-            let is_too_large = at > COMMAND_BYTES_MAX;
-            return Err(if is_too_large { Scanned::Malformed } else { Scanned::Partial });
+            return Err(if at > COMMAND_BYTES_MAX { Stop::Malformed } else { Stop::Partial });
         }
         if argument == 0 {
             command = Command::named(&bytes[from..from + length]);
         }
     }
-    Ok(Scanned::Command(command, at))
+    Ok((command, at))
 }
 
 /// Reads `<kind><digits>\r\n` at `at`; returns the number, and the position behind the line.
-fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize), Scanned> {
+fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize), Stop> {
     let line = &bytes[at.min(bytes.len())..];
     match line.first() {
-        None => return Err(Scanned::Partial),
-        Some(found) if *found != kind => return Err(Scanned::Malformed),
+        None => return Err(Stop::Partial),
+        Some(found) if *found != kind => return Err(Stop::Malformed),
         Some(_) => {}
     }
     let mut number = 0;
@@ -303,14 +282,14 @@ fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize
             b'\r' if index > 1 && number <= max => {
                 return match line.get(index + 1) {
                     Some(b'\n') => Ok((number, at + index + 2)),
-                    Some(_) => Err(Scanned::Malformed),
-                    None => Err(Scanned::Partial),
+                    Some(_) => Err(Stop::Malformed),
+                    None => Err(Stop::Partial),
                 };
             }
-            _ => return Err(Scanned::Malformed),
+            _ => return Err(Stop::Malformed),
         }
     }
-    Err(if within.len() < HEADER_BYTES_MAX { Scanned::Partial } else { Scanned::Malformed })
+    Err(if within.len() < HEADER_BYTES_MAX { Stop::Partial } else { Stop::Malformed })
 }
 
 /// Sizes of the replies; by default those of YCSB's core workloads.
@@ -365,7 +344,6 @@ pub fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
 }
 
-const LISTENER: u64 = u64::MAX;
 const EVENTS_PER_TURN: usize = 256;
 const INPUT_BYTES: usize = 64 * 1024;
 const OK: &str = "+OK\r\n";
@@ -389,12 +367,18 @@ mod tests {
 
     #[test]
     fn answers_each_whole_command_and_leaves_the_rest() {
-        let mut output = Vec::new();
-        let bytes = b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n\
-            *3\r\n$3\r\nset\r\n$1\r\nk\r\n$1\r\nv\r\n*1\r\n$4\r\nPI";
-        let used = answer_all(bytes, &mut output, &Replies::default()).unwrap();
-        assert_eq!(&bytes[used..], b"*1\r\n$4\r\nPI");
-        assert_eq!(output, b"$16\r\nvvvvvvvvvvvvvvvv\r\n+OK\r\n");
+        let first = b"*2\r\n$3\r\nGET\r\n$4\r\nk\r\n1\r\n";
+        let bytes = [&first[..], b"*3\r\n$3\r\nset\r\n$1\r\nk\r\n$1\r\nv\r\n"].concat();
+        for end in 0..=bytes.len() {
+            let (used, reply) = match end {
+                _ if end < first.len() => (0, ""),
+                _ if end < bytes.len() => (first.len(), "$16\r\nvvvvvvvvvvvvvvvv\r\n"),
+                _ => (end, "$16\r\nvvvvvvvvvvvvvvvv\r\n+OK\r\n"),
+            };
+            let mut output = Vec::new();
+            let answered = answer_all(&bytes[..end], &mut output, &Replies::default());
+            assert_eq!((answered.unwrap(), &output[..]), (used, reply.as_bytes()), "{end} bytes");
+        }
     }
 
     #[test]
@@ -419,15 +403,6 @@ mod tests {
     }
 
     #[test]
-    fn any_prefix_of_a_command_is_partial() {
-        let bytes = b"*2\r\n$3\r\nGET\r\n$4\r\nk\r\n1\r\n";
-        assert_eq!(scan(bytes), Scanned::Command(Command::Get, bytes.len()));
-        for end in 0..bytes.len() {
-            assert_eq!(scan(&bytes[..end]), Scanned::Partial, "first {end} bytes");
-        }
-    }
-
-    #[test]
     fn what_is_no_command_or_has_no_end_is_malformed() {
         let endless = [&b"*"[..], &b"0".repeat(100)].concat();
         for bytes in [
@@ -440,14 +415,14 @@ mod tests {
             b"*1\r\n$\r\n",
             &endless,
         ] {
-            assert_eq!(scan(bytes), Scanned::Malformed, "{:?}", String::from_utf8_lossy(bytes));
+            assert_eq!(scan(bytes), Err(Stop::Malformed), "{:?}", String::from_utf8_lossy(bytes));
             assert!(answer_all(bytes, &mut Vec::new(), &Replies::default()).is_err());
         }
         let largest = b"$67108864\r\n";
         let mut bytes = [&b"*2\r\n"[..], largest].concat();
         bytes.resize(bytes.len() + BULK_BYTES_MAX + 2, 0);
-        assert_eq!(scan(&bytes), Scanned::Partial);
+        assert_eq!(scan(&bytes), Err(Stop::Partial));
         bytes.extend_from_slice(largest);
-        assert_eq!(scan(&bytes), Scanned::Malformed);
+        assert_eq!(scan(&bytes), Err(Stop::Malformed));
     }
 }

@@ -1,11 +1,13 @@
 //! Cache misses per lookup and by function, as callgrind simulates them. It ignores prefetches, so
 //! that the figures are lines read and not time spent waiting for them.
 
+use std::cmp::Reverse;
+
 use anyhow::Result;
 use serde::Deserialize;
 
 use super::measure::{Load, fill, measure};
-use super::valgrind::{Counts, Events, Profiled};
+use super::valgrind::{Counts, Events, Profiled, add, sum};
 use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{Operation, Stop, ValueSize};
 use crate::report::{Plot, Section};
@@ -49,24 +51,22 @@ impl Scenario for Plan {
         for &value in &self.values {
             let mut all = Vec::new();
             for program in bench.varve_and_peers() {
+                let label = &program.label;
                 let Some(counts) = self.counts(program, value)? else {
-                    section.note(format!("The profiler cannot reach {}.", program.label));
+                    section.note(format!("The profiler cannot reach {label}."));
                     continue;
                 };
-                let sum = self.show(section, &program.label, value, &counts);
-                plot.bar(&program.label, &format!("values of {value} bytes"), sum[2]);
-                all.push((program.label.clone(), sum));
-                if program.label == "redis" {
-                    counts
-                        .iter()
-                        .for_each(|(name, it)| redis.entry(name.clone()).or_default().add(it));
+                let sum = self.show(section, label, value, &counts);
+                plot.bar(label, &format!("values of {value} bytes"), sum[2]);
+                all.push((label.clone(), sum));
+                if label == "redis" {
+                    counts.iter().for_each(|(name, cost)| add(&mut redis, name, cost));
                 }
             }
             figures(section, value, &all);
         }
-        let table = redis.iter().filter(|(name, _)| is_of_hash_table(name));
-        let share =
-            share(Events::sum(table.map(|(_, events)| events)), Events::sum(redis.values()));
+        let of_table = redis.iter().filter(|(name, _)| is_of_hash_table(name));
+        let share = share(sum(of_table.map(|(_, cost)| cost)), sum(redis.values()));
         let what = "Redis: share of last-level misses in functions of its hash table";
         section.finding(what, (!redis.is_empty()).then_some(100.0 * share), "%");
         section.plot(plot);
@@ -91,14 +91,12 @@ fn figures(section: &mut Section, value: usize, all: &[(String, [f64; 3])]) {
 /// Returns true for the functions of Redis' hash table: those that the paper names, and those that
 /// have taken their place. `lookupKey` is none, then as now.
 fn is_of_hash_table(name: &str) -> bool {
-    ["siphash", "dict", "kvstore", "hashtable", "sdscmp", "memcmp"]
-        .iter()
-        .any(|it| name.starts_with(it))
+    HASH_TABLE.iter().any(|begin| name.starts_with(begin))
 }
 
 /// Returns the share of one in the last-level misses of all.
 fn share(one: Events, all: Events) -> f64 {
-    one.last as f64 / all.last as f64
+    one[2] as f64 / all[2] as f64
 }
 
 impl Plan {
@@ -119,25 +117,21 @@ impl Plan {
         (load.stop, load.seed) = (Stop::Operations(self.keys), load.seed + 1);
         measure(&profiled.server, &load)?;
         let mut all = Counts::new();
-        for (name, events) in profiled.counts()?.into_iter().flatten() {
-            all.entry(name).or_default().add(&events);
-        }
+        let threads = profiled.counts()?;
+        threads.iter().flatten().for_each(|(name, cost)| add(&mut all, name, cost));
         Ok(Some(all))
     }
 
     /// Shows all functions together and those with most misses; returns the former per lookup.
     fn show(&self, section: &mut Section, label: &str, value: usize, counts: &Counts) -> [f64; 3] {
-        let all = Events::sum(counts.values());
-        let mut shown: Vec<_> =
-            counts.iter().map(|(name, events)| (name.as_str(), *events)).collect();
-        shown.retain(|(_, events)| share(*events, all) >= SHOWN_MIN);
-        shown.sort_by_key(|(_, events)| std::cmp::Reverse(events.last));
-        let per_lookup = |events: Events| {
-            [events.instructions, events.first, events.last].map(|it| it as f64 / self.keys as f64)
-        };
-        for (name, events) in [("all", all)].into_iter().chain(shown) {
-            let numbers = per_lookup(events).map(|count| format!("{count:.2}"));
-            let share = format!("{:.1}", 100.0 * share(events, all));
+        let all = sum(counts.values());
+        let mut shown: Vec<_> = counts.iter().map(|(name, cost)| (name.as_str(), *cost)).collect();
+        shown.retain(|(_, cost)| share(*cost, all) >= SHOWN_MIN);
+        shown.sort_by_key(|(_, cost)| Reverse(cost[2]));
+        let per_lookup = |cost: Events| cost.map(|count| count as f64 / self.keys as f64);
+        for (name, cost) in [("all", all)].into_iter().chain(shown) {
+            let numbers = per_lookup(cost).map(|count| format!("{count:.2}"));
+            let share = format!("{:.1}", 100.0 * share(cost, all));
             let cells = [value.to_string(), label.to_owned(), name.to_owned()];
             section.row(cells.into_iter().chain(numbers).chain([share]));
         }
@@ -145,6 +139,8 @@ impl Plan {
     }
 }
 
+/// Beginnings of the names of functions of Redis' hash table.
+const HASH_TABLE: [&str; 6] = ["siphash", "dict", "kvstore", "hashtable", "sdscmp", "memcmp"];
 const KEYS_MIN: u64 = 100_000;
 /// Least share of the last-level misses of a function that is shown.
 const SHOWN_MIN: f64 = 0.03;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::collections::commands::workloads::{Data, Replies, Workload, all};
 use super::collections::store::Stored;
-use super::valgrind::{Events, Profiled};
+use super::valgrind::{Profiled, sum};
 use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{Generator, Script, Stop};
 use crate::report::{Figure, Section};
@@ -47,19 +47,20 @@ impl Scenario for Plan {
              loop; neither the kernel nor the threads that work by the clock are in it. Medians of \
              runs with fresh servers; the spread is half the distance between their quartiles.",
         );
-        let mut programs = vec![("after", bench.varve.clone())];
+        let mut programs = vec![bench.varve.clone()];
         if !self.before.is_empty() {
             let before = Program::parse(&self.before)?;
             before.must_be_there()?;
-            programs.insert(0, ("before", before));
+            programs.insert(0, before);
         }
+        let collections = all(Scale::new(self.collections)?);
+        let collections = collections.into_iter().map(|data| (data, &[16][..]));
         let mut most: Option<f64> = None;
-        for (data, pipelines) in self.data()? {
-            let counts = self.count(&programs, &data, pipelines)?;
-            for (what, counts) in counts {
-                let ratio = show(section, &what, &counts);
-                most = most.into_iter().chain(ratio).reduce(f64::max);
-            }
+        for (data, pipelines) in
+            [(strings(self.keys), &[1, 16, 100][..])].into_iter().chain(collections)
+        {
+            let ratio = self.count(section, &programs, &data, pipelines)?;
+            most = most.into_iter().chain(ratio).reduce(f64::max);
         }
         if programs.len() > 1 {
             section.finding("the most instructions / before", most, "");
@@ -69,36 +70,26 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    /// Returns data and requests, with the pipelines for them.
-    fn data(&self) -> Result<Vec<(Data, &'static [usize])>> {
-        let collections = all(Scale::new(self.collections)?);
-        let collections = collections.into_iter().map(|data| (data, &[16][..]));
-        let strings = (strings(self.keys), &[1, 16, 100][..]);
-        Ok(std::iter::once(strings).chain(collections).collect())
-    }
-
-    /// Counts the instructions of each program in each run, by command and pipeline.
+    /// Counts and shows the instructions of each program, by command and pipeline; returns the
+    /// largest ratio to those of the other build.
     fn count(
         &self,
-        programs: &[(&str, Program)],
+        section: &mut Section,
+        programs: &[Program],
         data: &Data,
         pipelines: &[usize],
-    ) -> Result<Vec<(String, Vec<Vec<f64>>)>> {
-        let measured: Vec<(usize, &Workload)> = pipelines
-            .iter()
-            .flat_map(|pipeline| data.workloads.iter().map(|workload| (*pipeline, workload)))
-            .collect();
-        let name = |(pipeline, workload): &(usize, &Workload)| {
-            format!("{}, {}, at pipeline {pipeline}", workload.name, data.name)
-        };
-        let none = vec![Vec::new(); programs.len()];
-        let mut counts: Vec<_> = measured.iter().map(|it| (name(it), none.clone())).collect();
+    ) -> Result<Option<f64>> {
+        let measured =
+            pipelines.iter().flat_map(|at| data.workloads.iter().map(move |it| (*at, it)));
+        // Of each measurement, each program and each run.
+        let mut measured: Vec<_> =
+            measured.map(|it| (it, vec![Vec::new(); programs.len()])).collect();
         for run in 0..self.runs {
-            for (number, (_, program)) in programs.iter().enumerate() {
+            for (number, program) in programs.iter().enumerate() {
                 let Some(mut profiled) = Profiled::start(program, &[])? else { continue };
                 data.stored.iter().try_for_each(|stored| stored.send(&profiled.server))?;
                 profiled.count()?;
-                for ((pipeline, workload), (_, counts)) in measured.iter().zip(&mut counts) {
+                for ((pipeline, workload), counts) in &mut measured {
                     let seed = run as u64 + 1;
                     counts[number].push(self.count_once(
                         &mut profiled,
@@ -109,7 +100,11 @@ impl Plan {
                 }
             }
         }
-        Ok(counts)
+        let ratios = measured.iter().filter_map(|((pipeline, workload), counts)| {
+            let what = format!("{}, {}, at pipeline {pipeline}", workload.name, data.name);
+            show(section, &what, counts)
+        });
+        Ok(ratios.reduce(f64::max))
     }
 
     fn count_once(
@@ -138,7 +133,7 @@ impl Plan {
         drive(&mut generator, &mut measured, requests)?;
         // The thread that executed most: others do timed work, of which a slow machine sees more.
         let threads = profiled.counts()?;
-        let instructions = threads.iter().map(|it| Events::sum(it.values()).instructions).max();
+        let instructions = threads.iter().map(|it| sum(it.values())[0]).max();
         if let Some(after) = &workload.after {
             drive(&mut generator, &mut script(after)?, warm_up + requests)?;
         }
@@ -165,20 +160,14 @@ fn strings(keys: u64) -> Data {
 /// Shows the instructions of one command; returns the ratio to those of the other build.
 fn show(section: &mut Section, what: &str, counts: &[Vec<f64>]) -> Option<f64> {
     let (after, before) = counts.split_last()?;
-    let before = before.first();
-    let ratio = before.map(|before| median(after.clone()) / median(before.clone()));
-    let cell = |value: Option<f64>, digits| match value {
-        Some(value) => format!("{value:.digits$}"),
-        None => "-".to_owned(),
+    let medians = [before.first(), Some(after)].map(|runs| Some(median(runs?.clone())));
+    let ratio = medians[0].zip(medians[1]).map(|(before, after)| after / before);
+    let spread = counts.iter().filter_map(|runs| spread(runs)).reduce(f64::max);
+    let numbers = [(medians[0], 1), (medians[1], 1), (ratio, 4), (spread.map(|it| it * 100.0), 2)];
+    let cell = |(value, digits): (Option<f64>, usize)| {
+        value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
     };
-    let spreads = counts.iter().filter_map(|runs| spread(runs)).reduce(f64::max);
-    section.row([
-        what.to_owned(),
-        cell(before.map(|before| median(before.clone())), 1),
-        cell(Some(median(after.clone())), 1),
-        cell(ratio, 4),
-        cell(spreads.map(|spread| spread * 100.0), 2),
-    ]);
+    section.row([what.to_owned()].into_iter().chain(numbers.map(cell)));
     let name = format!("instructions of {what}");
     section.figures.push(Figure::of_rounds(name, after.clone(), ""));
     ratio

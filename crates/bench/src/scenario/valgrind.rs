@@ -1,29 +1,26 @@
 //! Servers under callgrind, whose counts by function are read from time to time.
 
-use std::cmp::Reverse;
+use std::cmp::max;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
+use std::{array, fs, mem};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::servers::{Launch, Program, Server};
 
-/// Instructions, and the misses of data in the first and in the last level of the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Events {
-    /// Instructions.
-    pub instructions: u64,
-    /// Misses of the first level; zero if no cache is simulated, as those of the last.
-    pub first: u64,
-    /// Misses of the last level.
-    pub last: u64,
-}
+/// Instructions, and misses of data in the first and in the last level of the cache; both are zero
+/// if no cache is simulated.
+pub type Events = [u64; 3];
 
-/// Counts by function.
+/// Events by function.
 pub type Counts = BTreeMap<String, Events>;
+
+/// Adds up events.
+pub fn sum<'a>(all: impl IntoIterator<Item = &'a Events>) -> Events {
+    all.into_iter().fold([0; 3], |sum, events| array::from_fn(|at| sum[at] + events[at]))
+}
 
 /// Server under callgrind.
 pub struct Profiled {
@@ -34,50 +31,15 @@ pub struct Profiled {
     readings: u64,
 }
 
-impl Events {
-    /// Adds other counts.
-    pub fn add(&mut self, other: &Self) {
-        self.instructions += other.instructions;
-        self.first += other.first;
-        self.last += other.last;
-    }
-
-    /// Returns the counts of all functions.
-    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
-        let mut sum = Self::default();
-        all.into_iter().for_each(|events| sum.add(events));
-        sum
-    }
-
-    /// Reads the numbers that belong to callgrind's names; those at the end may be absent.
-    fn parse(names: &[&str], numbers: &str) -> Result<Self> {
-        let mut events = Self::default();
-        for (name, number) in names.iter().zip(numbers.split_whitespace()) {
-            let number: u64 = number.parse()?;
-            match *name {
-                "Ir" => events.instructions += number,
-                "D1mr" | "D1mw" => events.first += number,
-                "DLmr" | "DLmw" => events.last += number,
-                _ => {}
-            }
-        }
-        Ok(events)
-    }
-}
-
 impl Profiled {
     /// Starts a program that is not counted yet, with further options of callgrind; `None` if the
     /// profiler cannot reach it.
     pub fn start(program: &Program, options: &[String]) -> Result<Option<Self>> {
         let folder = tempfile::Builder::new().prefix("varve-bench-callgrind-").tempdir()?;
-        let words = format!(
-            "valgrind --tool=callgrind --trace-children=yes --vgdb=yes --instr-atstart=no \
-             --separate-threads=yes --dump-line=no --compress-strings=no --compress-pos=no \
-             --callgrind-out-file={}/%p",
-            folder.path().display()
-        );
-        let words = words.split(' ').map(str::to_owned).chain(options.iter().cloned());
-        let Some(program) = program.profiled(&words.collect::<Vec<_>>()) else { return Ok(None) };
+        let out = format!("--callgrind-out-file={}/%p", folder.path().display());
+        let words = OPTIONS.split(' ').chain([out.as_str()]).map(str::to_owned);
+        let words: Vec<_> = words.chain(options.iter().cloned()).collect();
+        let Some(program) = program.profiled(&words) else { return Ok(None) };
         Ok(Some(Self { server: program.start(&Launch::default())?, folder, readings: 0 }))
     }
 
@@ -119,76 +81,88 @@ impl Profiled {
 /// cost, and behind each `calls=` what a called function and those below it cost.
 fn parse(text: &str) -> Result<Counts> {
     let mut names = Vec::new();
-    let (mut object, mut function) = (String::new(), Function::default());
+    let (mut object, mut function) = ("", String::new());
     let (mut called_object, mut called) = (None, None);
-    let mut costs = BTreeMap::<Function, Events>::new();
-    let mut callers = BTreeMap::<Function, BTreeMap<Function, Events>>::new();
-    let mut totals = None;
+    let (mut costs, mut totals) = (Counts::new(), None);
+    // The caller that costs most, of each function.
+    let mut callers = BTreeMap::<String, (Events, String)>::new();
     for line in text.lines() {
         match line.split_once(['=', ' ']).unwrap_or_default() {
             ("events:", all) => names = all.split(' ').collect(),
-            ("totals:", all) => totals = Some(Events::parse(&names, all)?),
-            ("ob", path) => object = file_name(path),
-            ("fn", name) => function = Function::new(&object, name),
-            ("cob", path) => called_object = Some(file_name(path)),
-            ("cfn", name) => {
-                called = Some(Function::new(&called_object.take().unwrap_or(object.clone()), name));
-            }
-            (line, numbers) if line.starts_with(|first: char| first.is_ascii_digit()) => {
-                let events = Events::parse(&names, numbers)?;
-                let cost = match called.take() {
-                    Some(called) => callers.entry(called).or_default().entry(function.clone()),
-                    None => costs.entry(function.clone()),
-                };
-                cost.or_default().add(&events);
+            ("totals:", all) => totals = Some(events(&names, all)?),
+            ("ob", path) => object = path,
+            ("fn", name) => function = named(object, name),
+            ("cob", path) => called_object = Some(path),
+            ("cfn", name) => called = Some(named(called_object.take().unwrap_or(object), name)),
+            (place, numbers) if place.parse::<u32>().is_ok() => {
+                let cost = events(&names, numbers)?;
+                if let Some(called) = called.take() {
+                    let caller = callers.entry(called).or_default();
+                    *caller = max(mem::take(caller), (cost, function.clone()));
+                } else {
+                    add(&mut costs, &function, &cost);
+                }
             }
             _ => {}
         }
     }
     let totals = totals.context("callgrind's file has no totals")?;
-    ensure!(totals == Events::sum(costs.values()), "callgrind's functions are not all there is");
+    ensure!(totals == sum(costs.values()), "callgrind's functions are not all there is");
     let mut counts = Counts::new();
-    for (function, events) in &costs {
-        counts.entry(function.label(callers.get(function))).or_default().add(events);
+    for (function, cost) in &costs {
+        let caller = callers.get(function).map(|(_, caller)| caller.as_str());
+        add(&mut counts, &label(function, caller), cost);
     }
     Ok(counts)
 }
 
-/// Name of a function, and of the file that holds it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Function {
-    name: String,
-    object: String,
+/// Adds events of a function.
+pub fn add(counts: &mut Counts, function: &str, cost: &Events) {
+    let before = counts.entry(function.to_owned()).or_default();
+    *before = sum([&*before, cost]);
 }
 
-impl Function {
-    fn new(object: &str, name: &str) -> Self {
-        Self { name: name.to_owned(), object: object.to_owned() }
+/// Reads the numbers that belong to callgrind's names; those at the end may be absent.
+fn events(names: &[&str], numbers: &str) -> Result<Events> {
+    let mut events = [0; 3];
+    for (name, number) in names.iter().zip(numbers.split_whitespace()) {
+        let at = match *name {
+            "Ir" => 0,
+            "D1mr" | "D1mw" => 1,
+            "DLmr" | "DLmw" => 2,
+            _ => continue,
+        };
+        events[at] += number.parse::<u64>()?;
     }
+    Ok(events)
+}
 
-    /// Returns the name. A function without a symbol is named by its library, and by its caller if
-    /// that has a name.
-    fn label(&self, callers: Option<&BTreeMap<Self, Events>>) -> String {
-        if !self.name.starts_with("0x") {
-            return self.name.clone();
-        }
-        let by_cost = |(_, events): &(&Self, &Events)| Reverse((events.last, events.instructions));
-        match callers.and_then(|callers| callers.iter().min_by_key(by_cost)) {
-            Some((caller, _)) if !caller.name.starts_with("0x") => {
-                format!("{} > {}", caller.name, self.object)
-            }
-            _ => format!("{} (no symbols)", self.object),
-        }
+/// Returns the name of a function; one without a symbol is an address in a file.
+fn named(object: &str, name: &str) -> String {
+    let file = object.rsplit('/').next().unwrap_or_default();
+    if name.starts_with("0x") { format!("{name} {file}") } else { name.to_owned() }
+}
+
+/// Returns the name, or the caller's beside the file's for a function without a symbol.
+fn label(function: &str, caller: Option<&str>) -> String {
+    let is_address = |name: &&str| name.starts_with("0x");
+    let Some((_, file)) = Some(function).filter(is_address).and_then(|it| it.split_once(' '))
+    else {
+        return function.to_owned();
+    };
+    match caller.filter(|caller| !is_address(caller)) {
+        Some(caller) => format!("{caller} > {file}"),
+        None => format!("{file} (no symbols)"),
     }
 }
 
-fn file_name(path: &str) -> String {
-    Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
+const OPTIONS: &str = "valgrind --tool=callgrind --trace-children=yes --vgdb=yes \
+    --instr-atstart=no --separate-threads=yes --dump-line=no --compress-strings=no \
+    --compress-pos=no";
 
 #[cfg(test)]
 mod tests {
-    use super::{Events, parse};
+    use super::parse;
 
     const FILE: &str = "\
         events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\n\n\
@@ -202,21 +176,19 @@ mod tests {
     #[test]
     fn own_costs_are_told_by_function_and_callees_without_symbols_by_their_caller() {
         let counts = parse(FILE).unwrap();
-        let of = |name: &str, instructions, first, last| {
-            assert_eq!(counts[name], Events { instructions, first, last }, "{name}");
-        };
-        of("find", 6, 5, 9);
-        of("find > libc.so.6", 7, 2, 2);
-        of("server (no symbols)", 4, 0, 0);
-        of("memcpy", 2, 0, 0);
-        assert_eq!(counts.len(), 4);
+        let expected = [
+            ("find", [6, 5, 9]),
+            ("find > libc.so.6", [7, 2, 2]),
+            ("memcpy", [2, 0, 0]),
+            ("server (no symbols)", [4, 0, 0]),
+        ];
+        assert!(counts.into_iter().eq(expected.map(|(name, events)| (name.to_owned(), events))));
     }
 
     #[test]
     fn a_file_that_is_cut_off_or_not_understood_is_refused() {
         let (cut, _) = FILE.split_once("totals").unwrap();
-        let other = FILE.replace("fn=memcpy\n0 2", "fn=memcpy\n0 3");
-        for refused in ["", cut, &other] {
+        for refused in ["", cut, &FILE.replace("fn=memcpy\n0 2", "fn=memcpy\n0 3")] {
             assert!(parse(refused).is_err(), "{refused}");
         }
     }
