@@ -293,13 +293,16 @@ fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize
 }
 
 /// Sizes of the replies; by default those of YCSB's core workloads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Shape {
     /// Fields of a record, in replies to HGETALL.
+    #[arg(long, default_value_t = Self::default().fields)]
     pub fields: usize,
     /// Bytes in each field; HMGET gets one field.
+    #[arg(long, default_value_t = Self::default().field_bytes)]
     pub field_bytes: usize,
     /// Keys in replies to ZRANGEBYSCORE.
+    #[arg(long, default_value_t = Self::default().keys)]
     pub keys: usize,
 }
 

@@ -36,8 +36,7 @@ impl Sampler {
         mut watch: impl FnMut(&Sample) + Send + 'static,
     ) -> Self {
         let (stop, stopped) = mpsc::channel();
-        let mut meter = pid.map(CpuMeter::new);
-        let mut cpu_time = move || meter.as_mut().and_then(|meter| meter.read().ok());
+        let cpu_time = move || CpuMeter::new(pid?).read().ok();
         let (cpu_before, began) = (cpu_time(), Instant::now());
         let mut look = move || {
             let resident = pid.and_then(|pid| process::resident_bytes(pid).ok());

@@ -19,24 +19,19 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     threads: usize,
 
-    /// Fields of a record, in replies to HGETALL.
-    #[arg(long, default_value_t = Shape::default().fields)]
-    fields: usize,
-
-    /// Bytes in each field.
-    #[arg(long, default_value_t = Shape::default().field_bytes)]
-    field_bytes: usize,
+    #[command(flatten)]
+    shape: Shape,
 
     /// Reply to everything but PING and INFO, in wire format.
-    #[arg(long, conflicts_with_all = ["fields", "field_bytes"])]
+    #[arg(long, conflicts_with = "Shape")]
     always: Option<String>,
 }
 
 fn main() -> Result<()> {
-    let Arguments { port, threads, fields, field_bytes, always } = Arguments::parse();
+    let Arguments { port, threads, shape, always } = Arguments::parse();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .with_context(|| format!("cannot listen on port {port}"))?;
-    let mut replies = Replies::new(Shape { fields, field_bytes, ..Shape::default() });
+    let mut replies = Replies::new(shape);
     if let Some(reply) = always {
         ensure!(reply.ends_with("\r\n"), "--always {reply:?}: a reply ends with \\r\\n");
         replies = Replies::always(&reply);

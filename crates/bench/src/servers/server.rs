@@ -4,7 +4,6 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ExitStatus};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,7 +31,6 @@ pub struct Server {
     pub ready_after: Duration,
     /// Leader of a process group of its own; absent after an end that was requested.
     child: Option<Child>,
-    meter: Mutex<CpuMeter>,
     log: NamedTempFile,
     /// Hears about an end by itself; absent until the server is ready.
     program: Option<Program>,
@@ -64,7 +62,6 @@ impl Program {
             pid,
             ready_after: Duration::ZERO,
             child: Some(child),
-            meter: Mutex::new(CpuMeter::new(pid)),
             log,
             program: None,
         };
@@ -102,8 +99,7 @@ impl Server {
 
     /// Returns the CPU time used so far, as [`CpuMeter`] computes it.
     pub fn cpu_time(&self) -> Result<Duration> {
-        let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
-        meter.read().with_context(|| self.complaint())
+        CpuMeter::new(self.pid).read().with_context(|| self.complaint())
     }
 
     /// Asks the server to end, and waits until it has, for two minutes at most.
@@ -149,7 +145,6 @@ impl Server {
             self.label
         );
         self.pid = pid;
-        self.meter = Mutex::new(CpuMeter::new(pid));
         Ok(())
     }
 
