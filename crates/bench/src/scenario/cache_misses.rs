@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::measure::{Load, fill, measure};
 use super::valgrind::{Counts, Events, Profiled, add, sum};
-use super::{Bench, Scale, Scenario, pin_client};
-use crate::generator::{Operation, Stop, ValueSize};
+use super::{Bench, Scenario, pin_client};
+use crate::generator::{Load, Sizes};
+use crate::measure::{fill, measure};
 use crate::report::{Plot, Section};
 use crate::servers::Program;
 
@@ -28,10 +28,6 @@ pub struct Plan {
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self { keys: scale.of(self.keys).max(KEYS_MIN), ..self }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&COLUMNS);
@@ -107,15 +103,13 @@ impl Plan {
         let Some(mut profiled) = Profiled::start(program, &sizes.map(str::to_owned))? else {
             return Ok(None);
         };
-        fill(&profiled.server, self.keys, ValueSize::Fixed(value))?;
-        let mut load = Load::new(Operation::Get, self.pipeline, self.keys);
+        fill(&profiled.server, self.keys, &Sizes::fixed(value))?;
+        let load = Load::get(self.keys).pipelined(self.pipeline);
         // The caches begin empty.
         profiled.count()?;
-        load.stop = Stop::Operations(self.keys / 10);
-        measure(&profiled.server, &load)?;
+        measure(&profiled.server, &load.clone().count(self.keys / 10))?;
         profiled.counts()?;
-        (load.stop, load.seed) = (Stop::Operations(self.keys), load.seed + 1);
-        measure(&profiled.server, &load)?;
+        measure(&profiled.server, &load.count(self.keys).seeded(2))?;
         let mut all = Counts::new();
         let threads = profiled.counts()?;
         threads.iter().flatten().for_each(|(name, cost)| add(&mut all, name, cost));
@@ -141,7 +135,6 @@ impl Plan {
 
 /// Beginnings of the names of functions of Redis' hash table.
 const HASH_TABLE: [&str; 6] = ["siphash", "dict", "kvstore", "hashtable", "sdscmp", "memcmp"];
-const KEYS_MIN: u64 = 100_000;
 /// Least share of the last-level misses of a function that is shown.
 const SHOWN_MIN: f64 = 0.03;
 const COLUMNS: [&str; 7] =

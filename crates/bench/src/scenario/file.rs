@@ -83,7 +83,11 @@ impl ScenarioFile {
         paths.iter().map(|path| Self::read(path)).collect()
     }
 
-    fn read(path: &Path) -> Result<Self> {
+    /// Reads one scenario.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         Self::parse(name, &text).with_context(|| path.display().to_string())
@@ -141,6 +145,11 @@ impl ScenarioFile {
         section
     }
 
+    /// Returns the parameters of its kind at a scale.
+    pub fn parameters(&self, scale: Scale) -> toml::Table {
+        scale.apply(&self.text.parameters, &self.text.scaled)
+    }
+
     fn settings(&self) -> Vec<(String, String)> {
         let parameters = self.text.parameters.iter();
         parameters.map(|(name, it)| (name.clone(), it.to_string())).collect()
@@ -163,8 +172,7 @@ impl ScenarioFile {
             return State::Skipped(missing);
         }
         let Some(kind) = &self.text.kind else { return State::Skipped("no kind".to_owned()) };
-        let parameters = scale.apply(&self.text.parameters, &self.text.scaled);
-        let ran = kinds::run(kind, &parameters, bench, section);
+        let ran = kinds::run(kind, &self.parameters(scale), bench, section);
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {
             reasons.push(why.clone());

@@ -1,18 +1,20 @@
-//! Instructions per command, as callgrind counts them: GET and SET, and the commands of
-//! [`commands`](super::collections::commands) on less data. If another build is named, both are
-//! counted in turns.
+//! Instructions per command, as callgrind counts them: GET and SET, and the commands of another
+//! scenario file on less data. If another build is named, both are counted in turns.
 //!
 //! On one connection each batch is sent in one write, and all its replies are waited for, so that
 //! the server finds the same work in each loop iteration however slow it is.
 
-use anyhow::{Result, ensure};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::collections::commands::workloads::{Data, Replies, Workload, all};
-use super::collections::store::Stored;
+use super::file::ScenarioFile;
+use super::loads::text::{Data, Text, with_keys};
 use super::valgrind::{Profiled, sum};
-use super::{Bench, Scale, Scenario, pin_client};
-use crate::generator::{Generator, Script, Stop};
+use super::{Bench, Scale, Scenario, loads, pin_client};
+use crate::generator::{EventLoop, Load, Protocol, Sender, Stop};
 use crate::report::{Figure, Section};
 use crate::servers::Program;
 use crate::statistics::{median, spread};
@@ -22,23 +24,20 @@ use crate::statistics::{median, spread};
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Another build of the server: its path and arguments; empty for none.
-    pub before: String,
-    /// Keys of GET and SET.
-    pub keys: u64,
-    /// Collections, as a fraction of those of `commands`.
-    pub collections: f64,
+    before: String,
+    /// Data whose loads are counted at pipelines 1, 16 and 100.
+    data: Vec<Data>,
+    /// Scenario file of kind `loads`, whose loads are counted at pipeline 16.
+    commands: PathBuf,
+    /// Its data, as a fraction of what the file has.
+    collections: f64,
     /// Requests in one count.
-    pub requests: u64,
-    /// Runs with fresh servers, whose median counts.
-    pub runs: usize,
+    requests: u64,
+    /// Rounds with fresh servers, whose median counts.
+    rounds: usize,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        let requests = scale.of(self.requests).max(REQUESTS_MIN);
-        Self { requests, runs: scale.rounds(self.runs), ..self }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&COLUMNS);
@@ -53,13 +52,13 @@ impl Scenario for Plan {
             before.must_be_there()?;
             programs.insert(0, before);
         }
-        let collections = all(Scale::new(self.collections)?);
-        let collections = collections.into_iter().map(|data| (data, &[16][..]));
+        let file = ScenarioFile::read(&self.commands)?;
+        let commands: loads::Plan = file.parameters(Scale::new(self.collections)?).try_into()?;
+        let strings = self.data.iter().map(|data| (data, &[1, 16, 100][..]));
+        let commands = commands.data.iter().map(|data| (data, &[16][..]));
         let mut most: Option<f64> = None;
-        for (data, pipelines) in
-            [(strings(self.keys), &[1, 16, 100][..])].into_iter().chain(collections)
-        {
-            let ratio = self.count(section, &programs, &data, pipelines)?;
+        for (data, pipelines) in strings.chain(commands) {
+            let ratio = self.count(section, &programs, data, pipelines)?;
             most = most.into_iter().chain(ratio).reduce(f64::max);
         }
         if programs.len() > 1 {
@@ -79,29 +78,24 @@ impl Plan {
         data: &Data,
         pipelines: &[usize],
     ) -> Result<Option<f64>> {
-        let measured =
-            pipelines.iter().flat_map(|at| data.workloads.iter().map(move |it| (*at, it)));
-        // Of each measurement, each program and each run.
+        let measured = pipelines.iter().flat_map(|at| data.loads.iter().map(move |it| (*at, it)));
+        // Of each measurement, each program and each round.
         let mut measured: Vec<_> =
             measured.map(|it| (it, vec![Vec::new(); programs.len()])).collect();
-        for run in 0..self.runs {
+        for round in 0..self.rounds {
             for (number, program) in programs.iter().enumerate() {
                 let Some(mut profiled) = Profiled::start(program, &[])? else { continue };
-                data.stored.iter().try_for_each(|stored| stored.send(&profiled.server))?;
+                data.fill(&profiled.server, data.keys)?;
                 profiled.count()?;
-                for ((pipeline, workload), counts) in &mut measured {
-                    let seed = run as u64 + 1;
-                    counts[number].push(self.count_once(
-                        &mut profiled,
-                        workload,
-                        *pipeline,
-                        seed,
-                    )?);
+                for ((pipeline, text), counts) in &mut measured {
+                    let load = text.load(data.keys)?.pipelined(*pipeline).on(1);
+                    let load = load.seeded(round as u64 + 1);
+                    counts[number].push(self.count_once(&mut profiled, text, &load, data.keys)?);
                 }
             }
         }
-        let ratios = measured.iter().filter_map(|((pipeline, workload), counts)| {
-            let what = format!("{}, {}, at pipeline {pipeline}", workload.name, data.name);
+        let ratios = measured.iter().filter_map(|((pipeline, text), counts)| {
+            let what = format!("{}, {}, at pipeline {pipeline}", text.name, data.name);
             show(section, &what, counts)
         });
         Ok(ratios.reduce(f64::max))
@@ -110,50 +104,39 @@ impl Plan {
     fn count_once(
         &self,
         profiled: &mut Profiled,
-        workload: &Workload,
-        pipeline: usize,
-        seed: u64,
+        text: &Text,
+        load: &Load,
+        keys: u64,
     ) -> Result<f64> {
-        let mut generator = Generator::connect(profiled.server.port, 1)?;
-        let script = |request: &str| Script::new(&workload.shape(request, pipeline), seed);
-        let drive = |generator: &mut Generator, script: &mut Script, requests| -> Result<()> {
-            let outcome = generator.drive(script, Stop::Operations(requests))?;
-            ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
-            Ok(())
+        let mut event_loop = EventLoop::new()?;
+        event_loop.connect(profiled.server.port, Protocol::Resp, 1)?;
+        let mut drive = |sender: &mut Sender, requests| -> Result<()> {
+            sender.restart(Stop::Operations(requests), Arc::default())?;
+            event_loop.run(&mut [&mut *sender])?;
+            sender.finish()?.sound().map(|_| ()).with_context(|| text.name.clone())
+        };
+        let other = |request: &String| {
+            let requests = vec![(1, with_keys(request, keys))];
+            Sender::new(Protocol::Resp, &Load { requests, ..load.clone() }, 0)
         };
         // Whole batches.
-        let warm_up = (self.requests / 8).next_multiple_of(pipeline as u64);
-        let requests = self.requests.next_multiple_of(pipeline as u64);
-        if let Some(before) = &workload.before {
-            drive(&mut generator, &mut script(before)?, warm_up + requests)?;
+        let pipeline = load.pipeline as u64;
+        let warm_up = (self.requests / 8).next_multiple_of(pipeline);
+        let requests = self.requests.next_multiple_of(pipeline);
+        if let Some(before) = &text.before {
+            drive(&mut other(before)?, warm_up + requests)?;
         }
-        let mut measured = script(&workload.request)?;
-        drive(&mut generator, &mut measured, warm_up)?;
+        let mut measured = Sender::new(Protocol::Resp, load, 0)?;
+        drive(&mut measured, warm_up)?;
         profiled.counts()?;
-        drive(&mut generator, &mut measured, requests)?;
+        drive(&mut measured, requests)?;
         // The thread that executed most: others do timed work, of which a slow machine sees more.
         let threads = profiled.counts()?;
         let instructions = threads.iter().map(|it| sum(it.values())[0]).max();
-        if let Some(after) = &workload.after {
-            drive(&mut generator, &mut script(after)?, warm_up + requests)?;
+        if let Some(after) = &text.after {
+            drive(&mut other(after)?, warm_up + requests)?;
         }
         Ok(instructions.unwrap_or(0) as f64 / requests as f64)
-    }
-}
-
-/// Keys and values of 16 bytes.
-fn strings(keys: u64) -> Data {
-    let set = "SET key:{n:12} {?16}";
-    Data {
-        family: "",
-        name: "strings",
-        what: format!("{keys} keys with values of 16 bytes"),
-        stored: vec![Stored::new(set, keys)],
-        counts: vec![("DBSIZE".to_owned(), keys)],
-        workloads: vec![
-            Workload::new("GET", "GET key:{n:12}", Replies::Values, keys),
-            Workload::new("SET", set, Replies::Values, keys),
-        ],
     }
 }
 
@@ -173,5 +156,4 @@ fn show(section: &mut Section, what: &str, counts: &[Vec<f64>]) -> Option<f64> {
     ratio
 }
 
-const REQUESTS_MIN: u64 = 1600;
 const COLUMNS: [&str; 5] = ["command", "before", "after", "after / before", "spread %"];

@@ -7,7 +7,11 @@ use super::*;
 /// Name of a kind, and how its parameters are read: with a bench it is also run.
 type Kind = (&'static str, fn(&toml::Table, Option<(&Bench, &mut Section)>) -> Result<()>);
 
-const KINDS: &[Kind] = &[("loads", kind::<loads::Plan>)];
+const KINDS: &[Kind] = &[
+    ("cache-misses", kind::<cache_misses::Plan>),
+    ("instructions", kind::<instructions::Plan>),
+    ("loads", kind::<loads::Plan>),
+];
 
 fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)>) -> Result<()> {
     let plan: K = parameters.clone().try_into().context("parameters")?;

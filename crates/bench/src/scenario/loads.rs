@@ -19,24 +19,24 @@
 //! what = "CPU of {load} at pipeline {pipeline} / {to}"
 //! ```
 
-mod text;
+pub(super) mod text;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 
 use super::bare::Bare;
 use super::folder::Folder;
 use super::rounds::{COST_COLUMNS, Costs, absent, cell, in_turns};
 use super::{Bench, Scenario, peers_missing, pin_client};
-use crate::generator::{KeyChoice, Load, Outcome, shuffled};
+use crate::generator::{Load, Outcome};
 use crate::measure::{Measured, measure};
 use crate::null::bulk;
 use crate::process;
 use crate::report::{Figure, Plot, Section};
 use crate::servers::{Kind, Launch, Server};
 use crate::statistics::median;
-use text::{Data, Entry, Fill, PlotText, Quantity, Ratio, Replies, Text};
+use text::{Data, Entry, PlotText, Quantity, Ratio, Replies, Text, with_keys};
 
 pub use text::Plan;
 
@@ -119,34 +119,12 @@ impl Tested {
         server.label = entry.label.clone().unwrap_or(server.label.clone());
         let keys = entry.keys.unwrap_or(data.keys);
         let is_null = server.kind == Kind::Null;
-        let count = |text: &String| {
-            let text = text.replace("KEYS", &keys.to_string());
-            let (command, answer) = text.rsplit_once(' ').context("a count without an answer")?;
-            Ok((command.to_owned(), answer.parse()?))
-        };
-        let counts = data.counts.iter().filter(|_| !is_null).map(count).collect::<Result<_>>()?;
+        let counts = if is_null { Vec::new() } else { data.counts(keys)? };
         let mut tested = Self { server, keys, counts, stored: Ok(()), _folder: folder };
         if !is_null {
-            tested.stored = data.fill.iter().try_for_each(|fill| tested.fill(fill));
-            tested.stored =
-                std::mem::replace(&mut tested.stored, Ok(())).and_then(|()| tested.count());
+            tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.count());
         }
         Ok(Some(tested))
-    }
-
-    fn fill(&self, fill: &Fill) -> Result<()> {
-        let count = self.keys * fill.times;
-        let mut load = Load::each(self.words(&fill.request), count);
-        if fill.shuffled {
-            load.keys = KeyChoice::Listed(shuffled(u32::try_from(count)?, 1).into());
-        }
-        // Detects a missing command before it is sent millions of times.
-        measure(&self.server, &Load { misses: true, ..load.clone().on(1).count(1) })?;
-        measure(&self.server, &Load { misses: true, ..load }).map(|_| ())
-    }
-
-    fn words(&self, request: &str) -> String {
-        request.replace("KEYS", &self.keys.to_string())
     }
 
     /// Checks that exactly what was stored is present.
@@ -162,10 +140,11 @@ impl Tested {
     /// afterwards are for the same numbers.
     fn measure(&self, plan: &Plan, text: &Text, pipeline: usize, seed: u64) -> Result<Measured> {
         self.stored.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-        let load = self.load(plan, text, pipeline)?.seeded(seed);
+        let mut load = text.load(self.keys)?.pipelined(pipeline).on(plan.connections).seeded(seed);
+        load.threads = plan.clients_of(&self.server);
         let is_null = self.server.kind == Kind::Null;
         let other = |request: &str| {
-            let requests = vec![(1, self.words(request))];
+            let requests = vec![(1, with_keys(request, self.keys))];
             Load { requests, misses: true, ..load.clone() }
         };
         let undo = |operations| match text.after.as_ref().filter(|_| !is_null) {
@@ -189,21 +168,6 @@ impl Tested {
             self.count()?;
         }
         Ok(measured)
-    }
-
-    fn load(&self, plan: &Plan, text: &Text, pipeline: usize) -> Result<Load> {
-        let count = ((self.keys as f64 * text.times) as u64).max(1);
-        let mut load = Load::of("", count).pipelined(pipeline).on(plan.connections);
-        load.threads = plan.clients_of(&self.server);
-        load.requests = match &text.mix[..] {
-            [] => vec![(1, self.words(&text.request))],
-            mix => mix.iter().map(|(share, it)| (*share, self.words(it))).collect(),
-        };
-        load.keys = text.choice.clone();
-        if text.in_turn {
-            load.keys = KeyChoice::Listed(shuffled(u32::try_from(count)?, 1).into());
-        }
-        Ok(load)
     }
 }
 

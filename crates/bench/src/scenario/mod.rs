@@ -3,16 +3,21 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | `cache_misses` | cache lines that a lookup misses, by function (Table 2) |
+//! | `instructions` | instructions per command, beside another build |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
 
 mod bare;
+mod cache_misses;
 pub mod file;
 mod folder;
+mod instructions;
 mod kinds;
 pub mod loads;
 mod needs;
 pub mod rounds;
 mod scale;
+mod valgrind;
 
 pub use scale::Scale;
 

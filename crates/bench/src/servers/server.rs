@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::{Builder, NamedTempFile};
 
 use super::{Kind, Launch, Program};
-use crate::control::{self, Control, Reply, Statistics};
-use crate::generator::Protocol;
+use crate::control::{self, Control};
+use crate::generator::{Protocol, Value};
 use crate::process::{self, CpuMeter, bound_command, first_cores};
 
 /// A running server. Dropping it ends the server and all processes that a wrapper started beside
@@ -27,6 +27,8 @@ pub struct Server {
     pub port: u16,
     /// Process that serves the port.
     pub pid: u32,
+    /// Number of its cores.
+    pub cores: usize,
     /// Time from its start to its first answer.
     pub ready_after: Duration,
     /// Leader of a process group of its own; absent after an end that was requested.
@@ -60,6 +62,7 @@ impl Program {
             kind: self.kind,
             port,
             pid,
+            cores: launch.cores,
             ready_after: Duration::ZERO,
             child: Some(child),
             log,
@@ -85,8 +88,8 @@ impl Server {
     /// none.
     pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64>>> {
         if self.kind == Kind::Memcached {
-            let mut statistics = Statistics::open(self.port)?;
-            return Ok(Box::new(move || statistics.number("curr_items")));
+            let mut control = Control::speaking(self.port, Protocol::Memcached)?;
+            return Ok(Box::new(move || control.statistic("curr_items")));
         }
         let mut control = self.control()?;
         Ok(Box::new(move || Ok(control.key_count()?.unwrap_or(0))))
@@ -130,7 +133,7 @@ impl Server {
             return ask_pid(self.port, Protocol::Memcached);
         }
         let pong = self.control()?.ask(&["PING"])?;
-        ensure!(matches!(pong, Reply::Text(_)), "{pong:?}");
+        ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
         ask_pid(self.port, Protocol::Resp)
     }
 
@@ -196,7 +199,10 @@ pub fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
             let pid = Control::open(port)?.info_text("process_id")?;
             pid.map(|pid| pid.parse().context("the number of a process")).transpose()
         }
-        Protocol::Memcached => Ok(Some(u32::try_from(Statistics::open(port)?.number("pid")?)?)),
+        Protocol::Memcached => {
+            let pid = Control::speaking(port, protocol)?.statistic("pid")?;
+            Ok(Some(u32::try_from(pid)?))
+        }
     }
 }
 
