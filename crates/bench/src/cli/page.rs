@@ -1,7 +1,7 @@
 //! `page`: renders a recorded result as a page.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -22,18 +22,13 @@ pub struct PageArguments {
 }
 
 /// Writes the page, and prints the figures that are worse than recorded.
-pub fn page(arguments: &PageArguments) -> Result<()> {
-    let report = Report::read(&arguments.result)?;
-    let recorded = arguments.against.as_deref().map(Report::read).transpose()?;
+pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()> {
+    let report = Report::read(result)?;
+    let recorded = against.as_deref().map(Report::read).transpose()?;
     let comparison = recorded.map(|recorded| Comparison::new(&report, &recorded));
-    write(&arguments.out, &html(&report, comparison.as_ref()))?;
-    if let Some(comparison) = comparison {
-        say(comparison.text());
-    }
-    say(format_args!("written to {}\n", arguments.out.display()));
+    fs::write(out, html(&report, comparison.as_ref()))
+        .with_context(|| format!("{} cannot be written", out.display()))?;
+    comparison.iter().for_each(|comparison| say(comparison.text()));
+    say(format_args!("written to {}\n", out.display()));
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
 }

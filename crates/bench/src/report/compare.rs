@@ -1,8 +1,6 @@
 //! Comparison of a report with a recorded one.
 
-use super::figure::{Better, Figure, with_unit};
-use super::text::{aligned, strings};
-use super::{Report, Section};
+use super::{Better, Figure, Report, Section, Table};
 
 /// Changes of the figures since another report was recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +8,7 @@ pub struct Comparison {
     /// Date of the recorded report; empty if it does not state one.
     pub recorded: String,
     /// Conditions that differ: name, now, recorded.
-    pub differing: Vec<(String, String, String)>,
+    pub differing: Vec<[String; 3]>,
     /// Changes, one per figure of this report, in their order.
     pub changes: Vec<Change>,
     /// Figures that only the recorded report has.
@@ -22,10 +20,8 @@ pub struct Comparison {
 pub struct Change {
     /// Name of the section, or its title if it has no name.
     pub section: String,
-    /// Name of the measured quantity.
-    pub what: String,
-    /// Unit of the numbers, empty for a ratio.
-    pub unit: String,
+    /// The figure as it is now; as it was recorded, if it is gone.
+    pub figure: Figure,
     /// Present value; absent if it was not measured.
     pub now: Option<f64>,
     /// Recorded value; absent if it was not measured.
@@ -49,8 +45,8 @@ pub enum Judgement {
     New,
     /// Recorded, but not measured now.
     Gone,
-    /// Both values exist, but were measured at other scales, with other settings, in other units
-    /// or, unless they are ratios, on other machines.
+    /// Not measured at all, or measured at other scales, with other settings, in other units or,
+    /// unless they are ratios, on other machines.
     Unjudged,
 }
 
@@ -58,20 +54,26 @@ impl Comparison {
     /// Matches figures by their sections and names.
     pub fn new(now: &Report, recorded: &Report) -> Self {
         let differing = differing(now, recorded);
-        let is_judged = !differing.iter().any(|(name, ..)| name == Report::SCALE);
-        let is_same_machine = !differing.iter().any(|(name, ..)| name == Report::MACHINE);
+        let differs = |name: &str| differing.iter().any(|it| it[0] == name);
         let mut left: Vec<_> = keyed(recorded).collect();
-        let mut changes = Vec::new();
-        for (section, figure) in keyed(now) {
-            let same =
-                |it: &(&Section, &Figure)| key(it.0) == key(section) && it.1.what == figure.what;
-            let other = left.iter().position(same).map(|at| left.remove(at));
-            let has_same_settings = other.is_none_or(|(other, _)| has_settings_of(section, other));
-            let is_judged =
-                is_judged && has_same_settings && (is_same_machine || figure.is_ratio());
-            changes.push(change(section, figure, other.map(|(_, figure)| figure), is_judged));
-        }
-        let gone = left.into_iter().map(|(section, figure)| gone(section, figure)).collect();
+        let mut change = |(section, figure): (&Section, &Figure)| {
+            let is_same = |(other, it): &(&Section, &Figure)| {
+                other.key() == section.key() && it.what == figure.what
+            };
+            let other = left.iter().position(is_same).map(|at| left.remove(at));
+            // Older files do not state their settings.
+            let is_comparable = other.is_some_and(|(other, recorded)| {
+                (other.settings.is_empty() || other.settings == section.settings)
+                    && recorded.unit == figure.unit
+                    && !differs(Report::SCALE)
+                    && (figure.is_ratio() || !differs(Report::MACHINE))
+            });
+            let other = other.map(|(_, figure)| figure);
+            Change::new(section, figure, [Some(figure), other], is_comparable)
+        };
+        let changes = keyed(now).map(&mut change).collect();
+        let gone = |(section, figure)| Change::new(section, figure, [None, Some(figure)], false);
+        let gone = left.into_iter().map(gone).collect();
         Self { recorded: recorded.date.clone(), differing, changes, gone }
     }
 
@@ -82,7 +84,7 @@ impl Comparison {
 
     /// Returns the reason why nothing is judged; `None` if figures are judged.
     pub fn refusal(&self) -> Option<String> {
-        let (_, now, recorded) = self.differing.iter().find(|(name, ..)| name == Report::SCALE)?;
+        let [_, now, recorded] = self.differing.iter().find(|it| it[0] == Report::SCALE)?;
         Some(format!(
             "The scale is {now} here and {recorded} in the recorded result: changes are shown, \
              but not judged."
@@ -92,61 +94,66 @@ impl Comparison {
     /// Renders the figures that got worse, or the reason why nothing is judged, as aligned text for
     /// a terminal.
     pub fn text(&self) -> String {
-        let rows: Vec<_> = self.judged(Judgement::Worse).map(Change::cells).collect();
-        match (self.refusal(), rows.is_empty()) {
-            (Some(refusal), _) => format!("== Against the recorded result\n   {refusal}\n"),
-            (None, true) => "== Nothing is worse than in the recorded result\n".to_owned(),
-            (None, false) => {
-                let columns = strings(&["what", "recorded", "now", "change", "noise"]);
-                let table = aligned(&columns, &rows);
-                format!("== Worse than in the recorded result\n{table}")
-            }
+        if let Some(refusal) = self.refusal() {
+            return format!("== Against the recorded result\n   {refusal}\n");
+        }
+        let cells = |it: &Change| {
+            let what = format!("{}: {}", it.section, it.figure.what);
+            let [recorded, now] = [it.recorded, it.now].map(|value| it.figure.text_of(value));
+            let noise = format!("±{:.0} %", it.noise * 100.0);
+            vec![what, recorded, now, it.relative().map_or_else(String::new, percent), noise]
+        };
+        let columns = ["what", "recorded", "now", "change", "noise"];
+        let worse = Table::new(&columns, self.judged(Judgement::Worse).map(cells).collect());
+        match worse.rows.is_empty() {
+            true => "== Nothing is worse than in the recorded result\n".to_owned(),
+            false => format!("== Worse than in the recorded result\n{}", worse.aligned()),
         }
     }
 }
 
 impl Change {
-    /// Returns the change as a fraction of the recorded figure; absent unless both values exist.
-    pub fn relative(&self) -> Option<f64> {
-        let (now, recorded) = (self.now?, self.recorded?);
-        let difference = now - recorded;
-        Some(if difference == 0.0 { 0.0 } else { difference / recorded.abs() })
+    fn new(
+        section: &Section,
+        figure: &Figure,
+        [now, recorded]: [Option<&Figure>; 2],
+        is_comparable: bool,
+    ) -> Self {
+        let noise = [now, recorded].into_iter().flatten().map(noise_of).fold(0.0, f64::max);
+        let value = |figure: Option<&Figure>| figure?.measured.filter(|value| value.is_finite());
+        let (now, recorded) = (value(now), value(recorded));
+        let judgement = match (now, recorded) {
+            (Some(_), None) => Judgement::New,
+            (None, Some(_)) => Judgement::Gone,
+            (Some(now), Some(recorded)) if is_comparable => {
+                judge(figure.better(), now, recorded, noise)
+            }
+            _ => Judgement::Unjudged,
+        };
+        let (section, figure) = (section.key().to_owned(), figure.clone());
+        Self { section, figure, now, recorded, noise, judgement }
     }
 
-    /// Returns the growth of the distance from one, as a fraction of the recorded figure.
-    fn farther_from_one(&self) -> Option<f64> {
-        let (now, recorded) = (self.now?, self.recorded?);
-        Some(((now - 1.0).abs() - (recorded - 1.0).abs()) / recorded.abs())
+    fn relative(&self) -> Option<f64> {
+        Some(relative(self.now?, self.recorded?))
     }
 
     /// Renders the change in words: `worse, +12 %`; `new` or `gone` if one value does not exist.
     pub fn text(&self) -> String {
         let word = self.judgement.word();
-        match self.relative() {
+        match self.relative().map(percent) {
             None => word.to_owned(),
-            Some(relative) if word.is_empty() => percent(relative),
-            Some(relative) => format!("{word}, {}", percent(relative)),
+            Some(percent) if word.is_empty() => percent,
+            Some(percent) => format!("{word}, {percent}"),
         }
     }
 
     /// Renders the recorded figure and the change: `1.20: worse, +12 %`.
     pub fn against(&self) -> String {
         match self.recorded {
-            Some(_) => format!("{}: {}", self.recorded_text(), self.text()),
+            Some(_) => format!("{}: {}", self.figure.text_of(self.recorded), self.text()),
             None => self.text(),
         }
-    }
-
-    /// Returns the recorded figure with its unit.
-    pub fn recorded_text(&self) -> String {
-        self.recorded.map_or_else(|| "-".to_owned(), |value| with_unit(value, &self.unit))
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let now = self.now.map_or_else(|| "-".to_owned(), |value| with_unit(value, &self.unit));
-        let change = self.relative().map_or_else(String::new, percent);
-        let noise = format!("±{:.0} %", self.noise * 100.0);
-        vec![format!("{}: {}", self.section, self.what), self.recorded_text(), now, change, noise]
     }
 }
 
@@ -164,8 +171,10 @@ impl Judgement {
     }
 }
 
-fn key(section: &Section) -> &str {
-    if section.name.is_empty() { &section.title } else { &section.name }
+impl Section {
+    fn key(&self) -> &str {
+        if self.name.is_empty() { &self.title } else { &self.name }
+    }
 }
 
 fn keyed(report: &Report) -> impl Iterator<Item = (&Section, &Figure)> {
@@ -173,65 +182,30 @@ fn keyed(report: &Report) -> impl Iterator<Item = (&Section, &Figure)> {
     sections.flat_map(|section| section.figures.iter().map(move |figure| (section, figure)))
 }
 
-/// Returns true if both were measured with the same parameters, as far as the recorded one states
-/// them.
-fn has_settings_of(now: &Section, recorded: &Section) -> bool {
-    recorded.settings.is_empty() || now.settings == recorded.settings
-}
-
-fn differing(now: &Report, recorded: &Report) -> Vec<(String, String, String)> {
+fn differing(now: &Report, recorded: &Report) -> Vec<[String; 3]> {
     let differs = |(name, now): &(String, String)| {
-        let (_, other) = recorded.conditions.iter().find(|(other, _)| other == name)?;
+        let other = recorded.condition(name)?;
         // The load by others differs at any time.
-        (other != now && name != Report::OTHERS).then(|| (name.clone(), now.clone(), other.clone()))
+        (other != now && name != Report::OTHERS).then(|| [name, now, other].map(str::to_owned))
     };
     now.conditions.iter().filter_map(differs).collect()
 }
 
-fn change(section: &Section, figure: &Figure, other: Option<&Figure>, is_judged: bool) -> Change {
-    let finite = |value: &f64| value.is_finite();
-    let now = figure.measured.filter(finite);
-    let recorded = other.and_then(|other| other.measured).filter(finite);
-    let noise = noise_of(figure).max(other.map_or(0.0, noise_of));
-    let is_same_unit = other.is_none_or(|other| other.unit == figure.unit);
-    let section = key(section).to_owned();
-    let (what, unit) = (figure.what.clone(), figure.unit.clone());
-    let judgement = Judgement::Unjudged;
-    let mut change = Change { section, what, unit, now, recorded, noise, judgement };
-    change.judgement = match (now, recorded) {
-        (Some(_), None) => Judgement::New,
-        (None, Some(_)) => Judgement::Gone,
-        (Some(_), Some(_)) if is_judged && is_same_unit => judgement_of(&change, figure.better()),
-        _ => Judgement::Unjudged,
-    };
-    change
+fn relative(now: f64, recorded: f64) -> f64 {
+    let difference = now - recorded;
+    if difference == 0.0 { 0.0 } else { difference / recorded.abs() }
 }
 
-fn judgement_of(change: &Change, better: Better) -> Judgement {
-    let Some(relative) = change.relative() else { return Judgement::Unjudged };
+fn judge(better: Better, now: f64, recorded: f64, noise: f64) -> Judgement {
     let bad = match better {
-        Better::Lower => relative,
-        Better::Higher => -relative,
-        Better::NearerOne => change.farther_from_one().unwrap_or(relative),
+        Better::Lower => relative(now, recorded),
+        Better::Higher => -relative(now, recorded),
+        Better::NearerOne => ((now - 1.0).abs() - (recorded - 1.0).abs()) / recorded.abs(),
     };
-    if bad > change.noise {
-        Judgement::Worse
-    } else if bad < -change.noise {
-        Judgement::Better
-    } else {
-        Judgement::Same
-    }
-}
-
-fn gone(section: &Section, figure: &Figure) -> Change {
-    Change {
-        section: key(section).to_owned(),
-        what: figure.what.clone(),
-        unit: figure.unit.clone(),
-        now: None,
-        recorded: figure.measured.filter(|value| value.is_finite()),
-        noise: noise_of(figure),
-        judgement: Judgement::Gone,
+    match bad {
+        bad if bad > noise => Judgement::Worse,
+        bad if bad < -noise => Judgement::Better,
+        _ => Judgement::Same,
     }
 }
 
@@ -258,97 +232,68 @@ const LEAST_NOISE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Aim, Figure, Report, Section};
-    use super::{Change, Comparison, Judgement};
+    use super::{Better, Change, Comparison, Figure, Judgement, Report, Section};
 
+    /// Report of two cores at full scale.
     fn report(figures: Vec<Figure>) -> Report {
-        let scale = ("scale".to_owned(), "full".to_owned());
-        let mut report = Report::new(vec![scale]);
-        let mut section = Section::new("Title", &[]);
-        (section.name, section.figures) = ("name".to_owned(), figures);
-        report.sections.push(section);
+        let conditions = [(Report::SCALE, "full"), (Report::MACHINE, "two cores")];
+        let conditions = conditions.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut report = Report::new(conditions.to_vec());
+        let (name, title) = ("name".to_owned(), "Title".to_owned());
+        report.sections.push(Section { name, title, figures, ..Section::default() });
         report
     }
 
-    fn at_most(value: f64) -> Figure {
-        Figure::new("x", Some(value), "").held_against(Aim::AtMost(1.0))
+    /// Figure with so much spread over so many rounds.
+    fn over(value: f64, spread: f64, rounds: usize) -> Figure {
+        let rounds = vec![value; rounds];
+        Figure { spread: Some(spread), rounds, ..Figure::new("x", Some(value), "") }
     }
 
-    fn at_least(value: f64) -> Figure {
-        Figure::new("x", Some(value), "").held_against(Aim::AtLeast(1.0))
+    fn ratio(value: f64) -> Figure {
+        Figure::new("x", Some(value), "")
     }
 
     fn change(now: Figure, recorded: Figure) -> Change {
         Comparison::new(&report(vec![now]), &report(vec![recorded])).changes.remove(0)
     }
 
-    fn judgement(now: Figure, recorded: Figure) -> Judgement {
-        change(now, recorded).judgement
+    #[test]
+    fn a_change_is_worse_or_better_by_its_direction_if_it_is_more_than_five_percent() {
+        for (better, now, recorded, told) in [
+            (Better::Lower, 1.06, 1.0, "worse, +6.0 %"),
+            (Better::Lower, 1.04, 1.0, "same, +4.0 %"),
+            (Better::Lower, 0.94, 1.0, "better, -6.0 %"),
+            (Better::Lower, 3.0, 2.0, "worse, +50 %"),
+            (Better::Lower, 1.0, 0.0, "worse, from zero"),
+            (Better::Lower, 0.0, 0.0, "same, ±0 %"),
+            (Better::Higher, 0.94, 1.0, "worse, -6.0 %"),
+            (Better::Higher, 1.06, 1.0, "better, +6.0 %"),
+            (Better::NearerOne, 1.2, 1.1, "worse, +9.1 %"),
+            (Better::NearerOne, 0.8, 1.1, "worse, -27 %"),
+            (Better::NearerOne, 0.9, 1.1, "same, -18 %"),
+            (Better::NearerOne, 1.0, 0.8, "better, +25 %"),
+            (Better::Lower, 1.0, f64::NAN, "new"),
+            (Better::Lower, f64::NAN, 1.0, "gone"),
+            (Better::Lower, f64::NAN, f64::NAN, ""),
+        ] {
+            let figure = |value| Figure { better, ..ratio(value) };
+            assert_eq!(change(figure(now), figure(recorded)).text(), told, "{now} {recorded}");
+        }
     }
 
     #[test]
-    fn higher_is_worse_where_the_aim_is_at_most() {
-        assert_eq!(judgement(at_most(1.06), at_most(1.0)), Judgement::Worse);
-        assert_eq!(judgement(at_most(0.94), at_most(1.0)), Judgement::Better);
-    }
-
-    #[test]
-    fn lower_is_worse_where_the_aim_is_at_least() {
-        assert_eq!(judgement(at_least(0.94), at_least(1.0)), Judgement::Worse);
-        assert_eq!(judgement(at_least(1.06), at_least(1.0)), Judgement::Better);
-    }
-
-    #[test]
-    fn a_change_within_five_percent_or_what_the_spread_of_either_allows_is_none() {
-        assert_eq!(judgement(at_most(1.04), at_most(1.0)), Judgement::Same);
-        let over = |value, rounds: usize| Figure {
-            spread: Some(0.1),
-            rounds: vec![value; rounds],
-            ..at_most(value)
-        };
-        assert_eq!(judgement(over(1.3, 3), at_most(1.0)), Judgement::Same);
-        assert_eq!(judgement(at_most(1.3), over(1.0, 3)), Judgement::Same);
-        assert_eq!(judgement(over(1.3, 9), over(1.0, 9)), Judgement::Worse);
-    }
-
-    #[test]
-    fn a_figure_without_an_aim_is_judged_by_its_direction() {
-        let found = |value| Figure::new("x", Some(value), "B");
-        let more = change(found(3.0), found(2.0));
-        assert_eq!((more.judgement, more.relative()), (Judgement::Worse, Some(0.5)));
-        assert_eq!((more.text(), more.recorded_text()), ("worse, +50 %".into(), "2.00 B".into()));
-        let found = |value| found(value).more_is_better();
-        assert_eq!(judgement(found(3.0), found(2.0)), Judgement::Better);
-    }
-
-    #[test]
-    fn farther_from_one_is_worse_on_either_side_where_one_is_best() {
-        let near_one = |value| Figure::new("x", Some(value), "").one_is_best();
-        assert_eq!(judgement(near_one(1.2), near_one(1.1)), Judgement::Worse);
-        assert_eq!(judgement(near_one(0.8), near_one(1.1)), Judgement::Worse);
-        assert_eq!(judgement(near_one(0.9), near_one(1.1)), Judgement::Same);
-        assert_eq!(judgement(near_one(1.0), near_one(0.8)), Judgement::Better);
-    }
-
-    #[test]
-    fn what_is_on_one_side_only_is_new_or_gone() {
-        let comparison = Comparison::new(&report(vec![at_most(1.0)]), &report(Vec::new()));
-        assert_eq!(comparison.changes[0].judgement, Judgement::New);
-        let comparison = Comparison::new(&report(Vec::new()), &report(vec![at_most(1.0)]));
-        assert_eq!(comparison.gone[0].judgement, Judgement::Gone);
-        let unmeasured = Figure { measured: None, ..at_most(1.0) };
-        assert_eq!(judgement(unmeasured.clone(), at_most(1.0)), Judgement::Gone);
-        assert_eq!(judgement(at_most(1.0), unmeasured.clone()), Judgement::New);
-        assert_eq!(judgement(at_most(f64::NAN), at_most(1.0)), Judgement::Gone);
-        assert_eq!(judgement(unmeasured.clone(), unmeasured), Judgement::Unjudged);
+    fn a_change_within_what_the_spread_of_either_allows_is_none() {
+        assert_eq!(change(over(1.3, 0.1, 3), ratio(1.0)).judgement, Judgement::Same);
+        assert_eq!(change(ratio(1.3), over(1.0, 0.1, 3)).judgement, Judgement::Same);
+        assert_eq!(change(over(1.3, 0.1, 9), over(1.0, 0.1, 9)).judgement, Judgement::Worse);
     }
 
     #[test]
     fn figures_of_the_same_words_are_matched_in_their_order_and_within_their_section() {
-        let mut now = report(vec![at_most(1.0), at_most(2.0)]);
-        let recorded = report(vec![at_most(1.0), at_most(2.0)]);
-        let comparison = Comparison::new(&now, &recorded);
-        assert!(comparison.changes.iter().all(|it| it.judgement == Judgement::Same));
+        let mut now = report(vec![ratio(1.0), ratio(2.0)]);
+        let recorded = now.clone();
+        assert_eq!(Comparison::new(&now, &recorded).judged(Judgement::Same).count(), 2);
         now.sections[0].name = "other".to_owned();
         let comparison = Comparison::new(&now, &recorded);
         assert_eq!(comparison.judged(Judgement::New).count(), 2);
@@ -356,64 +301,47 @@ mod tests {
     }
 
     #[test]
-    fn another_scale_is_told_and_nothing_is_judged() {
-        let mut now = report(vec![at_most(9.0)]);
-        now.conditions[0].1 = "quick".to_owned();
-        let comparison = Comparison::new(&now, &report(vec![at_most(1.0)]));
-        assert_eq!(comparison.changes[0].judgement, Judgement::Unjudged);
-        assert!(comparison.refusal().unwrap().contains("quick here and full in the recorded"));
-        assert!(comparison.text().contains("not judged"));
-    }
-
-    #[test]
-    fn another_machine_is_no_reason_for_another_ratio_but_for_other_times() {
-        let on = |machine: &str, figure| {
-            let mut report = report(vec![figure]);
-            report.conditions.push(("machine".to_owned(), machine.to_owned()));
+    fn what_was_measured_under_other_conditions_is_shown_and_not_judged() {
+        let judged = |now: Figure, change: fn(&mut Report)| {
+            let recorded = Figure { measured: Some(1.0), ..now.clone() };
+            let (mut now, recorded) = (report(vec![now]), report(vec![recorded]));
+            change(&mut now);
+            Comparison::new(&now, &recorded).changes[0].judgement
+        };
+        let time = || Figure::new("x", Some(2.0), "us");
+        let other_scale = |now: &mut Report| now.conditions[0].1 = "quick".to_owned();
+        let other_machine = |now: &mut Report| now.conditions[1].1 = "one core".to_owned();
+        let other_unit = |now: &mut Report| now.sections[0].figures[0].unit = "ms".to_owned();
+        assert_eq!(judged(time(), |_| ()), Judgement::Worse);
+        assert_eq!(judged(ratio(2.0), other_scale), Judgement::Unjudged);
+        assert_eq!(judged(time(), other_machine), Judgement::Unjudged);
+        assert_eq!(judged(ratio(2.0), other_machine), Judgement::Worse, "a ratio holds there too");
+        assert_eq!(judged(time(), other_unit), Judgement::Unjudged);
+        let with = |value, settings: &[&str]| {
+            let mut report = report(vec![ratio(value)]);
+            let settings = settings.iter().map(|keys| ("keys".to_owned(), (*keys).to_owned()));
+            report.sections[0].settings = settings.collect();
             report
         };
-        let time = |value| Figure::new("x", Some(value), "us");
-        let judged = |now, recorded| Comparison::new(&now, &recorded).changes[0].judgement;
-        assert_eq!(judged(on("a", time(2.0)), on("b", time(1.0))), Judgement::Unjudged);
-        assert_eq!(judged(on("a", time(2.0)), on("a", time(1.0))), Judgement::Worse);
-        assert_eq!(judged(on("a", at_most(2.0)), on("b", at_most(1.0))), Judgement::Worse);
+        for (recorded, judgement) in [
+            (with(1.0, &["1"]), Judgement::Worse),
+            (with(1.0, &["2"]), Judgement::Unjudged),
+            (with(1.0, &[]), Judgement::Worse),
+        ] {
+            let changes = Comparison::new(&with(2.0, &["1"]), &recorded).changes;
+            assert_eq!(changes[0].judgement, judgement, "older files state no settings");
+        }
     }
 
     #[test]
-    fn what_was_measured_with_other_settings_is_not_judged() {
-        let with = |keys: &str| {
-            let mut report = report(vec![at_most(2.0)]);
-            report.sections[0].settings = vec![("keys".to_owned(), keys.to_owned())];
-            report
-        };
-        let judged = |now, recorded| Comparison::new(&now, &recorded).changes[0].judgement;
-        assert_eq!(judged(with("1"), with("2")), Judgement::Unjudged);
-        assert_eq!(judged(with("1"), with("1")), Judgement::Same);
-    }
-
-    #[test]
-    fn a_figure_in_another_unit_is_not_judged() {
-        let in_ms = Figure { unit: "ms".to_owned(), ..at_most(9.0) };
-        assert_eq!(judgement(in_ms, at_most(1.0)), Judgement::Unjudged);
-    }
-
-    #[test]
-    fn a_change_from_zero_is_judged() {
-        let worse = change(at_most(1.0), at_most(0.0));
-        assert_eq!(
-            (worse.judgement, worse.text().as_str()),
-            (Judgement::Worse, "worse, from zero")
-        );
-        assert_eq!(judgement(at_most(0.0), at_most(0.0)), Judgement::Same);
-    }
-
-    #[test]
-    fn the_terminal_is_told_what_got_worse_with_both_numbers() {
-        let comparison = Comparison::new(&report(vec![at_most(1.5)]), &report(vec![at_most(1.0)]));
-        let text = comparison.text();
+    fn the_terminal_is_told_what_got_worse_with_both_numbers_or_why_nothing_is_judged() {
+        let (mut now, recorded) = (report(vec![ratio(1.5)]), report(vec![ratio(1.0)]));
+        let text = Comparison::new(&now, &recorded).text();
         let row = text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(row, "name: x 1.00 1.50 +50 % ±5 %");
-        let same = Comparison::new(&report(vec![at_most(1.0)]), &report(vec![at_most(1.0)]));
-        assert!(same.text().contains("Nothing is worse"));
+        assert!(Comparison::new(&now, &now).text().contains("Nothing is worse"));
+        now.conditions[0].1 = "quick".to_owned();
+        let text = Comparison::new(&now, &recorded).text();
+        assert!(text.contains("The scale is quick here and full in the recorded result"), "{text}");
     }
 }

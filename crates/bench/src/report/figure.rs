@@ -29,36 +29,28 @@ pub enum Better {
     NearerOne,
 }
 
-impl From<Aim> for Better {
-    fn from(aim: Aim) -> Self {
-        match aim {
-            Aim::AtMost(_) => Self::Lower,
-            Aim::AtLeast(_) => Self::Higher,
-            Aim::WithinOfOne(_) => Self::NearerOne,
-        }
-    }
-}
-
 impl Aim {
-    fn is_met_by(self, measured: f64) -> bool {
+    /// Returns the least and the largest value that meet the aim, its direction, and its words.
+    fn parts(self, unit: &str) -> ([f64; 2], Better, String) {
         match self {
-            Self::AtMost(limit) => measured <= limit,
-            Self::AtLeast(limit) => measured >= limit,
-            Self::WithinOfOne(distance) => (measured - 1.0).abs() <= distance,
-        }
-    }
-
-    /// Returns the values at which the aim is just met; an aim with one limit has it twice.
-    fn limits(self) -> [f64; 2] {
-        match self {
-            Self::AtMost(limit) | Self::AtLeast(limit) => [limit; 2],
-            Self::WithinOfOne(distance) => [1.0 - distance, 1.0 + distance],
+            Self::AtMost(most) => {
+                let words = format!("<= {}", with_unit(most, unit));
+                ([f64::NEG_INFINITY, most], Better::Lower, words)
+            }
+            Self::AtLeast(least) => {
+                let words = format!(">= {}", with_unit(least, unit));
+                ([least, f64::INFINITY], Better::Higher, words)
+            }
+            Self::WithinOfOne(distance) => {
+                let words = format!("1 ± {}", with_unit(distance, unit));
+                ([1.0 - distance, 1.0 + distance], Better::NearerOne, words)
+            }
         }
     }
 }
 
 /// A measured figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Name of the measured quantity, in words; recorded figures are found by it.
     pub what: String,
@@ -87,9 +79,7 @@ pub struct Figure {
 impl Figure {
     /// Creates a figure of one round; lower is better.
     pub fn new(what: impl Into<String>, measured: Option<f64>, unit: impl Into<String>) -> Self {
-        let (what, unit) = (what.into(), unit.into());
-        let (aim, better) = (None, Better::Lower);
-        Self { what, aim, better, measured, spread: None, rounds: Vec::new(), paper: None, unit }
+        Self { what: what.into(), measured, unit: unit.into(), ..Self::default() }
     }
 
     /// Creates the ratio `ours` over `theirs` of each round; its value is the median, so that a
@@ -119,47 +109,46 @@ impl Figure {
         Self { better: Better::NearerOne, ..self }
     }
 
-    /// Returns the better direction; that of the aim if there is one.
-    pub fn better(&self) -> Better {
-        self.aim.map_or(self.better, Better::from)
-    }
-
     /// Sets the aim.
     #[must_use]
     pub fn held_against(self, aim: Aim) -> Self {
-        Self { aim: Some(aim), better: aim.into(), ..self }
+        let (_, better, _) = aim.parts("");
+        Self { aim: Some(aim), better, ..self }
+    }
+
+    /// Returns the better direction; that of the aim if there is one.
+    pub fn better(&self) -> Better {
+        self.aim.map_or(self.better, |aim| aim.parts("").1)
     }
 
     /// Returns `ok`, `short` or `not measured`; a dash without an aim.
     pub fn verdict(&self) -> &'static str {
-        match (self.aim, self.measured) {
-            (_, None) => "not measured",
-            (None, _) => "-",
-            (Some(aim), Some(measured)) if aim.is_met_by(measured) => "ok",
+        match (self.measured, self.aim.map(|aim| aim.parts("").0)) {
+            (None, _) => "not measured",
+            (_, None) => "-",
+            (Some(measured), Some([least, most])) if (least..=most).contains(&measured) => "ok",
             _ => "short",
         }
     }
 
     /// Returns the aim in words.
     pub fn aim_text(&self) -> String {
-        match self.aim {
-            Some(Aim::AtMost(limit)) => format!("<= {}", with_unit(limit, &self.unit)),
-            Some(Aim::AtLeast(limit)) => format!(">= {}", with_unit(limit, &self.unit)),
-            Some(Aim::WithinOfOne(distance)) => format!("1 ± {}", with_unit(distance, &self.unit)),
-            None => "-".to_owned(),
-        }
+        self.aim.map_or_else(|| "-".to_owned(), |aim| aim.parts(&self.unit).2)
     }
 
     /// Returns the measured value with its unit.
     pub fn measured_text(&self) -> String {
-        let Some(measured) = self.measured else { return "-".to_owned() };
-        let text = with_unit(measured, &self.unit);
-        let limits = self.aim.map(Aim::limits).unwrap_or_default();
+        let text = self.text_of(self.measured);
+        let limits = self.aim.map(|aim| aim.parts("").0).unwrap_or_default();
         // A value that is just short must not be printed as the aim itself.
-        if self.verdict() == "short" && limits.iter().any(|it| text == with_unit(*it, &self.unit)) {
-            format!("{measured:.4} {}", self.unit).trim_end().to_owned()
-        } else {
-            text
+        match self.measured {
+            Some(measured)
+                if self.verdict() == "short"
+                    && limits.iter().any(|it| text == with_unit(*it, &self.unit)) =>
+            {
+                format!("{measured:.4} {}", self.unit).trim_end().to_owned()
+            }
+            _ => text,
         }
     }
 
@@ -168,79 +157,71 @@ impl Figure {
         self.unit.is_empty()
     }
 
-    /// Returns the spread in percent; empty with one round.
+    /// Returns the spread in percent; a dash with one round.
     pub fn spread_text(&self) -> String {
         match self.spread.map(|spread| spread * 100.0) {
-            None => String::new(),
+            None => "-".to_owned(),
             Some(percent) if percent < 0.95 => format!("± {percent:.1} %"),
             Some(percent) => format!("± {percent:.0} %"),
         }
     }
 
-    /// Returns the value of the source, with its unit.
-    pub fn paper_text(&self) -> String {
-        self.paper.map_or_else(|| "-".to_owned(), |paper| with_unit(paper, &self.unit))
-    }
-
-    /// Returns the cells of a table row: name, aim, measured value, verdict.
-    pub(super) fn cells(&self) -> Vec<String> {
-        let verdict = self.verdict().to_owned();
-        vec![self.what.clone(), self.aim_text(), self.measured_text(), verdict]
+    /// Returns a value of this figure with its unit; a dash if there is none.
+    pub fn text_of(&self, value: Option<f64>) -> String {
+        value.map_or_else(|| "-".to_owned(), |value| with_unit(value, &self.unit))
     }
 }
 
 /// Formats a number with three or four digits and its unit.
-pub fn with_unit(value: f64, unit: &str) -> String {
-    let number = match value.abs() {
-        size if size >= 1000.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        size if size >= 0.1 || size == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
+fn with_unit(value: f64, unit: &str) -> String {
+    let decimals = match value.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 0.1 || size == 0.0 => 2,
+        _ => 4,
     };
-    if unit.is_empty() { number } else { format!("{number} {unit}") }
+    format!("{value:.decimals$} {unit}").trim_end().to_owned()
 }
-
-pub(super) const FIGURE_COLUMNS: [&str; 4] = ["what", "aim", "measured", "verdict"];
 
 #[cfg(test)]
 mod tests {
     use super::{Aim, Figure};
 
     #[test]
-    fn a_verdict_follows_from_the_aim() {
-        let verdict = |aim, measured| Figure::new("x", measured, "").held_against(aim).verdict();
-        assert_eq!(verdict(Aim::AtMost(1.1), Some(1.1)), "ok");
-        assert_eq!(verdict(Aim::AtMost(1.1), Some(1.2)), "short");
-        assert_eq!(verdict(Aim::AtLeast(0.8), Some(0.79)), "short");
-        assert_eq!(verdict(Aim::AtLeast(0.8), Some(f64::NAN)), "short");
-        assert_eq!(verdict(Aim::AtLeast(0.8), None), "not measured");
-        let near_one = [0.89, 0.91, 1.0, 1.09, 1.11, f64::NAN];
-        let verdicts = near_one.map(|it| verdict(Aim::WithinOfOne(0.1), Some(it)));
-        assert_eq!(verdicts, ["short", "ok", "ok", "ok", "short", "short"]);
+    fn a_verdict_follows_from_the_aim_and_what_is_just_short_has_more_digits_than_it() {
+        let near_one = Aim::WithinOfOne(0.1);
+        for (aim, measured, verdict, text) in [
+            (Aim::AtMost(0.8), 0.7988, "ok", "0.80"),
+            (Aim::AtMost(0.8), 0.8, "ok", "0.80"),
+            (Aim::AtMost(0.8), 0.8012, "short", "0.8012"),
+            (Aim::AtMost(0.8), 1.2, "short", "1.20"),
+            (Aim::AtLeast(0.8), 0.79, "short", "0.79"),
+            (Aim::AtLeast(0.8), f64::NAN, "short", "NaN"),
+            (near_one, 0.8988, "short", "0.8988"),
+            (near_one, 0.9012, "ok", "0.90"),
+            (near_one, 1.0988, "ok", "1.10"),
+            (near_one, 1.1012, "short", "1.1012"),
+            (near_one, f64::NAN, "short", "NaN"),
+        ] {
+            for (unit, behind) in [("", ""), ("us", " us")] {
+                let figure = Figure::new("x", Some(measured), unit).held_against(aim);
+                let told = (figure.verdict(), figure.measured_text());
+                assert_eq!(told, (verdict, format!("{text}{behind}")), "{aim:?}");
+            }
+        }
+        let absent = Figure::new("x", None, "").held_against(near_one);
+        assert_eq!((absent.verdict(), absent.measured_text().as_str()), ("not measured", "-"));
     }
 
     #[test]
-    fn what_is_short_by_little_has_more_digits_than_its_aim() {
-        let text = |measured| Figure::new("x", Some(measured), "us").held_against(Aim::AtMost(0.8));
-        assert_eq!(text(0.8012).measured_text(), "0.8012 us");
-        assert_eq!(text(0.7988).measured_text(), "0.80 us");
-        let near_one =
-            |it| Figure::new("x", Some(it), "").held_against(Aim::WithinOfOne(0.1)).measured_text();
-        assert_eq!([near_one(1.1012), near_one(0.8988)], ["1.1012", "0.8988"]);
-        assert_eq!([near_one(1.0988), near_one(0.9012)], ["1.10", "0.90"]);
-    }
-
-    #[test]
-    fn a_ratio_is_that_of_the_middle_round() {
-        let figure = Figure::ratio("x", &[1.0, 2.0, 9.0], &[1.0, 4.0, 6.0]);
-        assert_eq!((figure.measured, figure.spread), (Some(1.0), Some(0.25)));
-        assert_eq!(figure.rounds, [1.0, 0.5, 1.5]);
-    }
-
-    #[test]
-    fn of_one_round_there_is_no_spread_and_of_none_no_figure() {
-        let one = Figure::ratio("x", &[1.0], &[2.0]);
-        assert_eq!((one.measured, one.spread), (Some(0.5), None));
-        assert_eq!(Figure::ratio("x", &[], &[]).measured, None);
+    fn a_ratio_is_that_of_the_middle_round_and_has_a_spread_if_there_are_more() {
+        let told = |ours: &[f64], theirs: &[f64]| {
+            let figure = Figure::ratio("x", ours, theirs);
+            (figure.measured, figure.spread, figure.rounds)
+        };
+        let three = told(&[1.0, 2.0, 9.0], &[1.0, 4.0, 6.0]);
+        assert_eq!(three, (Some(1.0), Some(0.25), vec![1.0, 0.5, 1.5]));
+        assert_eq!(told(&[1.0], &[2.0]), (Some(0.5), None, Vec::new()));
+        assert_eq!(told(&[], &[]), (None, None, Vec::new()));
     }
 }

@@ -1,12 +1,14 @@
-//! Reports as JSON files.
+//! Reports as files: written, read, and continued.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Comparison, Report, html};
+use super::{Comparison, LATER, Report, html};
 
 /// Version of the files that are written; files of other versions are not read.
 pub const VERSION: u32 = 1;
@@ -77,6 +79,35 @@ impl Report {
         }
         serde_json::from_value(json).context("not a result of varve-bench")
     }
+
+    /// Turns this report into the rest of an earlier run: takes its date, and its conditions beside
+    /// the present ones where they differ. Sections are left to the caller, who knows which of them
+    /// still count.
+    ///
+    /// # Errors
+    /// If the earlier run was on another machine or at another scale: such figures do not belong in
+    /// one report.
+    pub fn go_on_from(&mut self, earlier: &Self) -> Result<()> {
+        for name in [Self::MACHINE, Self::SCALE] {
+            let (before, now) = (earlier.condition(name), self.condition(name));
+            if before != now {
+                let [before, now] = [before, now].map(|it| it.unwrap_or("unknown"));
+                bail!("{name} was {before} and is {now} now: begin a run of its own");
+            }
+        }
+        self.date.clone_from(&earlier.date);
+        for (name, now) in &mut self.conditions {
+            let Some(before) = earlier.condition(name) else { continue };
+            let is_the_latest = before.rsplit(LATER).next() == Some(now);
+            *now = if is_the_latest { before.to_owned() } else { format!("{before}{LATER}{now}") };
+        }
+        Ok(())
+    }
+}
+
+/// The calendar date in UTC, as `2000-12-31`.
+pub fn date(now: SystemTime) -> String {
+    Timestamp::try_from(now).unwrap_or_default().strftime("%F").to_string()
 }
 
 /// Replaces a file as a whole, so that a reader never sees half of a report.
@@ -94,78 +125,112 @@ const DATE_BYTES: usize = 10;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::Path;
+    use std::time::{Duration, UNIX_EPOCH};
 
-    use super::super::{Aim, Figure, Plot, Report, Section, State, Table};
+    use super::super::{Aim, Figure, Plot, Report, Section, State, Table, date};
+
+    fn report(conditions: &[(&str, &str)]) -> Report {
+        let owned = conditions.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
+        Report { date: "2026-01-02".to_owned(), ..Report::new(owned.collect()) }
+    }
 
     fn any_report() -> Report {
         let mut section = Section::new("t", &["a"]);
         section.row(["1".to_owned()]);
         section.figures.push(Figure::new("f", Some(1.0), "us").held_against(Aim::AtMost(2.0)));
         section.state = State::Failed("it died".to_owned());
-        section.paper = Some(Table { columns: vec!["a".to_owned()], rows: Vec::new() });
+        section.paper = Some(Table::new(&["a"], Vec::new()));
         let mut plot = Plot::bars("p", Vec::new(), "MiB").log_y();
         plot.bar("varve", "W1", 3.0);
         section.plot(plot);
-        let mut report = Report::new(vec![("machine".to_owned(), "two cores".to_owned())]);
+        let mut report = report(&[(Report::MACHINE, "two cores")]);
         report.sections.push(section);
         report
     }
 
+    fn parse(report: &Report) -> anyhow::Result<Report> {
+        Report::parse(&serde_json::to_string(report)?)
+    }
+
     #[test]
-    fn a_report_is_read_as_it_was_written() {
-        let report = any_report();
-        let text = serde_json::to_string(&report).unwrap();
-        assert_eq!(Report::parse(&text).unwrap(), report);
+    fn a_report_is_read_as_it_was_written_and_no_number_remains_none() {
+        let mut report = any_report();
+        assert_eq!(parse(&report).unwrap(), report);
+        report.sections[0].plots[0].lines[0].points[0].1 = f64::INFINITY;
+        assert!(parse(&report).unwrap().sections[0].plots[0].lines[0].points[0].1.is_nan());
+    }
+
+    #[test]
+    fn files_of_another_version_and_other_files_are_refused_by_their_reason() {
+        let other = serde_json::to_string(&Report { version: 7, ..any_report() }).unwrap();
+        for (text, reason) in [
+            (other.as_str(), "version 7"),
+            ("{\"figures\":[]}", "no version"),
+            ("{\"version\":1}", "not a result"),
+            ("no JSON", "not a result"),
+        ] {
+            let error = Report::parse(text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
     }
 
     #[test]
     fn an_incomplete_report_takes_the_place_of_no_other() {
         let folder = tempfile::tempdir().unwrap();
-        let names = || -> Vec<String> {
-            let files = std::fs::read_dir(folder.path()).unwrap();
-            let mut names: Vec<_> =
-                files.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
-            names.sort();
-            names
-        };
         let mut report = any_report();
-        report.date = "2026-01-02".to_owned();
-        report.write(folder.path(), "a", None).unwrap();
-        let partial = ["html", "json", "md"].map(|it| format!("2026-01-02-a.partial.{it}"));
-        assert_eq!(names(), partial);
-        assert_eq!(Report::newest(folder.path(), "a"), None);
-        report.complete = true;
-        report.write(folder.path(), "a", None).unwrap();
-        let whole = ["html", "json", "md"].map(|it| format!("2026-01-02-a.{it}"));
-        assert_eq!(names(), whole);
-        assert!(Report::newest(folder.path(), "a").is_some());
+        for (complete, stem) in [(false, "2026-01-02-a.partial"), (true, "2026-01-02-a")] {
+            report.complete = complete;
+            report.write(folder.path(), "a", None).unwrap();
+            let files = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name());
+            let mut names: Vec<_> = files.map(|it| it.into_string().unwrap()).collect();
+            names.sort();
+            assert_eq!(names, ["html", "json", "md"].map(|it| format!("{stem}.{it}")));
+            assert_eq!(Report::newest(folder.path(), "a").is_some(), complete);
+        }
     }
 
     #[test]
     fn the_newest_of_a_name_is_found_by_its_date() {
-        let folder = std::env::temp_dir().join(format!("varve-newest-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let names = ["2026-01-09-a", "2026-02-01-a", "2026-03-01-a-x0.1", "2026-03-01-b", "a"];
-        for name in names {
-            std::fs::write(folder.join(format!("{name}.json")), "").unwrap();
-            std::fs::write(folder.join(format!("{name}.md")), "").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["2026-01-09-a", "2026-02-01-a", "2026-03-01-a-x0.1", "2026-03-01-b", "a"] {
+            for ending in ["json", "md"] {
+                fs::write(folder.path().join(format!("{name}.{ending}")), "").unwrap();
+            }
         }
-        let found = |name| Report::newest(&folder, name);
-        assert_eq!(found("a"), Some(folder.join("2026-02-01-a.json")));
-        assert_eq!(found("a-x0.1"), Some(folder.join("2026-03-01-a-x0.1.json")));
+        let found = |name| Report::newest(folder.path(), name);
+        assert_eq!(found("a"), Some(folder.path().join("2026-02-01-a.json")));
+        assert_eq!(found("a-x0.1"), Some(folder.path().join("2026-03-01-a-x0.1.json")));
         assert_eq!((found("c"), Report::newest(Path::new("/nowhere"), "a")), (None, None));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn a_file_of_another_version_is_refused_by_its_number() {
-        let mut report = any_report();
-        report.version = 7;
-        let error = Report::parse(&serde_json::to_string(&report).unwrap()).unwrap_err();
-        assert!(error.to_string().contains("version 7"), "{error}");
-        let error = Report::parse("{\"figures\":[]}").unwrap_err().to_string();
-        assert!(error.contains("no version"), "{error}");
-        assert!(Report::parse("no JSON").is_err());
+    fn what_changed_since_the_earlier_run_is_told_beside_it() {
+        let earlier = report(&[("commit", "a"), ("kernel", "6"), (Report::OTHERS, "9 %")]);
+        let now = [("commit", "b"), ("kernel", "6"), (Report::OTHERS, "0 %"), ("order", "any")];
+        let mut second = Report { date: String::new(), ..report(&now) };
+        second.go_on_from(&earlier).unwrap();
+        assert_eq!((second.date.as_str(), second.disturbance()), ("2026-01-02", Some(9.0)));
+        let mut third = report(&now);
+        third.go_on_from(&second).unwrap();
+        let told = ["commit", "kernel", "order"].map(|name| third.condition(name).unwrap());
+        assert_eq!(told, ["a; later b", "6", "any"]);
+    }
+
+    #[test]
+    fn a_run_on_another_machine_or_at_another_scale_is_no_part_of_this_one() {
+        let earlier = report(&[(Report::MACHINE, "m"), (Report::SCALE, "1")]);
+        for (machine, scale) in [("n", "1"), ("m", "0.5")] {
+            let mut now = report(&[(Report::MACHINE, machine), (Report::SCALE, scale)]);
+            let error = now.go_on_from(&earlier).unwrap_err().to_string();
+            assert!(error.contains("begin a run of its own"), "{error}");
+        }
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let at = |seconds| date(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!([951_782_400, 1_767_225_599].map(at), ["2000-02-29", "2025-12-31"]);
     }
 }

@@ -6,22 +6,17 @@
 //! | `figure.rs` | a [`Figure`], its aim, its spread, its verdict |
 //! | `plot.rs` | lines or bars over an axis, as data |
 //! | `compare.rs` | a [`Comparison`] with a recorded report: better, the same, worse |
-//! | `file.rs` | JSON with a version: written during the run, and read again |
-//! | `resume.rs` | continuation of an earlier run that was interrupted |
-//! | `text.rs` | aligned columns for a terminal, tables for Markdown |
-//! | `html.rs` | one page with everything, for a phone, a screen or paper |
-//! | `markdown.rs` | the summary that is kept beside the JSON |
-//! | `svg.rs` | plots as pictures |
+//! | `file.rs` | JSON with a version: written during the run, read again, and continued |
+//! | `text.rs` | aligned columns for a terminal, and the Markdown that is kept beside the JSON |
+//! | `html.rs`, `style.css` | one page with everything, for a phone, a screen or paper |
+//! | `svg.rs`, `scale.rs` | plots as pictures, and their axes |
 
 mod compare;
-mod date;
-mod escape;
 mod figure;
 mod file;
 mod html;
-mod markdown;
 mod plot;
-mod resume;
+mod scale;
 mod svg;
 mod text;
 
@@ -30,14 +25,10 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 pub use compare::{Change, Comparison, Judgement};
-pub use date::date;
 pub use figure::{Aim, Better, Figure};
-pub use file::VERSION;
+pub use file::{VERSION, date};
 pub use html::html;
 pub use plot::{Axis, Line, Plot, Shape};
-
-use figure::FIGURE_COLUMNS;
-use text::{aligned, strings};
 
 /// Result of a benchmark run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,16 +104,22 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+impl Table {
+    fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Self {
+        Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), rows }
+    }
+}
+
 impl Section {
     /// Creates an empty section.
     pub fn new(title: impl Into<String>, columns: &[&str]) -> Self {
-        let table = Table { columns: strings(columns), rows: Vec::new() };
+        let table = Table::new(columns, Vec::new());
         Self { title: title.into(), table, ..Self::default() }
     }
 
     /// Names the columns of a table that has no rows yet.
     pub fn columns(&mut self, columns: &[&str]) {
-        self.table.columns = strings(columns);
+        self.table = Table::new(columns, Vec::new());
     }
 
     /// Adds a row.
@@ -150,28 +147,6 @@ impl Section {
         self.plots.push(plot);
     }
 
-    /// Renders the section as aligned text, its figures behind the table.
-    pub fn text(&self) -> String {
-        let mut text = format!("== {}\n", self.title);
-        if let Some(line) = self.state_line() {
-            text += &format!("   {line}\n");
-        }
-        self.notes.iter().for_each(|note| text += &format!("   {note}\n"));
-        if !self.table.rows.is_empty() {
-            text += &aligned(&self.table.columns, &self.table.rows);
-        }
-        if !self.figures.is_empty() {
-            text += &figures_text(&self.figures);
-        }
-        text
-    }
-
-    /// Returns true if it follows a source whose own figures are not shown.
-    pub fn lacks_paper(&self) -> bool {
-        let has_figure = self.figures.iter().any(|figure| figure.paper.is_some());
-        self.source.is_some() && self.paper.is_none() && !has_figure
-    }
-
     /// Marks the section as interrupted; the first reason counts.
     pub fn fail(&mut self, why: String) {
         if !matches!(self.state, State::Failed(_)) {
@@ -179,13 +154,22 @@ impl Section {
         }
     }
 
-    /// Returns the warning that a reader must see first; none for a complete section.
-    pub fn state_line(&self) -> Option<String> {
+    /// Returns the warning that a reader must see first and its reason; none for a complete
+    /// section.
+    fn warning(&self) -> Option<(&'static str, &str)> {
         match &self.state {
             State::Measured => None,
-            State::Skipped(why) => Some(format!("SKIPPED: {why}")),
-            State::Failed(why) => Some(format!("FAILED, and incomplete: {why}")),
+            State::Skipped(why) => Some(("SKIPPED", why)),
+            State::Failed(why) => Some(("FAILED, and incomplete", why)),
         }
+    }
+
+    /// Returns the source, and whether its own figures are missing, in words.
+    fn origin(&self) -> Option<String> {
+        let source = self.source.as_ref()?;
+        let is_shown = self.paper.is_some() || self.figures.iter().any(|it| it.paper.is_some());
+        let missing = if is_shown { "" } else { PAPER_MISSING };
+        Some(format!("After {source}.{missing}"))
     }
 }
 
@@ -201,17 +185,6 @@ impl Report {
     pub fn new(conditions: Vec<(String, String)>) -> Self {
         let date = date(SystemTime::now());
         Self { version: VERSION, complete: false, date, conditions, sections: Vec::new() }
-    }
-
-    /// Returns all figures of all sections.
-    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
-        self.sections.iter().flat_map(|section| &section.figures)
-    }
-
-    /// Renders all figures with an aim as aligned text: aim, measured value, verdict.
-    pub fn summary(&self) -> String {
-        let aimed: Vec<_> = self.figures().filter(|it| it.aim.is_some()).cloned().collect();
-        format!("== What must hold\n{}", figures_text(&aimed))
     }
 
     /// Returns the share of the cores that others used before the start, in percent, if it is large
@@ -231,39 +204,31 @@ impl Report {
     pub fn has_failed(&self) -> bool {
         self.sections.iter().any(|section| matches!(section.state, State::Failed(_)))
     }
+
+    /// Returns all figures with the numbers of their sections and their changes: ratios first,
+    /// which hold on other machines too.
+    fn rows<'a>(&'a self, comparison: Option<&'a Comparison>) -> Vec<Row<'a>> {
+        let mut changes = comparison.into_iter().flat_map(|it| &it.changes);
+        let sections = self.sections.iter().enumerate();
+        let figures = sections.flat_map(|(at, it)| it.figures.iter().map(move |it| (at, it)));
+        let row = |(section, figure)| Row { section, figure, change: changes.next() };
+        let mut rows: Vec<_> = figures.map(row).collect();
+        rows.sort_by_key(|row| !row.figure.is_ratio());
+        rows
+    }
 }
 
-/// Note on a section that follows a source whose figures are missing.
+/// A figure, the number of its section, and its change if there is a recorded report.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    section: usize,
+    figure: &'a Figure,
+    change: Option<&'a Change>,
+}
+
 const PAPER_MISSING: &str =
-    "The source's own figures are not known here: only what was measured is shown.";
+    " The source's own figures are not known here: only what was measured is shown.";
 /// Separator between the conditions of runs that continue each other.
 const LATER: &str = "; later ";
 /// Share of the cores below which the machine counts as quiet; kernel and clock take as much.
 const QUIET_PERCENT: f64 = 5.0;
-
-fn figures_text(figures: &[Figure]) -> String {
-    let rows: Vec<_> = figures.iter().map(Figure::cells).collect();
-    aligned(&strings(&FIGURE_COLUMNS), &rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Section, State};
-
-    #[test]
-    fn columns_are_aligned() {
-        let mut section = Section::new("t", &["name", "n"]);
-        section.row(["a".to_owned(), "100".to_owned()]);
-        section.row(["bcdefg".to_owned(), "1".to_owned()]);
-        assert_eq!(section.text(), "== t\n   name      n\n   a       100\n   bcdefg    1\n");
-    }
-
-    #[test]
-    fn a_section_that_was_broken_off_says_so_before_its_rows() {
-        let mut section = Section::new("t", &["n"]);
-        section.row(["1".to_owned()]);
-        section.state = State::Failed("the server died".to_owned());
-        let text = section.text();
-        assert_eq!(text, "== t\n   FAILED, and incomplete: the server died\n   n\n   1\n");
-    }
-}
