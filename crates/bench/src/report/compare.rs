@@ -169,11 +169,15 @@ impl Judgement {
             Self::Unjudged => "",
         }
     }
-}
 
-impl Section {
-    fn key(&self) -> &str {
-        if self.name.is_empty() { &self.title } else { &self.name }
+    /// Returns its class in the stylesheet.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Better => "ok",
+            Self::Worse => "worse",
+            Self::New | Self::Gone => "unknown",
+            Self::Same | Self::Unjudged => "",
+        }
     }
 }
 

@@ -1,104 +1,67 @@
-//! A report as one self-contained page: no scripts, no files, no network.
+//! A report as one self-contained page: no scripts, no files, no network. Its markup and style are
+//! in the folder `templates`.
 
-use std::fmt::Display;
+use askama::Template;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-
-use super::{Comparison, Judgement, Report, Row, Section, State, Table, svg};
+use super::svg::Drawing;
+use super::{Comparison, Judgement, Report, Row, Section, State, Table};
 
 /// Renders the page, with the change of each figure if there is a recorded result to compare with.
 pub fn html(report: &Report, comparison: Option<&Comparison>) -> String {
-    let page = Page { report, comparison, ids: ids(report), rows: report.rows(comparison) };
-    let text = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "Varve benchmark " (report.date) }
-                style { (PreEscaped(include_str!("style.css"))) }
-            }
-            body {
-                (page.header())
-                main {
-                    (page.banners())
-                    (page.glance())
-                    h2 #_conditions { "Machine and settings" }
-                    (pairs(&report.conditions))
-                    (page.contents())
-                    @for (number, section) in report.sections.iter().enumerate() {
-                        (page.section(number, section))
-                    }
-                }
-            }
-        }
+    let rows = report.rows(comparison);
+    let part = |(number, (section, id))| {
+        let rows: Vec<_> =
+            rows.iter().copied().filter(|row: &Row<'_>| row.section == number).collect();
+        let short = rows.iter().filter(|row| row.figure.verdict() == "short").count();
+        Part { id, section, rows, short }
     };
+    let ids = ids(report);
+    let parts = report.sections.iter().zip(ids.clone()).enumerate().map(part).collect();
+    let mut aimed = rows.clone();
+    aimed.retain(|row| row.figure.aim.is_some());
+    aimed.sort_by_key(Row::rank);
+    let page = Page { report, comparison, ids, parts, aimed };
+    let text = page.render().expect("writing to a string cannot fail");
     let is_strange = |letter: char| letter.is_control() && !['\n', '\t'].contains(&letter);
-    text.into_string().replace(is_strange, "\u{fffd}") + "\n"
+    text.replace(is_strange, "\u{fffd}") + "\n"
 }
 
+#[derive(Template)]
+#[template(path = "page.html")]
 struct Page<'a> {
     report: &'a Report,
     comparison: Option<&'a Comparison>,
-    /// Link name of each section.
+    /// Names of the sections for links.
     ids: Vec<String>,
+    parts: Vec<Part<'a>>,
+    /// Figures with an aim; those that need attention first.
+    aimed: Vec<Row<'a>>,
+}
+
+struct Part<'a> {
+    id: String,
+    section: &'a Section,
     rows: Vec<Row<'a>>,
+    /// Number of figures that are short of their aim.
+    short: usize,
 }
 
 impl Page<'_> {
-    fn header(&self) -> Markup {
+    fn facts(&self) -> String {
         let machine = self.report.condition(Report::MACHINE).map(str::to_owned);
         let seconds: f64 = self.report.sections.iter().map(|section| section.seconds).sum();
         let took = (seconds > 0.0).then(|| format!("measured in {}", duration(seconds)));
-        html! {
-            header {
-                h1 { "Varve benchmark " time { (self.report.date) } }
-                p { (machine.into_iter().chain(took).collect::<Vec<_>>().join(" · ")) }
-            }
-        }
+        machine.into_iter().chain(took).collect::<Vec<_>>().join(" · ")
     }
 
-    fn banners(&self) -> Markup {
-        let disturbance = self.report.disturbance();
-        let scale = self.report.condition(Report::SCALE).and_then(|it| it.parse::<f64>().ok());
-        html! {
-            @if !self.report.complete {
-                (banner("short", "INCOMPLETE", "the run was broken off, or is still going on. What \
-                    is missing below was not measured."))
-            }
-            @if let Some(percent) = disturbance {
-                (banner("unknown", "DISTURBED", format_args!("others used {percent:.0} % of the \
-                    cores before the start. Times may be too long, and spread more.")))
-            }
-            @if let Some(scale) = scale.filter(|scale| *scale < 1.0) {
-                (banner("unknown", "SMALL", format_args!("measured at {scale} of the whole size. \
-                    Fixed costs weigh more here, and short measurements spread more.")))
-            }
-        }
+    fn small_scale(&self) -> Option<f64> {
+        self.report.condition(Report::SCALE)?.parse().ok().filter(|scale| *scale < 1.0)
     }
 
-    /// Renders the summary at the top: counts, and all figures with aims.
-    fn glance(&self) -> Markup {
-        let mut aimed = self.rows.clone();
-        aimed.retain(|row| row.figure.aim.is_some());
-        aimed.sort_by_key(Row::rank);
-        let (ratios, others): (Vec<_>, Vec<_>) =
-            aimed.iter().partition(|row| row.figure.is_ratio());
-        html! {
-            h2 #_glance { "What holds at a glance" }
-            (self.tiles(&aimed))
-            (self.states())
-            @if let Some(comparison) = self.comparison { (against(comparison)) }
-            @if aimed.is_empty() { p { "No figure has an aim." } }
-            (self.ranked(&ratios, "Ratios, which hold on other machines too"))
-            (self.ranked(&others, "Absolute numbers, of this machine"))
-            @if let Some(comparison) = self.comparison { (gone(comparison)) }
-        }
-    }
-
-    fn tiles(&self, aimed: &[Row<'_>]) -> Markup {
-        let count = |verdict| aimed.iter().filter(|it| it.figure.verdict() == verdict).count();
+    /// Returns class, count and words of each tile at the top.
+    fn tiles(&self) -> Vec<(&'static str, usize, &'static str)> {
+        let verdicts = || self.aimed.iter().map(|row| row.figure.verdict());
+        let count = |verdict: &str| verdicts().filter(|it| *it == verdict).count();
         let mut tiles = vec![
             ("ok", count("ok"), "ok"),
             ("short", count("short"), "short of the aim"),
@@ -109,105 +72,44 @@ impl Page<'_> {
             let worse = comparison.judged(Judgement::Worse).count();
             tiles.push(("worse", worse, "worse than recorded"));
         }
-        html! {
-            ul.tiles {
-                @for (class, count, words) in tiles {
-                    li class=(if count == 0 { "none" } else { class }) {
-                        strong { (count) } " " (words)
-                    }
-                }
-            }
-        }
+        tiles
     }
 
-    /// Renders the number of measured scenarios, and the reasons why others were not measured.
-    fn states(&self) -> Markup {
-        let sections = || self.report.sections.iter();
-        let count = |is_it: fn(&State) -> bool| sections().filter(|it| is_it(&it.state)).count();
-        let skipped = count(|state| matches!(state, State::Skipped(_)));
-        let failed = count(|state| matches!(state, State::Failed(_)));
-        let all = self.ids.len();
-        html! {
-            p {
-                "Of " (all) " scenarios " (all - skipped - failed) " were measured, "
-                (skipped) " skipped, " (failed) " failed."
-            }
-            ul.states {
-                @for (section, id) in sections().zip(&self.ids) {
-                    @if let Some((_, why)) = section.warning() {
-                        li { (mark(section)) " " a href={ "#" (id) } { (section.title) } ": " (why) }
-                    }
-                }
-            }
-        }
+    fn states(&self) -> String {
+        let states = || self.parts.iter().map(|part| &part.section.state);
+        let skipped = states().filter(|state| matches!(state, State::Skipped(_))).count();
+        let failed = states().filter(|state| matches!(state, State::Failed(_))).count();
+        let (all, measured) = (self.parts.len(), self.parts.len() - skipped - failed);
+        format!("Of {all} scenarios {measured} were measured, {skipped} skipped, {failed} failed.")
     }
 
-    fn contents(&self) -> Markup {
-        let is_short = |row: &&Row<'_>| row.figure.verdict() == "short";
-        let short = |at| self.rows.iter().filter(|it| it.section == at).filter(is_short).count();
-        html! {
-            nav aria-labelledby="_contents" {
-                h2 #_contents { "Scenarios" }
-                ol.contents {
-                    @for (at, (section, id)) in self.report.sections.iter().zip(&self.ids).enumerate() {
-                        li {
-                            a href={ "#" (id) } { (section.title) } " " (mark(section))
-                            @if section.state == State::Measured && short(at) > 0 {
-                                span.mark.short { (short(at)) " short" }
-                            }
-                        }
-                    }
-                }
-            }
+    /// Returns the tables of figures with aims, ratios first. In a long one only the rows that need
+    /// no attention are folded.
+    fn glance(&self) -> Vec<Figures<'_>> {
+        let (ratios, others): (Vec<_>, Vec<_>) =
+            self.aimed.iter().copied().partition(|row: &Row<'_>| row.figure.is_ratio());
+        let mut tables = Vec::new();
+        for (rows, heading) in [
+            (ratios, "Ratios, which hold on other machines too"),
+            (others, "Absolute numbers, of this machine"),
+        ] {
+            let holding = rows.partition_point(|row: &Row<'_>| row.rank() < Row::HOLDS);
+            let is_long = rows.len() > ROWS_MAX;
+            let (first, rest) = rows.split_at(if is_long { holding } else { rows.len() });
+            let heading_of_rest = if first.is_empty() { heading } else { "" };
+            let summary = format!("Those that hold: {}", rest.len());
+            tables.push(Figures::new(first, heading, String::new(), &self.ids));
+            tables.push(Figures::new(rest, heading_of_rest, summary, &self.ids));
         }
-    }
-
-    fn section(&self, number: usize, section: &Section) -> Markup {
-        let id = &self.ids[number];
-        let rows: Vec<_> = self.rows.iter().filter(|row| row.section == number).collect();
-        let measured = if section.paper.is_some() { "Measured here" } else { "" };
-        html! {
-            section id=(id) {
-                h2 { (section.title) }
-                @if let Some(origin) = section.origin() { p.source { (origin) } }
-                @if let Some((word, why)) = section.warning() { (banner(class(section), word, why)) }
-                @for note in &section.notes { p.note { (note) } }
-                div.plots {
-                    @for (number, plot) in section.plots.iter().enumerate() {
-                        (svg::figure(plot, &format!("{id}-plot{number}")))
-                    }
-                }
-                (figures(&rows, "Figures", folded(&rows), None))
-                div.pair {
-                    (cells(&section.table, measured))
-                    @if let Some(paper) = &section.paper { (cells(paper, "In the paper")) }
-                }
-                @if !section.settings.is_empty() {
-                    details { summary { "Settings at scale 1" } (pairs(&section.settings)) }
-                }
-                p.took {
-                    @if section.seconds > 0.0 { "Took " (duration(section.seconds)) ". " }
-                    a href="#_contents" { "All scenarios" }
-                }
-            }
-        }
-    }
-
-    /// Renders figures of any scenarios by rank, with links to them. In a long table only the rows
-    /// that need no attention are folded.
-    fn ranked(&self, rows: &[&Row<'_>], heading: &str) -> Markup {
-        let all = if rows.len() > ROWS_MAX { Row::needs_attention } else { |_: &Row<'_>| true };
-        let (first, rest) = rows.split_at(rows.partition_point(|row| all(row)));
-        let heading_of_rest = if first.is_empty() { heading } else { "" };
-        let summary = Some(format!("Those that hold: {}", rest.len()));
-        html! {
-            (figures(first, heading, None, Some(&self.ids)))
-            (figures(rest, heading_of_rest, summary, Some(&self.ids)))
-        }
+        tables.retain(|table| !table.rows.is_empty());
+        tables
     }
 }
 
 impl Row<'_> {
+    /// Rank of what needs no attention.
+    const HOLDS: u8 = 3;
+
     /// Returns the order in lists: short of the aim first, then worse than recorded, then not
     /// measured.
     fn rank(&self) -> u8 {
@@ -215,203 +117,99 @@ impl Row<'_> {
             ("short", _) => 0,
             (_, Some(Judgement::Worse)) => 1,
             ("not measured", _) => 2,
-            _ => 3,
+            _ => Self::HOLDS,
         }
     }
 
-    fn needs_attention(&self) -> bool {
-        self.rank() < 3
-    }
-
-    /// Renders the verdict as word, sign and colour.
-    fn verdict(&self) -> Markup {
-        let (class, sign, word) = match (self.figure.aim, self.figure.verdict()) {
-            (None, _) => return html! { span.mark { "no aim" } },
-            (_, "ok") => ("ok", "✓", "ok"),
-            (_, "short") => ("short", "✗", "short"),
-            (_, word) => ("unknown", "?", word),
-        };
-        html! { span.mark.(class) { span aria-hidden="true" { (sign) } " " (word) } }
-    }
-
-    fn change(&self) -> Markup {
-        let Some(change) = self.change else { return html! {} };
-        let class = match change.judgement {
-            Judgement::Better => "ok",
-            Judgement::Worse => "worse",
-            Judgement::New | Judgement::Gone => "unknown",
-            Judgement::Same | Judgement::Unjudged => "",
-        };
-        html! { span class={ "mark " (class) } { (change.text()) } }
-    }
-}
-
-/// Describes the recorded result and its differing conditions.
-fn against(comparison: &Comparison) -> Markup {
-    let columns = ["condition", "now", "recorded"];
-    let differing = comparison.differing.iter().map(|row| row.to_vec()).collect();
-    html! {
-        @if let Some(refusal) = comparison.refusal() {
-            p.banner.unknown { (refusal) }
-        } @else {
-            p {
-                "Compared with the recorded result"
-                @if !comparison.recorded.is_empty() { " of " (comparison.recorded) }
-                ". A change counts where it is larger than the spread of the rounds and than 5 %."
-            }
+    /// Returns the verdict as class, sign and word.
+    fn mark(&self) -> [&'static str; 3] {
+        match (self.figure.aim, self.figure.verdict()) {
+            (None, _) => ["", "", "no aim"],
+            (_, "ok") => ["ok", "✓", "ok"],
+            (_, "short") => ["short", "✗", "short"],
+            (_, word) => ["unknown", "?", word],
         }
-        (cells(&Table::new(&columns, differing), "Conditions that differ from those recorded"))
     }
 }
 
-fn gone(comparison: &Comparison) -> Markup {
-    let rows = comparison
-        .gone
-        .iter()
-        .map(|it| vec![it.section.clone(), it.figure.what.clone(), it.figure.text_of(it.recorded)]);
-    let table = Table::new(&["scenario", "what", "recorded"], rows.collect());
-    cells(&table, "Recorded, and gone from this result")
+/// Table of figures, with links to their sections if there are names of them.
+#[derive(Template)]
+#[template(path = "figures.html")]
+struct Figures<'a> {
+    heading: &'a str,
+    summary: String,
+    rows: Vec<Row<'a>>,
+    ids: &'a [String],
+    has_aim: bool,
+    has_paper: bool,
+    has_change: bool,
 }
 
-fn banner(class: &str, word: &str, text: impl Display) -> Markup {
-    html! { p.banner.(class) { strong { (word) ":" } " " (text.to_string()) } }
+impl<'a> Figures<'a> {
+    fn new(rows: &[Row<'a>], heading: &'a str, summary: String, ids: &'a [String]) -> Self {
+        let has_aim = rows.iter().any(|row| row.figure.aim.is_some());
+        let has_paper = rows.iter().any(|row| row.figure.paper.is_some());
+        let has_change = rows.iter().any(|row| row.change.is_some());
+        Self { heading, summary, rows: rows.to_vec(), ids, has_aim, has_paper, has_change }
+    }
+
+    /// Figures of one section.
+    fn of(part: &Part<'a>) -> Self {
+        let short = if part.short > 0 { format!(", {} short", part.short) } else { String::new() };
+        let summary = summary(part.rows.len()).map(|it| it + &short);
+        Self::new(&part.rows, "Figures", summary.unwrap_or_default(), &[])
+    }
 }
 
-fn class(section: &Section) -> &'static str {
-    if matches!(section.state, State::Failed(_)) { "short" } else { "unknown" }
+/// Table of cells, numbers aligned to the right.
+#[derive(Template)]
+#[template(path = "cells.html")]
+struct Cells<'a> {
+    heading: &'a str,
+    summary: String,
+    /// Name and class of each column.
+    columns: Vec<(String, &'static str)>,
+    rows: Vec<Vec<String>>,
 }
 
-/// Renders the remark on a section that is not complete.
-fn mark(section: &Section) -> Markup {
-    let word = match section.state {
-        State::Measured => return html! {},
-        State::Skipped(_) => "skipped",
-        State::Failed(_) => "failed",
-    };
-    html! { span.mark.(class(section)) { (word) } }
+impl<'a> Cells<'a> {
+    fn new(table: &Table, heading: &'a str) -> Self {
+        let class = |column| if is_numeric(&table.rows, column) { "number" } else { "" };
+        let columns = table.columns.iter().cloned().enumerate();
+        let columns = columns.map(|(column, name)| (name, class(column))).collect();
+        let summary = summary(table.rows.len()).unwrap_or_default();
+        Self { heading, summary, columns, rows: table.rows.clone() }
+    }
+
+    fn differing(comparison: &Comparison) -> Self {
+        let rows = comparison.differing.iter().map(|row| row.to_vec()).collect();
+        let table = Table::new(&["condition", "now", "recorded"], rows);
+        Self::new(&table, "Conditions that differ from those of the recorded result")
+    }
+
+    fn gone(comparison: &Comparison) -> Self {
+        let rows = comparison.gone.iter().map(|it| {
+            vec![it.section.clone(), it.figure.what.clone(), it.figure.text_of(it.recorded)]
+        });
+        let table = Table::new(&["scenario", "what", "recorded"], rows.collect());
+        Self::new(&table, "Recorded, and gone from this result")
+    }
 }
 
-fn pairs(pairs: &[(String, String)]) -> Markup {
-    html! { dl { @for (name, value) in pairs { div { dt { (name) } dd { (value) } } } } }
-}
-
-/// Renders a table of cells, numbers aligned to the right; nothing without rows.
-fn cells(table: &Table, heading: &str) -> Markup {
-    let class = |column| is_numeric(table, column).then_some("number");
-    let classes: Vec<_> = (0..table.columns.len()).map(class).collect();
-    let rows = table.rows.len();
-    let content = html! {
-        table.cells {
-            thead { tr {
-                @for (name, class) in table.columns.iter().zip(&classes) {
-                    th scope="col" class=[class] { (name) }
-                }
-            } }
-            tbody {
-                @for row in &table.rows {
-                    tr { @for (cell, class) in row.iter().zip(&classes) { td class=[class] { (cell) } } }
-                }
-            }
-        }
-    };
-    boxed(rows, heading, (rows > ROWS_MAX).then(|| format!("{rows} rows")), &content)
-}
-
-/// Returns true if all cells of a column begin like numbers, so that they are aligned to the right.
-fn is_numeric(table: &Table, column: usize) -> bool {
-    let cells = table.rows.iter().filter_map(|row| row.get(column));
-    let mut told = cells.filter(|cell| !matches!(cell.as_str(), "" | "-" | "not there")).peekable();
+/// Returns true if all cells of a column begin like numbers.
+fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
+    let cells = rows.iter().filter_map(|row| row.get(column));
+    let mut told = cells.filter(|cell| !["", "-", "not there"].contains(&cell.as_str())).peekable();
     let is_number = |cell: &String| {
-        cell.trim_start_matches(['+', '-', '<', '>', '=', '±', ' '])
-            .starts_with(|letter: char| letter.is_ascii_digit())
+        let number = cell.trim_start_matches(['+', '-', '<', '>', '=', '±', ' ']);
+        number.starts_with(|letter: char| letter.is_ascii_digit())
     };
     told.peek().is_some() && told.all(is_number)
 }
 
-/// Returns the summary of a table of figures that is long enough to be folded.
-fn folded(rows: &[&Row<'_>]) -> Option<String> {
-    let short = rows.iter().filter(|row| row.figure.verdict() == "short").count();
-    let told = if short > 0 { format!(", {short} short") } else { String::new() };
-    (rows.len() > ROWS_MAX).then(|| format!("{} rows{told}", rows.len()))
-}
-
-/// Renders figures, with links to their sections if names for links are given; columns in which
-/// none has anything are left out.
-fn figures(
-    rows: &[&Row<'_>],
-    heading: &str,
-    summary: Option<String>,
-    ids: Option<&[String]>,
-) -> Markup {
-    let has_aim = rows.iter().any(|row| row.figure.aim.is_some());
-    let has_paper = rows.iter().any(|row| row.figure.paper.is_some());
-    let has_change = rows.iter().any(|row| row.change.is_some());
-    let line = |row: &Row<'_>| {
-        let figure = row.figure;
-        let aim = figure.aim_text().replace("<=", "≤").replace(">=", "≥");
-        let recorded = row.change.and_then(|change| change.recorded);
-        html! {
-            tr.is-short[figure.verdict() == "short"] {
-                @if has_aim { td { (row.verdict()) } }
-                th.what scope="row" {
-                    @if let Some(ids) = ids { a href={ "#" (ids[row.section]) } { (figure.what) } }
-                    @else { (figure.what) }
-                }
-                td.number.measured {
-                    (figure.measured_text())
-                    @if figure.spread.is_some() { " " span.spread { (figure.spread_text()) } }
-                }
-                @if has_aim { (named("aim", &aim)) }
-                @if has_paper { (named("paper", &figure.text_of(figure.paper))) }
-                @if has_change {
-                    (named("recorded", &figure.text_of(recorded)))
-                    td { (row.change()) }
-                }
-            }
-        }
-    };
-    let heads = [
-        ("verdict", has_aim),
-        ("what", true),
-        ("measured", true),
-        ("aim", has_aim),
-        ("paper", has_paper),
-        ("recorded", has_change),
-        ("change", has_change),
-    ];
-    let is_number = |name: &str| ["measured", "aim", "paper", "recorded"].contains(&name);
-    let content = html! {
-        table.figures {
-            thead { tr {
-                @for (name, _) in heads.iter().filter(|(_, is_shown)| *is_shown) {
-                    th.number[is_number(name)] scope="col" { (name) }
-                }
-            } }
-            tbody { @for row in rows { (line(row)) } }
-        }
-    };
-    boxed(rows.len(), heading, summary, &content)
-}
-
-/// Renders a cell that names its column, for screens where the table has no head.
-fn named(name: &str, text: &str) -> Markup {
-    html! { td.number.absent[text == "-"] data-name=(name) { (text) } }
-}
-
-/// Renders a table in a box that scrolls where it is too wide, folded if there is a summary;
-/// nothing without rows.
-fn boxed(rows: usize, heading: &str, summary: Option<String>, table: &Markup) -> Markup {
-    // A box that scrolls must be reachable from the keyboard.
-    let table = html! { div.scroll tabindex="0" { (table) } };
-    html! {
-        @if rows > 0 {
-            div.box {
-                @if !heading.is_empty() { h3 { (heading) } }
-                @if let Some(summary) = summary { details { summary { (summary) } (table) } }
-                @else { (table) }
-            }
-        }
-    }
+/// Returns the summary of a table that is long enough to be folded.
+fn summary(rows: usize) -> Option<String> {
+    (rows > ROWS_MAX).then(|| format!("{rows} rows"))
 }
 
 /// Returns a link name for each section, made from its name, with its number if another has it.
@@ -419,9 +217,8 @@ fn boxed(rows: usize, heading: &str, summary: Option<String>, table: &Markup) ->
 fn ids(report: &Report) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for section in &report.sections {
-        let name = if section.name.is_empty() { &section.title } else { &section.name };
         let simple = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-        let id = name.chars().map(simple).collect::<String>().to_ascii_lowercase();
+        let id = section.key().chars().map(simple).collect::<String>().to_ascii_lowercase();
         let is_new = !ids.contains(&id) && id.contains(|it: char| it != '-');
         ids.push(if is_new { id } else { format!("{id}_{}", ids.len()) });
     }

@@ -154,14 +154,18 @@ impl Section {
         }
     }
 
-    /// Returns the warning that a reader must see first and its reason; none for a complete
-    /// section.
-    fn warning(&self) -> Option<(&'static str, &str)> {
+    /// Returns what a reader must see first: its class in the stylesheet, a word, a heading and the
+    /// reason; none for a complete section.
+    fn warning(&self) -> Option<(&'static str, &'static str, &'static str, &str)> {
         match &self.state {
             State::Measured => None,
-            State::Skipped(why) => Some(("SKIPPED", why)),
-            State::Failed(why) => Some(("FAILED, and incomplete", why)),
+            State::Skipped(why) => Some(("unknown", "skipped", "SKIPPED", why)),
+            State::Failed(why) => Some(("short", "failed", "FAILED, and incomplete", why)),
         }
+    }
+
+    fn key(&self) -> &str {
+        if self.name.is_empty() { &self.title } else { &self.name }
     }
 
     /// Returns the source, and whether its own figures are missing, in words.

@@ -4,362 +4,305 @@
 //! knows no classes and no patterns, so that it cannot follow a dark scheme, cannot have larger
 //! text on a narrow screen, and its bars cannot be told apart in black and white.
 
-use maud::{Markup, html};
+use askama::Template;
 
 use super::plot::{Axis, Line, Plot, Shape};
 use super::scale::{Scale, human};
 
-/// Points of a line in the order of the plot; a gap where one cannot be drawn.
-type Points = Vec<Option<(f64, f64)>>;
-
-/// Renders heading, legend, drawing and remarks; the names that it defines begin with `id`.
-pub(super) fn figure(plot: &Plot, id: &str) -> Markup {
-    let lines: Vec<_> = plot.lines.iter().map(|line| points(plot, line)).collect();
-    let left_out = lines.iter().flatten().filter(|point| point.is_none()).count();
-    let width = width(plot);
-    let is_wide = width > WIDTH;
-    let drawing = Drawing { plot, id, looks: looks(&plot.lines, id), lines, left: 0.0, width };
-    html! {
-        figure.wide[is_wide] tabindex=[is_wide.then_some("0")] {
-            figcaption { (plot.title) }
-            (drawing.legend())
-            (drawing.draw())
-            @if left_out > 0 {
-                p.remark {
-                    (left_out) (if left_out == 1 { " value is" } else { " values are" })
-                    " not drawn: not a number"
-                    @if plot.x.logarithmic || plot.y.logarithmic {
-                        ", or not above zero on a logarithmic axis"
-                    }
-                    "."
-                }
-            }
-        }
-    }
-}
-
-/// A plot, and what its parts need to be drawn.
-struct Drawing<'a> {
+/// A plot with legend, drawing and remarks.
+#[derive(Template)]
+#[template(path = "plot.html")]
+pub(super) struct Drawing<'a> {
     plot: &'a Plot,
-    id: &'a str,
-    looks: Vec<Look>,
-    lines: Vec<Points>,
+    /// Beginning of the names that the drawing defines.
+    id: String,
+    looks: Vec<Look<'a>>,
+    /// Number of values that cannot be drawn.
+    left_out: usize,
+    paths: Vec<Path>,
+    texts: Vec<Text>,
     /// Left end of the horizontal axis.
     left: f64,
     width: f64,
+    height: f64,
 }
 
-/// Look of one line, or of the bars of one colour.
-struct Look {
+/// Look of one line, or of the bars of one colour, and its points; a gap where one cannot be drawn.
+struct Look<'a> {
+    label: &'a str,
     /// Classes in the stylesheet.
     class: String,
     /// Path of a marker, relative to its middle.
     marker: &'static str,
     /// Fill of bars.
     fill: String,
+    points: Vec<Option<(f64, f64)>>,
 }
 
-impl Drawing<'_> {
-    /// Renders the legend as a list beside the drawing, where it covers nothing and wraps on a
-    /// narrow screen.
-    fn legend(&self) -> Markup {
-        let is_lines = self.plot.shape == Shape::Lines;
-        html! {
-            ul.legend {
-                @for (line, look) in self.plot.lines.iter().zip(&self.looks) {
-                    li {
-                        svg.key viewBox="0 0 32 14" width="32" height="14" aria-hidden="true" {
-                            @if is_lines {
-                                path class={ "line " (look.class) } d="M1,7h30" {}
-                                (look.marker([16.0, 7.0], None))
-                            } @else {
-                                (look.bar([8.0, 1.0, 16.0, 12.0], None))
-                            }
-                        }
-                        (line.label)
-                    }
-                }
-            }
-        }
-    }
+struct Path {
+    /// Classes in the stylesheet.
+    class: String,
+    /// Steps, as SVG has them.
+    d: String,
+    /// Fill, unless it is that of the class.
+    fill: String,
+    /// Text that is shown when the pointer is over it.
+    told: String,
+}
 
-    fn draw(mut self) -> Markup {
-        let (plot, width) = (self.plot, self.width);
-        let y = self.scale(&plot.y, |point| point.1, [BOTTOM, TOP]);
-        let widest = y.ticks.iter().map(|&tick| text_width(&y.label(tick))).fold(0.0, f64::max);
-        self.left = widest + 8.0;
-        let (below, depth) = match &plot.shape {
-            Shape::Lines => (None, 20.0),
-            Shape::Bars { groups } => {
-                let (labels, depth) = self.group_labels(groups);
-                (Some((labels, groups)), depth)
-            }
+struct Text {
+    class: &'static str,
+    anchor: &'static str,
+    place: String,
+    words: String,
+}
+
+impl<'a> Drawing<'a> {
+    /// Draws a plot; the names that the drawing defines begin with `id`.
+    pub fn new(plot: &'a Plot, id: String) -> Self {
+        let looks = looks(plot, &id);
+        let left_out = looks.iter().flat_map(|it| &it.points).filter(|it| it.is_none()).count();
+        let (paths, texts) = (Vec::new(), Vec::new());
+        let (left, width, height) = (0.0, width(plot), BOTTOM);
+        let mut it = Self { plot, id, looks, left_out, paths, texts, left, width, height };
+        let values: Vec<_> = it.points().map(|point| point.1).collect();
+        let y = match plot.y.logarithmic {
+            true => Scale::logarithmic(&values, false, [BOTTOM, TOP]),
+            // Bars are compared by their length, lines by their slope.
+            false => Scale::linear(&values, plot.shape != Shape::Lines, [BOTTOM, TOP]),
         };
-        let height = BOTTOM + depth + if plot.x.label.is_empty() { 4.0 } else { 24.0 };
-        let middle = f64::midpoint(self.left, self.right());
-        let name = |axis: &Axis| elide(&axis.label, (width / CHARACTER) as usize);
-        let is_empty = self.lines.iter().flatten().flatten().next().is_none();
-        let least = if width > WIDTH { width * 0.72 } else { 0.0 };
-        html! {
-            svg.plot viewBox=(format!("0 0 {width:.0} {height:.0}")) role="img"
-                aria-label=(plot.title)
-                style=(format!("min-width:{least:.0}px;max-width:{:.0}px", width * 1.3)) {
-                @for &tick in &y.ticks {
-                    (self.level("grid", y.place(tick)))
-                    (label("tick", [self.left - 6.0, y.place(tick) + 4.5], "end", &y.label(tick)))
-                }
-                (self.level("axis", BOTTOM))
-                @match below {
-                    None => { (self.draw_lines(&y)) }
-                    Some((labels, groups)) => { (labels) (self.draw_bars(groups, &y)) }
-                }
-                // The name of the vertical axis is above it, where it can be read upright.
-                (label("name", [2.0, 13.0], "start", &name(&plot.y)))
-                (label("name", [middle, height - 6.0], "middle", &name(&plot.x)))
-                @if is_empty {
-                    (label("empty", [middle, f64::midpoint(TOP, BOTTOM)], "middle", "nothing was measured"))
-                }
-            }
+        it.left = 8.0 + y.ticks.iter().map(|it| text_width(&y.label(*it))).fold(0.0, f64::max);
+        match &plot.shape {
+            Shape::Lines => it.draw_lines(&y),
+            Shape::Bars { groups } => it.draw_bars(groups, &y),
         }
+        for &tick in &y.ticks {
+            it.level("grid", y.place(tick));
+            it.text("tick", "end", [it.left - 6.0, y.place(tick) + 4.5], y.label(tick));
+        }
+        it.level("axis", BOTTOM);
+        let middle = f64::midpoint(it.left, it.right());
+        it.height += if plot.x.label.is_empty() { 4.0 } else { 24.0 };
+        // The name of the vertical axis is above it, where it can be read upright.
+        it.text("name", "start", [2.0, 13.0], plot.y.label.clone());
+        it.text("name", "middle", [middle, it.height - 6.0], plot.x.label.clone());
+        if values.is_empty() {
+            let place = [middle, f64::midpoint(TOP, BOTTOM)];
+            it.text("empty", "middle", place, "nothing was measured".to_owned());
+        }
+        it
     }
 
     fn right(&self) -> f64 {
         self.width - 14.0
     }
 
-    fn scale(&self, axis: &Axis, value: fn(&(f64, f64)) -> f64, places: [f64; 2]) -> Scale {
-        let values: Vec<_> = self.lines.iter().flatten().flatten().map(value).collect();
-        match axis.logarithmic {
-            true => Scale::logarithmic(&values, std::ptr::eq(axis, &raw const self.plot.x), places),
-            // Bars are compared by their length, lines by their slope.
-            false => Scale::linear(&values, self.plot.shape != Shape::Lines, places),
+    fn is_wide(&self) -> bool {
+        self.width > WIDTH
+    }
+
+    fn least_width(&self) -> f64 {
+        if self.is_wide() { (self.width * 0.72).round() } else { 0.0 }
+    }
+
+    /// Returns the patterns that fill bars, behind the plain one.
+    fn hatches(&self) -> &'static [&'static str] {
+        &HATCHES[1..self.looks.len().clamp(1, KINDS)]
+    }
+
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.looks.iter().flat_map(|look| &look.points).filter_map(|point| *point)
+    }
+
+    /// Adds a line from the left to the right end.
+    fn level(&mut self, class: &str, y: f64) {
+        let path = format!("M{:.1},{y:.1}H{:.1}", self.left, self.right());
+        self.paths.push(Path::new(class, path));
+    }
+
+    fn text(&mut self, class: &'static str, anchor: &'static str, at: [f64; 2], words: String) {
+        let place = format!("translate({:.1} {:.1})", at[0], at[1]);
+        self.texts.push(Text { class, anchor, place, words });
+    }
+
+    /// Returns what stands for a line or a colour of bars in the legend.
+    fn key(&self, look: &Look<'_>) -> Vec<Path> {
+        match self.plot.shape {
+            Shape::Lines => {
+                let line = Path::new(&format!("line {}", look.class), "M1,7h30".to_owned());
+                vec![line, look.marker([16.0, 7.0], String::new())]
+            }
+            Shape::Bars { .. } => vec![look.bar([8.0, 1.0, 16.0, 12.0], String::new())],
         }
     }
 
-    /// Renders a line from the left to the right end.
-    fn level(&self, class: &str, y: f64) -> Markup {
-        let path = format!("M{:.1},{y:.1}H{:.1}", self.left, self.right());
-        html! { path class=(class) d=(path) {} }
-    }
-
-    fn draw_lines(&self, y: &Scale) -> Markup {
-        let x = self.scale(&self.plot.x, |point| point.0, [self.left + 6.0, self.right() - 6.0]);
-        let place = |point: &(f64, f64)| [x.place(point.0), y.place(point.1)];
-        let path = |points: &Points| {
-            let runs = points.split(Option::is_none).filter(|run| !run.is_empty());
-            let steps = |run: &[Option<(f64, f64)>]| {
-                let places = run.iter().flatten().map(place);
-                format!(
-                    "M{}",
-                    places.map(|[x, y]| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join("L")
-                )
-            };
-            runs.map(steps).collect::<String>()
+    fn draw_lines(&mut self, y: &Scale) {
+        let values: Vec<_> = self.points().map(|point| point.0).collect();
+        let places = [self.left + 6.0, self.right() - 6.0];
+        let x = match self.plot.x.logarithmic {
+            true => Scale::logarithmic(&values, true, places),
+            false => Scale::linear(&values, false, places),
         };
-        let told = |line: &Line, (x, y): &(f64, f64)| {
-            format!("{}: {} at {}", line.label, human(*y, 4), human(*x, 4))
-        };
-        html! {
-            (self.numbers_below(&x))
-            @for (points, look) in self.lines.iter().zip(&self.looks) {
-                path class={ "line " (look.class) } d=(path(points)) {}
-            }
-            // Markers of all lines are drawn above all lines.
-            @for ((line, points), look) in self.plot.lines.iter().zip(&self.lines).zip(&self.looks) {
-                @for (number, point) in points.iter().enumerate() {
-                    @if let (Some(point), true) = (point, is_marked(number, points.len())) {
-                        (look.marker(place(point), Some(told(line, point))))
-                    }
+        self.height += 20.0;
+        self.numbers_below(&x);
+        let place = |(at, value)| [x.place(at), y.place(value)];
+        let mut markers = Vec::new();
+        for look in &self.looks {
+            let runs = look.points.split(Option::is_none).filter(|run| !run.is_empty());
+            let steps = runs.flat_map(|run| {
+                let places = run.iter().flatten().map(|point| place(*point)).enumerate();
+                places.map(|(step, [x, y])| {
+                    format!("{}{x:.1},{y:.1}", if step == 0 { 'M' } else { 'L' })
+                })
+            });
+            self.paths.push(Path::new(&format!("line {}", look.class), steps.collect()));
+            let (last, every) = (look.points.len() - 1, look.points.len().div_ceil(MOST_MARKERS));
+            for (number, point) in look.points.iter().enumerate() {
+                if let Some((at, value)) = point.filter(|_| number % every == 0 || number == last) {
+                    let told = format!("{}: {} at {}", look.label, human(value, 4), human(at, 4));
+                    markers.push(look.marker(place((at, value)), told));
                 }
             }
         }
+        // Markers of all lines are drawn above all lines.
+        self.paths.append(&mut markers);
     }
 
-    fn numbers_below(&self, x: &Scale) -> Markup {
+    fn numbers_below(&mut self, x: &Scale) {
         let mut free_to = f64::INFINITY;
         // From the right, since the label at the end of the axis must not be left out.
-        let labels = x.ticks.iter().rev().map(|&tick| {
-            let number = x.label(tick);
+        for &tick in x.ticks.iter().rev() {
+            let (number, place) = (x.label(tick), x.place(tick));
+            self.paths.push(Path::new("axis", format!("M{place:.1},{BOTTOM:.1}v4")));
             let half = text_width(&number) / 2.0;
             // The label may be wider than the room beside the axis.
-            let middle = x.place(tick).min(self.right() + 13.0 - half).max(half);
-            let is_free = middle + half <= free_to;
-            if is_free {
+            let middle = place.min(self.right() + 13.0 - half).max(half);
+            if middle + half <= free_to {
+                self.text("tick", "middle", [middle, BOTTOM + 18.0], number);
                 free_to = middle - half - 8.0;
             }
-            html! {
-                path.axis d=(format!("M{:.1},{BOTTOM:.1}v4", x.place(tick))) {}
-                @if is_free { (label("tick", [middle, BOTTOM + 18.0], "middle", &number)) }
-            }
-        });
-        html! { @for label in labels { (label) } }
+        }
     }
 
-    fn draw_bars(&self, groups: &[String], y: &Scale) -> Markup {
+    fn draw_bars(&mut self, groups: &[String], y: &Scale) {
+        self.name_groups(groups);
         let group = (self.right() - self.left) / groups.len().max(1) as f64;
         let looks = self.looks.len() as f64;
         let bar = (group * 0.8 / looks.max(1.0)).min(56.0);
         let zero = if self.plot.y.logarithmic { BOTTOM } else { y.place(0.0) };
         // Numbers on some bars only would look like a statement.
         let fits = |value: f64| text_width(&human(value, 3)) <= bar + 3.0 && value >= 0.0;
-        let are_numbered = self.lines.iter().flatten().flatten().all(|point| fits(point.1));
-        let one = |number: usize, (x, value): (f64, f64)| {
-            let left = self.left + group * (x.floor() + 0.5) + bar * (number as f64 - looks / 2.0);
-            let (top, size) = (y.place(value).min(zero), (y.place(value) - zero).abs().max(0.5));
-            let (width, line) = ((bar - 1.5).max(1.0), &self.plot.lines[number].label);
-            let told = format!("{line}, {}: {}", groups[x as usize], human(value, 4));
-            html! {
-                (self.looks[number].bar([left, top, width, size], Some(told)))
-                @if are_numbered {
-                    (label("value", [left + width / 2.0, top - 4.0], "middle", &human(value, 3)))
-                }
-            }
-        };
-        html! {
-            (self.patterns())
-            @for (number, points) in self.lines.iter().enumerate() {
-                @for point in points.iter().flatten() { (one(number, *point)) }
-            }
-            (self.level("axis", zero))
-        }
-    }
-
-    /// Renders the patterns that fill bars.
-    fn patterns(&self) -> Markup {
-        html! {
-            defs {
-                @for (kind, lines) in HATCHES.iter().enumerate().take(self.looks.len()).skip(1) {
-                    pattern id={ (self.id) "-hatch" (kind) } width="8" height="8"
-                        patternUnits="userSpaceOnUse" {
-                        rect class={ "filled c" (kind) } width="8" height="8" {}
-                        path.hatch d=(lines) {}
-                    }
-                }
+        let are_numbered = self.points().all(|(_, value)| fits(value));
+        let mut numbers = Vec::new();
+        for (number, look) in self.looks.iter().enumerate() {
+            for (x, value) in look.points.iter().flatten() {
+                let left =
+                    self.left + group * (x.floor() + 0.5) + bar * (number as f64 - looks / 2.0);
+                let (top, size) =
+                    (y.place(*value).min(zero), (y.place(*value) - zero).abs().max(0.5));
+                let told = format!("{}, {}: {}", look.label, groups[*x as usize], human(*value, 4));
+                let width = (bar - 1.5).max(1.0);
+                self.paths.push(look.bar([left, top, width, size], told));
+                numbers.push(([left + width / 2.0, top - 4.0], human(*value, 3)));
             }
         }
+        for (place, number) in numbers.into_iter().filter(|_| are_numbered) {
+            self.text("value", "middle", place, number);
+        }
+        self.level("axis", zero);
     }
 
-    /// Renders the names of groups in lines of words if they fit below their groups, else slanted,
-    /// for which the first may need room at the left; returns also the height that they take.
-    fn group_labels(&mut self, groups: &[String]) -> (Markup, f64) {
-        let group = |left: f64| (self.width - 14.0 - left) / groups.len().max(1) as f64;
+    /// Adds the names of groups in lines of words if they fit below their groups, else slanted, for
+    /// which the first may need room at the left.
+    fn name_groups(&mut self, groups: &[String]) {
+        let right = self.right();
+        let group = |left: f64| (right - left) / groups.len().max(1) as f64;
         let most = (group(self.left) / CHARACTER) as usize;
-        let wrapped: Vec<_> = groups.iter().map(|name| wrap(name, most)).collect();
-        let fits = |lines: &Vec<String>| {
-            lines.len() <= 3 && lines.iter().all(|line| line.chars().count() <= most)
-        };
-        if wrapped.iter().all(fits) {
-            let (left, group) = (self.left, group(self.left));
-            let at = |number, line| {
-                [left + group * (number as f64 + 0.5), BOTTOM + 17.0 + 15.0 * line as f64]
-            };
-            let labels = html! {
-                @for (number, lines) in wrapped.iter().enumerate() {
-                    @for (line, words) in lines.iter().enumerate() {
-                        (label("tick", at(number, line), "middle", words))
-                    }
+        let wrapped: Option<Vec<_>> = groups.iter().map(|name| wrap(name, most)).collect();
+        if let Some(wrapped) = wrapped {
+            for (number, lines) in wrapped.iter().enumerate() {
+                let x = self.left + group(self.left) * (number as f64 + 0.5);
+                for (line, words) in lines.iter().enumerate() {
+                    let y = BOTTOM + 17.0 + 15.0 * line as f64;
+                    self.text("tick", "middle", [x, y], words.clone());
                 }
-            };
-            let lines = wrapped.iter().map(Vec::len).max().unwrap_or(0);
-            return (labels, 6.0 + 15.0 * lines as f64);
-        }
-        let names: Vec<_> = groups.iter().map(|name| elide(name, LONGEST)).collect();
-        let widest = names.iter().map(|name| text_width(name)).fold(0.0, f64::max);
-        let left = text_width(&names[0]) * ASLANT.cos() - group(self.left) / 2.0 + 6.0;
-        let left = self.left.max(left);
-        let turn = |number: usize| {
-            let x = left + group(left) * (number as f64 + 0.5) + 4.0;
-            format!("translate({x:.1} {:.1}) rotate({:.0})", BOTTOM + 14.0, -ASLANT.to_degrees())
-        };
-        let labels = html! {
-            @for (number, name) in names.iter().enumerate() {
-                text.tick text-anchor="end" transform=(turn(number)) { (name) }
             }
-        };
-        self.left = left;
-        (labels, 18.0 + widest * ASLANT.sin())
+            self.height += 6.0 + 15.0 * wrapped.iter().map(Vec::len).max().unwrap_or(0) as f64;
+            return;
+        }
+        let names: Vec<_> = groups.iter().map(|name| elide(name)).collect();
+        let room = text_width(&names[0]) * ASLANT.cos() - group(self.left) / 2.0 + 6.0;
+        self.left = self.left.max(room);
+        for (number, name) in names.iter().enumerate() {
+            let x = self.left + group(self.left) * (number as f64 + 0.5) + 4.0;
+            self.text("tick", "end", [x, BOTTOM + 14.0], name.clone());
+            let turn = format!(" rotate({:.0})", -ASLANT.to_degrees());
+            self.texts.last_mut().expect("just added").place += &turn;
+        }
+        let widest = names.iter().map(|name| text_width(name)).fold(0.0, f64::max);
+        self.height += 18.0 + widest * ASLANT.sin();
     }
 }
 
-impl Look {
-    /// Renders a marker at a position, with a text that is shown when the pointer is over it.
-    fn marker(&self, [x, y]: [f64; 2], told: Option<String>) -> Markup {
-        html! {
-            path class={ "marker " (self.class) } d=(format!("M{x:.1},{y:.1}{}", self.marker)) {
-                @if let Some(told) = told { title { (told) } }
-            }
-        }
+impl Path {
+    fn new(class: &str, d: String) -> Self {
+        Self { class: class.to_owned(), d, fill: String::new(), told: String::new() }
+    }
+}
+
+impl Look<'_> {
+    fn marker(&self, [x, y]: [f64; 2], told: String) -> Path {
+        let path = format!("M{x:.1},{y:.1}{}", self.marker);
+        Path { told, ..Path::new(&format!("marker {}", self.class), path) }
     }
 
-    /// Renders a bar of this left, top, width and height.
-    fn bar(&self, place: [f64; 4], told: Option<String>) -> Markup {
-        let [x, y, width, height] = place.map(|it| format!("{it:.1}"));
-        html! {
-            rect class={ "bar " (self.class) } x=(x) y=(y) width=(width) height=(height)
-                style={ "fill:" (self.fill) } {
-                @if let Some(told) = told { title { (told) } }
-            }
-        }
+    fn bar(&self, [left, top, width, height]: [f64; 4], told: String) -> Path {
+        let path = format!("M{left:.1},{top:.1}h{width:.1}v{height:.1}h-{width:.1}z");
+        let fill = self.fill.clone();
+        Path { told, fill, ..Path::new(&format!("bar {}", self.class), path) }
     }
 }
 
 /// Returns the looks of all lines of a plot; lines of the source have no colour.
-fn looks(lines: &[Line], id: &str) -> Vec<Look> {
-    let number =
-        |at: usize| lines[..at].iter().filter(|it| it.is_paper == lines[at].is_paper).count();
-    let look = |at: usize| {
-        let (number, is_paper) = (number(at), lines[at].is_paper);
+fn looks<'a>(plot: &'a Plot, id: &str) -> Vec<Look<'a>> {
+    let mut counts = [0; 2];
+    let look = |line: &'a Line| {
+        let number = counts[usize::from(line.is_paper)];
+        counts[usize::from(line.is_paper)] += 1;
         let kind = number % KINDS;
         // A ninth line has the colour of the first, so at least its marker must differ.
         let marker = MARKERS[(number + number / KINDS) % KINDS];
-        let (class, fill) = match (is_paper, kind) {
+        let (class, fill) = match (line.is_paper, kind) {
             (true, _) => (format!("paper dash{}", kind % 3), "var(--page)".to_owned()),
             (false, 0) => ("c0".to_owned(), "var(--c)".to_owned()),
             (false, _) => (format!("c{kind}"), format!("url(#{id}-hatch{kind})")),
         };
-        Look { class, marker, fill }
+        let points = line.points.iter().map(|it| Some(*it).filter(|it| is_drawn(plot, *it)));
+        Look { label: &line.label, class, marker, fill, points: points.collect() }
     };
-    (0..lines.len()).map(look).collect()
+    plot.lines.iter().map(look).collect()
 }
 
-fn points(plot: &Plot, line: &Line) -> Points {
-    let groups = match &plot.shape {
-        Shape::Lines => None,
-        Shape::Bars { groups } => Some(groups.len()),
+/// Returns true for points that have a place.
+fn is_drawn(plot: &Plot, (x, y): (f64, f64)) -> bool {
+    // Larger numbers are mistakes and would hide all others.
+    let fits = |axis: &Axis, it: f64| it.abs() < 1e100 && (!axis.logarithmic || it > 1e-100);
+    let has_place = match &plot.shape {
+        Shape::Lines => fits(&plot.x, x),
+        Shape::Bars { groups } => (0.0..groups.len() as f64).contains(&x),
     };
-    let is_drawn = |&(x, y): &(f64, f64)| match groups {
-        Some(groups) => (0.0..groups as f64).contains(&x) && plot.y.can_show(y),
-        None => plot.x.can_show(x) && plot.y.can_show(y),
-    };
-    line.points.iter().map(|point| Some(*point).filter(is_drawn)).collect()
-}
-
-impl Axis {
-    /// Returns true for numbers that have a place. Larger ones are mistakes and would hide all
-    /// others.
-    fn can_show(&self, value: f64) -> bool {
-        value.abs() < 1e100 && (!self.logarithmic || value > 1e-100)
-    }
+    has_place && fits(&plot.y, y)
 }
 
 /// Returns the width of the drawing; many bars make it wider.
 fn width(plot: &Plot) -> f64 {
     let Shape::Bars { groups } = &plot.shape else { return WIDTH };
     let group = plot.lines.len() as f64 * 10.0 + 12.0;
-    (groups.len() as f64 * group + 60.0).clamp(WIDTH, 1600.0)
+    (groups.len() as f64 * group + 60.0).clamp(WIDTH, 1600.0).round()
 }
 
-fn is_marked(number: usize, points: usize) -> bool {
-    number.is_multiple_of(points.div_ceil(MOST_MARKERS)) || number + 1 == points
-}
-
-fn label(class: &str, [x, y]: [f64; 2], anchor: &str, text: &str) -> Markup {
-    let [x, y] = [x, y].map(|place| format!("{place:.1}"));
-    html! { text class=(class) x=(x) y=(y) text-anchor=(anchor) { (text) } }
-}
-
-/// Breaks a name into lines of so many characters, where its words allow it.
-fn wrap(name: &str, most: usize) -> Vec<String> {
+/// Breaks a name into up to three lines of so many characters, if the words fit.
+fn wrap(name: &str, most: usize) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     for word in name.split_whitespace() {
         match lines.last_mut() {
@@ -369,16 +312,14 @@ fn wrap(name: &str, most: usize) -> Vec<String> {
             _ => lines.push(word.to_owned()),
         }
     }
-    lines
+    let fits = lines.len() <= 3 && lines.iter().all(|line| line.chars().count() <= most);
+    fits.then_some(lines)
 }
 
-/// Returns the text if it is short enough, else its beginning and an ellipsis.
-fn elide(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let beginning: String = text.chars().take(most.saturating_sub(1)).collect();
-    beginning.trim_end().to_owned() + "…"
+/// Returns the name of a group, or its beginning if it is too long to be slanted.
+fn elide(name: &str) -> String {
+    let beginning: String = name.chars().take(LONGEST).collect();
+    if beginning == name { beginning } else { beginning + "…" }
 }
 
 /// Returns the width of a text at the largest size that the stylesheet uses.
@@ -395,7 +336,7 @@ const CHARACTER: f64 = 9.6;
 /// Most markers of a line; more would cover it.
 const MOST_MARKERS: usize = 14;
 /// Most characters in the name of a group that is slanted.
-const LONGEST: usize = 24;
+const LONGEST: usize = 23;
 /// Angle of slanted names, in radians.
 const ASLANT: f64 = 0.62;
 /// Number of lines of a plot that have colours of their own.
@@ -428,11 +369,13 @@ const HATCHES: [&str; KINDS] = [
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Plot, figure};
+    use askama::Template;
+
+    use super::{Drawing, Plot};
 
     fn drawn(plot: &Plot) -> String {
-        let text = figure(plot, "p").into_string();
-        for attribute in ["d=\"", "x=\"", "y=\"", "height=\""] {
+        let text = Drawing::new(plot, "p".to_owned()).render().unwrap();
+        for attribute in ["d=\"", "Box=\"", "transform=\""] {
             for value in text.split(attribute).skip(1).map(|it| it.split('"').next().unwrap()) {
                 assert!(!value.contains("NaN") && !value.contains("inf"), "{value}");
             }

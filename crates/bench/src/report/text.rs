@@ -45,7 +45,7 @@ impl Report {
 impl Section {
     /// Renders the section as aligned text, its figures behind the table.
     pub fn text(&self) -> String {
-        let warning = self.warning().map(|(word, why)| format!("{word}: {why}"));
+        let warning = self.warning().map(|(_, _, word, why)| format!("{word}: {why}"));
         let lines = warning.iter().chain(&self.notes).map(|line| format!("   {line}\n"));
         let row = |figure| Row { section: 0, figure, change: None };
         let figures = figures(&self.figures.iter().map(row).collect::<Vec<_>>());
@@ -54,7 +54,7 @@ impl Section {
     }
 
     fn markdown(&self, found: &Table) -> String {
-        let warning = self.warning().map(|(word, why)| format!("**{word}: {why}**"));
+        let warning = self.warning().map(|(_, _, word, why)| format!("**{word}: {why}**"));
         let title = format!("\n## {}", self.title);
         let parts = [Some(title), self.origin(), warning].into_iter().flatten();
         let mut text: String =
