@@ -336,7 +336,7 @@ const CHARACTER: f64 = 9.6;
 /// Most markers of a line; more would cover it.
 const MOST_MARKERS: usize = 14;
 /// Most characters in the name of a group that is slanted.
-const LONGEST: usize = 23;
+const LONGEST: usize = 24;
 /// Angle of slanted names, in radians.
 const ASLANT: f64 = 0.62;
 /// Number of lines of a plot that have colours of their own.
