@@ -91,8 +91,7 @@ impl Comparison {
         ))
     }
 
-    /// Renders the figures that got worse, or the reason why nothing is judged, as aligned text for
-    /// a terminal.
+    /// Renders what got worse, or the reason why nothing is judged, as aligned text for a terminal.
     pub fn text(&self) -> String {
         if let Some(refusal) = self.refusal() {
             return format!("== Against the recorded result\n   {refusal}\n");
@@ -140,7 +139,7 @@ impl Change {
 
     /// Renders the change in words: `worse, +12 %`; `new` or `gone` if one value does not exist.
     pub fn text(&self) -> String {
-        let word = self.judgement.word();
+        let word = self.judgement.words().0;
         match self.relative().map(percent) {
             None => word.to_owned(),
             Some(percent) if word.is_empty() => percent,
@@ -150,33 +149,21 @@ impl Change {
 
     /// Renders the recorded figure and the change: `1.20: worse, +12 %`.
     pub fn against(&self) -> String {
-        match self.recorded {
-            Some(_) => format!("{}: {}", self.figure.text_of(self.recorded), self.text()),
-            None => self.text(),
-        }
+        let recorded = self.recorded.map(|it| self.figure.text_of(Some(it)) + ": ");
+        recorded.unwrap_or_default() + &self.text()
     }
 }
 
 impl Judgement {
-    /// Returns the judgement in one word; empty if there is none.
-    pub fn word(self) -> &'static str {
+    /// Returns the judgement in one word, empty if there is none, and its class in the stylesheet.
+    pub fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Better => "better",
-            Self::Same => "same",
-            Self::Worse => "worse",
-            Self::New => "new",
-            Self::Gone => "gone",
-            Self::Unjudged => "",
-        }
-    }
-
-    /// Returns its class in the stylesheet.
-    pub fn class(self) -> &'static str {
-        match self {
-            Self::Better => "ok",
-            Self::Worse => "worse",
-            Self::New | Self::Gone => "unknown",
-            Self::Same | Self::Unjudged => "",
+            Self::Better => ("better", "ok"),
+            Self::Same => ("same", ""),
+            Self::Worse => ("worse", "worse"),
+            Self::New => ("new", "unknown"),
+            Self::Gone => ("gone", "unknown"),
+            Self::Unjudged => ("", ""),
         }
     }
 }
@@ -236,30 +223,19 @@ const LEAST_NOISE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
-    use super::{Better, Change, Comparison, Figure, Judgement, Report, Section};
+    use super::{Better, Comparison, Figure, Judgement, Report, Section};
 
-    /// Report of two cores at full scale.
-    fn report(figures: Vec<Figure>) -> Report {
-        let conditions = [(Report::SCALE, "full"), (Report::MACHINE, "two cores")];
-        let conditions = conditions.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let mut report = Report::new(conditions.to_vec());
-        let (name, title) = ("name".to_owned(), "Title".to_owned());
-        report.sections.push(Section { name, title, figures, ..Section::default() });
-        report
+    /// Report of one figure at full scale on two cores, with so many keys.
+    fn report(figure: Figure) -> Report {
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let conditions = [(Report::SCALE, "full"), (Report::MACHINE, "two cores")].map(own);
+        let settings = vec![own(("keys", "1"))];
+        let section = Section { figures: vec![figure], settings, ..Section::new("name", &[]) };
+        Report { sections: vec![section], ..Report::new(conditions.to_vec()) }
     }
 
-    /// Figure with so much spread over so many rounds.
-    fn over(value: f64, spread: f64, rounds: usize) -> Figure {
-        let rounds = vec![value; rounds];
-        Figure { spread: Some(spread), rounds, ..Figure::new("x", Some(value), "") }
-    }
-
-    fn ratio(value: f64) -> Figure {
-        Figure::new("x", Some(value), "")
-    }
-
-    fn change(now: Figure, recorded: Figure) -> Change {
-        Comparison::new(&report(vec![now]), &report(vec![recorded])).changes.remove(0)
+    fn figure(value: f64, better: Better) -> Figure {
+        Figure { better, ..Figure::new("x", Some(value), "") }
     }
 
     #[test]
@@ -281,65 +257,65 @@ mod tests {
             (Better::Lower, f64::NAN, 1.0, "gone"),
             (Better::Lower, f64::NAN, f64::NAN, ""),
         ] {
-            let figure = |value| Figure { better, ..ratio(value) };
-            assert_eq!(change(figure(now), figure(recorded)).text(), told, "{now} {recorded}");
+            let [now, recorded] = [now, recorded].map(|value| report(figure(value, better)));
+            assert_eq!(Comparison::new(&now, &recorded).changes[0].text(), told);
         }
     }
 
     #[test]
     fn a_change_within_what_the_spread_of_either_allows_is_none() {
-        assert_eq!(change(over(1.3, 0.1, 3), ratio(1.0)).judgement, Judgement::Same);
-        assert_eq!(change(ratio(1.3), over(1.0, 0.1, 3)).judgement, Judgement::Same);
-        assert_eq!(change(over(1.3, 0.1, 9), over(1.0, 0.1, 9)).judgement, Judgement::Worse);
+        let over = |value: f64, rounds: usize| {
+            let (spread, rounds) = (Some(0.1), vec![value; rounds]);
+            Figure { spread, rounds, ..figure(value, Better::Lower) }
+        };
+        for (now, recorded, judgement) in [
+            (over(1.3, 3), figure(1.0, Better::Lower), Judgement::Same),
+            (figure(1.3, Better::Lower), over(1.0, 3), Judgement::Same),
+            (over(1.3, 9), over(1.0, 9), Judgement::Worse),
+        ] {
+            let comparison = Comparison::new(&report(now), &report(recorded));
+            assert_eq!(comparison.changes[0].judgement, judgement);
+        }
     }
 
     #[test]
     fn figures_of_the_same_words_are_matched_in_their_order_and_within_their_section() {
-        let mut now = report(vec![ratio(1.0), ratio(2.0)]);
+        let mut now = report(figure(1.0, Better::Lower));
+        now.sections[0].figures.push(figure(2.0, Better::Lower));
         let recorded = now.clone();
-        assert_eq!(Comparison::new(&now, &recorded).judged(Judgement::Same).count(), 2);
+        let judged =
+            |now: &Report, judgement| Comparison::new(now, &recorded).judged(judgement).count();
+        assert_eq!(judged(&now, Judgement::Same), 2);
         now.sections[0].name = "other".to_owned();
-        let comparison = Comparison::new(&now, &recorded);
-        assert_eq!(comparison.judged(Judgement::New).count(), 2);
-        assert_eq!(comparison.judged(Judgement::Gone).count(), 2);
+        assert_eq!([Judgement::New, Judgement::Gone].map(|it| judged(&now, it)), [2, 2]);
     }
 
     #[test]
     fn what_was_measured_under_other_conditions_is_shown_and_not_judged() {
-        let judged = |now: Figure, change: fn(&mut Report)| {
-            let recorded = Figure { measured: Some(1.0), ..now.clone() };
-            let (mut now, recorded) = (report(vec![now]), report(vec![recorded]));
-            change(&mut now);
-            Comparison::new(&now, &recorded).changes[0].judgement
-        };
-        let time = || Figure::new("x", Some(2.0), "us");
-        let other_scale = |now: &mut Report| now.conditions[0].1 = "quick".to_owned();
-        let other_machine = |now: &mut Report| now.conditions[1].1 = "one core".to_owned();
-        let other_unit = |now: &mut Report| now.sections[0].figures[0].unit = "ms".to_owned();
-        assert_eq!(judged(time(), |_| ()), Judgement::Worse);
-        assert_eq!(judged(ratio(2.0), other_scale), Judgement::Unjudged);
-        assert_eq!(judged(time(), other_machine), Judgement::Unjudged);
-        assert_eq!(judged(ratio(2.0), other_machine), Judgement::Worse, "a ratio holds there too");
-        assert_eq!(judged(time(), other_unit), Judgement::Unjudged);
-        let with = |value, settings: &[&str]| {
-            let mut report = report(vec![ratio(value)]);
-            let settings = settings.iter().map(|keys| ("keys".to_owned(), (*keys).to_owned()));
-            report.sections[0].settings = settings.collect();
-            report
-        };
-        for (recorded, judgement) in [
-            (with(1.0, &["1"]), Judgement::Worse),
-            (with(1.0, &["2"]), Judgement::Unjudged),
-            (with(1.0, &[]), Judgement::Worse),
-        ] {
-            let changes = Comparison::new(&with(2.0, &["1"]), &recorded).changes;
-            assert_eq!(changes[0].judgement, judgement, "older files state no settings");
+        let cases: [(fn(&mut Report), _, _); 6] = [
+            (|_| (), Judgement::Worse, Judgement::Worse),
+            (|it| it.conditions[0].1.clear(), Judgement::Unjudged, Judgement::Unjudged),
+            (|it| it.conditions[1].1.clear(), Judgement::Unjudged, Judgement::Worse),
+            (|it| it.sections[0].figures[0].unit.clear(), Judgement::Unjudged, Judgement::Worse),
+            (|it| it.sections[0].settings[0].1.clear(), Judgement::Unjudged, Judgement::Unjudged),
+            // Older files do not state their settings.
+            (|it| it.sections[0].settings.clear(), Judgement::Worse, Judgement::Worse),
+        ];
+        for (number, (change, of_time, of_ratio)) in cases.into_iter().enumerate() {
+            for (unit, judgement) in [("us", of_time), ("", of_ratio)] {
+                let [now, mut recorded] = [2.0, 1.0].map(|value| {
+                    report(Figure { unit: unit.into(), ..figure(value, Better::Lower) })
+                });
+                change(&mut recorded);
+                let judged = Comparison::new(&now, &recorded).changes[0].judgement;
+                assert_eq!(judged, judgement, "case {number}, {unit:?}");
+            }
         }
     }
 
     #[test]
     fn the_terminal_is_told_what_got_worse_with_both_numbers_or_why_nothing_is_judged() {
-        let (mut now, recorded) = (report(vec![ratio(1.5)]), report(vec![ratio(1.0)]));
+        let [mut now, recorded] = [1.5, 1.0].map(|value| report(figure(value, Better::Lower)));
         let text = Comparison::new(&now, &recorded).text();
         let row = text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(row, "name: x 1.00 1.50 +50 % ±5 %");

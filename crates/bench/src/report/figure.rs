@@ -1,5 +1,7 @@
 //! A measured figure, its aim and its spread.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{median, spread};
@@ -30,21 +32,12 @@ pub enum Better {
 }
 
 impl Aim {
-    /// Returns the least and the largest value that meet the aim, its direction, and its words.
-    fn parts(self, unit: &str) -> ([f64; 2], Better, String) {
+    /// Returns the values that meet the aim, its direction, its sign and its number.
+    fn parts(self) -> (RangeInclusive<f64>, Better, &'static str, f64) {
         match self {
-            Self::AtMost(most) => {
-                let words = format!("<= {}", with_unit(most, unit));
-                ([f64::NEG_INFINITY, most], Better::Lower, words)
-            }
-            Self::AtLeast(least) => {
-                let words = format!(">= {}", with_unit(least, unit));
-                ([least, f64::INFINITY], Better::Higher, words)
-            }
-            Self::WithinOfOne(distance) => {
-                let words = format!("1 ± {}", with_unit(distance, unit));
-                ([1.0 - distance, 1.0 + distance], Better::NearerOne, words)
-            }
+            Self::AtMost(most) => (f64::NEG_INFINITY..=most, Better::Lower, "<=", most),
+            Self::AtLeast(least) => (least..=f64::INFINITY, Better::Higher, ">=", least),
+            Self::WithinOfOne(by) => (1.0 - by..=1.0 + by, Better::NearerOne, "1 ±", by),
         }
     }
 }
@@ -112,44 +105,39 @@ impl Figure {
     /// Sets the aim.
     #[must_use]
     pub fn held_against(self, aim: Aim) -> Self {
-        let (_, better, _) = aim.parts("");
-        Self { aim: Some(aim), better, ..self }
+        Self { aim: Some(aim), better: aim.parts().1, ..self }
     }
 
     /// Returns the better direction; that of the aim if there is one.
     pub fn better(&self) -> Better {
-        self.aim.map_or(self.better, |aim| aim.parts("").1)
+        self.aim.map_or(self.better, |aim| aim.parts().1)
     }
 
     /// Returns `ok`, `short` or `not measured`; a dash without an aim.
     pub fn verdict(&self) -> &'static str {
-        match (self.measured, self.aim.map(|aim| aim.parts("").0)) {
+        match (self.measured, self.aim) {
             (None, _) => "not measured",
             (_, None) => "-",
-            (Some(measured), Some([least, most])) if (least..=most).contains(&measured) => "ok",
+            (Some(measured), Some(aim)) if aim.parts().0.contains(&measured) => "ok",
             _ => "short",
         }
     }
 
     /// Returns the aim in words.
     pub fn aim_text(&self) -> String {
-        self.aim.map_or_else(|| "-".to_owned(), |aim| aim.parts(&self.unit).2)
+        let Some((_, _, sign, number)) = self.aim.map(Aim::parts) else { return "-".to_owned() };
+        format!("{sign} {}", self.text_of(Some(number)))
     }
 
     /// Returns the measured value with its unit.
     pub fn measured_text(&self) -> String {
         let text = self.text_of(self.measured);
-        let limits = self.aim.map(|aim| aim.parts("").0).unwrap_or_default();
+        let (Some(measured), "short") = (self.measured, self.verdict()) else { return text };
+        let ends = self.aim.map(|aim| aim.parts().0.into_inner());
         // A value that is just short must not be printed as the aim itself.
-        match self.measured {
-            Some(measured)
-                if self.verdict() == "short"
-                    && limits.iter().any(|it| text == with_unit(*it, &self.unit)) =>
-            {
-                format!("{measured:.4} {}", self.unit).trim_end().to_owned()
-            }
-            _ => text,
-        }
+        let is_aim =
+            |(least, most)| [least, most].iter().any(|end| text == self.text_of(Some(*end)));
+        if ends.is_some_and(is_aim) { self.text_with(measured, 4) } else { text }
     }
 
     /// Returns true for a ratio, which holds on other machines too.
@@ -166,21 +154,23 @@ impl Figure {
         }
     }
 
-    /// Returns a value of this figure with its unit; a dash if there is none.
+    /// Returns a value of this figure with three or four digits and its unit; a dash if there is
+    /// none.
     pub fn text_of(&self, value: Option<f64>) -> String {
-        value.map_or_else(|| "-".to_owned(), |value| with_unit(value, &self.unit))
+        let Some(value) = value else { return "-".to_owned() };
+        let decimals = match value.abs() {
+            0.0 => 2,
+            0.0..0.1 => 4,
+            0.1..10.0 => 2,
+            10.0..1000.0 => 1,
+            _ => 0,
+        };
+        self.text_with(value, decimals)
     }
-}
 
-/// Formats a number with three or four digits and its unit.
-fn with_unit(value: f64, unit: &str) -> String {
-    let decimals = match value.abs() {
-        size if size >= 1000.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 0.1 || size == 0.0 => 2,
-        _ => 4,
-    };
-    format!("{value:.decimals$} {unit}").trim_end().to_owned()
+    fn text_with(&self, value: f64, decimals: usize) -> String {
+        format!("{value:.decimals$} {}", self.unit).trim_end().to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -189,39 +179,34 @@ mod tests {
 
     #[test]
     fn a_verdict_follows_from_the_aim_and_what_is_just_short_has_more_digits_than_it() {
-        let near_one = Aim::WithinOfOne(0.1);
         for (aim, measured, verdict, text) in [
-            (Aim::AtMost(0.8), 0.7988, "ok", "0.80"),
-            (Aim::AtMost(0.8), 0.8, "ok", "0.80"),
-            (Aim::AtMost(0.8), 0.8012, "short", "0.8012"),
-            (Aim::AtMost(0.8), 1.2, "short", "1.20"),
-            (Aim::AtLeast(0.8), 0.79, "short", "0.79"),
-            (Aim::AtLeast(0.8), f64::NAN, "short", "NaN"),
-            (near_one, 0.8988, "short", "0.8988"),
-            (near_one, 0.9012, "ok", "0.90"),
-            (near_one, 1.0988, "ok", "1.10"),
-            (near_one, 1.1012, "short", "1.1012"),
-            (near_one, f64::NAN, "short", "NaN"),
+            (Aim::AtMost(0.8), 0.7988, "ok", "0.80 us"),
+            (Aim::AtMost(0.8), 0.8, "ok", "0.80 us"),
+            (Aim::AtMost(0.8), 0.8012, "short", "0.8012 us"),
+            (Aim::AtMost(0.8), 1234.5, "short", "1234 us"),
+            (Aim::AtLeast(0.8), 0.79, "short", "0.79 us"),
+            (Aim::AtLeast(0.8), f64::NAN, "short", "NaN us"),
+            (Aim::WithinOfOne(0.1), 0.8988, "short", "0.8988 us"),
+            (Aim::WithinOfOne(0.1), 0.9012, "ok", "0.90 us"),
+            (Aim::WithinOfOne(0.1), 1.0988, "ok", "1.10 us"),
+            (Aim::WithinOfOne(0.1), 1.1012, "short", "1.1012 us"),
         ] {
-            for (unit, behind) in [("", ""), ("us", " us")] {
-                let figure = Figure::new("x", Some(measured), unit).held_against(aim);
-                let told = (figure.verdict(), figure.measured_text());
-                assert_eq!(told, (verdict, format!("{text}{behind}")), "{aim:?}");
-            }
+            let figure = Figure::new("x", Some(measured), "us").held_against(aim);
+            assert_eq!((figure.verdict(), figure.measured_text().as_str()), (verdict, text));
         }
-        let absent = Figure::new("x", None, "").held_against(near_one);
+        let absent = Figure::new("x", None, "").held_against(Aim::AtMost(1.0));
         assert_eq!((absent.verdict(), absent.measured_text().as_str()), ("not measured", "-"));
     }
 
     #[test]
     fn a_ratio_is_that_of_the_middle_round_and_has_a_spread_if_there_are_more() {
-        let told = |ours: &[f64], theirs: &[f64]| {
+        for (ours, theirs, measured, spread) in [
+            (&[1.0, 2.0, 9.0][..], &[1.0, 4.0, 6.0][..], Some(1.0), Some(0.25)),
+            (&[1.0], &[2.0], Some(0.5), None),
+            (&[], &[], None, None),
+        ] {
             let figure = Figure::ratio("x", ours, theirs);
-            (figure.measured, figure.spread, figure.rounds)
-        };
-        let three = told(&[1.0, 2.0, 9.0], &[1.0, 4.0, 6.0]);
-        assert_eq!(three, (Some(1.0), Some(0.25), vec![1.0, 0.5, 1.5]));
-        assert_eq!(told(&[1.0], &[2.0]), (Some(0.5), None, Vec::new()));
-        assert_eq!(told(&[], &[]), (None, None, Vec::new()));
+            assert_eq!((figure.measured, figure.spread), (measured, spread));
+        }
     }
 }

@@ -129,44 +129,28 @@ mod tests {
     use std::path::Path;
     use std::time::{Duration, UNIX_EPOCH};
 
-    use super::super::{Aim, Figure, Plot, Report, Section, State, Table, date};
+    use super::super::{Plot, Report, Section, date};
 
     fn report(conditions: &[(&str, &str)]) -> Report {
         let owned = conditions.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
-        Report { date: "2026-01-02".to_owned(), ..Report::new(owned.collect()) }
-    }
-
-    fn any_report() -> Report {
         let mut section = Section::new("t", &["a"]);
-        section.row(["1".to_owned()]);
-        section.figures.push(Figure::new("f", Some(1.0), "us").held_against(Aim::AtMost(2.0)));
-        section.state = State::Failed("it died".to_owned());
-        section.paper = Some(Table::new(&["a"], Vec::new()));
+        section.fail("it died".to_owned());
         let mut plot = Plot::bars("p", Vec::new(), "MiB").log_y();
         plot.bar("varve", "W1", 3.0);
         section.plot(plot);
-        let mut report = report(&[(Report::MACHINE, "two cores")]);
-        report.sections.push(section);
-        report
-    }
-
-    fn parse(report: &Report) -> anyhow::Result<Report> {
-        Report::parse(&serde_json::to_string(report)?)
+        let (date, sections) = ("2026-01-02".to_owned(), vec![section]);
+        Report { date, sections, ..Report::new(owned.collect()) }
     }
 
     #[test]
-    fn a_report_is_read_as_it_was_written_and_no_number_remains_none() {
-        let mut report = any_report();
+    fn a_report_is_read_as_it_was_written_and_other_files_are_refused_by_their_reason() {
+        let parse = |it: &Report| Report::parse(&serde_json::to_string(it).unwrap());
+        let mut report = report(&[]);
         assert_eq!(parse(&report).unwrap(), report);
         report.sections[0].plots[0].lines[0].points[0].1 = f64::INFINITY;
         assert!(parse(&report).unwrap().sections[0].plots[0].lines[0].points[0].1.is_nan());
-    }
-
-    #[test]
-    fn files_of_another_version_and_other_files_are_refused_by_their_reason() {
-        let other = serde_json::to_string(&Report { version: 7, ..any_report() }).unwrap();
         for (text, reason) in [
-            (other.as_str(), "version 7"),
+            ("{\"version\":7}", "version 7"),
             ("{\"figures\":[]}", "no version"),
             ("{\"version\":1}", "not a result"),
             ("no JSON", "not a result"),
@@ -177,29 +161,22 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_report_takes_the_place_of_no_other() {
+    fn an_incomplete_report_takes_the_place_of_no_other_and_the_newest_is_found_by_its_date() {
         let folder = tempfile::tempdir().unwrap();
-        let mut report = any_report();
+        let found = |name| Report::newest(folder.path(), name);
         for (complete, stem) in [(false, "2026-01-02-a.partial"), (true, "2026-01-02-a")] {
-            report.complete = complete;
+            let report = Report { complete, ..report(&[]) };
             report.write(folder.path(), "a", None).unwrap();
             let files = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name());
             let mut names: Vec<_> = files.map(|it| it.into_string().unwrap()).collect();
             names.sort();
             assert_eq!(names, ["html", "json", "md"].map(|it| format!("{stem}.{it}")));
-            assert_eq!(Report::newest(folder.path(), "a").is_some(), complete);
+            assert_eq!(found("a").is_some(), complete);
         }
-    }
-
-    #[test]
-    fn the_newest_of_a_name_is_found_by_its_date() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["2026-01-09-a", "2026-02-01-a", "2026-03-01-a-x0.1", "2026-03-01-b", "a"] {
-            for ending in ["json", "md"] {
-                fs::write(folder.path().join(format!("{name}.{ending}")), "").unwrap();
-            }
+        for name in ["2026-02-01-a", "2026-03-01-a-x0.1", "2026-03-01-b", "a"] {
+            fs::write(folder.path().join(format!("{name}.json")), "").unwrap();
         }
-        let found = |name| Report::newest(folder.path(), name);
+        fs::write(folder.path().join("2026-04-01-a.md"), "").unwrap();
         assert_eq!(found("a"), Some(folder.path().join("2026-02-01-a.json")));
         assert_eq!(found("a-x0.1"), Some(folder.path().join("2026-03-01-a-x0.1.json")));
         assert_eq!((found("c"), Report::newest(Path::new("/nowhere"), "a")), (None, None));

@@ -26,8 +26,8 @@ impl Scale {
         let (first, last) = ((low / step).floor(), (high / step).ceil());
         let ticks = (first as i64..=last as i64).map(|number| number as f64 * step).collect();
         let digits = ((largest / step).log10().floor() as i32 + 2).max(3);
-        Self { logarithmic: false, ends: [first * step, last * step], places, ticks, digits }
-            .of(values)
+        let ends = [first * step, last * step];
+        Self { logarithmic: false, ends, places, ticks, digits }
     }
 
     /// Creates an axis of equal factors for values above zero. It has ticks at the values if they
@@ -49,13 +49,7 @@ impl Scale {
             let every = ticks.len() / MOST_TICKS + 1;
             ticks = ticks.into_iter().step_by(every).collect();
         }
-        Self { logarithmic: true, ends: ends.map(f64::log10), places, ticks, digits: 3 }.of(values)
-    }
-
-    /// Ticks on an axis without values would look like measurements.
-    fn of(mut self, values: &[f64]) -> Self {
-        self.ticks.retain(|_| !values.is_empty());
-        self
+        Self { logarithmic: true, ends: ends.map(f64::log10), places, ticks, digits: 3 }
     }
 
     /// Returns the position of a value; values out of the range are drawn at its ends.
@@ -97,7 +91,7 @@ fn with_suffix(value: f64, digits: i32, suffixes: &[(f64, &str)]) -> String {
     format!("{text}{suffix}")
 }
 
-pub(super) fn extremes(values: &[f64]) -> Option<[f64; 2]> {
+fn extremes(values: &[f64]) -> Option<[f64; 2]> {
     let low = values.iter().copied().reduce(f64::min)?;
     Some([low, values.iter().copied().reduce(f64::max)?])
 }
@@ -123,49 +117,39 @@ const KI: f64 = 1024.0;
 mod tests {
     use super::{Scale, human};
 
-    fn labels(scale: &Scale) -> Vec<String> {
-        scale.ticks.iter().map(|&tick| scale.label(tick)).collect()
-    }
-
     #[test]
     fn numbers_are_short_for_people() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.5, "0.5"),
-            (-12.34, "-12.3"),
-            (1000.0, "1k"),
-            (10_000.0, "10k"),
-            (1_250_000.0, "1.25M"),
-            (3e9, "3G"),
-            (1e-6, "1e-6"),
-        ] {
-            assert_eq!(human(value, 3), text);
-        }
+        let numbers = [0.0, 0.5, -12.34, 1000.0, 10_000.0, 1_250_000.0, 3e9, 1e-6];
+        let texts = ["0", "0.5", "-12.3", "1k", "10k", "1.25M", "3G", "1e-6"];
+        assert_eq!(numbers.map(|number| human(number, 3)), texts);
     }
 
     #[test]
     fn an_axis_has_few_round_numbers_that_differ_or_its_values() {
-        let linear = |values: &[f64]| labels(&Scale::linear(values, false, [0.0, 1.0]));
-        assert_eq!(linear(&[3.0, 87.0]), ["0", "20", "40", "60", "80", "100"]);
-        assert_eq!(linear(&[-1.0, 1.0]), ["-1", "-0.5", "0", "0.5", "1"]);
-        assert_eq!(linear(&[10_000.0, 10_002.0])[1..3], ["10.0005k", "10.001k"]);
+        let linear = |values: &[f64]| Scale::linear(values, false, [0.0, 1.0]);
         let logarithmic = |values, of_values| Scale::logarithmic(values, of_values, [0.0, 1.0]);
-        let powers = ["1", "10", "100", "1k", "10k", "100k", "1M", "10M"];
-        assert_eq!(labels(&logarithmic(&[1.5, 9e6], false)), powers);
-        assert_eq!(labels(&logarithmic(&[64.0, 4096.0, 1_048_576.0], true)), ["64", "4Ki", "1Mi"]);
+        for (scale, labels) in [
+            (linear(&[3.0, 87.0]), "0 20 40 60 80 100"),
+            (linear(&[-1.0, 1.0]), "-1 -0.5 0 0.5 1"),
+            (linear(&[10_000.0, 10_001.0]), "10k 10.0002k 10.0004k 10.0006k 10.0008k 10.001k"),
+            (logarithmic(&[1.5, 9e6], false), "1 10 100 1k 10k 100k 1M 10M"),
+            (logarithmic(&[64.0, 4096.0, 1_048_576.0], true), "64 4Ki 1Mi"),
+        ] {
+            let told: Vec<_> = scale.ticks.iter().map(|&tick| scale.label(tick)).collect();
+            assert_eq!(told.join(" "), labels);
+        }
     }
 
     #[test]
     fn every_place_is_within_the_drawing_whatever_the_values() {
         for values in [&[][..], &[0.0], &[5.0], &[-3.0, -3.0], &[1e-9, 1e90], &[0.0, -1.0]] {
+            let above: Vec<_> = values.iter().copied().filter(|it| *it > 0.0).collect();
             for flag in [false, true] {
-                let above: Vec<_> = values.iter().copied().filter(|it| *it > 0.0).collect();
                 let linear = (Scale::linear(values, flag, [10.0, 20.0]), values);
                 let logarithmic = (Scale::logarithmic(&above, flag, [10.0, 20.0]), &above[..]);
                 for (scale, values) in [linear, logarithmic] {
                     for &value in values.iter().chain(&scale.ticks) {
-                        let place = scale.place(value);
-                        assert!((10.0..=20.0).contains(&place), "{values:?}: {value} at {place}");
+                        assert!((10.0..=20.0).contains(&scale.place(value)), "{values:?}: {value}");
                     }
                     assert!(scale.ticks.len() <= 20, "{values:?}");
                 }

@@ -76,7 +76,8 @@ impl<'a> Drawing<'a> {
             Shape::Lines => it.draw_lines(&y),
             Shape::Bars { groups } => it.draw_bars(groups, &y),
         }
-        for &tick in &y.ticks {
+        // Ticks on an axis without values would look like measurements.
+        for &tick in y.ticks.iter().filter(|_| !values.is_empty()) {
             it.level("grid", y.place(tick));
             it.text("tick", "end", [it.left - 6.0, y.place(tick) + 4.5], y.label(tick));
         }
@@ -101,15 +102,6 @@ impl<'a> Drawing<'a> {
         self.width > WIDTH
     }
 
-    fn least_width(&self) -> f64 {
-        if self.is_wide() { (self.width * 0.72).round() } else { 0.0 }
-    }
-
-    /// Returns the patterns that fill bars, behind the plain one.
-    fn hatches(&self) -> &'static [&'static str] {
-        &HATCHES[1..self.looks.len().clamp(1, KINDS)]
-    }
-
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         self.looks.iter().flat_map(|look| &look.points).filter_map(|point| *point)
     }
@@ -125,17 +117,6 @@ impl<'a> Drawing<'a> {
         self.texts.push(Text { class, anchor, place, words });
     }
 
-    /// Returns what stands for a line or a colour of bars in the legend.
-    fn key(&self, look: &Look<'_>) -> Vec<Path> {
-        match self.plot.shape {
-            Shape::Lines => {
-                let line = Path::new(&format!("line {}", look.class), "M1,7h30".to_owned());
-                vec![line, look.marker([16.0, 7.0], String::new())]
-            }
-            Shape::Bars { .. } => vec![look.bar([8.0, 1.0, 16.0, 12.0], String::new())],
-        }
-    }
-
     fn draw_lines(&mut self, y: &Scale) {
         let values: Vec<_> = self.points().map(|point| point.0).collect();
         let places = [self.left + 6.0, self.right() - 6.0];
@@ -144,7 +125,9 @@ impl<'a> Drawing<'a> {
             false => Scale::linear(&values, false, places),
         };
         self.height += 20.0;
-        self.numbers_below(&x);
+        if !values.is_empty() {
+            self.numbers_below(&x);
+        }
         let place = |(at, value)| [x.place(at), y.place(value)];
         let mut markers = Vec::new();
         for look in &self.looks {
@@ -353,18 +336,6 @@ const MARKERS: [&str; KINDS] = [
     "m-2,-5.5h4v11h-4z",
 ];
 
-/// Patterns of bars; the first is plain.
-const HATCHES: [&str; KINDS] = [
-    "",
-    "M-2,2l4,-4M0,8l8,-8M6,10l4,-4",
-    "M2,2h2v2h-2zM6,6h2v2h-2z",
-    "M0,2h8M0,6h8",
-    "M0,8l8,-8M0,0l8,8",
-    "M2,0v8M6,0v8",
-    "M-2,6l4,4M0,0l8,8M6,-2l4,4",
-    "M0,4h8M4,0v8",
-];
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -396,49 +367,44 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_told() {
-        let empty_group = || Plot::bars("t", vec!["a".to_owned()], "y");
-        let odd = [(1.0, 1.0), (2.0, f64::NAN), (3.0, 2.0), (4.0, f64::INFINITY)];
+    fn what_cannot_be_drawn_leaves_a_gap_and_is_told() {
+        let odd = line_of(&[(1.0, 1.0), (2.0, f64::NAN), (3.0, 2.0), (4.0, f64::INFINITY)]);
         let mut without_group = bars_of(&[("W1", -5.0), ("W2", 5.0)]);
         without_group.point("a", 9.0, 1.0);
-        let marker = "<path class=\"marker c0\"";
         for (plot, told) in [
-            (line_of(&[]), "nothing was measured"),
-            (bars_of(&[]), "nothing was measured"),
-            (empty_group().log_y(), "nothing was measured"),
-            (line_of(&[(0.0, 0.0)]), marker),
-            (line_of(&[(3.0, 7.0)]).log_x().log_y(), marker),
-            (line_of(&odd), "2 values are not drawn: not a number."),
-            (line_of(&[(0.0, 5.0), (10.0, 0.0), (1.0, 3.0)]).log_x().log_y(), "2 values are not"),
+            (&line_of(&[]), "nothing was measured"),
+            (&bars_of(&[]), "nothing was measured"),
+            (&Plot::bars("t", vec!["a".to_owned()], "y").log_y(), "nothing was measured"),
+            (&line_of(&[(0.0, 0.0)]), "marker c0\" d=\"M"),
+            (&line_of(&[(3.0, 7.0)]).log_x().log_y(), "marker c0\" d=\"M"),
+            (&odd, "2 values are not drawn: not a number."),
+            (&line_of(&[(0.0, 5.0), (10.0, 0.0), (1.0, 3.0)]).log_x().log_y(), "2 values are not"),
             (
-                bars_of(&[("W1", 0.0), ("W2", 8.0)]).log_y(),
+                &bars_of(&[("W1", 0.0), ("W2", 8.0)]).log_y(),
                 "1 value is not drawn: not a number, or",
             ),
-            (without_group, "1 value is not drawn"),
+            (&without_group, "1 value is not drawn"),
         ] {
-            let text = drawn(&plot);
+            let text = drawn(plot);
             assert!(text.contains(told), "{told}: {text}");
             assert_eq!(text.contains("not drawn"), told.contains("value"), "{told}");
         }
-        let text = drawn(&line_of(&odd));
-        let path = text.split("class=\"line c0\" d=\"").nth(2).unwrap().split('"').next().unwrap();
-        assert_eq!(path.matches('M').count(), 2, "a gap: {path}");
+        let text = drawn(&odd);
+        let line = text.split("class=\"line c0\"").nth(2).unwrap().split('>').next().unwrap();
+        assert_eq!(line.matches('M').count(), 2, "{line}");
     }
 
     #[test]
-    fn eight_lines_differ_in_colour_and_in_marker_and_the_source_has_neither() {
-        let mut plot = Plot::lines("t", "x", "y");
-        plot.point("paper", 1.0, 1.0);
+    fn eight_lines_differ_in_colour_and_in_marker_and_the_source_takes_no_colour() {
+        let mut plot = line_of(&[(1.0, 1.0)]);
         plot.lines[0].is_paper = true;
         (0..8).for_each(|line| plot.point(&format!("line {line}"), 1.0, f64::from(line)));
         let text = drawn(&plot);
         let legend = text.split("</ul>").next().unwrap();
         assert!(legend.contains("line paper dash0"), "{legend}");
-        let looks = legend.split("class=\"marker c").skip(1);
-        let looks: Vec<_> = looks.map(|it| it.split('"').step_by(2).take(2)).collect();
-        let [colours, markers] = [0, 1].map(|part| {
-            looks.iter().map(|look| look.clone().nth(part).unwrap()).collect::<BTreeSet<_>>()
-        });
+        let looks = || legend.split("class=\"marker c").skip(1).map(|it| it.split('"'));
+        let colours: BTreeSet<_> = looks().map(|mut look| look.next()).collect();
+        let markers: BTreeSet<_> = looks().map(|mut look| look.nth(2)).collect();
         assert_eq!((colours.len(), markers.len()), (8, 8), "{legend}");
     }
 
@@ -449,8 +415,7 @@ mod tests {
         let text = drawn(&plot);
         assert!(text.contains("fill:url(#p-hatch1)") && text.contains("id=\"p-hatch1\""), "{text}");
         assert!(!text.contains("rotate("));
-        let names: Vec<_> = (0..12).map(|it| format!("Collections-under-churn-{it}")).collect();
-        let bars: Vec<_> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
-        assert!(drawn(&bars_of(&bars)).contains("rotate("));
+        (0..12).for_each(|it| plot.bar("b", &format!("Collections-under-churn-{it}"), 1.0));
+        assert!(drawn(&plot).contains("rotate("));
     }
 }
