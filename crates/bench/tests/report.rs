@@ -1,0 +1,178 @@
+//! `varve-bench report` as a user sees it: runs in which something fails.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Scenarios, a server, and a folder for the results.
+struct Place(TempDir);
+
+impl Place {
+    fn new(scenarios: &[(&str, &str)]) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("scenarios")).unwrap();
+        for (name, text) in scenarios {
+            fs::write(place.path("scenarios").join(format!("{name}.toml")), text).unwrap();
+        }
+        fs::write(place.path("server"), SERVER).unwrap();
+        fs::set_permissions(place.path("server"), fs::Permissions::from_mode(0o755)).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn report(&self, options: &[&str]) -> Output {
+        self.command(options).output().unwrap()
+    }
+
+    fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_varve-bench"));
+        command.args(["report", "--name", "test", "--scenarios"]).arg(self.path("scenarios"));
+        command.arg("--results").arg(self.path("results")).args(options);
+        // The last output of the server must be its error.
+        command.env("RUST_BACKTRACE", "0").env("PEERS", self.path("no-peers"));
+        command.env("VARVE_SERVER", self.path("server"));
+        command.env("NULL_SERVER", env!("CARGO_BIN_EXE_varve-null"));
+        command
+    }
+
+    /// Returns the text of the only result file with this ending.
+    fn result(&self, ending: &str) -> String {
+        let files = fs::read_dir(self.path("results")).unwrap();
+        let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == ending));
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        fs::read_to_string(&paths[0]).unwrap()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.result("json")).unwrap()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_server_that_dies_ends_its_scenario_and_no_other() {
+    let place = Place::new(&[("a-dies", RECLAIM), ("b-lives", OVERHEAD)]);
+    let output = place.report(&[]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("scenarios were broken off"), "{}", stderr(&output));
+    let report = place.json();
+    assert_eq!(report["complete"], true, "it came to its end");
+    let [dies, lives] = &report["sections"].as_array().unwrap()[..] else { panic!("{report}") };
+    let reason = dies["state"]["failed"].as_str().unwrap();
+    assert!(reason.contains("server ended by itself (exit status: 1)"), "{reason}");
+    assert!(reason.contains("Too many open files"), "its last words: {reason}");
+    assert_eq!(dies["rows"][0][0], "uniform, original", "what was measured before is kept");
+    assert_eq!(dies["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(lives["state"], "measured");
+    assert!(!lives["rows"].as_array().unwrap().is_empty());
+    for ending in ["md", "html"] {
+        assert!(place.result(ending).contains("FAILED, and incomplete"), "{ending}");
+    }
+}
+
+#[test]
+fn a_scenario_that_needs_what_is_not_there_is_skipped_in_sight() {
+    let place = Place::new(&[("shards", "title = \"Shards\"\nneeds = [\"cluster\"]\n")]);
+    let output = place.report(&[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("SKIPPED: needs cluster"), "{printed}");
+    let reason = &place.json()["sections"][0]["state"]["skipped"];
+    assert!(reason.as_str().unwrap().starts_with("needs cluster"), "{reason}");
+    for ending in ["md", "html"] {
+        assert!(place.result(ending).contains("SKIPPED"), "{ending}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_does_not_end_the_run() {
+    let place = Place::new(&[("overhead", OVERHEAD)]);
+    let mut run = place.command(&[]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(run.stdout.take());
+    assert!(run.wait().unwrap().success());
+    assert_eq!(place.json()["complete"], true);
+}
+
+#[test]
+fn a_run_that_goes_on_keeps_what_was_measured_and_measures_the_rest() {
+    let place = Place::new(&[("b-measured", OVERHEAD)]);
+    assert!(place.report(&[]).status.success());
+    let earlier = place.json();
+    fs::write(place.path("earlier.json"), earlier.to_string()).unwrap();
+    fs::write(place.path("scenarios").join("a-rest.toml"), OVERHEAD).unwrap();
+    let path = place.path("earlier.json").display().to_string();
+    let output = place.report(&["--resume", &path]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let lines = "[1 of 2] a-rest\n[2 of 2] b-measured: measured before\n";
+    assert!(stderr(&output).contains(lines), "{}", stderr(&output));
+    let report = place.json();
+    assert_eq!(report["sections"][0]["name"], "a-rest");
+    assert_eq!(report["sections"][1], earlier["sections"][0]);
+    let output = place.report(&["--resume", &path, "--scale", "0.5"]);
+    assert!(stderr(&output).contains("scale was 1 and is 0.5 now"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_by_its_reason_before_anything_is_started_or_written() {
+    let place = Place::new(&[("overhead", OVERHEAD)]);
+    fs::write(place.path("recorded.json"), json!({"version": 7}).to_string()).unwrap();
+    let [recorded, server] =
+        ["recorded.json", "no-server"].map(|it| place.path(it).display().to_string());
+    for (options, reasons) in [
+        (["--against", &recorded], ["recorded.json: the file has version 7", ""]),
+        (
+            ["--set", "haste=3"],
+            ["\"haste=3\" does not fit \"overhead\"", "unknown field `haste`, expected `payload`"],
+        ),
+        (["--server", &server], ["there is no server", &server]),
+    ] {
+        let output = place.report(&options);
+        let said = stderr(&output);
+        assert!(
+            output.status.code() == Some(1) && reasons.iter().all(|it| said.contains(it)),
+            "{said}"
+        );
+        assert!(!place.path("server.started").exists() && !place.path("results").exists());
+    }
+}
+
+/// The null server. Under one reclaim policy, neither the first nor the last, it may open fewer
+/// files than it gets clients, and ends while they are served.
+const SERVER: &str = r#"#!/bin/sh
+: > "$0.started"
+case "$*" in
+  *"reclaim-policy greedy"*)
+    ulimit -n 20
+    exec "$NULL_SERVER" --port "$2"
+    ;;
+  *) exec "$NULL_SERVER" --port "$2" ;;
+esac
+"#;
+const RECLAIM: &str = r#"
+title = "Bytes moved"
+kind = "reclaim"
+
+[parameters]
+payload = 20_000
+turns = 10
+utilisation = 0.85
+"#;
+const OVERHEAD: &str = r#"
+title = "Overhead"
+kind = "overhead"
+
+[parameters]
+payload = 20_000
+"#;
