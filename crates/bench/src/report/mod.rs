@@ -8,8 +8,10 @@
 //! | `compare.rs` | a [`Comparison`] with a recorded report: better, the same, worse |
 //! | `file.rs` | JSON with a version: written during the run, read again, and continued |
 //! | `text.rs` | aligned columns for a terminal, and the Markdown that is kept beside the JSON |
-//! | `html.rs`, `style.css` | one page with everything, for a phone, a screen or paper |
+//! | `html.rs` | one page with everything, for a phone, a screen or paper |
 //! | `svg.rs`, `scale.rs` | plots as pictures, and their axes |
+//!
+//! Markup and style are in the folder `templates` of the crate.
 
 mod compare;
 mod figure;

@@ -73,8 +73,8 @@ impl<'a> Drawing<'a> {
         };
         it.left = 8.0 + y.ticks.iter().map(|it| text_width(&y.label(*it))).fold(0.0, f64::max);
         match &plot.shape {
-            Shape::Lines => it.draw_lines(&y),
-            Shape::Bars { groups } => it.draw_bars(groups, &y),
+            Shape::Lines => it.height += 20.0,
+            Shape::Bars { groups } => it.name_groups(groups),
         }
         // Ticks on an axis without values would look like measurements.
         for &tick in y.ticks.iter().filter(|_| !values.is_empty()) {
@@ -82,6 +82,10 @@ impl<'a> Drawing<'a> {
             it.text("tick", "end", [it.left - 6.0, y.place(tick) + 4.5], y.label(tick));
         }
         it.level("axis", BOTTOM);
+        match &plot.shape {
+            Shape::Lines => it.draw_lines(&y),
+            Shape::Bars { groups } => it.draw_bars(groups, &y),
+        }
         let middle = f64::midpoint(it.left, it.right());
         it.height += if plot.x.label.is_empty() { 4.0 } else { 24.0 };
         // The name of the vertical axis is above it, where it can be read upright.
@@ -124,7 +128,6 @@ impl<'a> Drawing<'a> {
             true => Scale::logarithmic(&values, true, places),
             false => Scale::linear(&values, false, places),
         };
-        self.height += 20.0;
         if !values.is_empty() {
             self.numbers_below(&x);
         }
@@ -168,7 +171,6 @@ impl<'a> Drawing<'a> {
     }
 
     fn draw_bars(&mut self, groups: &[String], y: &Scale) {
-        self.name_groups(groups);
         let group = (self.right() - self.left) / groups.len().max(1) as f64;
         let looks = self.looks.len() as f64;
         let bar = (group * 0.8 / looks.max(1.0)).min(56.0);
@@ -402,6 +404,7 @@ mod tests {
         let text = drawn(&plot);
         let legend = text.split("</ul>").next().unwrap();
         assert!(legend.contains("line paper dash0"), "{legend}");
+        assert!(text.rfind("\"grid\"") < text.rfind("\"line c0\""), "the grid covers no line");
         let looks = || legend.split("class=\"marker c").skip(1).map(|it| it.split('"'));
         let colours: BTreeSet<_> = looks().map(|mut look| look.next()).collect();
         let markers: BTreeSet<_> = looks().map(|mut look| look.nth(2)).collect();
