@@ -22,14 +22,14 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
-pub mod control;
-pub mod generator;
-pub mod measure;
+mod control;
+mod generator;
+mod measure;
 pub mod null;
 pub mod process;
 pub mod report;
-pub mod sampler;
-pub mod scenario;
+mod sampler;
+mod scenario;
 pub mod servers;
-pub mod statistics;
-pub mod valkey_benchmark;
+mod statistics;
+mod valkey_benchmark;
