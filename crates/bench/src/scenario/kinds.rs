@@ -8,9 +8,17 @@ use super::*;
 type Kind = (&'static str, fn(&toml::Table, Option<(&Bench, &mut Section)>) -> Result<()>);
 
 const KINDS: &[Kind] = &[
+    ("attack", kind::<attack::Plan>),
     ("cache-misses", kind::<cache_misses::Plan>),
+    ("collection-churn", kind::<collections::churn::Plan>),
+    ("elements", kind::<collections::elements::Plan>),
+    ("forms", kind::<collections::forms::Plan>),
+    ("gate", kind::<gate::Plan>),
     ("instructions", kind::<instructions::Plan>),
     ("loads", kind::<loads::Plan>),
+    ("removal", kind::<collections::removal::Plan>),
+    ("stall", kind::<stall::Plan>),
+    ("waiters", kind::<waiters::Plan>),
 ];
 
 fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)>) -> Result<()> {

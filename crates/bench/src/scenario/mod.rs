@@ -3,21 +3,31 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | [`attack`] | server memory under clients that ask for too much |
 //! | `cache_misses` | cache lines that a lookup misses, by function (Table 2) |
+//! | [`collections`] | lists, hashes, sets and sorted sets: four questions of their own |
+//! | [`gate`] | waiting time of all clients when an action on all shards meets a long command |
 //! | `instructions` | instructions per command, beside another build |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
+//! | [`stall`] | a stalled server as seen by an open and a closed loop |
+//! | [`waiters`] | server CPU where pairs of clients wait for each other |
 
+pub mod attack;
 mod bare;
 mod cache_misses;
+pub mod collections;
 pub mod file;
 mod folder;
+pub mod gate;
 mod instructions;
 mod kinds;
 pub mod loads;
 mod needs;
 pub mod rounds;
 mod scale;
+pub mod stall;
 mod valgrind;
+pub mod waiters;
 
 pub use scale::Scale;
 

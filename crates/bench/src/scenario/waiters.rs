@@ -1,47 +1,59 @@
 //! Server CPU when clients wait for each other: in each pair one pushes an element for which the
 //! other waits in a blocking command, and then waits for the element that it pushes back.
+//!
+//! ```text
+//! first                         server                         second
+//!   │── LPUSH second, BLPOP first ─▶│── the element ──────────────▶│
+//!   │   waits                       │                              │
+//!   │◀────────────── the element ───│◀─ LPUSH first, BLPOP second ─│
+//!   │                               │                       waits  │
+//! ```
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::measure::settled_cpu_time;
-use super::{Bench, Scale, Scenario, milliseconds, peers_missing, pin_client};
+use super::rounds::{cell, in_turns};
+use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
+use crate::control::encode;
+use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Next, Protocol, shuffled};
+use crate::measure::settled_cpu_time;
 use crate::process;
 use crate::report::{Figure, Section};
 use crate::servers::{Launch, Server};
 use crate::statistics::median;
 
-mod exchange;
-mod pairs;
-
-use exchange::{EXCHANGES, Exchange};
-use pairs::Pairs;
-
-/// Number of clients, and thoroughness of the CPU measurement.
+/// Number of clients, their commands, and thoroughness of the CPU measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Pairs of clients.
-    pub pairs: u64,
+    pairs: u32,
     /// Interleaved rounds.
-    pub rounds: usize,
+    rounds: usize,
     /// Length of one measurement, in milliseconds.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
-    pub time: Duration,
+    time: Duration,
+    exchanges: Vec<Exchange>,
+}
+
+/// Commands of a client; `OWN` and `PARTNER` stand for its number and its partner's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exchange {
+    /// Names of the commands, for tables.
+    name: String,
+    /// Request that hands an element to the partner.
+    give: String,
+    /// Request that waits for the partner's element.
+    wait: String,
+    /// Request that puts an element where the first client to give takes it from.
+    stock: Option<String>,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self {
-            pairs: scale.of(self.pairs),
-            rounds: scale.rounds(self.rounds),
-            time: scale.time(self.time),
-        }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&COLUMNS);
@@ -59,10 +71,17 @@ impl Scenario for Plan {
         });
         peers_missing(section, bench);
         let servers = start(bench)?;
-        process::raise_descriptor_limit(2 * self.pairs * servers.len() as u64);
-        for exchange in &EXCHANGES {
-            let sampled = self.interleaved(&servers, exchange)?;
-            show(section, exchange, &servers, &sampled);
+        process::raise_descriptor_limit(u64::from(2 * self.pairs) * servers.len() as u64);
+        for exchange in &self.exchanges {
+            let open = |server| Played::open(server, self.pairs, exchange);
+            let mut pairs = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
+            let numbers: Vec<_> = (0..servers.len()).collect();
+            let rounds = in_turns(&numbers, self.rounds, |number, _| {
+                pairs[*number].play(self.time / 5)?;
+                pairs[*number].play(self.time)
+            });
+            let rounds = rounds.into_iter().collect::<Result<Vec<_>>>()?;
+            show(section, exchange, &servers, &rounds);
         }
         Ok(())
     }
@@ -83,82 +102,152 @@ fn start(bench: &Bench) -> Result<Vec<Server>> {
     Ok(servers)
 }
 
-/// One measurement on one server: microseconds per exchange, and exchanges per second.
-struct Sample {
-    server_us: f64,
-    client_us: f64,
-    per_second: f64,
+/// One measurement: exchanges per second, and microseconds of server and client per exchange.
+type Round = [f64; 3];
+
+fn show(section: &mut Section, exchange: &Exchange, servers: &[Server], rounds: &[Vec<Round>]) {
+    let column = |rounds: &[Round], of: usize| -> Vec<f64> {
+        rounds.iter().map(|round| round[of]).collect()
+    };
+    let valkey = rounds.get(WORKERS.len()).map(|rounds| column(rounds, 1));
+    for (server, rounds) in servers.iter().zip(rounds) {
+        let own = column(rounds, 1);
+        let ratio = valkey.as_ref().map(|it| median(own.clone()) / median(it.clone()));
+        section.row([
+            exchange.name.clone(),
+            server.label.clone(),
+            cell(&own, 3),
+            cell(ratio.as_slice(), 2),
+            cell(&column(rounds, 0), 0),
+            cell(&column(rounds, 2), 3),
+        ]);
+    }
+    for (workers, rounds) in WORKERS.iter().zip(rounds) {
+        let what = format!("CPU of {} pairs, {workers} / Valkey", exchange.name);
+        let theirs = valkey.as_deref().unwrap_or_default();
+        section.figures.push(Figure::ratio(what, &column(rounds, 1), theirs));
+    }
 }
 
-impl Plan {
-    fn interleaved(&self, servers: &[Server], exchange: &Exchange) -> Result<Vec<Vec<Sample>>> {
-        let open = |server: &Server| Pairs::open(server.port, self.pairs, exchange);
-        let mut pairs = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
-        let mut sampled: Vec<Vec<Sample>> = servers.iter().map(|_| Vec::new()).collect();
-        for _ in 0..self.rounds {
-            for ((server, pairs), samples) in servers.iter().zip(&mut pairs).zip(&mut sampled) {
-                self.check_rest(server)?;
-                pairs.play(self.time / 5)?;
-                samples.push(self.sample(server, pairs)?);
+/// Pairs of clients that are connected to a server. At rest, one client of each pair waits.
+struct Played<'s> {
+    server: &'s Server,
+    event_loop: EventLoop,
+    pairs: Pairs,
+}
+
+impl<'s> Played<'s> {
+    /// Connects the clients and lets one of each pair wait.
+    fn open(server: &'s Server, pairs: u32, exchange: &Exchange) -> Result<Self> {
+        let mut control = server.control()?;
+        for client in (0..2 * pairs).step_by(2) {
+            if let Some(stock) = &exchange.stock {
+                control.tell(&words(stock, client).split(' ').collect::<Vec<_>>())?;
             }
         }
-        Ok(sampled)
+        let mut event_loop = EventLoop::new()?;
+        event_loop.connect(server.port, Protocol::Resp, 2 * pairs as usize)?;
+        let mut opened = Self { server, event_loop, pairs: Pairs::new(pairs, exchange) };
+        opened.play(Duration::ZERO)?;
+        Ok(opened)
     }
 
-    fn sample(&self, server: &Server, pairs: &mut Pairs) -> Result<Sample> {
-        let server_before = settled_cpu_time(server)?;
-        let client_before = process::cpu_time_of_this_thread();
-        let played = pairs.play(self.time)?;
-        let client = process::cpu_time_of_this_thread() - client_before;
-        let used = settled_cpu_time(server)?.saturating_sub(server_before);
-        self.check_rest(server)?;
-        let exchanges = played.waits as f64 / 2.0;
-        Ok(Sample {
-            server_us: used.as_secs_f64() * 1e6 / exchanges,
-            client_us: client.as_secs_f64() * 1e6 / exchanges,
-            per_second: exchanges / played.elapsed.as_secs_f64(),
-        })
+    /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest.
+    fn play(&mut self, time: Duration) -> Result<Round> {
+        let server = settled_cpu_time(self.server)?;
+        let client = process::cpu_time_of_this_thread();
+        let began = Instant::now();
+        (self.pairs.end, self.pairs.served) = (began + time, 0);
+        self.event_loop.run(&mut [&mut self.pairs])?;
+        let elapsed = began.elapsed();
+        let client = process::cpu_time_of_this_thread() - client;
+        let server = settled_cpu_time(self.server)?.saturating_sub(server);
+        self.check_rest()?;
+        let exchanges = self.pairs.served as f64 / 2.0;
+        let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;
+        Ok([exchanges / elapsed.as_secs_f64(), micros(server), micros(client)])
     }
 
     /// Waits until one client of each pair waits; the server may still be reading the last request.
-    fn check_rest(&self, server: &Server) -> Result<()> {
-        let mut control = server.control()?;
-        let began = Instant::now();
+    fn check_rest(&self) -> Result<()> {
+        let (mut control, began) = (self.server.control()?, Instant::now());
         loop {
-            let waiting = control.info_number("blocked_clients")?;
-            if waiting == Some(self.pairs as f64) {
+            let waiting = control.info_number("blocked_clients")?.unwrap_or_default();
+            if waiting == self.pairs.left_waiting() as f64 {
                 return Ok(());
             }
-            let told = waiting.unwrap_or_default();
-            ensure!(began.elapsed() < REST_MAX, "{}: at rest {told} clients wait", server.label);
+            let label = &self.server.label;
+            ensure!(began.elapsed() < REST_MAX, "{label}: at rest {waiting} clients wait");
             thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
-fn show(section: &mut Section, exchange: &Exchange, servers: &[Server], sampled: &[Vec<Sample>]) {
-    let server_us = |samples: &[Sample]| -> Vec<f64> {
-        samples.iter().map(|sample| sample.server_us).collect()
-    };
-    let valkey = sampled.get(WORKERS.len()).map(|samples| server_us(samples));
-    for (server, samples) in servers.iter().zip(sampled) {
-        let of = |value: fn(&Sample) -> f64| median(samples.iter().map(value).collect());
-        let own = of(|sample| sample.server_us);
-        let ratio = valkey.as_ref().map(|valkey| own / median(valkey.clone()));
-        section.row([
-            exchange.name.to_owned(),
-            server.label.clone(),
-            format!("{own:.3}"),
-            ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
-            format!("{:.0}", of(|sample| sample.per_second)),
-            format!("{:.3}", of(|sample| sample.client_us)),
-        ]);
+/// Clients of all pairs, in an order that separates partners.
+struct Pairs {
+    clients: Vec<Turn>,
+    /// Time after which nobody gives.
+    end: Instant,
+    /// Waits that were served.
+    served: u64,
+}
+
+/// What one client sends.
+struct Turn {
+    /// True if it waits first; its partner gives first.
+    only_waits: bool,
+    give: (String, Answer),
+    wait: (String, Answer),
+}
+
+impl Pairs {
+    fn new(pairs: u32, exchange: &Exchange) -> Self {
+        let request = |line: &str, client| {
+            let words = words(line, client);
+            (encode(&words.split(' ').collect::<Vec<_>>()), Answer::to(line))
+        };
+        let turn = |client: u32| Turn {
+            only_waits: client % 2 == 1,
+            give: request(&exchange.give, client),
+            wait: request(&exchange.wait, client),
+        };
+        let clients = shuffled(2 * pairs, 1).into_iter().map(turn).collect();
+        Self { clients, end: Instant::now(), served: 0 }
     }
-    for (workers, samples) in WORKERS.iter().zip(sampled) {
-        let what = format!("CPU of {} pairs, {workers} / Valkey", exchange.name);
-        let theirs = valkey.as_deref().unwrap_or_default();
-        section.figures.push(Figure::ratio(what, &server_us(samples), theirs));
+}
+
+impl Client for Pairs {
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
+        let turn = &mut self.clients[connection];
+        let only_waits = std::mem::take(&mut turn.only_waits);
+        if now >= self.end && !only_waits {
+            return Ok(Next::Rest);
+        }
+        for (request, answer) in (!only_waits).then_some(&turn.give).into_iter().chain([&turn.wait])
+        {
+            batch.bytes.extend_from_slice(request.as_bytes());
+            batch.expect(*answer);
+        }
+        Ok(Next::Send)
     }
+
+    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<()> {
+        if heard.replies.error > 0 || heard.replies.nil > 0 {
+            bail!("{}", heard.first_error.unwrap_or("a wait ended with nothing"));
+        }
+        self.served += 1;
+        Ok(())
+    }
+
+    fn left_waiting(&self) -> usize {
+        self.clients.len() / 2
+    }
+}
+
+/// Returns a request of a client; partners have the numbers `2n` and `2n + 1`.
+fn words(request: &str, client: u32) -> String {
+    let number = |client: u32| format!("{client:08}");
+    request.replace("OWN", &number(client)).replace("PARTNER", &number(client ^ 1))
 }
 
 const COLUMNS: [&str; 6] =

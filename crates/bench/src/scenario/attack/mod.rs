@@ -1,61 +1,67 @@
 //! Clients that ask for too much: server memory for them, and waiting times of others.
 //!
-//! | file | clients |
+//! | file | what |
 //! |---|---|
-//! | `garbage` | make and remove values without end |
-//! | `readers` | read slowly or not at all; come in great numbers; send without end |
-//! | `replies` | ask for excessively large replies |
+//! | `attacks` | the clients: what each sends and reads |
 //! | `stream` | a plain connection that sends and reads at will |
-//! | `plan` | amount of load, and findings |
-//! | `peak` | peak memory during an action |
 
-mod garbage;
-mod peak;
-mod plan;
-mod readers;
-mod replies;
+mod attacks;
 mod stream;
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
-use super::{Bench, Scale, Scenario, pin_client};
+use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::report::Section;
-use crate::servers::{Kind, Launch, Program, Server};
-use plan::Finding;
+use crate::servers::{Kind, Launch, Program};
 
-pub use plan::Plan;
+/// Amount of load that clients make.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Time in which values of three types are made and removed.
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
+    time: Duration,
+    /// Number of times that a value of a megabyte overwrites itself.
+    overwrites: u64,
+    /// GETs of a megabyte that are sent before the first reply is read.
+    gets: usize,
+    /// Members requested from a small set.
+    picks: u64,
+    /// Sets that are built and renamed in each of three parts.
+    renames: u64,
+    /// Connections that send one command and stay open.
+    idle: u64,
+    /// Clients that send requests and never read.
+    deaf: u64,
+    /// Commands in one pipeline.
+    pipeline: usize,
+    /// Bytes that a heap holds before it shrinks.
+    bytes: u64,
+    /// Elements of a list that is read whole.
+    elements: u64,
+}
 
-type Attack = fn(&Plan, &Server) -> Result<Vec<Finding>>;
+/// Measured value, with its name and unit.
+struct Finding {
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+}
 
-const ATTACKS: [Attack; 10] = [
-    garbage::push_and_delete,
-    garbage::overwrite,
-    garbage::build_and_rename,
-    garbage::shrink,
-    readers::slow,
-    readers::deaf,
-    readers::idle,
-    readers::pipeline,
-    replies::random_members,
-    replies::whole_list,
-];
-
-impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self {
-            seconds: scale.time(self.seconds),
-            overwrites: scale.of(self.overwrites),
-            gets: scale.of(self.gets),
-            picks: scale.of(self.picks),
-            renames: scale.of(self.renames),
-            idle: scale.of(self.idle),
-            deaf: scale.of(self.deaf),
-            pipeline: scale.of(self.pipeline),
-            bytes: scale.of(self.bytes),
-            elements: scale.of(self.elements),
-        }
+impl Finding {
+    fn new(what: &'static str, value: f64, unit: &'static str) -> Self {
+        Self { what, value, unit }
     }
 
+    fn megabytes(what: &'static str, bytes: u64) -> Self {
+        Self::new(what, bytes as f64 / 1e6, "MB")
+    }
+}
+
+impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&["what", "Varve", "Valkey", "unit"]);
@@ -63,7 +69,7 @@ impl Scenario for Plan {
             "Each line has a server of its own, with one thread on one core. Memory is resident \
              memory, the most while it happens where nothing else is said.",
         );
-        for attack in ATTACKS {
+        for attack in attacks::ALL {
             let ours = self.meet(attack, &bench.varve)?;
             let theirs = bench.valkey.as_ref().map(|valkey| self.meet(attack, valkey));
             let theirs = theirs.transpose()?.unwrap_or_default();
@@ -79,13 +85,12 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    fn meet(&self, attack: Attack, program: &Program) -> Result<Vec<Finding>> {
+    fn meet(&self, attack: attacks::Attack, program: &Program) -> Result<Vec<Finding>> {
         let server = program.start(&Launch::default())?;
         let found = attack(self, &server)?;
-        let is_ours = server.kind == Kind::Varve;
         server.control()?.ask(&["PING"]).context("the server no longer answers")?;
-        if is_ours {
-            server.end()?
+        if server.kind == Kind::Varve {
+            server.end()?;
         }
         Ok(found)
     }

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -27,26 +28,27 @@ impl Stream {
         Ok(Self(self.0.try_clone()?))
     }
 
-    /// Sends bytes.
-    pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
-        self.0.write_all(bytes).context("sending")
+    /// Sends requests.
+    pub fn send(&mut self, requests: &str) -> Result<()> {
+        self.0.write_all(requests.as_bytes()).context("sending")
     }
 
-    /// Sends one command, without reading its reply.
-    pub fn tell(&mut self, command: &[&str]) -> Result<()> {
-        self.send(encode(command).as_bytes())
+    /// Sends requests and reads replies of so many bytes.
+    pub fn exchange(&mut self, requests: &str, replies: usize) -> Result<()> {
+        self.send(requests)?;
+        self.skip(replies, 64 << 10, Duration::ZERO)
     }
 
     /// Reads and drops so many bytes, with a pause after each `piece` of them.
-    pub fn skip(&mut self, bytes: u64, piece: usize, pause: Duration) -> Result<()> {
+    pub fn skip(&mut self, bytes: usize, piece: usize, pause: Duration) -> Result<()> {
         let (mut left, mut room) = (bytes, vec![0; piece]);
         while left > 0 {
-            let most = room.len().min(usize::try_from(left)?);
+            let most = room.len().min(left);
             let read = self.0.read(&mut room[..most]).context("reading")?;
             ensure!(read > 0, "the server closed the connection");
-            left -= read as u64;
+            left -= read;
             if !pause.is_zero() {
-                std::thread::sleep(pause);
+                thread::sleep(pause);
             }
         }
         Ok(())
@@ -62,9 +64,9 @@ impl Stream {
     }
 }
 
-/// Returns the bytes of a reply that is one value.
-pub fn bulk_bytes(value: usize) -> u64 {
-    (format!("${value}\r\n").len() + value + 2) as u64
+/// Returns a command, whose words are separated by spaces, for the wire.
+pub fn request(line: &str) -> String {
+    encode(&line.split(' ').collect::<Vec<_>>())
 }
 
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,83 +1,54 @@
 //! Removal of a set of ten million members: effects on its caller and on other clients.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::absent;
-use super::steady::{Others, Seen, Steady};
-use super::store::{Stored, expect};
-use crate::generator::ValueSize;
-use crate::report::{Figure, Plot, Section};
-use crate::scenario::measure::fill;
-use crate::scenario::{Bench, Scale, Scenario, pin_client};
+use super::expect;
+use crate::generator::{Commands, EventLoop, Load, Moment, Outcome, Protocol, Sender, Sizes, Stop};
+use crate::measure::{fill, send_each};
+use crate::report::{Plot, Section};
+use crate::scenario::rounds::{absent, cell, figure, in_turns};
+use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
-/// Size of the set.
+/// Size of the set, and its removals.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Members of the set.
-    pub members: u64,
+    /// Tens of members of the set.
+    tens: u64,
     /// Number of times that each removal is measured.
-    pub rounds: usize,
+    rounds: usize,
     /// Pause until the cleaner is done with the remains of loading.
-    #[serde(skip, default = "rest")]
+    #[serde(rename = "rest_ms", deserialize_with = "milliseconds")]
     rest: Duration,
+    cases: Vec<Case>,
 }
 
-fn rest() -> Duration {
-    REST
-}
-
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Case {
-    name: &'static str,
+    name: String,
+    /// Commands at equal distances over the time that is watched.
     commands: Vec<String>,
-    /// Keys that remain after the commands.
+    /// Keys named `set` that remain after them.
+    #[serde(default)]
     left: u64,
-    /// True if the caller waits for the removal at all.
-    caller_waits: bool,
-}
-
-fn cases() -> Vec<Case> {
-    let case = |name, command: &str| Case {
-        name,
-        commands: vec![command.to_owned()],
-        left: 0,
-        caller_waits: true,
-    };
-    vec![
-        case("DEL", "DEL set"),
-        case("UNLINK", "UNLINK set"),
-        case("FLUSHALL", "FLUSHALL"),
-        Case { caller_waits: false, ..case("expiry", "PEXPIRE set 100") },
-        Case { commands: renames(), left: 1, ..case("RENAME", "") },
-    ]
-}
-
-/// Returns a cycle of ten renames over names that hash to different places; the last is the first.
-fn renames() -> Vec<String> {
-    let name =
-        |number| if number % NAMES == 0 { "set".to_owned() } else { format!("set:{number}") };
-    (0..NAMES).map(|number| format!("RENAME {} {}", name(number), name(number + 1))).collect()
+    /// True if the removal is not in the time for which the caller waits.
+    #[serde(default)]
+    unseen: bool,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        // Each round waits for most of a minute, whatever the size.
-        let rounds = scale.of(self.rounds as u64) as usize;
-        let rest = scale.time(REST).max(REST_MIN);
-        Self { members: scale.of(self.members / 10) * 10, rounds, rest }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        let note = format!("Removal of a set of {} members.", self.members);
         section.columns(&COLUMNS);
-        section.note(note);
+        section.note(format!("Removal of a set of {} members.", self.tens * 10));
         section.note(
             "Others: 20 clients that GET and SET, 20,000 times a second together, for 3 s before \
              the command and for 3 s from it on. RENAME: to ten names in turn, the worst counts. \
@@ -87,135 +58,102 @@ impl Scenario for Plan {
         let mut caller = Plot::bars("What the caller waits", Vec::new(), "milliseconds").log_y();
         let title = "p99.9 of others in the 3 s after the command / before";
         let mut others = Plot::bars(title, Vec::new(), "ratio, less is better").log_y();
-        for case in cases() {
+        for case in &self.cases {
             let programs = bench.varve_and_valkey();
-            for (program, removed) in programs.iter().zip(rounds(&programs, &case, self)) {
-                let cells = match &removed {
-                    Ok(removed) => removed.cells(),
-                    Err(error) => vec![absent(section, case.name, error)],
+            let removed = in_turns(&programs, self.rounds, |program, _| self.remove(program, case));
+            for (program, rounds) in programs.iter().zip(removed) {
+                let columns = [0, 1, 2, 3, 4, 5, 6].map(|column| -> Vec<f64> {
+                    rounds.iter().flatten().map(|round: &Round| round[column]).collect()
+                });
+                let cells = match &rounds {
+                    Ok(_) => columns.iter().zip(DIGITS).map(|(it, of)| cell(it, of)).collect(),
+                    Err(error) => vec![absent(section, &case.name, error)],
                 };
-                section.row([case.name.to_owned(), program.label.clone()].into_iter().chain(cells));
-                if let Ok(removed) = &removed {
-                    others.bar(&program.label, case.name, median(removed.p999_ratios()));
-                    if case.caller_waits {
-                        caller.bar(&program.label, case.name, median(removed.caller_ms.clone()));
-                    }
+                section.row([case.name.clone(), program.label.clone()].into_iter().chain(cells));
+                let [waited, _, _, ratios, ..] = &columns;
+                if rounds.is_ok() {
+                    others.bar(&program.label, &case.name, median(ratios.clone()));
+                }
+                if rounds.is_ok() && !case.unseen {
+                    caller.bar(&program.label, &case.name, median(waited.clone()));
                 }
                 if program.kind == Kind::Varve {
-                    figures(section, &case, removed.ok().as_ref());
+                    figures(section, case, waited, ratios);
                 }
             }
         }
-        section.plot(caller);
-        section.plot(others);
+        section.plots.extend([caller, others]);
         Ok(())
     }
 }
 
-fn figures(section: &mut Section, case: &Case, removed: Option<&Removed>) {
-    if case.caller_waits {
-        let what = format!("{}: what the caller waits", case.name);
-        let waited = removed.map_or_else(Vec::new, |removed| removed.caller_ms.clone());
-        section.figures.push(Figure::of_rounds(what, waited, "ms"));
+fn figures(section: &mut Section, case: &Case, waited: &[f64], ratios: &[f64]) {
+    if !case.unseen {
+        figure(section, format!("{}: what the caller waits", case.name), waited, "ms");
     }
     let what = format!("{}: p99.9 of others in the 3 s after / before", case.name);
-    let ratios = removed.map_or_else(Vec::new, Removed::p999_ratios);
-    section.figures.push(Figure::of_rounds(what, ratios, ""));
+    figure(section, what, ratios, "");
 }
 
-/// Returns one result per program; a program that fails in one round is left out of the others.
-fn rounds(programs: &[&Program], case: &Case, plan: &Plan) -> Vec<Result<Removed>> {
-    let mut all: Vec<Result<Removed>> = programs.iter().map(|_| Ok(Removed::default())).collect();
-    for _ in 0..plan.rounds {
-        for (program, removed) in programs.iter().zip(&mut all) {
-            let Ok(so_far) = removed else { continue };
-            if let Err(error) = remove(program, case, plan, so_far) {
-                *removed = Err(error);
-            }
-        }
-    }
-    all
-}
+/// Values of the columns behind the names, of one round.
+type Round = [f64; 7];
 
-/// Measurements by round.
-#[derive(Default)]
-struct Removed {
-    /// Longest time of a command, in milliseconds.
-    caller_ms: Vec<f64>,
-    /// Latency in microseconds, like all fields below.
-    p999_before: Vec<f64>,
-    p999_after: Vec<f64>,
-    longest_before: Vec<f64>,
-    longest_after: Vec<f64>,
-    /// Time that other processes took.
-    taken: Vec<f64>,
-}
-
-impl Removed {
-    fn add(&mut self, before: &Seen, after: &Seen) {
-        let longest = after.caller.iter().max().copied().unwrap_or_default();
-        self.caller_ms.push(longest.as_secs_f64() * 1e3);
-        self.p999_before.push(p999_us(before));
-        self.p999_after.push(p999_us(after));
-        self.longest_before.push(before.others.max() as f64 / 1e3);
-        self.longest_after.push(after.others.max() as f64 / 1e3);
-        self.taken.push((before.taken + after.taken).as_secs_f64() * 1e6);
-    }
-
-    fn p999_ratios(&self) -> Vec<f64> {
-        self.p999_after
-            .iter()
-            .zip(&self.p999_before)
-            .map(|(after, before)| after / before)
-            .collect()
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let whole = |values: &[f64]| format!("{:.0}", median(values.to_vec()));
-        vec![
-            format!("{:.3}", median(self.caller_ms.clone())),
-            whole(&self.p999_before),
-            whole(&self.p999_after),
-            format!("{:.2}", median(self.p999_ratios())),
-            whole(&self.longest_before),
-            whole(&self.longest_after),
-            whole(&self.taken),
-        ]
+impl Plan {
+    fn remove(&self, program: &Program, case: &Case) -> Result<Round> {
+        let server = program.start(&Launch::default())?;
+        let members: String = (0..10).map(|member| format!(" {{n*10+{member}~16}}")).collect();
+        send_each(&server, &format!("SADD set{members}"), self.tens)?;
+        expect(&server, "SCARD set", self.tens * 10)?;
+        fill(&server, KEYS, &Sizes::fixed(16))?;
+        thread::sleep(self.rest);
+        let mut clients = Clients::connect(&server)?;
+        clients.watch(WARM_UP, &[])?;
+        let first = Moment::now(server.pid)?;
+        let (before, _) = clients.watch(WATCHED, &[])?;
+        let (after, waited) = clients.watch(WATCHED, &case.commands)?;
+        let taken = Moment::now(server.pid)?.taken_since(&first).as_secs_f64() * 1e6;
+        expect(&server, "EXISTS set", case.left)?;
+        let longest = waited.into_iter().max().unwrap_or_default().as_secs_f64() * 1e3;
+        let [p999, p999_after] = [&before, &after].map(|outcome| outcome.latency_us(0.999));
+        let [most, most_after] = [&before, &after].map(|outcome| outcome.longest_ms() * 1e3);
+        Ok([longest, p999, p999_after, p999_after / p999, most, most_after, taken])
     }
 }
 
-fn p999_us(seen: &Seen) -> f64 {
-    seen.others.value_at_quantile(0.999) as f64 / 1e3
+/// Clients that send requests at a steady rate, whatever the server does, and one that sends
+/// commands meanwhile.
+struct Clients {
+    event_loop: EventLoop,
+    others: Sender,
+    server_pid: u32,
 }
 
-fn remove(program: &Program, case: &Case, plan: &Plan, removed: &mut Removed) -> Result<()> {
-    let server = program.start(&Launch::default())?;
-    store(&server, plan)?;
-    thread::sleep(plan.rest);
-    let mut clients = Steady::connect(&server, &OTHERS)?;
-    clients.watch(WARM_UP, &[])?;
-    let before = clients.watch(WATCHED, &[])?;
-    let after = clients.watch(WATCHED, &case.commands)?;
-    expect(&server, "EXISTS set", case.left)?;
-    removed.add(&before, &after);
-    Ok(())
+impl Clients {
+    fn connect(server: &Server) -> Result<Self> {
+        let mut event_loop = EventLoop::new()?;
+        event_loop.connect(server.port, Protocol::Resp, OTHERS)?;
+        event_loop.connect(server.port, Protocol::Resp, 1)?;
+        let load = Load::mixed(50, KEYS, &Sizes::fixed(16)).pipelined(1).paced(PER_SECOND);
+        let others = Sender::new(Protocol::Resp, &load, 0)?;
+        Ok(Self { event_loop, others, server_pid: server.pid })
+    }
+
+    /// Runs the clients for so long; returns what the others saw, and the wait for each command.
+    fn watch(&mut self, time: Duration, commands: &[String]) -> Result<(Outcome, Vec<Duration>)> {
+        let mut caller = Commands::over(time, commands, self.server_pid)?;
+        self.others.restart(Stop::After(time), Arc::default())?;
+        self.event_loop.run(&mut [&mut self.others, &mut caller])?;
+        Ok((self.others.finish()?.sound()?, caller.waited))
+    }
 }
 
-fn store(server: &Server, plan: &Plan) -> Result<()> {
-    let members: String = (0..10).map(|member| format!(" {{n*10+{member}~16}}")).collect();
-    Stored::new(format!("SADD set{members}"), plan.members / 10).send(server)?;
-    expect(server, "SCARD set", plan.members)?;
-    fill(server, KEYS, ValueSize::Fixed(16))
-}
-
-const NAMES: usize = 10;
 /// Keys of the other clients.
 const KEYS: u64 = 100_000;
-const OTHERS: Others = Others { keys: KEYS, value: 16, every: Duration::from_micros(50) };
-const REST: Duration = Duration::from_secs(8);
-const REST_MIN: Duration = Duration::from_secs(2);
+const OTHERS: usize = 20;
+const PER_SECOND: f64 = 20_000.0;
 const WARM_UP: Duration = Duration::from_millis(500);
 const WATCHED: Duration = Duration::from_secs(3);
+const DIGITS: [usize; 7] = [3, 0, 0, 2, 0, 0, 0];
 const COLUMNS: [&str; 9] = [
     "command",
     "server",
@@ -227,16 +165,3 @@ const COLUMNS: [&str; 9] = [
     "after",
     "taken us",
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::renames;
-
-    #[test]
-    fn the_last_of_ten_names_is_the_first_again() {
-        let renames = renames();
-        assert_eq!(renames.len(), 10);
-        assert_eq!(renames[0], "RENAME set set:1");
-        assert_eq!(renames[9], "RENAME set:9 set");
-    }
-}

@@ -110,6 +110,9 @@ pub(in crate::scenario) struct Fill {
     /// True if the numbers come in random order.
     #[serde(default)]
     pub(in crate::scenario) shuffled: bool,
+    /// True if the requests must arrive in order: over one connection.
+    #[serde(default)]
+    pub(in crate::scenario) ordered: bool,
 }
 
 /// Load on the data.
@@ -243,8 +246,9 @@ impl Data {
             if fill.shuffled {
                 load.keys = KeyChoice::Listed(shuffled(u32::try_from(count)?, 1).into());
             }
-            // Detects a missing command before it is sent millions of times.
-            measure(server, &load.clone().on(1).count(1))?;
+            if fill.ordered {
+                load.connections = 1;
+            }
             measure(server, &load)?;
         }
         Ok(())
