@@ -173,6 +173,11 @@ pub fn encode(command: &[&str]) -> String {
     std::iter::once(format!("*{}\r\n", command.len())).chain(parts).collect()
 }
 
+/// Encodes a command, whose words are separated by spaces, for the wire.
+pub fn encode_line(line: &str) -> String {
+    encode(&line.split(' ').collect::<Vec<_>>())
+}
+
 const AT_ONCE: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(60);
 const REPLY_BYTES_MAX: usize = 16 << 20;

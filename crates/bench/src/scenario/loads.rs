@@ -224,8 +224,13 @@ impl Scenario for Plan {
         peers_missing(section, bench);
         let mut all = Vec::new();
         for data in &self.data {
-            let name = if data.name.is_empty() { String::new() } else { data.name.clone() + ": " };
-            section.notes.extend(data.note.as_ref().map(|note| format!("{name}{note}.")));
+            if let Some(note) = &data.note {
+                let name = match data.name.is_empty() {
+                    true => String::new(),
+                    false => format!("{}: ", data.name),
+                };
+                section.note(format!("{name}{}.", with_keys(note, data.keys)));
+            }
             self.run_on(bench, section, data, &mut all)?;
         }
         self.ratios.iter().for_each(|ratio| ratio.figures(section, &all));

@@ -110,6 +110,12 @@ pub fn figure<'s>(
     section.figures.last_mut().expect("the figure was just added")
 }
 
+/// Adds a row: what was measured on which server, and its cells or the reason why there are none.
+pub fn row(section: &mut Section, what: &str, server: &str, cells: Result<Vec<String>, &Error>) {
+    let cells = cells.unwrap_or_else(|error| vec![absent(section, what, error)]);
+    section.row([what.to_owned(), server.to_owned()].into_iter().chain(cells));
+}
+
 /// Returns the table cell of a missing measurement. A server may lack a command; any other error
 /// marks the section as failed, and the other rows are still measured.
 pub fn absent(section: &mut Section, what: &str, error: &Error) -> String {

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::rounds::{cell, in_turns};
 use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
-use crate::control::encode;
+use crate::control::encode_line;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Next, Protocol, shuffled};
 use crate::measure::settled_cpu_time;
 use crate::process;
@@ -202,10 +202,7 @@ struct Turn {
 
 impl Pairs {
     fn new(pairs: u32, exchange: &Exchange) -> Self {
-        let request = |line: &str, client| {
-            let words = words(line, client);
-            (encode(&words.split(' ').collect::<Vec<_>>()), Answer::to(line))
-        };
+        let request = |line: &str, client| (encode_line(&words(line, client)), Answer::to(line));
         let turn = |client: u32| Turn {
             only_waits: client % 2 == 1,
             give: request(&exchange.give, client),
@@ -218,13 +215,12 @@ impl Pairs {
 
 impl Client for Pairs {
     fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
-        let turn = &mut self.clients[connection];
-        let only_waits = std::mem::take(&mut turn.only_waits);
-        if now >= self.end && !only_waits {
+        let Turn { only_waits, give, wait } = &mut self.clients[connection];
+        let give = (!std::mem::take(only_waits)).then_some(&*give);
+        if now >= self.end && give.is_some() {
             return Ok(Next::Rest);
         }
-        for (request, answer) in (!only_waits).then_some(&turn.give).into_iter().chain([&turn.wait])
-        {
+        for (request, answer) in give.into_iter().chain([&*wait]) {
             batch.bytes.extend_from_slice(request.as_bytes());
             batch.expect(*answer);
         }
@@ -244,10 +240,10 @@ impl Client for Pairs {
     }
 }
 
-/// Returns a request of a client; partners have the numbers `2n` and `2n + 1`.
+/// Returns a client's request; partners have the numbers `2n` and `2n + 1`.
 fn words(request: &str, client: u32) -> String {
-    let number = |client: u32| format!("{client:08}");
-    request.replace("OWN", &number(client)).replace("PARTNER", &number(client ^ 1))
+    let [own, partner] = [client, client ^ 1].map(|client| format!("{client:08}"));
+    request.replace("OWN", &own).replace("PARTNER", &partner)
 }
 
 const COLUMNS: [&str; 6] =
@@ -255,3 +251,47 @@ const COLUMNS: [&str; 6] =
 const REST_MAX: Duration = Duration::from_secs(5);
 /// Labels of the servers that are Varve, which come first.
 const WORKERS: [&str; 2] = ["1 worker", "2 workers"];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::generator::Expected;
+
+    /// Asks all clients what they send next.
+    fn ask(pairs: &mut Pairs) -> Vec<String> {
+        let now = Instant::now();
+        let next = |connection| {
+            let (bytes, expected) = (Vec::new(), Expected::default());
+            let mut batch = Batch { bytes, expected, since: now };
+            match pairs.next(connection, now, &mut batch).unwrap() {
+                Next::Send => String::from_utf8(batch.bytes).unwrap(),
+                _ => String::new(),
+            }
+        };
+        (0..6).map(next).collect()
+    }
+
+    #[test]
+    fn a_client_gives_where_its_partner_waits_and_one_of_each_pair_is_left_waiting() {
+        let (give, wait) = ("LPUSH to:PARTNER x".to_owned(), "BLPOP to:OWN 0".to_owned());
+        let exchange = Exchange { name: String::new(), give, wait, stock: None };
+        let mut pairs = Pairs::new(3, &exchange);
+        let first = ask(&mut pairs);
+        let waiting = first.iter().filter(|it| it.contains("BLPOP") && !it.contains("LPUSH"));
+        assert_eq!((waiting.count(), pairs.left_waiting()), (3, 3));
+        assert_eq!(first.iter().filter(|it| it.is_empty()).count(), 3, "its time is over");
+
+        pairs.end = Instant::now() + Duration::from_secs(60);
+        let key = |text: &str, command: &str| -> String {
+            let line = text.split(command).nth(1).unwrap();
+            line.split("\r\n").find(|word| word.starts_with("to:")).unwrap().to_owned()
+        };
+        let all = ask(&mut pairs);
+        let partners: BTreeMap<_, _> =
+            all.iter().map(|it| (key(it, "BLPOP"), key(it, "LPUSH"))).collect();
+        assert_eq!(partners.len(), 6);
+        assert!(partners.iter().all(|(own, partner)| own != partner && partners[partner] == *own));
+    }
+}

@@ -10,7 +10,7 @@ use super::expect;
 use crate::generator::{KeyChoice, Load, shuffled};
 use crate::measure::{measure, send_each};
 use crate::report::{Plot, Section};
-use crate::scenario::rounds::{absent, cell};
+use crate::scenario::rounds::{cell, row};
 use crate::scenario::{Bench, Scenario, mebibytes, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
@@ -77,9 +77,8 @@ impl Scenario for Plan {
         for workload in &self.workloads {
             section.note(format!("{}: {} keys or fields.", workload.name, workload.keys));
             let title = format!("Payload / resident memory 5 s after a change: {}", workload.name);
-            let mut plot = Plot::bars(title, Vec::new(), "ratio, more is better");
-            workload.run(section, &mut plot, &bench.varve_and_valkey())?;
-            section.plot(plot);
+            section.plot(Plot::bars(title, Vec::new(), "ratio, more is better"));
+            workload.run(section, &bench.varve_and_valkey())?;
         }
         Ok(())
     }
@@ -87,31 +86,31 @@ impl Scenario for Plan {
 
 impl Workload {
     /// Runs it on all servers, which rest at the same time.
-    fn run(&self, section: &mut Section, plot: &mut Plot, programs: &[&Program]) -> Result<()> {
-        let launch = Launch::default();
-        let servers: Vec<_> = programs.iter().map(|it| it.start(&launch)).collect::<Result<_>>()?;
-        let store = |server: &Server| {
-            send_each(server, &self.fill, self.keys)?;
-            expect(server, &self.count, self.keys)
+    fn run(&self, section: &mut Section, programs: &[&Program]) -> Result<()> {
+        let start = |program: &&Program| -> Result<_> {
+            let server = program.start(&Launch::default())?;
+            let stored = send_each(&server, &self.fill, self.keys);
+            let stored = stored.and_then(|()| expect(&server, &self.count, self.keys));
+            Ok((server, stored))
         };
-        let stored: Vec<_> = servers.iter().map(store).collect();
+        let servers = programs.iter().map(start).collect::<Result<Vec<_>>>()?;
         for (change, seed) in self.changes.iter().zip(1..) {
-            let apply = |(server, stored): (&Server, &Result<()>)| {
+            let apply = |(server, stored): &(Server, Result<()>)| {
                 stored.as_ref().map_err(|error| anyhow!("{error:#}"))?;
                 self.apply(server, change, seed)
             };
-            let at_end: Vec<_> = servers.iter().zip(&stored).map(apply).collect();
+            let at_end: Vec<_> = servers.iter().map(apply).collect();
             thread::sleep(REST);
-            for (server, at_end) in servers.iter().zip(at_end) {
-                let both = at_end.and_then(|at_end| Ok((at_end, self.shares(server, change)?)));
-                self.show(section, plot, server, change, &both);
+            for ((server, _), at_end) in servers.iter().zip(at_end) {
+                let both = at_end.and_then(|at_end| Ok([at_end, self.shares(server, change)?]));
+                self.show(section, server, change, &both);
             }
         }
         Ok(())
     }
 
     /// Applies a change; returns the shares right after it.
-    fn apply(&self, server: &Server, change: &Change, seed: u64) -> Result<Shares> {
+    fn apply(&self, server: &Server, change: &Change, seed: u64) -> Result<[Option<f64>; 2]> {
         for Step { request, numbers, times } in &change.steps {
             let count = u32::try_from(self.keys)? * times;
             let list = match numbers {
@@ -128,49 +127,38 @@ impl Workload {
         Ok(at_end)
     }
 
-    fn shares(&self, server: &Server, change: &Change) -> Result<Shares> {
+    /// Returns the shares of resident memory: the payload's of all of it, and that of live records
+    /// in the memory of segments, where the server reports both.
+    fn shares(&self, server: &Server, change: &Change) -> Result<[Option<f64>; 2]> {
         let mut control = server.control()?;
         let live = control.info_number("segments_live_bytes")?;
         let touched = control.info_number("segments_touched_bytes")?;
-        Ok(Shares {
-            payload: change.bytes * self.keys as f64 / server.resident_bytes()? as f64,
-            records: live.zip(touched).map(|(live, touched)| live / touched),
-        })
+        let payload = change.bytes * self.keys as f64 / server.resident_bytes()? as f64;
+        Ok([Some(payload), live.zip(touched).map(|(live, touched)| live / touched)])
     }
 
     fn show(
         &self,
         section: &mut Section,
-        plot: &mut Plot,
         server: &Server,
         change: &Change,
-        shares: &Result<(Shares, Shares)>,
+        shares: &Result<[[Option<f64>; 2]; 2]>,
     ) {
         let name = format!("{}: {}", self.name, change.name);
-        let cells = match shares {
-            Err(error) => vec![absent(section, &name, error)],
-            Ok((at_end, rested)) => {
-                plot.bar(&server.label, &change.name, rested.payload);
-                let payload = [at_end, rested].map(|shares| cell(&[shares.payload], 3));
-                let records = [at_end, rested].map(|it| cell(it.records.as_slice(), 3));
-                let bytes = mebibytes(change.bytes * self.keys as f64);
-                [bytes].into_iter().chain(payload).chain(records).collect()
-            }
-        };
-        section.row([name.clone(), server.label.clone()].into_iter().chain(cells));
+        let cells = shares.as_ref().map(|[at_end, rested]| {
+            let shares = [at_end[0], rested[0], at_end[1], rested[1]];
+            let shares = shares.iter().map(|share| cell(share.as_slice(), 3));
+            [mebibytes(change.bytes * self.keys as f64)].into_iter().chain(shares).collect()
+        });
+        row(section, &name, &server.label, cells);
+        let rested = shares.as_ref().map_or([None; 2], |[_, rested]| *rested);
+        if let Some((plot, payload)) = section.plots.last_mut().zip(rested[0]) {
+            plot.bar(&server.label, &change.name, payload);
+        }
         if server.kind == Kind::Varve {
-            let share = shares.as_ref().ok().and_then(|(_, rested)| rested.records);
-            section.gain(format!("{name}: live records / resident 5 s later"), share, "");
+            section.gain(format!("{name}: live records / resident 5 s later"), rested[1], "");
         }
     }
-}
-
-/// Live data over resident memory.
-struct Shares {
-    /// Payload over all memory of the server.
-    payload: f64,
-    /// Live records over the memory of segments, where the server reports both.
-    records: Option<f64>,
 }
 
 const REST: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::expect;
 use crate::generator::{EventLoop, KeyChoice, Load, Monitor, Protocol, Sender, Stop, shuffled};
 use crate::report::{Plot, Section};
-use crate::scenario::rounds::{absent, cell};
+use crate::scenario::rounds::{cell, row};
 use crate::scenario::{Bench, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
@@ -59,124 +59,94 @@ impl Scenario for Plan {
              they grow is in the columns before it. Most: over all samples from a quarter of the \
              elements on.",
         );
-        let mut plots: Vec<Plot> = Vec::new();
         for kind in &self.kinds {
-            let title = format!("Resident bytes per element at rest: {}", kind.plot);
-            if plots.last().is_none_or(|plot| plot.title != title) {
-                plots.push(Plot::bars(title, Vec::new(), "bytes"));
-            }
-            let grown = self.grow(bench, kind);
-            for (program, grown) in bench.varve_and_peers().zip(grown) {
-                show(section, plots.last_mut(), kind, program, grown);
+            // Varve, whose memory changes most, comes last.
+            let programs: Vec<_> = bench.varve_and_peers().collect();
+            let grow = |program: &&Program| Grown::start(program, kind, self.elements);
+            let mut all: Vec<_> = programs.iter().rev().map(grow).collect();
+            thread::sleep(REST);
+            all.reverse();
+            for (program, grown) in programs.iter().zip(all) {
+                let bytes = grown.and_then(|mut grown| {
+                    grown.look(self.elements)?;
+                    Ok(grown.bytes)
+                });
+                show(section, kind, program, &bytes);
             }
         }
-        section.plots.extend(plots);
         Ok(())
     }
 }
 
-fn show(
-    section: &mut Section,
-    plot: Option<&mut Plot>,
-    kind: &Collection,
-    program: &Program,
-    grown: Result<Grown>,
-) {
-    let cells = match &grown {
-        Ok(grown) => grown.cells(),
-        Err(error) => vec![absent(section, &kind.name, error)],
-    };
-    section.row([kind.name.clone(), program.label.clone()].into_iter().chain(cells));
-    if let (Some(plot), Ok(grown)) = (plot, &grown) {
-        plot.bar(&program.label, &kind.name, grown.rested);
+/// Shows bytes per element: while it grew, at the end, and at rest.
+fn show(section: &mut Section, kind: &Collection, program: &Program, bytes: &Result<Vec<f64>>) {
+    let cells = bytes.as_ref().map(|bytes| {
+        let (growing, ends) = bytes.split_at(bytes.len() - 2);
+        let last = growing.len().saturating_sub(1);
+        let quarters = (0..3).map(|third| growing.get(last * third / 3).copied());
+        let most = bytes.iter().copied().fold(0.0, f64::max);
+        let all = quarters.chain([ends[0], ends[1], most].map(Some));
+        all.map(|bytes| cell(bytes.as_slice(), 1)).collect()
+    });
+    row(section, &kind.name, &program.label, cells);
+    let rested = bytes.as_ref().ok().and_then(|bytes| bytes.last().copied());
+    let title = format!("Resident bytes per element at rest: {}", kind.plot);
+    if section.plots.last().is_none_or(|plot| plot.title != title) {
+        section.plot(Plot::bars(title, Vec::new(), "bytes"));
+    }
+    if let Some((plot, rested)) = section.plots.last_mut().zip(rested) {
+        plot.bar(&program.label, &kind.name, rested);
     }
     if program.kind == Kind::Varve {
-        let what = format!("resident bytes per element: {}", kind.name);
-        section.finding(what, grown.ok().map(|grown| grown.rested), "B");
+        section.finding(format!("resident bytes per element: {}", kind.name), rested, "B");
     }
 }
 
-/// Bytes per element.
+/// Server that holds the elements of a kind.
 struct Grown {
-    /// Samples at equal steps, from a quarter of the elements on.
-    growing: Vec<f64>,
-    at_end: f64,
-    rested: f64,
-}
-
-impl Grown {
-    fn cells(&self) -> Vec<String> {
-        let last = self.growing.len().saturating_sub(1);
-        let quarters = (0..3).map(|third| self.growing.get(last * third / 3).copied());
-        let at_rest = [self.at_end, self.rested];
-        let most = self.growing.iter().copied().chain(at_rest).fold(0.0, f64::max);
-        let all = quarters.chain([at_rest[0], at_rest[1], most].map(Some));
-        all.map(|bytes| cell(bytes.as_slice(), 1)).collect()
-    }
-}
-
-impl Plan {
-    /// Grows all servers, which rest at the same time; Varve, whose memory changes most, comes
-    /// last.
-    fn grow(&self, bench: &Bench, kind: &Collection) -> Vec<Result<Grown>> {
-        let mut programs: Vec<_> = bench.varve_and_peers().collect();
-        programs.reverse();
-        let ended: Vec<_> =
-            programs.into_iter().map(|program| Ended::grow(program, kind, self.elements)).collect();
-        thread::sleep(REST);
-        ended.into_iter().rev().map(|ended| ended?.rest(self.elements)).collect()
-    }
-}
-
-/// Server that holds all elements.
-struct Ended {
     server: Server,
     /// Resident bytes at the start.
     empty: u64,
-    growing: Vec<f64>,
-    at_end: f64,
+    /// Resident bytes per element: samples at equal steps, from a quarter of the elements on.
+    bytes: Vec<f64>,
 }
 
-impl Ended {
-    fn grow(program: &Program, kind: &Collection, elements: u64) -> Result<Self> {
+impl Grown {
+    fn start(program: &Program, kind: &Collection, elements: u64) -> Result<Self> {
         let server = program.start(&Launch::default())?;
-        let empty = server.resident_bytes()?;
+        let mut grown = Self { empty: server.resident_bytes()?, server, bytes: Vec::new() };
         let requests = elements / kind.at_once;
         let mut load = Load::each(&kind.request, requests);
         if kind.shuffled {
             load.keys = KeyChoice::Listed(shuffled(u32::try_from(requests)?, 1).into());
         }
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, 1)?;
+        event_loop.connect(grown.server.port, Protocol::Resp, 1)?;
         let mut sender = Sender::new(Protocol::Resp, &load, 0)?;
         let monitor = Arc::new(Monitor::default());
         sender.restart(Stop::Operations(requests), Arc::clone(&monitor))?;
-        let (mut growing, mut next) = (Vec::new(), requests / 4);
+        let mut next = requests / 4;
         event_loop.run_watched(&mut [&mut sender], || {
             let done = monitor.operations();
             if done >= next {
-                growing.push(bytes_each(&server, empty, done * kind.at_once)?);
+                grown.look(done * kind.at_once)?;
                 next = done + requests / SAMPLES;
             }
             Ok(())
         })?;
         sender.finish()?.sound()?;
-        let at_end = bytes_each(&server, empty, elements)?;
+        grown.look(elements)?;
         let each = kind.each.unwrap_or(elements);
-        expect(&server, &kind.count, each)?;
-        expect(&server, "DBSIZE", elements / each)?;
-        Ok(Self { server, empty, growing, at_end })
+        expect(&grown.server, &kind.count, each)?;
+        expect(&grown.server, "DBSIZE", elements / each)?;
+        Ok(grown)
     }
 
-    fn rest(self, elements: u64) -> Result<Grown> {
-        let rested = bytes_each(&self.server, self.empty, elements)?;
-        Ok(Grown { growing: self.growing, at_end: self.at_end, rested })
+    fn look(&mut self, elements: u64) -> Result<()> {
+        let bytes = self.server.resident_bytes()?.saturating_sub(self.empty);
+        self.bytes.push(bytes as f64 / elements as f64);
+        Ok(())
     }
-}
-
-/// Returns the resident bytes per element of a server that was empty at first.
-fn bytes_each(server: &Server, empty: u64, elements: u64) -> Result<f64> {
-    Ok(server.resident_bytes()?.saturating_sub(empty) as f64 / elements as f64)
 }
 
 const SAMPLES: u64 = 40;

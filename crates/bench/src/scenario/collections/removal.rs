@@ -1,5 +1,6 @@
 //! Removal of a set of ten million members: effects on its caller and on other clients.
 
+use std::array;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -11,9 +12,9 @@ use super::expect;
 use crate::generator::{Commands, EventLoop, Load, Moment, Outcome, Protocol, Sender, Sizes, Stop};
 use crate::measure::{fill, send_each};
 use crate::report::{Plot, Section};
-use crate::scenario::rounds::{absent, cell, figure, in_turns};
+use crate::scenario::rounds::{cell, figure, in_turns, row};
 use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
-use crate::servers::{Kind, Launch, Program, Server};
+use crate::servers::{Kind, Launch, Program};
 use crate::statistics::median;
 
 /// Size of the set, and its removals.
@@ -62,37 +63,28 @@ impl Scenario for Plan {
             let programs = bench.varve_and_valkey();
             let removed = in_turns(&programs, self.rounds, |program, _| self.remove(program, case));
             for (program, rounds) in programs.iter().zip(removed) {
-                let columns = [0, 1, 2, 3, 4, 5, 6].map(|column| -> Vec<f64> {
-                    rounds.iter().flatten().map(|round: &Round| round[column]).collect()
+                let columns: [Vec<f64>; 7] = array::from_fn(|column| {
+                    rounds.iter().flatten().map(|round| round[column]).collect()
                 });
-                let cells = match &rounds {
-                    Ok(_) => columns.iter().zip(DIGITS).map(|(it, of)| cell(it, of)).collect(),
-                    Err(error) => vec![absent(section, &case.name, error)],
-                };
-                section.row([case.name.clone(), program.label.clone()].into_iter().chain(cells));
+                let cells = columns.iter().zip(DIGITS).map(|(it, digits)| cell(it, digits));
+                row(section, &case.name, &program.label, rounds.as_ref().map(|_| cells.collect()));
                 let [waited, _, _, ratios, ..] = &columns;
-                if rounds.is_ok() {
-                    others.bar(&program.label, &case.name, median(ratios.clone()));
-                }
-                if rounds.is_ok() && !case.unseen {
+                others.bar(&program.label, &case.name, median(ratios.clone()));
+                if !case.unseen {
                     caller.bar(&program.label, &case.name, median(waited.clone()));
                 }
+                if program.kind == Kind::Varve && !case.unseen {
+                    figure(section, format!("{}: what the caller waits", case.name), waited, "ms");
+                }
                 if program.kind == Kind::Varve {
-                    figures(section, case, waited, ratios);
+                    let what = format!("{}: p99.9 of others in the 3 s after / before", case.name);
+                    figure(section, what, ratios, "");
                 }
             }
         }
         section.plots.extend([caller, others]);
         Ok(())
     }
-}
-
-fn figures(section: &mut Section, case: &Case, waited: &[f64], ratios: &[f64]) {
-    if !case.unseen {
-        figure(section, format!("{}: what the caller waits", case.name), waited, "ms");
-    }
-    let what = format!("{}: p99.9 of others in the 3 s after / before", case.name);
-    figure(section, what, ratios, "");
 }
 
 /// Values of the columns behind the names, of one round.
@@ -106,44 +98,27 @@ impl Plan {
         expect(&server, "SCARD set", self.tens * 10)?;
         fill(&server, KEYS, &Sizes::fixed(16))?;
         thread::sleep(self.rest);
-        let mut clients = Clients::connect(&server)?;
-        clients.watch(WARM_UP, &[])?;
+        let mut event_loop = EventLoop::new()?;
+        event_loop.connect(server.port, Protocol::Resp, OTHERS)?;
+        event_loop.connect(server.port, Protocol::Resp, 1)?;
+        let load = Load::mixed(50, KEYS, &Sizes::fixed(16)).pipelined(1).paced(PER_SECOND);
+        let mut others = Sender::new(Protocol::Resp, &load, 0)?;
+        let mut watch = |time, commands: &[String]| -> Result<(Outcome, Vec<Duration>)> {
+            let mut caller = Commands::over(time, commands, server.pid)?;
+            others.restart(Stop::After(time), Arc::default())?;
+            event_loop.run(&mut [&mut others, &mut caller])?;
+            Ok((others.finish()?.sound()?, caller.waited))
+        };
+        watch(WARM_UP, &[])?;
         let first = Moment::now(server.pid)?;
-        let (before, _) = clients.watch(WATCHED, &[])?;
-        let (after, waited) = clients.watch(WATCHED, &case.commands)?;
+        let (before, _) = watch(WATCHED, &[])?;
+        let (after, waited) = watch(WATCHED, &case.commands)?;
         let taken = Moment::now(server.pid)?.taken_since(&first).as_secs_f64() * 1e6;
         expect(&server, "EXISTS set", case.left)?;
         let longest = waited.into_iter().max().unwrap_or_default().as_secs_f64() * 1e3;
         let [p999, p999_after] = [&before, &after].map(|outcome| outcome.latency_us(0.999));
         let [most, most_after] = [&before, &after].map(|outcome| outcome.longest_ms() * 1e3);
         Ok([longest, p999, p999_after, p999_after / p999, most, most_after, taken])
-    }
-}
-
-/// Clients that send requests at a steady rate, whatever the server does, and one that sends
-/// commands meanwhile.
-struct Clients {
-    event_loop: EventLoop,
-    others: Sender,
-    server_pid: u32,
-}
-
-impl Clients {
-    fn connect(server: &Server) -> Result<Self> {
-        let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, OTHERS)?;
-        event_loop.connect(server.port, Protocol::Resp, 1)?;
-        let load = Load::mixed(50, KEYS, &Sizes::fixed(16)).pipelined(1).paced(PER_SECOND);
-        let others = Sender::new(Protocol::Resp, &load, 0)?;
-        Ok(Self { event_loop, others, server_pid: server.pid })
-    }
-
-    /// Runs the clients for so long; returns what the others saw, and the wait for each command.
-    fn watch(&mut self, time: Duration, commands: &[String]) -> Result<(Outcome, Vec<Duration>)> {
-        let mut caller = Commands::over(time, commands, self.server_pid)?;
-        self.others.restart(Stop::After(time), Arc::default())?;
-        self.event_loop.run(&mut [&mut self.others, &mut caller])?;
-        Ok((self.others.finish()?.sound()?, caller.waited))
     }
 }
 

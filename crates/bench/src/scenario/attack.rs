@@ -1,0 +1,349 @@
+//! Clients that ask for too much: server memory for them, and waiting times of others.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::gate::waits_during;
+use super::rounds::cell;
+use super::{Bench, Scenario, milliseconds, pin_client};
+use crate::control::encode_line as request;
+use crate::generator::{Load, Sizes};
+use crate::measure::{fill, measure, send_each};
+use crate::process;
+use crate::report::Section;
+use crate::sampler::Sampler;
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// Amount of load that clients make.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Time in which values of three types are made and removed.
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
+    time: Duration,
+    /// Number of times that a value of a megabyte overwrites itself.
+    overwrites: u64,
+    /// GETs of a megabyte that are sent before the first reply is read.
+    gets: usize,
+    /// Members requested from a small set.
+    picks: usize,
+    /// Sets that are built and renamed in each of three parts.
+    renames: u64,
+    /// Connections that send one command and stay open.
+    idle: u64,
+    /// Clients that send requests and never read.
+    deaf: u64,
+    /// Commands in one pipeline.
+    pipeline: usize,
+    /// Bytes that a heap holds before it shrinks.
+    bytes: u64,
+    /// Elements of a list that is read whole.
+    elements: u64,
+}
+
+/// Measured values, with their names and units.
+type Found = Vec<(&'static str, f64, &'static str)>;
+
+const ATTACKS: [fn(&Plan, &Server) -> Result<Found>; 10] = [
+    push_and_delete,
+    overwrite,
+    build_and_rename,
+    shrink,
+    slow,
+    deaf,
+    idle,
+    pipeline,
+    random_members,
+    whole_list,
+];
+
+impl Scenario for Plan {
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&["what", "Varve", "Valkey", "unit"]);
+        section.note(
+            "Each line has a server of its own, with one thread on one core. Memory is resident \
+             memory, the most while it happens where nothing else is said.",
+        );
+        for attack in ATTACKS {
+            let meet = |program: &Program| -> Result<Found> {
+                let server = program.start(&Launch::default())?;
+                let found = attack(self, &server)?;
+                server.control()?.tell(&["PING"]).context("the server no longer answers")?;
+                if server.kind == Kind::Varve {
+                    server.end()?;
+                }
+                Ok(found)
+            };
+            let ours = meet(&bench.varve)?;
+            let theirs = bench.valkey.as_ref().map(meet).transpose()?.unwrap_or_default();
+            for (number, (what, value, unit)) in ours.into_iter().enumerate() {
+                let other = theirs.get(number).map(|(_, value, _)| *value);
+                let cells = [Some(value), other].map(|value| cell(value.as_slice(), 1));
+                section.row([what.to_owned()].into_iter().chain(cells).chain([unit.to_owned()]));
+                section.finding(what, Some(value), unit);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes and removes a collection of 150 elements, again and again, while another process wants the
+/// same core.
+fn push_and_delete(plan: &Plan, server: &Server) -> Result<Found> {
+    let elements = |times| (0..150).map(move |it| format!(" element-{it:06}").repeat(times));
+    let mut stream = Stream::open(server)?;
+    let most = most(server, || {
+        for (command, times) in [("RPUSH", 1), ("SADD", 1), ("HSET", 2)] {
+            let make = format!("{command} key{}", elements(times).collect::<String>());
+            let turn = (request(&make) + &request("DEL key")).repeat(TURNS);
+            let began = Instant::now();
+            beside_a_busy_process(|| {
+                while began.elapsed() < plan.time / 3 {
+                    stream.exchange(&turn, TURNS * ":150\r\n:1\r\n".len())?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })?;
+    Ok(vec![("make a collection of 150, DEL, in a loop, busy core", megabytes(most), "MB")])
+}
+
+/// Overwrites a value of a megabyte with itself, again and again.
+fn overwrite(plan: &Plan, server: &Server) -> Result<Found> {
+    let load = Load::of(format!("SET key {{?{MEGABYTE}}}"), 1).count(plan.overwrites);
+    let all = || measure(server, &load.on(1).pipelined(1)).map(drop);
+    let most = most(server, || beside_a_busy_process(all))?;
+    Ok(vec![("SET of 1 MB over itself, busy core", megabytes(most), "MB")])
+}
+
+/// Builds sets and renames them: the third part must leave no more memory than the first.
+fn build_and_rename(plan: &Plan, server: &Server) -> Result<Found> {
+    let members: String = (0..140).map(|number| format!(" member-{number:013}")).collect();
+    let one = |it| {
+        request(&format!("SADD built:{it}{members}"))
+            + &request(&format!("RENAME built:{it} live:{it}"))
+    };
+    let turn: String = (0..NAMES).map(one).collect();
+    let (mut stream, mut rests) = (Stream::open(server)?, Vec::new());
+    for _ in 0..3 {
+        for _ in 0..plan.renames / NAMES {
+            stream.exchange(&turn, NAMES as usize * ":140\r\n+OK\r\n".len())?;
+        }
+        thread::sleep(REST);
+        rests.push(server.resident_bytes()?);
+    }
+    let grown = megabytes(rests[2].saturating_sub(rests[0]));
+    Ok(vec![("build and RENAME: at rest after the third part, beside the first", grown, "MB")])
+}
+
+/// Fills a heap, overwrites a part of it, and flushes it.
+fn shrink(plan: &Plan, server: &Server) -> Result<Found> {
+    let keys = plan.bytes / 1000;
+    fill(server, keys, &Sizes::fixed(1000))?;
+    fill(server, keys / 2, &Sizes::fixed(900))?;
+    server.control()?.tell(&["FLUSHALL"])?;
+    thread::sleep(2 * REST);
+    Ok(vec![("ten seconds after FLUSHALL of 1.4 GB", megabytes(server.resident_bytes()?), "MB")])
+}
+
+/// Sends all requests of one client at once, and reads the replies slowly.
+fn slow(plan: &Plan, server: &Server) -> Result<Found> {
+    set_a_megabyte(server)?;
+    let mut stream = Stream::open(server)?;
+    let most = most(server, || {
+        stream.send(&request("GET key").repeat(plan.gets))?;
+        let reply = format!("${MEGABYTE}\r\n\r\n").len() + MEGABYTE;
+        stream.skip(plan.gets * reply, MEGABYTE, Duration::from_millis(1))
+    })?;
+    Ok(vec![("pipelined GETs of 1 MB, read slowly", megabytes(most), "MB")])
+}
+
+/// Sends requests of many clients that never read: with an output limit, and without one.
+fn deaf(plan: &Plan, server: &Server) -> Result<Found> {
+    set_a_megabyte(server)?;
+    let mut found = Vec::new();
+    for (limit, what) in [
+        (4_000_000, "client that never reads, under a limit of 4 MB, each"),
+        (0, "client that never reads, without a limit, each"),
+    ] {
+        limit_output(server, &format!("{limit} {limit} 0"))?;
+        let (before, mut streams) = (server.resident_bytes()?, Vec::new());
+        let most = most(server, || {
+            for _ in 0..plan.deaf {
+                let mut stream = Stream::open(server)?;
+                stream.send(&request("GET key").repeat(GETS_OF_DEAF))?;
+                streams.push(stream);
+            }
+            thread::sleep(SETTLE);
+            Ok(())
+        })?;
+        let each = megabytes(most.saturating_sub(before)) / plan.deaf as f64;
+        found.push((what, each, "MB"));
+        drop(streams);
+        thread::sleep(SETTLE);
+    }
+    Ok(found)
+}
+
+/// Opens many connections, each of which sends one command and stays open.
+fn idle(plan: &Plan, server: &Server) -> Result<Found> {
+    let most = plan.idle + 100;
+    server.control()?.tell(&["CONFIG", "SET", "maxclients", &most.to_string()])?;
+    process::raise_descriptor_limit(most);
+    let (before, mut streams) = (server.resident_bytes()?, Vec::new());
+    for _ in 0..plan.idle {
+        let mut stream = Stream::open(server)?;
+        stream.exchange(&request("PING"), "+PONG\r\n".len())?;
+        streams.push(stream);
+    }
+    thread::sleep(SETTLE);
+    let each = server.resident_bytes()?.saturating_sub(before) as f64 / plan.idle as f64;
+    Ok(vec![("idle connection, each", each / 1e3, "KB")])
+}
+
+/// Sends a very long pipeline: once with replies read meanwhile, once with replies read at the end.
+fn pipeline(plan: &Plan, server: &Server) -> Result<Found> {
+    let line = "SET key 0123456789abcdef";
+    let load = Load::of(line, 1).on(1).pipelined(plan.pipeline).count(plan.pipeline as u64);
+    let before = server.resident_bytes()?;
+    let along = most(server, || measure(server, &load).map(drop))?;
+    let (all, mut stream) = (request(line).repeat(plan.pipeline), Stream::open(server)?);
+    let after = most(server, || stream.exchange(&all, plan.pipeline * "+OK\r\n".len()))?;
+    Ok(vec![
+        ("pipeline of a million commands, growth", megabytes(along - before), "MB"),
+        ("the same, read only after it was sent, growth", megabytes(after - before), "MB"),
+    ])
+}
+
+/// Asks for millions of members of a small set, with an output limit of a megabyte.
+fn random_members(plan: &Plan, server: &Server) -> Result<Found> {
+    send_each(server, "SADD set member-{n}", 1000)?;
+    let other = (server.control()?, &["SCARD set"][..]);
+    limit_output(server, "1mb 1mb 1")?;
+    let ask = || {
+        for _ in 0..TIMES {
+            let mut stream = Stream::open(server)?;
+            stream.send(&request(&format!("SRANDMEMBER set -{}", plan.picks)))?;
+            let whole = stream.skip(plan.picks * 10, MEGABYTE, Duration::ZERO);
+            ensure!(whole.is_err(), "the client was not closed");
+        }
+        Ok(())
+    };
+    let mut waits = Vec::new();
+    let most = most(server, || {
+        waits = waits_during(vec![other], ask)?.1;
+        Ok(())
+    })?;
+    Ok(vec![
+        ("SRANDMEMBER -20,000,000 under an output limit of 1 MB", megabytes(most), "MB"),
+        ("the same: longest wait of another client", waits[0].as_secs_f64() * 1e3, "ms"),
+    ])
+}
+
+/// Reads a whole long list: its shard is locked for the time of the command.
+fn whole_list(plan: &Plan, server: &Server) -> Result<Found> {
+    send_each(server, "RPUSH list e{n:15}", plan.elements)?;
+    measure(server, &Load::of("LRANGE list 0 -1", 1).on(1).pipelined(1).count(TIMES))?;
+    let info = server.control()?.text(&["INFO", "commandstats"])?.unwrap_or_default();
+    let line = info.lines().find(|line| line.starts_with("cmdstat_lrange:"));
+    let micros = line.and_then(|line| line.split("usec_per_call=").nth(1)?.split(',').next());
+    let micros: f64 = micros.context("INFO tells no time of LRANGE")?.parse()?;
+    Ok(vec![("LRANGE of a million elements, in the server", micros / 1e3, "ms")])
+}
+
+fn set_a_megabyte(server: &Server) -> Result<()> {
+    server.control()?.tell(&["SET", "key", &"x".repeat(MEGABYTE)])
+}
+
+fn limit_output(server: &Server, limit: &str) -> Result<()> {
+    let limit = format!("normal {limit}");
+    server.control()?.tell(&["CONFIG", "SET", "client-output-buffer-limit", &limit])
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+/// Returns the most resident memory of a server during an action.
+fn most(server: &Server, act: impl FnOnce() -> Result<()>) -> Result<u64> {
+    let sampler = Sampler::start(Some(server.pid), SAMPLED_EVERY, Arc::default(), |_| {});
+    let acted = act();
+    let samples = sampler.stop();
+    acted?;
+    Ok(samples.into_iter().filter_map(|sample| sample.resident_bytes).max().unwrap_or(0))
+}
+
+/// Runs `act` while another process wants the server's core.
+fn beside_a_busy_process(act: impl FnOnce() -> Result<()>) -> Result<()> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            process::pin_this_thread(0);
+            while !is_over.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let done = act();
+        is_over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+/// Blocking connection that sends and reads at will.
+struct Stream(TcpStream);
+
+impl Stream {
+    fn open(server: &Server) -> Result<Self> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self(stream))
+    }
+
+    fn send(&mut self, requests: &str) -> Result<()> {
+        self.0.write_all(requests.as_bytes()).context("sending")
+    }
+
+    /// Sends requests and reads replies of so many bytes.
+    fn exchange(&mut self, requests: &str, replies: usize) -> Result<()> {
+        self.send(requests)?;
+        self.skip(replies, 64 << 10, Duration::ZERO)
+    }
+
+    /// Reads and drops so many bytes, with a pause after each `piece` of them.
+    fn skip(&mut self, bytes: usize, piece: usize, pause: Duration) -> Result<()> {
+        let (mut left, mut room) = (bytes, vec![0; piece]);
+        while left > 0 {
+            let most = room.len().min(left);
+            let read = self.0.read(&mut room[..most]).context("reading")?;
+            ensure!(read > 0, "the server closed the connection");
+            left -= read;
+            if !pause.is_zero() {
+                thread::sleep(pause);
+            }
+        }
+        Ok(())
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const MEGABYTE: usize = 1 << 20;
+/// Collections that are made and removed in one write, and sets that are built.
+const TURNS: usize = 50;
+const NAMES: u64 = 200;
+const GETS_OF_DEAF: usize = 40;
+const TIMES: u64 = 10;
+const SAMPLED_EVERY: Duration = Duration::from_millis(5);
+/// Time after which lazy free and cleaning are done.
+const REST: Duration = Duration::from_secs(5);
+const SETTLE: Duration = Duration::from_secs(2);
