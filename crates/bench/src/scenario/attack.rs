@@ -128,15 +128,11 @@ fn overwrite(plan: &Plan, server: &Server) -> Result<Found> {
 /// Builds sets and renames them: the third part must leave no more memory than the first.
 fn build_and_rename(plan: &Plan, server: &Server) -> Result<Found> {
     let members: String = (0..140).map(|number| format!(" member-{number:013}")).collect();
-    let one = |it| {
-        request(&format!("SADD built:{it}{members}"))
-            + &request(&format!("RENAME built:{it} live:{it}"))
-    };
-    let turn: String = (0..NAMES).map(one).collect();
-    let (mut stream, mut rests) = (Stream::open(server)?, Vec::new());
+    let mut rests = Vec::new();
     for _ in 0..3 {
         for _ in 0..plan.renames / NAMES {
-            stream.exchange(&turn, NAMES as usize * ":140\r\n+OK\r\n".len())?;
+            send_each(server, &format!("SADD built:{{n}}{members}"), NAMES)?;
+            send_each(server, "RENAME built:{n} live:{n}", NAMES)?;
         }
         thread::sleep(REST);
         rests.push(server.resident_bytes()?);
@@ -338,9 +334,9 @@ impl Stream {
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEGABYTE: usize = 1 << 20;
-/// Collections that are made and removed in one write, and sets that are built.
+/// Collections that are made and removed in one write, and sets that are built before renames.
 const TURNS: usize = 50;
-const NAMES: u64 = 200;
+const NAMES: u64 = 1000;
 const GETS_OF_DEAF: usize = 40;
 const TIMES: u64 = 10;
 const SAMPLED_EVERY: Duration = Duration::from_millis(5);

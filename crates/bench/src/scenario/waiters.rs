@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::rounds::{cell, in_turns};
+use super::rounds::{cell, in_turns, row};
 use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
 use crate::control::encode_line;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Next, Protocol, shuffled};
-use crate::measure::settled_cpu_time;
+use crate::measure::{send_each, settled_cpu_time};
 use crate::process;
 use crate::report::{Figure, Section};
 use crate::servers::{Launch, Server};
@@ -49,7 +49,7 @@ struct Exchange {
     give: String,
     /// Request that waits for the partner's element.
     wait: String,
-    /// Request that puts an element where the first client to give takes it from.
+    /// Request that puts an element where the first client of pair `{n}` takes it from to give it.
     stock: Option<String>,
 }
 
@@ -73,12 +73,13 @@ impl Scenario for Plan {
         let servers = start(bench)?;
         process::raise_descriptor_limit(u64::from(2 * self.pairs) * servers.len() as u64);
         for exchange in &self.exchanges {
-            let open = |server| Played::open(server, self.pairs, exchange);
-            let mut pairs = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
+            let open = |server| Pairs::open(server, self.pairs, exchange);
+            let mut all = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
             let numbers: Vec<_> = (0..servers.len()).collect();
             let rounds = in_turns(&numbers, self.rounds, |number, _| {
-                pairs[*number].play(self.time / 5)?;
-                pairs[*number].play(self.time)
+                let (event_loop, pairs) = &mut all[*number];
+                pairs.play(&servers[*number], event_loop, self.time / 5)?;
+                pairs.play(&servers[*number], event_loop, self.time)
             });
             let rounds = rounds.into_iter().collect::<Result<Vec<_>>>()?;
             show(section, exchange, &servers, &rounds);
@@ -102,88 +103,29 @@ fn start(bench: &Bench) -> Result<Vec<Server>> {
     Ok(servers)
 }
 
-/// One measurement: exchanges per second, and microseconds of server and client per exchange.
+/// One measurement: microseconds of the server and of the client per exchange, and exchanges per
+/// second.
 type Round = [f64; 3];
 
 fn show(section: &mut Section, exchange: &Exchange, servers: &[Server], rounds: &[Vec<Round>]) {
-    let column = |rounds: &[Round], of: usize| -> Vec<f64> {
+    let column = |rounds: &Vec<Round>, of: usize| -> Vec<f64> {
         rounds.iter().map(|round| round[of]).collect()
     };
-    let valkey = rounds.get(WORKERS.len()).map(|rounds| column(rounds, 1));
+    let valkey = rounds.get(WORKERS.len()).map_or_else(Vec::new, |rounds| column(rounds, 0));
     for (server, rounds) in servers.iter().zip(rounds) {
-        let own = column(rounds, 1);
-        let ratio = valkey.as_ref().map(|it| median(own.clone()) / median(it.clone()));
-        section.row([
-            exchange.name.clone(),
-            server.label.clone(),
-            cell(&own, 3),
-            cell(ratio.as_slice(), 2),
-            cell(&column(rounds, 0), 0),
-            cell(&column(rounds, 2), 3),
-        ]);
+        let [own, client, per_second] = [0, 1, 2].map(|of| column(rounds, of));
+        let ratio = median(own.clone()) / median(valkey.clone());
+        let cells = [cell(&own, 3), cell(&[ratio], 2), cell(&per_second, 0), cell(&client, 3)];
+        row(section, &exchange.name, &server.label, Ok(cells.into()));
     }
     for (workers, rounds) in WORKERS.iter().zip(rounds) {
         let what = format!("CPU of {} pairs, {workers} / Valkey", exchange.name);
-        let theirs = valkey.as_deref().unwrap_or_default();
-        section.figures.push(Figure::ratio(what, &column(rounds, 1), theirs));
+        section.figures.push(Figure::ratio(what, &column(rounds, 0), &valkey));
     }
 }
 
-/// Pairs of clients that are connected to a server. At rest, one client of each pair waits.
-struct Played<'s> {
-    server: &'s Server,
-    event_loop: EventLoop,
-    pairs: Pairs,
-}
-
-impl<'s> Played<'s> {
-    /// Connects the clients and lets one of each pair wait.
-    fn open(server: &'s Server, pairs: u32, exchange: &Exchange) -> Result<Self> {
-        let mut control = server.control()?;
-        for client in (0..2 * pairs).step_by(2) {
-            if let Some(stock) = &exchange.stock {
-                control.tell(&words(stock, client).split(' ').collect::<Vec<_>>())?;
-            }
-        }
-        let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, 2 * pairs as usize)?;
-        let mut opened = Self { server, event_loop, pairs: Pairs::new(pairs, exchange) };
-        opened.play(Duration::ZERO)?;
-        Ok(opened)
-    }
-
-    /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest.
-    fn play(&mut self, time: Duration) -> Result<Round> {
-        let server = settled_cpu_time(self.server)?;
-        let client = process::cpu_time_of_this_thread();
-        let began = Instant::now();
-        (self.pairs.end, self.pairs.served) = (began + time, 0);
-        self.event_loop.run(&mut [&mut self.pairs])?;
-        let elapsed = began.elapsed();
-        let client = process::cpu_time_of_this_thread() - client;
-        let server = settled_cpu_time(self.server)?.saturating_sub(server);
-        self.check_rest()?;
-        let exchanges = self.pairs.served as f64 / 2.0;
-        let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;
-        Ok([exchanges / elapsed.as_secs_f64(), micros(server), micros(client)])
-    }
-
-    /// Waits until one client of each pair waits; the server may still be reading the last request.
-    fn check_rest(&self) -> Result<()> {
-        let (mut control, began) = (self.server.control()?, Instant::now());
-        loop {
-            let waiting = control.info_number("blocked_clients")?.unwrap_or_default();
-            if waiting == self.pairs.left_waiting() as f64 {
-                return Ok(());
-            }
-            let label = &self.server.label;
-            ensure!(began.elapsed() < REST_MAX, "{label}: at rest {waiting} clients wait");
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-/// Clients of all pairs, in an order that separates partners.
+/// Clients of all pairs of a server, in an order that separates partners. At rest, one of each pair
+/// waits.
 struct Pairs {
     clients: Vec<Turn>,
     /// Time after which nobody gives.
@@ -210,6 +152,53 @@ impl Pairs {
         };
         let clients = shuffled(2 * pairs, 1).into_iter().map(turn).collect();
         Self { clients, end: Instant::now(), served: 0 }
+    }
+
+    /// Connects the clients and lets one of each pair wait.
+    fn open(server: &Server, pairs: u32, exchange: &Exchange) -> Result<(EventLoop, Self)> {
+        if let Some(stock) = &exchange.stock {
+            send_each(server, stock, u64::from(pairs))?;
+        }
+        let mut event_loop = EventLoop::new()?;
+        event_loop.connect(server.port, Protocol::Resp, 2 * pairs as usize)?;
+        let mut opened = Self::new(pairs, exchange);
+        event_loop.run(&mut [&mut opened])?;
+        Ok((event_loop, opened))
+    }
+
+    /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest.
+    fn play(
+        &mut self,
+        server: &Server,
+        event_loop: &mut EventLoop,
+        time: Duration,
+    ) -> Result<Round> {
+        self.check_rest(server)?;
+        let before = settled_cpu_time(server)?;
+        let client = process::cpu_time_of_this_thread();
+        let began = Instant::now();
+        (self.end, self.served) = (began + time, 0);
+        event_loop.run(&mut [self])?;
+        let elapsed = began.elapsed();
+        let client = process::cpu_time_of_this_thread() - client;
+        let used = settled_cpu_time(server)?.saturating_sub(before);
+        self.check_rest(server)?;
+        let exchanges = self.served as f64 / 2.0;
+        let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;
+        Ok([micros(used), micros(client), exchanges / elapsed.as_secs_f64()])
+    }
+
+    /// Waits until one client of each pair waits; the server may still be reading the last request.
+    fn check_rest(&self, server: &Server) -> Result<()> {
+        let (mut control, began) = (server.control()?, Instant::now());
+        loop {
+            let waiting = control.info_number("blocked_clients")?.unwrap_or_default();
+            if waiting == self.left_waiting() as f64 {
+                return Ok(());
+            }
+            ensure!(began.elapsed() < REST_MAX, "at rest {waiting} clients wait");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -254,21 +243,18 @@ const WORKERS: [&str; 2] = ["1 worker", "2 workers"];
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::generator::Expected;
 
-    /// Asks all clients what they send next.
-    fn ask(pairs: &mut Pairs) -> Vec<String> {
-        let now = Instant::now();
+    /// Returns what each client sends next: the keys to which it gives, and at which it waits.
+    fn ask(pairs: &mut Pairs) -> Vec<Vec<String>> {
+        let (since, expected) = (Instant::now(), Expected::default());
+        let mut batch = Batch { bytes: Vec::new(), expected, since };
         let next = |connection| {
-            let (bytes, expected) = (Vec::new(), Expected::default());
-            let mut batch = Batch { bytes, expected, since: now };
-            match pairs.next(connection, now, &mut batch).unwrap() {
-                Next::Send => String::from_utf8(batch.bytes).unwrap(),
-                _ => String::new(),
-            }
+            batch.bytes.clear();
+            pairs.next(connection, since, &mut batch).unwrap();
+            let text = String::from_utf8_lossy(&batch.bytes).into_owned();
+            text.lines().filter(|word| word.starts_with("to:")).map(str::to_owned).collect()
         };
         (0..6).map(next).collect()
     }
@@ -276,22 +262,17 @@ mod tests {
     #[test]
     fn a_client_gives_where_its_partner_waits_and_one_of_each_pair_is_left_waiting() {
         let (give, wait) = ("LPUSH to:PARTNER x".to_owned(), "BLPOP to:OWN 0".to_owned());
-        let exchange = Exchange { name: String::new(), give, wait, stock: None };
-        let mut pairs = Pairs::new(3, &exchange);
-        let first = ask(&mut pairs);
-        let waiting = first.iter().filter(|it| it.contains("BLPOP") && !it.contains("LPUSH"));
-        assert_eq!((waiting.count(), pairs.left_waiting()), (3, 3));
-        assert_eq!(first.iter().filter(|it| it.is_empty()).count(), 3, "its time is over");
+        let mut pairs = Pairs::new(3, &Exchange { name: String::new(), give, wait, stock: None });
+        let mut sent: Vec<_> = ask(&mut pairs).iter().map(Vec::len).collect();
+        sent.sort_unstable();
+        assert_eq!((sent, pairs.left_waiting()), (vec![0, 0, 0, 1, 1, 1], 3));
 
         pairs.end = Instant::now() + Duration::from_secs(60);
-        let key = |text: &str, command: &str| -> String {
-            let line = text.split(command).nth(1).unwrap();
-            line.split("\r\n").find(|word| word.starts_with("to:")).unwrap().to_owned()
-        };
         let all = ask(&mut pairs);
-        let partners: BTreeMap<_, _> =
-            all.iter().map(|it| (key(it, "BLPOP"), key(it, "LPUSH"))).collect();
-        assert_eq!(partners.len(), 6);
-        assert!(partners.iter().all(|(own, partner)| own != partner && partners[partner] == *own));
+        assert!(all.iter().all(|keys| keys[0] != keys[1]), "{all:?}");
+        for keys in &all {
+            let partner = [keys[1].clone(), keys[0].clone()];
+            assert!(all.iter().any(|it| **it == partner), "{partner:?} is missing");
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Resident bytes per element, at points of the growth, at its end and five seconds later.
 
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -8,8 +7,10 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::expect;
-use crate::generator::{EventLoop, KeyChoice, Load, Monitor, Protocol, Sender, Stop, shuffled};
+use crate::generator::{KeyChoice, Load, shuffled};
+use crate::measure::measure_watched;
 use crate::report::{Plot, Section};
+use crate::sampler::Sample;
 use crate::scenario::rounds::{cell, row};
 use crate::scenario::{Bench, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
@@ -62,14 +63,16 @@ impl Scenario for Plan {
         for kind in &self.kinds {
             // Varve, whose memory changes most, comes last.
             let programs: Vec<_> = bench.varve_and_peers().collect();
-            let grow = |program: &&Program| Grown::start(program, kind, self.elements);
+            let grow = |program: &&Program| grow(program, kind, self.elements);
             let mut all: Vec<_> = programs.iter().rev().map(grow).collect();
             thread::sleep(REST);
             all.reverse();
             for (program, grown) in programs.iter().zip(all) {
-                let bytes = grown.and_then(|mut grown| {
-                    grown.look(self.elements)?;
-                    Ok(grown.bytes)
+                let bytes = grown.and_then(|(server, empty, mut bytes)| {
+                    let used = server.resident_bytes()?.saturating_sub(empty);
+                    bytes.insert(4, used as f64 / self.elements as f64);
+                    bytes[5] = bytes[5].max(bytes[4]);
+                    Ok(bytes)
                 });
                 show(section, kind, program, &bytes);
             }
@@ -78,18 +81,37 @@ impl Scenario for Plan {
     }
 }
 
-/// Shows bytes per element: while it grew, at the end, and at rest.
+/// Grows a kind on a server; returns it with its resident bytes at the start, and the bytes per
+/// element: at each quarter, and the most.
+fn grow(program: &Program, kind: &Collection, elements: u64) -> Result<(Server, u64, Vec<f64>)> {
+    let server = program.start(&Launch::default())?;
+    let empty = server.resident_bytes()?;
+    let requests = elements / kind.at_once;
+    let mut load = Load::each(&kind.request, requests).on(1);
+    if kind.shuffled {
+        load.keys = KeyChoice::Listed(shuffled(u32::try_from(requests)?, 1).into());
+    }
+    let each = |bytes: u64, requests: u64| {
+        bytes.saturating_sub(empty) as f64 / (requests * kind.at_once) as f64
+    };
+    let mut samples = measure_watched(&server, &load, EVERY, |_| {})?.samples;
+    samples.retain(|sample| sample.operations >= requests / 4);
+    let bytes = |sample: &Sample| Some(each(sample.resident_bytes?, sample.operations));
+    let at = |quarter| samples.iter().find(|it| it.operations >= requests * quarter / 4);
+    let quarters = (1..4).map(|quarter| at(quarter).and_then(bytes).unwrap_or(f64::NAN));
+    let end = each(server.resident_bytes()?, requests);
+    let most = samples.iter().filter_map(bytes).fold(end, f64::max);
+    let count = kind.each.unwrap_or(elements);
+    expect(&server, &kind.count, count)?;
+    expect(&server, "DBSIZE", elements / count)?;
+    Ok((server, empty, quarters.chain([end, most]).collect()))
+}
+
+/// Shows the bytes per element, in the order of the columns.
 fn show(section: &mut Section, kind: &Collection, program: &Program, bytes: &Result<Vec<f64>>) {
-    let cells = bytes.as_ref().map(|bytes| {
-        let (growing, ends) = bytes.split_at(bytes.len() - 2);
-        let last = growing.len().saturating_sub(1);
-        let quarters = (0..3).map(|third| growing.get(last * third / 3).copied());
-        let most = bytes.iter().copied().fold(0.0, f64::max);
-        let all = quarters.chain([ends[0], ends[1], most].map(Some));
-        all.map(|bytes| cell(bytes.as_slice(), 1)).collect()
-    });
+    let cells = bytes.as_ref().map(|bytes| bytes.iter().map(|it| cell(&[*it], 1)).collect());
     row(section, &kind.name, &program.label, cells);
-    let rested = bytes.as_ref().ok().and_then(|bytes| bytes.last().copied());
+    let rested = bytes.as_ref().ok().map(|bytes| bytes[4]);
     let title = format!("Resident bytes per element at rest: {}", kind.plot);
     if section.plots.last().is_none_or(|plot| plot.title != title) {
         section.plot(Plot::bars(title, Vec::new(), "bytes"));
@@ -102,53 +124,6 @@ fn show(section: &mut Section, kind: &Collection, program: &Program, bytes: &Res
     }
 }
 
-/// Server that holds the elements of a kind.
-struct Grown {
-    server: Server,
-    /// Resident bytes at the start.
-    empty: u64,
-    /// Resident bytes per element: samples at equal steps, from a quarter of the elements on.
-    bytes: Vec<f64>,
-}
-
-impl Grown {
-    fn start(program: &Program, kind: &Collection, elements: u64) -> Result<Self> {
-        let server = program.start(&Launch::default())?;
-        let mut grown = Self { empty: server.resident_bytes()?, server, bytes: Vec::new() };
-        let requests = elements / kind.at_once;
-        let mut load = Load::each(&kind.request, requests);
-        if kind.shuffled {
-            load.keys = KeyChoice::Listed(shuffled(u32::try_from(requests)?, 1).into());
-        }
-        let mut event_loop = EventLoop::new()?;
-        event_loop.connect(grown.server.port, Protocol::Resp, 1)?;
-        let mut sender = Sender::new(Protocol::Resp, &load, 0)?;
-        let monitor = Arc::new(Monitor::default());
-        sender.restart(Stop::Operations(requests), Arc::clone(&monitor))?;
-        let mut next = requests / 4;
-        event_loop.run_watched(&mut [&mut sender], || {
-            let done = monitor.operations();
-            if done >= next {
-                grown.look(done * kind.at_once)?;
-                next = done + requests / SAMPLES;
-            }
-            Ok(())
-        })?;
-        sender.finish()?.sound()?;
-        grown.look(elements)?;
-        let each = kind.each.unwrap_or(elements);
-        expect(&grown.server, &kind.count, each)?;
-        expect(&grown.server, "DBSIZE", elements / each)?;
-        Ok(grown)
-    }
-
-    fn look(&mut self, elements: u64) -> Result<()> {
-        let bytes = self.server.resident_bytes()?.saturating_sub(self.empty);
-        self.bytes.push(bytes as f64 / elements as f64);
-        Ok(())
-    }
-}
-
-const SAMPLES: u64 = 40;
+const EVERY: Duration = Duration::from_millis(2);
 const REST: Duration = Duration::from_secs(5);
 const COLUMNS: [&str; 8] = ["kind", "server", "1/4", "1/2", "3/4", "end", "5 s later", "most"];
