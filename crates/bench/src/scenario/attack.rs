@@ -1,6 +1,6 @@
 //! Clients that ask for too much: server memory for them, and waiting times of others.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,7 +99,7 @@ impl Scenario for Plan {
 /// same core.
 fn push_and_delete(plan: &Plan, server: &Server) -> Result<Found> {
     let elements = |times| (0..150).map(move |it| format!(" element-{it:06}").repeat(times));
-    let mut stream = Stream::open(server)?;
+    let mut stream = open(server)?;
     let most = most(server, || {
         for (command, times) in [("RPUSH", 1), ("SADD", 1), ("HSET", 2)] {
             let make = format!("{command} key{}", elements(times).collect::<String>());
@@ -107,7 +107,7 @@ fn push_and_delete(plan: &Plan, server: &Server) -> Result<Found> {
             let began = Instant::now();
             beside_a_busy_process(|| {
                 while began.elapsed() < plan.time / 3 {
-                    stream.exchange(&turn, TURNS * ":150\r\n:1\r\n".len())?;
+                    exchange(&mut stream, &turn, TURNS * ":150\r\n:1\r\n".len())?;
                 }
                 Ok(())
             })?;
@@ -154,11 +154,15 @@ fn shrink(plan: &Plan, server: &Server) -> Result<Found> {
 /// Sends all requests of one client at once, and reads the replies slowly.
 fn slow(plan: &Plan, server: &Server) -> Result<Found> {
     set_a_megabyte(server)?;
-    let mut stream = Stream::open(server)?;
+    let mut stream = open(server)?;
     let most = most(server, || {
-        stream.send(&request("GET key").repeat(plan.gets))?;
-        let reply = format!("${MEGABYTE}\r\n\r\n").len() + MEGABYTE;
-        stream.skip(plan.gets * reply, MEGABYTE, Duration::from_millis(1))
+        stream.write_all(request("GET key").repeat(plan.gets).as_bytes())?;
+        let mut reply = vec![0; format!("${MEGABYTE}\r\n\r\n").len() + MEGABYTE];
+        for _ in 0..plan.gets {
+            stream.read_exact(&mut reply).context("reading")?;
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
     })?;
     Ok(vec![("pipelined GETs of 1 MB, read slowly", megabytes(most), "MB")])
 }
@@ -175,8 +179,8 @@ fn deaf(plan: &Plan, server: &Server) -> Result<Found> {
         let (before, mut streams) = (server.resident_bytes()?, Vec::new());
         let most = most(server, || {
             for _ in 0..plan.deaf {
-                let mut stream = Stream::open(server)?;
-                stream.send(&request("GET key").repeat(GETS_OF_DEAF))?;
+                let mut stream = open(server)?;
+                stream.write_all(request("GET key").repeat(GETS_OF_DEAF).as_bytes())?;
                 streams.push(stream);
             }
             thread::sleep(SETTLE);
@@ -197,8 +201,8 @@ fn idle(plan: &Plan, server: &Server) -> Result<Found> {
     process::raise_descriptor_limit(most);
     let (before, mut streams) = (server.resident_bytes()?, Vec::new());
     for _ in 0..plan.idle {
-        let mut stream = Stream::open(server)?;
-        stream.exchange(&request("PING"), "+PONG\r\n".len())?;
+        let mut stream = open(server)?;
+        exchange(&mut stream, &request("PING"), "+PONG\r\n".len())?;
         streams.push(stream);
     }
     thread::sleep(SETTLE);
@@ -212,8 +216,8 @@ fn pipeline(plan: &Plan, server: &Server) -> Result<Found> {
     let load = Load::of(line, 1).on(1).pipelined(plan.pipeline).count(plan.pipeline as u64);
     let before = server.resident_bytes()?;
     let along = most(server, || measure(server, &load).map(drop))?;
-    let (all, mut stream) = (request(line).repeat(plan.pipeline), Stream::open(server)?);
-    let after = most(server, || stream.exchange(&all, plan.pipeline * "+OK\r\n".len()))?;
+    let (all, mut stream) = (request(line).repeat(plan.pipeline), open(server)?);
+    let after = most(server, || exchange(&mut stream, &all, plan.pipeline * "+OK\r\n".len()))?;
     Ok(vec![
         ("pipeline of a million commands, growth", megabytes(along - before), "MB"),
         ("the same, read only after it was sent, growth", megabytes(after - before), "MB"),
@@ -227,9 +231,8 @@ fn random_members(plan: &Plan, server: &Server) -> Result<Found> {
     limit_output(server, "1mb 1mb 1")?;
     let ask = || {
         for _ in 0..TIMES {
-            let mut stream = Stream::open(server)?;
-            stream.send(&request(&format!("SRANDMEMBER set -{}", plan.picks)))?;
-            let whole = stream.skip(plan.picks * 10, MEGABYTE, Duration::ZERO);
+            let asked = request(&format!("SRANDMEMBER set -{}", plan.picks));
+            let whole = exchange(&mut open(server)?, &asked, plan.picks * 10);
             ensure!(whole.is_err(), "the client was not closed");
         }
         Ok(())
@@ -294,42 +297,21 @@ fn beside_a_busy_process(act: impl FnOnce() -> Result<()>) -> Result<()> {
     })
 }
 
-/// Blocking connection that sends and reads at will.
-struct Stream(TcpStream);
+/// Opens a blocking connection.
+fn open(server: &Server) -> Result<TcpStream> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port))?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
 
-impl Stream {
-    fn open(server: &Server) -> Result<Self> {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self(stream))
-    }
-
-    fn send(&mut self, requests: &str) -> Result<()> {
-        self.0.write_all(requests.as_bytes()).context("sending")
-    }
-
-    /// Sends requests and reads replies of so many bytes.
-    fn exchange(&mut self, requests: &str, replies: usize) -> Result<()> {
-        self.send(requests)?;
-        self.skip(replies, 64 << 10, Duration::ZERO)
-    }
-
-    /// Reads and drops so many bytes, with a pause after each `piece` of them.
-    fn skip(&mut self, bytes: usize, piece: usize, pause: Duration) -> Result<()> {
-        let (mut left, mut room) = (bytes, vec![0; piece]);
-        while left > 0 {
-            let most = room.len().min(left);
-            let read = self.0.read(&mut room[..most]).context("reading")?;
-            ensure!(read > 0, "the server closed the connection");
-            left -= read;
-            if !pause.is_zero() {
-                thread::sleep(pause);
-            }
-        }
-        Ok(())
-    }
+/// Sends requests and reads replies of so many bytes.
+fn exchange(stream: &mut TcpStream, requests: &str, replies: usize) -> Result<()> {
+    stream.write_all(requests.as_bytes()).context("sending")?;
+    let read = io::copy(&mut stream.take(replies as u64), &mut io::sink()).context("reading")?;
+    ensure!(read == replies as u64, "the server closed the connection");
+    Ok(())
 }
 
 const PATIENCE: Duration = Duration::from_secs(60);
