@@ -82,7 +82,6 @@ impl Scenario for Plan {
 }
 
 /// Collections of one form and size in one server.
-#[derive(Clone)]
 struct Case {
     program: String,
     form: String,
@@ -103,8 +102,8 @@ impl Plan {
             let form = self.forms.get(name).with_context(|| format!("no form {name:?}"))?;
             for size in group.sizes.iter().copied().filter(|size| *size <= group.elements) {
                 for program in programs {
-                    let (program_name, form_name) = (program.label.clone(), name.clone());
-                    cases.push(Case { program: program_name, form: form_name, size });
+                    let label = program.label.clone();
+                    cases.push(Case { program: label, form: name.clone(), size });
                     filled.push(Filled::start(program, form, size, group.elements));
                 }
             }
@@ -177,8 +176,8 @@ impl<'p> Filled<'p> {
     }
 }
 
-/// Cost of one element: bytes by MEMORY USAGE, resident bytes, microseconds of the server to put and
-/// to take it.
+/// Cost of one element: bytes by MEMORY USAGE, resident bytes, and microseconds of the server for
+/// putting and for taking it.
 type Cost = [f64; 4];
 const USAGE: usize = 0;
 const RESIDENT: usize = 1;
