@@ -13,7 +13,7 @@ use crate::process::{self, CpuMeter};
 pub struct Sample {
     /// Time since the sampler started.
     pub at: Duration,
-    /// Resident memory of the server in bytes.
+    /// Resident memory of the server in bytes, with what its children have for themselves.
     pub resident_bytes: Option<u64>,
     /// User and system time of the server since the sampler started.
     pub cpu: Option<Duration>,
@@ -39,7 +39,7 @@ impl Sampler {
         let cpu_time = move || CpuMeter::new(pid?).read().ok();
         let (cpu_before, began) = (cpu_time(), Instant::now());
         let mut look = move || {
-            let resident = pid.and_then(|pid| process::resident_bytes(pid).ok());
+            let resident = pid.and_then(|pid| process::memory_with_children(pid).ok());
             let resident_bytes = resident.filter(|bytes| *bytes > 0);
             let cpu = cpu_time().zip(cpu_before).map(|(now, before)| now - before);
             let (cpu, operations) = (resident_bytes.and(cpu), monitor.operations());

@@ -6,7 +6,7 @@
 //! source = "Redis++, Table 5"          # optional: a paper's table or figure
 //! kind = "churn"                       # code that measures; absent while nothing can be run
 //! needs = ["valgrind"]                 # optional: features or programs that it requires
-//! notes = ["What a reader must know."] # optional
+//! notes = ["{payload} bytes of data."]  # optional; parameters in braces are those of the scale
 //! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
 //!
 //! [parameters]                         # of the kind, at scale 1
@@ -133,7 +133,7 @@ impl ScenarioFile {
         section.name.clone_from(&self.name);
         section.source.clone_from(&self.text.source);
         section.settings = self.settings();
-        section.notes.clone_from(&self.text.notes);
+        section.notes = self.notes(&self.parameters(scale));
         section.paper.clone_from(&self.text.paper);
         let began = Instant::now();
         section.state = self.run_if_possible(bench, scale, &mut section);
@@ -148,6 +148,16 @@ impl ScenarioFile {
     /// Returns the parameters of its kind at a scale.
     pub fn parameters(&self, scale: Scale) -> toml::Table {
         scale.apply(&self.text.parameters, &self.text.scaled)
+    }
+
+    /// Returns the notes with the values of the parameters that they name in braces.
+    fn notes(&self, parameters: &toml::Table) -> Vec<String> {
+        let filled = |note: &String| {
+            parameters.iter().fold(note.clone(), |note, (name, value)| {
+                note.replace(&format!("{{{name}}}"), &value.to_string())
+            })
+        };
+        self.text.notes.iter().map(filled).collect()
     }
 
     fn settings(&self) -> Vec<(String, String)> {
@@ -234,7 +244,7 @@ fn aim(text: &str) -> Result<Aim> {
 mod tests {
     use std::path::Path;
 
-    use super::ScenarioFile;
+    use super::{Scale, ScenarioFile};
     use crate::report::{Report, Section, State};
 
     fn error_of(text: &str) -> String {
@@ -261,6 +271,15 @@ mod tests {
         assert!(error_of(&parameters).contains("haste"));
         let aims = format!("{head}kind = \"idle\"\n[aims]\na = \"about 3\"");
         assert!(error_of(&aims).contains("about 3"));
+    }
+
+    #[test]
+    fn a_note_names_parameters_as_they_were_run() {
+        let text = "title = \"t\"\nkind = \"loads\"\nnotes = [\"{ms} of {what}\"]\n\
+            [parameters]\nms = 1000\nrounds = 1\ndata = []";
+        let file = ScenarioFile::parse("x".to_owned(), text).unwrap();
+        let parameters = file.parameters(Scale::new(0.5).unwrap());
+        assert_eq!(file.notes(&parameters), ["500 of {what}"]);
     }
 
     #[test]

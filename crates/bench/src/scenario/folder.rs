@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tempfile::{Builder, TempDir};
 
-use super::Bench;
 use crate::report::Section;
 use crate::servers::{Launch, Program, Server};
 
@@ -47,14 +46,19 @@ impl Folder {
     }
 }
 
-/// Returns the server under test, and Valkey if it can be given a folder.
-pub fn programs(bench: &Bench, section: &mut Section) -> Vec<Program> {
-    let reached = |program: &&Program| program.among_our_files();
-    let programs: Vec<_> = bench.varve_and_valkey().iter().filter_map(reached).collect();
-    if programs.len() < 2 {
-        section.note("Valkey is not there, or sees other files: only Varve was measured.");
+/// Returns those of some servers that can be given a folder, and notes which cannot.
+pub fn reachable<'p>(
+    programs: impl IntoIterator<Item = &'p Program>,
+    section: &mut Section,
+) -> Vec<Program> {
+    let mut reachable = Vec::new();
+    for program in programs {
+        match program.among_our_files() {
+            Some(reached) => reachable.push(reached),
+            None => section.note(format!("{} sees other files: not measured.", program.label)),
+        }
     }
-    programs
+    reachable
 }
 
 #[cfg(test)]

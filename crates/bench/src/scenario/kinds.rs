@@ -8,6 +8,7 @@ use super::*;
 type Kind = (&'static str, fn(&toml::Table, Option<(&Bench, &mut Section)>) -> Result<()>);
 
 const KINDS: &[Kind] = &[
+    ("always", kind::<durable::always::Plan>),
     ("attack", kind::<attack::Plan>),
     ("cache-misses", kind::<cache_misses::Plan>),
     ("collection-churn", kind::<collections::churn::Plan>),
@@ -15,8 +16,13 @@ const KINDS: &[Kind] = &[
     ("forms", kind::<collections::forms::Plan>),
     ("gate", kind::<gate::Plan>),
     ("instructions", kind::<instructions::Plan>),
+    ("less", kind::<durable::less::Plan>),
     ("loads", kind::<loads::Plan>),
+    ("places", kind::<durable::places::Plan>),
     ("removal", kind::<collections::removal::Plan>),
+    ("restart", kind::<durable::restart::Plan>),
+    ("save", kind::<durable::save::Plan>),
+    ("save-trees", kind::<durable::save_trees::Plan>),
     ("stall", kind::<stall::Plan>),
     ("waiters", kind::<waiters::Plan>),
 ];

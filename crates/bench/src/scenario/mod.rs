@@ -6,6 +6,7 @@
 //! | [`attack`] | server memory under clients that ask for too much |
 //! | `cache_misses` | cache lines that a lookup misses, by function (Table 2) |
 //! | [`collections`] | lists, hashes, sets and sorted sets: four questions of their own |
+//! | `durable` | cost of durability: log, snapshots, and the start from files |
 //! | [`gate`] | waiting time of all clients when an action on all shards meets a long command |
 //! | `instructions` | instructions per command, beside another build |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
@@ -16,6 +17,7 @@ pub mod attack;
 mod bare;
 mod cache_misses;
 pub mod collections;
+mod durable;
 pub mod file;
 mod folder;
 pub mod gate;

@@ -99,6 +99,12 @@ pub fn cell(rounds: &[f64], digits: usize) -> String {
     }
 }
 
+/// Returns the rounds of each of several values that were measured together.
+#[must_use]
+pub fn by_value<const N: usize>(rounds: &[[f64; N]]) -> [Vec<f64>; N] {
+    std::array::from_fn(|at| rounds.iter().map(|values| values[at]).collect())
+}
+
 /// Adds a figure of several rounds, of which less is better, and returns it for more.
 pub fn figure<'s>(
     section: &'s mut Section,

@@ -1,15 +1,14 @@
 //! The disk without a server: what writes and syncs take when a program does nothing else.
 
 use std::fs::{self, File};
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Seek, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
-use super::folder::Folder;
+use crate::scenario::folder::Folder;
 
 /// Result of writing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,52 +20,37 @@ pub struct Written {
 }
 
 /// Writes so many pieces one behind the other as fast as the disk takes them, while another thread
-/// syncs once a second. A file is replaced by the next after a gigabyte, as a log that is rotated.
+/// syncs once a second. The file is emptied after each gigabyte, as a log that is rotated.
 ///
 /// # Errors
 /// If the disk does not take them.
 pub fn write_only(folder: &Folder, pieces: u64, piece_bytes: usize) -> Result<Written> {
-    let piece = vec![b'x'; piece_bytes];
+    let path = folder.path().join("only");
+    let mut file = File::create(&path)?;
+    let (piece, to_sync) = (vec![b'x'; piece_bytes], file.try_clone()?);
     let pieces_per_file = (FILE_BYTES / piece_bytes as u64).max(1);
-    let mut written = Written::default();
-    let began = Instant::now();
-    let mut left = pieces;
-    while left > 0 {
-        let count = left.min(pieces_per_file);
-        let longest = write_file(folder.path().join("only"), &piece, count)?;
-        written.longest = written.longest.max(longest);
-        left -= count;
-    }
-    written.elapsed = began.elapsed();
-    fs::remove_file(folder.path().join("only"))?;
-    Ok(written)
-}
-
-/// Returns the longest time of one write.
-fn write_file(path: PathBuf, piece: &[u8], count: u64) -> Result<Duration> {
-    if path.exists() {
-        fs::remove_file(&path)?;
-    }
-    let mut file = File::create(path)?;
-    let to_sync = file.try_clone()?;
     let (over, is_over) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        let syncs = scope.spawn(move || -> Result<()> {
-            while is_over.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
-                to_sync.sync_data()?;
-            }
-            Ok(())
-        });
-        let mut longest = Duration::ZERO;
-        for _ in 0..count {
-            let began = Instant::now();
-            file.write_all(piece)?;
-            longest = longest.max(began.elapsed());
+    let syncs = thread::spawn(move || -> Result<()> {
+        while is_over.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
+            to_sync.sync_data()?;
         }
-        drop(over);
-        syncs.join().map_err(|_| anyhow!("the thread that syncs failed"))??;
-        Ok(longest)
-    })
+        Ok(())
+    });
+    let (mut longest, began) = (Duration::ZERO, Instant::now());
+    for number in 0..pieces {
+        if number % pieces_per_file == 0 {
+            file.set_len(0)?;
+            file.rewind()?;
+        }
+        let began = Instant::now();
+        file.write_all(&piece)?;
+        longest = longest.max(began.elapsed());
+    }
+    let elapsed = began.elapsed();
+    drop(over);
+    syncs.join().map_err(|_| anyhow!("the thread that syncs failed"))??;
+    fs::remove_file(path)?;
+    Ok(Written { longest, elapsed })
 }
 
 /// Returns the appends of so many bytes per second, each with a sync of its own.
@@ -76,9 +60,7 @@ fn write_file(path: PathBuf, piece: &[u8], count: u64) -> Result<Duration> {
 pub fn syncs_per_second(folder: &Folder, bytes: usize, time: Duration) -> Result<f64> {
     let path = folder.path().join("synced");
     let mut file = File::create(&path)?;
-    let piece = vec![b'x'; bytes];
-    let began = Instant::now();
-    let mut syncs = 0;
+    let (piece, began, mut syncs) = (vec![b'x'; bytes], Instant::now(), 0);
     while began.elapsed() < time {
         file.write_all(&piece)?;
         file.sync_data()?;
@@ -96,8 +78,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 mod tests {
     use std::time::Duration;
 
-    use super::super::folder::Folder;
-    use super::{syncs_per_second, write_only};
+    use super::{Folder, syncs_per_second, write_only};
 
     #[test]
     fn what_was_written_to_learn_about_the_disk_is_removed() {

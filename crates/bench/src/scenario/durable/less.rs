@@ -1,20 +1,18 @@
 //! LESS's experiment: values of 10 KB are set and then overwritten while the log is rotated.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::disk::{Written, write_only};
-use super::folder::{Folder, programs};
-use crate::generator::{Arrival, KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
-use crate::process;
+use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
+use crate::measure::measure_watched;
 use crate::report::{Plot, Section};
-use crate::scenario::measure::Load;
-use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
-use crate::servers::{Kind, Launch, Program, Server};
-use crate::trial::Trial;
+use crate::sampler::Sample;
+use crate::scenario::folder::{Folder, reachable};
+use crate::scenario::{Bench, PEERS, Scenario, mebibytes, peers_missing, pin_client};
+use crate::servers::{Launch, Program};
 
 /// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
@@ -40,75 +38,65 @@ pub struct Plan {
 pub enum Shows {
     /// Memory over time (Fig. 1).
     Memory,
-    /// Operations per second beside Valkey and beside the disk (Fig. 3).
+    /// Operations per second beside peers and beside the disk (Fig. 3).
     Throughput,
     /// Memory and operations over time, and the longest stall (Fig. 4).
     Course,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self { keys: scale.of(self.keys), overwrites: scale.of(self.overwrites), ..self }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&COLUMNS);
-        section.note(self.words());
-        let programs = programs(bench, section);
+        peers_missing(section, bench);
         let mut courses = Vec::new();
-        for program in &programs {
-            let course = self.measure(program, "yes")?;
-            section.row(self.cells(&program.label, &course));
-            courses.push((program, course));
+        for program in &reachable(bench.varve_and_peers(), section) {
+            courses.push(self.measure(program, "yes")?);
+            self.row(section, &courses[courses.len() - 1]);
         }
-        let unlogged = self.unlogged(&programs, section)?;
-        let only = (self.shows != Shows::Memory).then(|| self.disk(section)).transpose()?;
+        section.note(self.verdict(&courses));
         if self.shows != Shows::Throughput {
-            let named = courses.iter().map(|(program, course)| (program.label.as_str(), course));
-            section.plot(memory_plot(named));
+            section.plot(plot("Memory", "MiB", &courses, |group| {
+                most_memory(group) / f64::from(1 << 20)
+            }));
         }
-        if self.shows == Shows::Course {
-            let named = courses.iter().map(|(program, course)| (program.label.as_str(), course));
-            section.plot(throughput_plot(named));
+        match self.shows {
+            Shows::Memory => self.memory_figures(section, &courses),
+            Shows::Throughput => self.throughput_figures(section, &courses),
+            Shows::Course => {
+                let rate = |group: &[Sample]| {
+                    let (first, last) = (group[0], group[group.len() - 1]);
+                    let operations = last.operations.saturating_sub(first.operations);
+                    operations as f64 / last.at.saturating_sub(first.at).as_secs_f64()
+                };
+                section.plot(plot("Operations", "operations per second", &courses, rate));
+                // What the machine alone makes a client wait.
+                let unlogged = self.measure(&bench.varve, "no")?;
+                let label = format!("{}, no log", unlogged.label);
+                self.row(section, &Course { label, ..unlogged.clone() });
+                self.course_figures(section, &courses[0], &unlogged)
+            }
         }
-        let of = |kind| courses.iter().find(|(program, _)| program.kind == kind);
-        let varve = &of(Kind::Varve).context("Varve was not measured")?.1;
-        let valkey = of(Kind::Peer).map(|(_, course)| course);
-        self.figures(section, varve, valkey, only);
-        if let Some(unlogged) = unlogged {
-            let beyond = varve.longest.as_secs_f64() - unlogged.longest.as_secs_f64();
-            let what = "longest stall beyond that without a log";
-            section.finding(what, Some(beyond * 1e3), "ms");
-        }
-        Ok(())
     }
 }
 
 /// One run over time.
 #[derive(Clone, Debug, Default)]
 struct Course {
-    points: Vec<Point>,
+    label: String,
+    samples: Vec<Sample>,
     /// Time of all operations.
     elapsed: Duration,
     operations: u64,
-    longest: Duration,
+    longest_ms: f64,
     p99_us: f64,
     /// Rotations that were finished.
     rotations: Option<f64>,
 }
 
-/// Memory of server and children, and operations so far.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    at: Duration,
-    memory: u64,
-    operations: u64,
-}
-
 impl Course {
-    fn peak(&self) -> u64 {
-        self.points.iter().map(|point| point.memory).max().unwrap_or(0)
+    fn peak(&self) -> f64 {
+        most_memory(&self.samples)
     }
 
     fn per_second(&self) -> f64 {
@@ -117,186 +105,149 @@ impl Course {
 
     /// Returns the time in which nothing was answered from one sample to the next.
     fn idle(&self) -> Duration {
-        let pairs = self.points.windows(2);
+        let pairs = self.samples.windows(2);
         let idle = pairs.filter(|pair| pair[0].operations == pair[1].operations);
         idle.map(|pair| pair[1].at.saturating_sub(pair[0].at)).sum()
     }
 
-    /// Returns the points in at most [`POINTS`] groups of equal length.
-    fn groups(&self) -> impl Iterator<Item = &[Point]> {
-        self.points.chunks(self.points.len().div_ceil(POINTS).max(2))
+    /// Returns the samples in at most [`POINTS`] groups; each ends with the first of the next.
+    fn groups(&self) -> impl Iterator<Item = &[Sample]> {
+        let last = self.samples.len().saturating_sub(1);
+        let length = last.div_ceil(POINTS).max(1);
+        let end = move |from: usize| (from + length).min(last);
+        (0..last).step_by(length).map(move |from| &self.samples[from..=end(from)])
     }
 }
 
+fn most_memory(samples: &[Sample]) -> f64 {
+    samples.iter().filter_map(|sample| sample.resident_bytes).max().unwrap_or(0) as f64
+}
+
 impl Plan {
-    fn words(&self) -> String {
-        format!(
-            "{} keys of {KEY_BYTES} bytes with values of {} bytes are set, then overwritten {} \
-             times; {} connections without a pipeline, appendfsync everysec, rotation as it is by \
-             default, the server on {} cores. Peak: resident memory of the server and what a child \
-             has for itself. Stall: the longest wait of a client.",
-            self.keys, self.value, self.overwrites, self.connections, self.cores
-        )
-    }
-
-    fn live_bytes(&self) -> u64 {
-        self.keys * (KEY_BYTES + self.value) as u64
-    }
-
-    /// The same load on Varve without a log: what the machine alone makes a client wait.
-    fn unlogged(&self, programs: &[Program], section: &mut Section) -> Result<Option<Course>> {
-        let varve = programs.iter().find(|program| program.kind == Kind::Varve);
-        let Some(program) = varve.filter(|_| self.shows == Shows::Course) else { return Ok(None) };
-        let course = self.measure(program, "no")?;
-        section.row(self.cells(&format!("{}, no log", program.label), &course));
-        Ok(Some(course))
+    fn live_bytes(&self) -> f64 {
+        (self.keys * (KEY_BYTES + self.value) as u64) as f64
     }
 
     fn measure(&self, program: &Program, appendonly: &str) -> Result<Course> {
         let folder = Folder::new()?;
-        let launch = Launch::default().on_cores(self.cores);
-        let server = folder.start(program, &launch.with("appendonly", appendonly))?;
-        let mut course = Course::default();
-        self.drive(&server, KeyChoice::Sequential, self.keys, &mut course)?;
-        self.drive(&server, KeyChoice::Uniform, self.overwrites, &mut course)?;
+        let launch = Launch::default().on_cores(self.cores).with("appendonly", appendonly);
+        let server = folder.start(program, &launch)?;
+        let sets = Load::set(self.keys, &Sizes::fixed(self.value)).pipelined(1);
+        let sets = sets.on(self.connections);
+        let first = sets.clone().choosing(KeyChoice::Sequential).count(self.keys);
+        let mut course = Course { label: program.label.clone(), ..Course::default() };
+        for load in [first, sets.count(self.overwrites)] {
+            let measured = measure_watched(&server, &load, SAMPLE_EVERY, |_| ())?;
+            let (from, done, outcome) = (course.elapsed, course.operations, measured.outcome);
+            course.samples.extend(measured.samples.into_iter().map(|sample| Sample {
+                at: from + sample.at,
+                operations: done + sample.operations,
+                ..sample
+            }));
+            course.elapsed += outcome.elapsed;
+            course.operations += outcome.operations;
+            course.longest_ms = course.longest_ms.max(outcome.longest_ms());
+            course.p99_us = outcome.latency_us(0.99);
+        }
         course.rotations = server.control()?.info_number("aof_rewrites")?;
         Ok(course)
     }
 
-    /// Sets keys and adds what was seen to the course.
-    fn drive(
-        &self,
-        server: &Server,
-        keys: KeyChoice,
-        count: u64,
-        course: &mut Course,
-    ) -> Result<()> {
-        let mut load = Load::new(Operation::Set, 1, self.keys);
-        load.connections = self.connections;
-        load.shape.value = ValueSize::Fixed(self.value);
-        load.keys = keys;
-        load.stop = Stop::Operations(count);
-        let trial = Trial {
-            port: server.port,
-            pid: Some(server.pid),
-            load,
-            arrival: Arrival::Closed,
-            threads: 1,
-            server_cores: 1,
-            sample_every: SAMPLE_EVERY,
-        };
-        let (points, pid) = (Arc::new(Mutex::new(Vec::new())), server.pid);
-        let (from, done) = (course.elapsed, course.operations);
-        let seen = Arc::clone(&points);
-        let tried = trial.run(move |sample| {
-            let memory = process::memory_with_children(pid).unwrap_or(0);
-            let (at, operations) = (from + sample.at, done + sample.operations);
-            let mut points = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            points.push(Point { at, memory, operations });
-        })?;
-        tried.failure.map_or(Ok(()), Err)?;
-        let outcome = tried.outcome;
-        anyhow::ensure!(outcome.replies.error == 0, "SET failed: {:?}", outcome.first_error);
-        course.points.extend(points.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
-        course.elapsed += outcome.elapsed;
-        course.operations += outcome.operations;
-        course.longest = course.longest.max(Duration::from_nanos(outcome.round_trips.max()));
-        course.p99_us = outcome.round_trip_us(0.99);
-        Ok(())
+    fn row(&self, section: &mut Section, course: &Course) {
+        section.row([
+            course.label.clone(),
+            format!("{:.0}", course.per_second()),
+            format!("{:.0}", course.p99_us),
+            format!("{:.1}", course.idle().as_secs_f64()),
+            format!("{:.1}", course.longest_ms),
+            mebibytes(course.peak()),
+            format!("{:.2}", course.peak() / self.live_bytes()),
+            course.rotations.map_or_else(|| "-".to_owned(), |it| format!("{it:.0}")),
+        ]);
     }
 
     fn disk(&self, section: &mut Section) -> Result<Written> {
         let count = self.keys + self.overwrites;
         let written = write_only(&Folder::new()?, count, KEY_BYTES + self.value + FRAME_BYTES)?;
-        section.row([
-            "writes alone".to_owned(),
-            format!("{:.0}", count as f64 / written.elapsed.as_secs_f64()),
-            "-".to_owned(),
-            "-".to_owned(),
-            format!("{:.1}", written.longest.as_secs_f64() * 1e3),
-            "-".to_owned(),
-            "-".to_owned(),
-            "-".to_owned(),
-        ]);
-        section.note(
-            "Writes alone: a program that writes the bytes of the same commands to the same disk, \
-             one command at a time, with a sync once a second; its stall is its longest write.",
-        );
+        let per_second = format!("{:.0}", count as f64 / written.elapsed.as_secs_f64());
+        let longest = format!("{:.1}", written.longest.as_secs_f64() * 1e3);
+        let cells = ["writes alone", &per_second, "-", "-", &longest, "-", "-", "-"];
+        section.row(cells.map(str::to_owned));
         Ok(written)
     }
 
-    fn cells(&self, label: &str, course: &Course) -> [String; 8] {
-        let rotations = course.rotations.map_or_else(|| "-".to_owned(), |it| format!("{it:.0}"));
-        [
-            label.to_owned(),
-            format!("{:.0}", course.per_second()),
-            format!("{:.0}", course.p99_us),
-            format!("{:.1}", course.idle().as_secs_f64()),
-            format!("{:.1}", course.longest.as_secs_f64() * 1e3),
-            mebibytes(course.peak() as f64),
-            format!("{:.2}", course.peak() as f64 / self.live_bytes() as f64),
-            rotations,
-        ]
+    fn memory_figures(&self, section: &mut Section, courses: &[Course]) -> Result<()> {
+        let peak = courses[0].peak();
+        section.finding("peak memory / live data", Some(peak / self.live_bytes()), "");
+        for (label, name) in PEERS {
+            let ratio = find(courses, label).map(|peer| peak / peer.peak());
+            section.finding(format!("peak memory / {name}"), ratio, "");
+        }
+        Ok(())
     }
 
-    fn figures(
+    fn throughput_figures(&self, section: &mut Section, courses: &[Course]) -> Result<()> {
+        let alone = self.disk(section)?.elapsed.as_secs_f64();
+        let per_second = courses[0].per_second();
+        let disk = (self.keys + self.overwrites) as f64 / alone;
+        for (label, name) in PEERS {
+            let ratio = find(courses, label).map(|peer| per_second / peer.per_second());
+            section.gain(format!("operations per second / {name}"), ratio, "");
+        }
+        section.gain("operations per second / writes alone", Some(per_second / disk), "");
+        let must = find(courses, "valkey").map(|valkey| (1.3 * valkey.per_second()).min(disk));
+        let what = "operations per second / 1.3 times Valkey's, or writes alone if fewer";
+        section.gain(what, must.map(|must| per_second / must), "");
+        Ok(())
+    }
+
+    fn course_figures(
         &self,
         section: &mut Section,
         varve: &Course,
-        valkey: Option<&Course>,
-        only: Option<Written>,
-    ) {
-        if self.shows == Shows::Memory {
-            let live = self.live_bytes() as f64;
-            section.finding("peak memory / live data", Some(varve.peak() as f64 / live), "");
-            let beside = valkey.map(|valkey| varve.peak() as f64 / valkey.peak() as f64);
-            section.finding("peak memory / Valkey", beside, "");
-        }
-        let Some(only) = only else { return };
-        if self.shows == Shows::Throughput {
-            let disk = (self.keys + self.overwrites) as f64 / only.elapsed.as_secs_f64();
-            let beside = valkey.map(|valkey| varve.per_second() / valkey.per_second());
-            section.gain("operations per second / Valkey", beside, "");
-            section.gain(
-                "operations per second / writes alone",
-                Some(varve.per_second() / disk),
-                "",
-            );
-            let must = valkey.map(|valkey| (1.3 * valkey.per_second()).min(disk));
-            let what = "operations per second / 1.3 times Valkey's, or writes alone if fewer";
-            section.gain(what, must.map(|must| varve.per_second() / must), "");
-        } else {
-            let beyond = varve.longest.as_secs_f64() - only.longest.as_secs_f64();
-            let what = "longest stall beyond the longest of writes alone";
-            section.finding(what, Some(beyond * 1e3), "ms");
-            let idle = varve.idle().as_secs_f64();
-            section.finding("time in which nothing was answered", Some(idle), "s");
-        }
+        unlogged: &Course,
+    ) -> Result<()> {
+        let alone_ms = self.disk(section)?.longest.as_secs_f64() * 1e3;
+        let beyond = |ms: f64| Some(varve.longest_ms - ms);
+        section.finding("longest stall beyond the longest of writes alone", beyond(alone_ms), "ms");
+        let idle = varve.idle().as_secs_f64();
+        section.finding("time in which nothing was answered", Some(idle), "s");
+        let what = "longest stall beyond that without a log";
+        section.finding(what, beyond(unlogged.longest_ms), "ms");
+        Ok(())
+    }
+
+    /// Says of each server whether the source's claim holds for it beside Redis of today.
+    fn verdict(&self, courses: &[Course]) -> String {
+        let Some(redis) = find(courses, "redis") else {
+            return "Redis is not there: the source's claim was not judged.".to_owned();
+        };
+        let (claim, of): (_, fn(&Course) -> f64) = match self.shows {
+            Shows::Memory => (MEMORY, Course::peak),
+            Shows::Throughput => (SPEED, Course::per_second),
+            Shows::Course => (IDLE, |it| it.idle().as_secs_f64() / it.elapsed.as_secs_f64()),
+        };
+        let base = if self.shows == Shows::Course { 1.0 } else { of(redis) };
+        let judged = courses.iter().map(|course| {
+            let value = of(course) / base;
+            let holds =
+                if self.shows == Shows::Throughput { value >= claim.1 } else { value <= claim.1 };
+            format!("{} {value:.3}, {}", course.label, if holds { "yes" } else { "no" })
+        });
+        let judged = judged.collect::<Vec<_>>().join("; ");
+        format!("Does the source's claim hold, {} {}? {judged}.", claim.0, claim.1)
     }
 }
 
-fn memory_plot<'run>(courses: impl Iterator<Item = (&'run str, &'run Course)>) -> Plot {
-    let mut plot = Plot::lines("Memory while the log is rotated", "seconds", "MiB");
-    for (label, course) in courses {
+fn find<'run>(courses: &'run [Course], label: &str) -> Option<&'run Course> {
+    courses.iter().find(|course| course.label == label)
+}
+
+fn plot(what: &str, unit: &str, courses: &[Course], of: impl Fn(&[Sample]) -> f64) -> Plot {
+    let mut plot = Plot::lines(format!("{what} while the log is rotated"), "seconds", unit);
+    for course in courses {
         for group in course.groups() {
-            let most = group.iter().map(|point| point.memory).max().unwrap_or(0);
-            plot.point(label, group[0].at.as_secs_f64(), most as f64 / f64::from(1 << 20));
-        }
-    }
-    plot
-}
-
-fn throughput_plot<'run>(courses: impl Iterator<Item = (&'run str, &'run Course)>) -> Plot {
-    let title = "Operations while the log is rotated";
-    let mut plot = Plot::lines(title, "seconds", "operations per second");
-    for (label, course) in courses {
-        let firsts: Vec<_> = course.groups().map(|group| group[0]).collect();
-        for pair in firsts.windows(2) {
-            let seconds = pair[1].at.saturating_sub(pair[0].at).as_secs_f64();
-            let operations = pair[1].operations.saturating_sub(pair[0].operations) as f64;
-            if seconds > 0.0 {
-                plot.point(label, pair[0].at.as_secs_f64(), operations / seconds);
-            }
+            plot.point(&course.label, group[0].at.as_secs_f64(), of(group));
         }
     }
     plot
@@ -307,6 +258,11 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 const POINTS: usize = 300;
 /// Bytes of a SET beside key and value.
 const FRAME_BYTES: usize = 34;
+/// The source's claims of LESS, beside rewriting; what its text calls almost no time is 0.01 here.
+const MEMORY: (&str, f64) = ("peak memory / that of Redis, which rewrites, at most", 0.43);
+const SPEED: (&str, f64) =
+    ("operations per second / those of Redis, which rewrites, at least", 2.7);
+const IDLE: (&str, f64) = ("part of the time in which nothing is answered, at most", 0.01);
 const COLUMNS: [&str; 8] =
     ["server", "op/s", "p99 us", "idle s", "stall ms", "peak MiB", "peak/live", "rotations"];
 
@@ -314,16 +270,16 @@ const COLUMNS: [&str; 8] =
 mod tests {
     use std::time::Duration;
 
-    use super::{Course, POINTS, Point, throughput_plot};
+    use super::{Course, POINTS, Sample};
 
     /// Returns a course with these operations answered at each tenth of a second.
     fn course(operations: impl IntoIterator<Item = u64>) -> Course {
-        let point = |(number, operations)| {
-            let at = Duration::from_millis(100 * number as u64);
-            Point { at, memory: operations % 7, operations }
+        let sample = |(number, operations)| {
+            let (at, cpu) = (Duration::from_millis(100 * number as u64), None);
+            Sample { at, resident_bytes: Some(operations % 7), cpu, operations }
         };
-        let points = operations.into_iter().enumerate().map(point).collect();
-        Course { points, ..Course::default() }
+        let samples = operations.into_iter().enumerate().map(sample).collect();
+        Course { samples, ..Course::default() }
     }
 
     #[test]
@@ -336,9 +292,11 @@ mod tests {
     fn a_long_run_has_no_more_points_than_a_plot_takes() {
         let long = course((0..10_000).map(|number| number * 5));
         assert!(long.groups().count() <= POINTS);
-        assert_eq!(long.peak(), 6, "the peak is over all");
-        let plot = throughput_plot([("varve", &long)].into_iter());
-        let rates = plot.lines[0].points.iter().map(|(_, rate)| *rate);
-        assert!(rates.into_iter().all(|rate| (rate - 50.0).abs() < 1e-6));
+        assert!((long.peak() - 6.0).abs() < 1e-9, "the peak is over all");
+        let operations: u64 = long
+            .groups()
+            .map(|group| group[group.len() - 1].operations - group[0].operations)
+            .sum();
+        assert_eq!(operations, 9_999 * 5, "no time is between two groups");
     }
 }

@@ -6,18 +6,15 @@
 //! | `save` | a snapshot of many keys: pause, memory, latency of others, speed |
 //! | `save_trees` | a hash and a sorted set that are written while they are saved |
 //! | `restart` | time until data of a snapshot or a log is there again |
-//! | `journal` | CPU of SETs with a log that is synced once a second |
 //! | `always` | SETs that wait for the disk, and GETs beside them |
 //! | `places` | cost of a place in the journal, as the journal's own example measures it |
 //!
-//! Each server has a [`folder`] of its own on one disk; [`disk`] is that disk without a server, and
-//! [`watch`] sees memory and the end of snapshots. Peers run among the files of this process, not
-//! in the root of their own.
+//! Each server has a folder of its own on one disk; `disk` is that disk without a server, and
+//! `watch` sees memory and the end of snapshots. Peers run among the files of this process, not in
+//! the root of their own.
 
 pub mod always;
 mod disk;
-mod folder;
-pub mod journal;
 pub mod less;
 pub mod places;
 pub mod restart;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::report::Section;
-use crate::scenario::{Bench, Scale, Scenario};
+use crate::scenario::{Bench, Scenario};
 
 /// Extent of the runs.
 #[derive(Clone, Debug, Deserialize)]
@@ -19,11 +19,6 @@ pub struct Plan {
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        // The chunks of fewer bytes are all new to the process.
-        Self { megabytes: scale.of(self.megabytes).max(MEGABYTES_MIN) }
-    }
-
     fn run(&self, _: &Bench, section: &mut Section) -> Result<()> {
         let path = env::current_exe()?.with_file_name("examples").join("places");
         if !path.exists() {
@@ -36,40 +31,24 @@ impl Scenario for Plan {
         let output = Command::new(&path).arg(self.megabytes.to_string()).output();
         let output = output.with_context(|| path.display().to_string())?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        section.note(format!(
-            "Processor time per unit in ns, of the thread that takes the place and puts its bytes \
-             there + of all other threads (million units per second). {} MB, best of three; no \
-             server.",
-            self.megabytes
-        ));
         section.columns(&["unit", "threads", "ring", "mutex", "merged"]);
-        let rows = rows(&String::from_utf8_lossy(&output.stdout));
-        ensure!(!rows.is_empty(), "the example printed no table");
-        rows.into_iter().for_each(|row| section.row(row));
+        rows(&String::from_utf8_lossy(&output.stdout)).into_iter().for_each(|row| section.row(row));
+        ensure!(!section.table.rows.is_empty(), "the example printed no table");
         Ok(())
     }
 }
 
 /// Returns the rows of the tables of units; what else was printed has other shapes.
-fn rows(printed: &str) -> Vec<[String; 5]> {
-    let mut unit = String::new();
-    let mut rows = Vec::new();
-    for line in printed.lines() {
-        if let Some(bytes) = line.strip_prefix("units of ") {
-            bytes.clone_into(&mut unit);
-            continue;
-        }
-        let cells: Vec<_> = line.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
-        if let [threads, ring, mutex, merged] = cells[..]
-            && [ring, mutex, merged].iter().all(|cost| cost.ends_with(')'))
-        {
-            rows.push([&unit, threads, ring, mutex, merged].map(str::to_owned));
-        }
-    }
-    rows
+fn rows(printed: &str) -> Vec<Vec<String>> {
+    let mut unit = "";
+    let row = |line| {
+        unit = str::strip_prefix(line, "units of ").unwrap_or(unit);
+        let cells = line.split("  ").map(str::trim).filter(|it| !it.is_empty());
+        let row: Vec<_> = [unit].into_iter().chain(cells).map(str::to_owned).collect();
+        (row.len() == 5 && row[2..].iter().all(|cost| cost.ends_with(')'))).then_some(row)
+    };
+    printed.lines().filter_map(row).collect()
 }
-
-const MEGABYTES_MIN: u64 = 32;
 
 #[cfg(test)]
 mod tests {
@@ -84,6 +63,6 @@ mod tests {
             \x20     59      4.0           29.0           40.0\n";
         let row =
             ["59 bytes", "2", "27.1 + 9.0 (37.0)", "157.0 + 29.0 (10.1)", "33.0 + 26.0 (17.0)"];
-        assert_eq!(rows(printed), [row.map(str::to_owned)]);
+        assert_eq!(rows(printed), [row]);
     }
 }

@@ -1,164 +1,118 @@
-//! The start from files: keys and one large set from a snapshot, and commands from a log.
+//! The start from files: snapshots and logs of different data.
 
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::folder::{Folder, programs};
-use super::watch::Saving;
-use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
+use super::watch::Snapshot;
+use crate::generator::{KeyChoice, Load};
+use crate::measure::measure;
 use crate::report::{Figure, Section};
-use crate::scenario::collections::store::{Stored, expect};
-use crate::scenario::measure::{Load, fill, measure};
-use crate::scenario::{Bench, Scale, Scenario, pin_client};
-use crate::servers::{Kind, Launch, Program, Server};
-use crate::statistics::median;
+use crate::scenario::folder::{Folder, reachable};
+use crate::scenario::rounds::{by_value, cell};
+use crate::scenario::{Bench, Scenario, peers_missing, pin_client};
+use crate::servers::{Launch, Program};
 
 /// Data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Keys of the snapshot.
-    pub keys: u64,
-    /// Bytes in a value.
-    pub value: usize,
-    /// Members of the set, which is alone in another snapshot.
-    pub members: u64,
-    /// SETs in the log.
-    pub logged: u64,
-    /// Keys that these SETs are for; values have 16 bytes.
-    pub logged_keys: u64,
     /// Cores and threads of the server that loads a snapshot.
     pub cores: usize,
     /// Starts from each snapshot or log.
     pub rounds: usize,
+    /// The data, each alone in a snapshot or a log.
+    pub data: Vec<Data>,
+}
+
+/// Data of one snapshot or log.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    /// Name in the table.
+    pub from: String,
+    /// Figure: seconds of a start from a snapshot, millions of commands of a log per second.
+    pub figure: String,
+    /// What is stored, in words; `KEYS` stands for the keys.
+    pub note: String,
+    /// Request that stores.
+    pub request: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of keys or members that are there afterwards.
+    pub keys: u64,
+    /// Command that counts them.
+    pub count: String,
+    /// True for a log without a base, false for a snapshot.
+    #[serde(default)]
+    pub is_log: bool,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self {
-            keys: scale.of(self.keys),
-            members: scale.of(self.members / 10) * 10,
-            logged: scale.of(self.logged),
-            logged_keys: scale.of(self.logged_keys),
-            rounds: scale.rounds(self.rounds),
-            ..self
-        }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&["from", "server", "start s", "of which empty s"]);
-        section.note(format!(
-            "From the start of the process to the first answer that is not LOADING, asked for each \
-             10 ms. Snapshots: {} cores and threads, {} keys of 16 bytes with values of {} bytes, \
-             and a set of {} members of 16 letters. Log: one core, {} SETs of {} keys with values \
-             of 16 bytes and no base; of its time the start of an empty server is taken off.",
-            self.cores, self.keys, self.value, self.members, self.logged, self.logged_keys
-        ));
-        for program in &programs(bench, section) {
-            let on = Launch::default().with_threads(self.cores).on_cores(self.cores);
-            let keys = self.snapshot(program, &on, "DBSIZE", self.keys, |server| {
-                fill(server, self.keys, ValueSize::Fixed(self.value))
-            })?;
-            let set = self.snapshot(program, &on, "SCARD set", self.members, |server| {
-                let members: String = (0..10).map(|at| format!(" {{n*10+{at}~16}}")).collect();
-                Stored::new(format!("SADD set{members}"), self.members / 10).send(server)
-            })?;
-            let log = self.log(program)?;
-            let starts = [("keys", &keys), ("one set", &set), ("log", &log)];
-            for (from, starts) in starts {
-                section.row(starts.cells(from, &program.label));
-            }
-            if program.kind == Kind::Varve {
-                self.figures(section, &keys, &set, &log);
+        for data in &self.data {
+            let note = data.note.replace("KEYS", &data.keys.to_string());
+            section.note(format!("{}: {} {note}.", data.from, data.requests));
+        }
+        peers_missing(section, bench);
+        for (number, program) in reachable(bench.varve_and_valkey(), section).iter().enumerate() {
+            for data in &self.data {
+                let rounds = self.starts(program, data)?;
+                let [loaded, empty] = by_value(&rounds);
+                let cells = [&data.from, &program.label].map(String::clone);
+                section.row(cells.into_iter().chain([cell(&loaded, 2), cell(&empty, 2)]));
+                if number == 0 {
+                    section.figures.push(data.figure(&rounds));
+                }
             }
         }
         Ok(())
     }
 }
 
-/// Seconds of all starts with the data, and of as many without.
-struct Starts {
-    loaded: Vec<f64>,
-    empty: Vec<f64>,
-}
-
-impl Starts {
-    fn cells(&self, from: &str, label: &str) -> [String; 4] {
-        let of = |seconds: &[f64]| format!("{:.2}", median(seconds.to_vec()));
-        [from.to_owned(), label.to_owned(), of(&self.loaded), of(&self.empty)]
+impl Data {
+    fn figure(&self, rounds: &[[f64; 2]]) -> Figure {
+        let millions = self.requests as f64 / 1e6;
+        let rate = |[loaded, empty]: &[f64; 2]| millions / (loaded - empty);
+        match self.is_log {
+            true => Figure::of_rounds(&self.figure, rounds.iter().map(rate).collect(), "M/s")
+                .more_is_better(),
+            false => Figure::of_rounds(&self.figure, rounds.iter().map(|it| it[0]).collect(), "s"),
+        }
     }
 }
 
 impl Plan {
-    fn figures(&self, section: &mut Section, keys: &Starts, set: &Starts, log: &Starts) {
-        let seconds =
-            |what: &str, starts: &Starts| Figure::of_rounds(what, starts.loaded.clone(), "s");
-        section.figures.push(seconds("start with all keys from a snapshot", keys));
-        section.figures.push(seconds("start with one set from a snapshot", set));
-        let pairs = log.loaded.iter().zip(&log.empty);
-        let rates = pairs.map(|(loaded, empty)| self.logged as f64 / (loaded - empty) / 1e6);
-        let what = "commands of a log per second and core";
-        let figure = Figure::of_rounds(what, rates.collect(), "M/s");
-        section.figures.push(figure.more_is_better());
-    }
-
-    /// Starts from a snapshot of what `store` stores.
-    fn snapshot(
-        &self,
-        program: &Program,
-        launch: &Launch,
-        counted: &str,
-        count: u64,
-        store: impl Fn(&Server) -> Result<()>,
-    ) -> Result<Starts> {
+    /// Returns the seconds of each start with the data, and of one without.
+    fn starts(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 2]>> {
         let folder = Folder::new()?;
-        let server = folder.start(program, launch)?;
-        store(&server)?;
-        Saving::ask(server.control()?, &folder)?.wait()?;
-        server.end()?;
-        self.starts(program, launch, &folder, counted, count)
-    }
-
-    /// Starts from a log without a base.
-    fn log(&self, program: &Program) -> Result<Starts> {
-        let folder = Folder::new()?;
-        let launch = Launch::default()
-            .with("appendonly", "yes")
-            .with("appendfsync", "no")
-            .with("auto-aof-rewrite-percentage", 0);
+        let launch = match data.is_log {
+            false => Launch::default().with_threads(self.cores).on_cores(self.cores),
+            true => Launch::default()
+                .with("appendonly", "yes")
+                .with("appendfsync", "no")
+                .with("auto-aof-rewrite-percentage", 0),
+        };
         let server = folder.start(program, &launch)?;
-        let mut load = Load::new(Operation::Set, 100, self.logged_keys);
-        load.keys = KeyChoice::Sequential;
-        load.stop = Stop::Operations(self.logged);
-        measure(&server, &load)?;
-        server.end()?;
-        self.starts(program, &launch, &folder, "DBSIZE", self.logged_keys.min(self.logged))
-    }
-
-    fn starts(
-        &self,
-        program: &Program,
-        launch: &Launch,
-        folder: &Folder,
-        counted: &str,
-        count: u64,
-    ) -> Result<Starts> {
-        let patient = launch.clone().ready_within(LOADED_MAX);
-        let mut starts = Starts { loaded: Vec::new(), empty: Vec::new() };
-        for _ in 0..self.rounds {
-            let empty = Folder::new()?.start(program, launch)?.ready_after;
-            starts.empty.push(empty.as_secs_f64());
-            let server = folder.start(program, &patient)?;
-            starts.loaded.push(server.ready_after.as_secs_f64());
-            expect(&server, counted, count)?;
-            server.end()?;
+        let load = Load::of(&data.request, data.keys).choosing(KeyChoice::Sequential);
+        measure(&server, &load.pipelined(100).count(data.requests))?;
+        if !data.is_log {
+            Snapshot::make(&server, &folder)?;
         }
-        let all = starts.loaded.iter().chain(&starts.empty);
-        ensure!(all.into_iter().all(|seconds| *seconds > 0.0), "a start that took no time");
-        Ok(starts)
+        server.end()?;
+        let start = |_| {
+            let empty = Folder::new()?.start(program, &launch)?.ready_after.as_secs_f64();
+            let server = folder.start(program, &launch.clone().ready_within(LOADED_MAX))?;
+            let loaded = server.ready_after.as_secs_f64();
+            let keys = server.control()?.integer(&data.count)?;
+            ensure!(keys == data.keys, "{}: {keys} are there", data.from);
+            server.end()?;
+            Ok([loaded, empty])
+        };
+        (0..self.rounds).map(start).collect()
     }
 }
 

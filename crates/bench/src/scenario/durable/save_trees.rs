@@ -1,29 +1,26 @@
-//! A large hash and a large sorted set that are written and read at full speed while they are
-//! saved: the longest wait of a client, beside the same load without a snapshot.
+//! Large collections that are written and read at full speed while they are saved: the longest wait
+//! of a client, beside the same load without a snapshot.
 
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::folder::{Folder, programs};
-use super::watch::{Peak, Saving};
-use crate::generator::{
-    Arrival, Ended, Expected, Generator, KeyChoice, Monitor, Script, ScriptShape, Source, Stop,
-};
-use crate::report::{Figure, Section};
-use crate::scenario::collections::store::{Stored, expect};
-use crate::scenario::{Bench, Scale, Scenario, pin_client};
-use crate::servers::{Kind, Launch, Program, Server};
-use crate::statistics::median;
+use super::watch::{Snapshot, peak_during};
+use crate::generator::Load;
+use crate::measure::{measure, measure_during, send_each};
+use crate::report::Section;
+use crate::scenario::folder::{Folder, reachable};
+use crate::scenario::rounds::{by_value, cell, figure};
+use crate::scenario::{Bench, Scenario, peers_missing, pin_client};
+use crate::servers::{Launch, Program, Server};
 
 /// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Elements of the collection.
+    /// Elements of a collection.
     pub elements: u64,
     /// Connections, without a pipeline.
     pub connections: usize,
@@ -31,231 +28,102 @@ pub struct Plan {
     pub cores: usize,
     /// Snapshots.
     pub rounds: usize,
+    /// The collections.
+    pub collections: Vec<Collection>,
 }
 
-/// One collection: how it is filled, counted, written and read.
-struct Collection {
-    name: &'static str,
-    fill: String,
-    count: &'static str,
-    write: &'static str,
-    read: &'static str,
-}
-
-fn collections() -> [Collection; 2] {
-    let ten = |of: fn(u64) -> String| (0..FILLED).map(of).collect::<String>();
-    [
-        Collection {
-            name: "hash",
-            fill: format!("HSET hash{}", ten(|at| format!(" {{n*10+{at}~16}} {{?16}}"))),
-            count: "HLEN hash",
-            write: "HSET hash {n~16} {?16}",
-            read: "HGET hash {n~16}",
-        },
-        Collection {
-            name: "sorted set",
-            fill: format!("ZADD zset{}", ten(|at| format!(" {{n*10+{at}}} {{n*10+{at}~16}}"))),
-            count: "ZCARD zset",
-            write: "ZADD zset {#1000000} {n~16}",
-            read: "ZSCORE zset {n~16}",
-        },
-    ]
+/// One collection: requests that fill, write and read an element, and the command that counts them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Collection {
+    pub name: String,
+    pub fill: String,
+    pub count: String,
+    pub write: String,
+    pub read: String,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        let elements = scale.of(self.elements / FILLED) * FILLED;
-        Self { elements, rounds: scale.rounds(self.rounds), ..self }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!(
-            "One collection of {} elements, {} connections without a pipeline, writes and reads in \
-             turns, the server on {} cores. Longest waits of a client while the snapshot is made, \
-             and then for the same time without one. Memory: most while saving, over the most \
-             under the same load before.",
-            self.elements, self.connections, self.cores
-        ));
-        let programs = programs(bench, section);
-        for collection in collections() {
-            for program in &programs {
-                let saved = self.measure(program, &collection)?;
-                section.row(saved.cells(collection.name, &program.label));
-                if program.kind == Kind::Varve {
-                    saved.figures(section, collection.name);
+        section.columns(&COLUMNS.map(|(name, _)| name));
+        peers_missing(section, bench);
+        let programs = reachable(bench.varve_and_valkey(), section);
+        for collection in &self.collections {
+            let name = &collection.name;
+            for (number, program) in programs.iter().enumerate() {
+                let all = by_value(&self.measure(program, collection)?);
+                let cells =
+                    all.iter().zip(&COLUMNS[2..]).map(|(it, (_, digits))| cell(it, *digits));
+                section.row([name.clone(), program.label.clone()].into_iter().chain(cells));
+                if number > 0 {
+                    continue;
                 }
+                let [_, with, without, .., memory] = all;
+                let beyond: Vec<_> = with.iter().zip(without).map(|(it, calm)| it - calm).collect();
+                let what = format!("{name}: longest wait beyond that without a snapshot");
+                figure(section, what, &beyond, "ms");
+                figure(section, format!("{name}: most memory while saving / before"), &memory, "");
             }
         }
         Ok(())
     }
 }
 
-/// Measurements by round.
-#[derive(Default)]
-struct Saved {
-    seconds: Vec<f64>,
-    memory_ratio: Vec<f64>,
-    while_ms: Vec<f64>,
-    without_ms: Vec<f64>,
-    while_per_second: Vec<f64>,
-    without_per_second: Vec<f64>,
-}
-
-impl Saved {
-    fn cells(&self, collection: &str, label: &str) -> Vec<String> {
-        let of = |values: &[f64]| median(values.to_vec());
-        vec![
-            collection.to_owned(),
-            label.to_owned(),
-            format!("{:.2}", of(&self.seconds)),
-            format!("{:.2}", of(&self.while_ms)),
-            format!("{:.2}", of(&self.without_ms)),
-            format!("{:.0}", of(&self.while_per_second)),
-            format!("{:.0}", of(&self.without_per_second)),
-            format!("{:.3}", of(&self.memory_ratio)),
-        ]
-    }
-
-    fn figures(&self, section: &mut Section, collection: &str) {
-        let pairs = self.while_ms.iter().zip(&self.without_ms);
-        let beyond = pairs.map(|(with, without)| with - without).collect();
-        let what = format!("{collection}: longest wait beyond that without a snapshot");
-        section.figures.push(Figure::of_rounds(what, beyond, "ms"));
-        let what = format!("{collection}: most memory while saving / before");
-        section.figures.push(Figure::of_rounds(what, self.memory_ratio.clone(), ""));
-    }
-}
-
 impl Plan {
-    fn measure(&self, program: &Program, collection: &Collection) -> Result<Saved> {
+    fn measure(&self, program: &Program, collection: &Collection) -> Result<Vec<[f64; 6]>> {
         let folder = Folder::new()?;
         let server = folder.start(program, &Launch::default().on_cores(self.cores))?;
-        Stored::new(&collection.fill, self.elements / FILLED).send(&server)?;
-        expect(&server, collection.count, self.elements)?;
-        let mut load = Load::open(&server, self, collection)?;
-        let mut saved = Saved::default();
-        for _ in 0..self.rounds {
-            Self::round(&server, &folder, &mut load, &mut saved)?;
-        }
-        expect(&server, collection.count, self.elements)?;
-        Ok(saved)
+        send_each(&server, &collection.fill, self.elements)?;
+        let rounds = 1..=self.rounds as u64;
+        let rounds = rounds.map(|seed| self.round(&server, &folder, collection, seed)).collect();
+        let elements = server.control()?.integer(&collection.count)?;
+        ensure!(elements == self.elements, "{}: {elements} elements", collection.name);
+        rounds
     }
 
-    fn round(server: &Server, folder: &Folder, load: &mut Load, saved: &mut Saved) -> Result<()> {
-        let calm = Peak::of(server.pid);
-        load.run(Stop::After(WARM_UP), &Arc::default())?;
-        let before = calm.stop()?;
-        let peak = Peak::of(server.pid);
-        let monitor = Arc::new(Monitor::default());
-        let save = || {
-            let control = server.control()?;
-            thread::sleep(LEAD);
-            let elapsed = Saving::ask(control, folder).and_then(|mut saving| saving.wait());
-            monitor.halt();
-            elapsed
-        };
-        let (elapsed, with) = thread::scope(|scope| {
-            let saving = scope.spawn(save);
-            let with = load.run(Stop::After(LOAD_MAX), &monitor);
-            let elapsed = saving.join().ok().context("the saving client failed")?;
-            anyhow::Ok((elapsed?, with?))
+    fn round(
+        &self,
+        server: &Server,
+        folder: &Folder,
+        collection: &Collection,
+        seed: u64,
+    ) -> Result<[f64; 6]> {
+        let requests = vec![(1, collection.write.clone()), (1, collection.read.clone())];
+        let load = Load { requests, ..Load::of("", self.elements) };
+        let load = load.pipelined(1).on(self.connections).seeded(seed);
+        let (before, _) = peak_during(server, || measure(server, &load.clone().lasting(WARM_UP)))?;
+        let (most, (with, seconds)) = peak_during(server, || {
+            measure_during(server, &load, |_| {
+                thread::sleep(LEAD);
+                Snapshot::make(server, folder)
+            })
         })?;
-        let most = peak.stop()?;
-        let without = load.run(Stop::After(with.outcome.elapsed), &Arc::default())?;
-        let longest = |ended: &Ended| ended.outcome.round_trips.max() as f64 / 1e6;
-        saved.seconds.push(elapsed.as_secs_f64());
-        saved.memory_ratio.push(most as f64 / before as f64);
-        saved.while_ms.push(longest(&with));
-        saved.without_ms.push(longest(&without));
-        saved.while_per_second.push(with.outcome.operations_per_second());
-        saved.without_per_second.push(without.outcome.operations_per_second());
-        Ok(())
+        let with = with.outcome;
+        let without = measure(server, &load.lasting(with.elapsed))?.outcome;
+        Ok([
+            seconds,
+            with.longest_ms(),
+            without.longest_ms(),
+            with.per_second(),
+            without.per_second(),
+            most / before,
+        ])
     }
 }
 
-/// Connections that write and read one collection.
-struct Load {
-    generator: Generator,
-    turns: Turns,
-}
-
-impl Load {
-    fn open(server: &Server, plan: &Plan, collection: &Collection) -> Result<Self> {
-        let script = |request: &str, seed| {
-            let shape = ScriptShape::new(request, plan.elements).of(KeyChoice::Uniform);
-            Script::new(&shape.pipelined(1), seed)
-        };
-        let scripts = [script(collection.write, 1)?, script(collection.read, 2)?];
-        let generator = Generator::connect(server.port, plan.connections)?;
-        Ok(Self { generator, turns: Turns { scripts, next: 0 } })
-    }
-
-    fn run(&mut self, stop: Stop, monitor: &Arc<Monitor>) -> Result<Ended> {
-        let arrival = Arrival::Closed;
-        let mut ended = self.generator.drive_to_end(&mut self.turns, arrival, stop, monitor)?;
-        ended.failure.take().map_or(Ok(()), Err)?;
-        let outcome = &ended.outcome;
-        ensure!(outcome.replies.error == 0, "{:?}", outcome.first_error);
-        ensure!(outcome.replies.nil == 0, "{} elements were missing", outcome.replies.nil);
-        Ok(ended)
-    }
-}
-
-/// Batches of two scripts in turns.
-struct Turns {
-    scripts: [Script; 2],
-    next: usize,
-}
-
-impl Source for Turns {
-    fn pipeline(&self) -> usize {
-        self.scripts[0].pipeline()
-    }
-
-    fn fill(&mut self, count: usize) -> (&[u8], Expected) {
-        let script = &mut self.scripts[self.next];
-        self.next = 1 - self.next;
-        script.fill(count)
-    }
-}
-
-/// Elements of one request that fills.
-const FILLED: u64 = 10;
 const WARM_UP: Duration = Duration::from_millis(500);
 /// Time of the load before the snapshot is asked for.
 const LEAD: Duration = Duration::from_millis(50);
-const LOAD_MAX: Duration = Duration::from_secs(600);
-const COLUMNS: [&str; 8] = [
-    "collection",
-    "server",
-    "saved in s",
-    "longest ms",
-    "without ms",
-    "op/s",
-    "without",
-    "memory/before",
+/// Columns, with their digits.
+const COLUMNS: [(&str, usize); 8] = [
+    ("collection", 0),
+    ("server", 0),
+    ("saved in s", 2),
+    ("longest ms", 2),
+    ("without ms", 2),
+    ("op/s", 0),
+    ("without", 0),
+    ("memory/before", 3),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::{Script, ScriptShape, Source, Turns, collections};
-
-    #[test]
-    fn writes_and_reads_take_turns() {
-        for collection in collections() {
-            let script =
-                |request: &str| Script::new(&ScriptShape::new(request, 7).pipelined(1), 1).unwrap();
-            assert_eq!(script(&collection.fill).fill(1).1.total(), 1);
-            let scripts = [script(collection.write), script(collection.read)];
-            let mut turns = Turns { scripts, next: 0 };
-            let mut names = (0..3).map(|_| {
-                let text = String::from_utf8_lossy(turns.fill(1).0).into_owned();
-                text.lines().nth(2).unwrap().to_owned()
-            });
-            let [write, read, again] = [(); 3].map(|()| names.next().unwrap());
-            assert!(write == again && write != read, "{write} {read} {again}");
-        }
-    }
-}
