@@ -70,7 +70,8 @@ impl Scenario for Plan {
         let Some([valkey, ..]) = all.get(1) else { return Ok(()) };
         gain("SETs with always / Valkey", sets, valkey);
         let sync_ms = 1e3 / median(syncs);
-        let factor = factor(sync_ms);
+        // Where the disk is slow, it alone decides.
+        let factor = if sync_ms < SHORT_SYNC_MS { 1.3 } else { 1.0 };
         let must: Vec<_> = valkey.iter().map(|sets| sets * factor).collect();
         gain("SETs with always / what they must be", sets, &must);
         section.note(format!(
@@ -110,12 +111,6 @@ impl Plan {
         let paced = Load { arrival: Arrival::Limited(pace), ..sets };
         Ok([alone, per_second, gets_beside, beside(without, &paced)?.1])
     }
-}
-
-/// Returns the times of Valkey's SETs per second that must be reached: where the disk is slow, it
-/// alone decides.
-fn factor(sync_ms: f64) -> f64 {
-    if sync_ms < SHORT_SYNC_MS { 1.3 } else { 1.0 }
 }
 
 /// Bytes of about as many SETs as there are connections.

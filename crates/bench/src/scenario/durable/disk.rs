@@ -21,9 +21,6 @@ pub struct Written {
 
 /// Writes so many pieces one behind the other as fast as the disk takes them, while another thread
 /// syncs once a second. The file is emptied after each gigabyte, as a log that is rotated.
-///
-/// # Errors
-/// If the disk does not take them.
 pub fn write_only(folder: &Folder, pieces: u64, piece_bytes: usize) -> Result<Written> {
     let path = folder.path().join("only");
     let mut file = File::create(&path)?;
@@ -54,9 +51,6 @@ pub fn write_only(folder: &Folder, pieces: u64, piece_bytes: usize) -> Result<Wr
 }
 
 /// Returns the appends of so many bytes per second, each with a sync of its own.
-///
-/// # Errors
-/// If the disk does not take them.
 pub fn syncs_per_second(folder: &Folder, bytes: usize, time: Duration) -> Result<f64> {
     let path = folder.path().join("synced");
     let mut file = File::create(&path)?;

@@ -56,27 +56,18 @@ impl Scenario for Plan {
         }
         section.note(self.verdict(&courses));
         if self.shows != Shows::Throughput {
-            section.plot(plot("Memory", "MiB", &courses, |group| {
-                most_memory(group) / f64::from(1 << 20)
-            }));
+            let memory = |group: &[Sample]| most_memory(group) / f64::from(1 << 20);
+            section.plot(plot("Memory", "MiB", &courses, memory));
         }
-        match self.shows {
-            Shows::Memory => self.memory_figures(section, &courses),
-            Shows::Throughput => self.throughput_figures(section, &courses),
-            Shows::Course => {
-                let rate = |group: &[Sample]| {
-                    let (first, last) = (group[0], group[group.len() - 1]);
-                    let operations = last.operations.saturating_sub(first.operations);
-                    operations as f64 / last.at.saturating_sub(first.at).as_secs_f64()
-                };
-                section.plot(plot("Operations", "operations per second", &courses, rate));
-                // What the machine alone makes a client wait.
-                let unlogged = self.measure(&bench.varve, "no")?;
-                let label = format!("{}, no log", unlogged.label);
-                self.row(section, &Course { label, ..unlogged.clone() });
-                self.course_figures(section, &courses[0], &unlogged)
-            }
+        if self.shows == Shows::Course {
+            section.plot(plot("Operations", "operations per second", &courses, per_second));
+            // What the machine alone makes a client wait.
+            let mut unlogged = self.measure(&bench.varve, "no")?;
+            unlogged.label += ", no log";
+            self.row(section, &unlogged);
+            courses.push(unlogged);
         }
+        self.figures(section, &courses)
     }
 }
 
@@ -117,6 +108,12 @@ impl Course {
         let end = move |from: usize| (from + length).min(last);
         (0..last).step_by(length).map(move |from| &self.samples[from..=end(from)])
     }
+}
+
+fn per_second(samples: &[Sample]) -> f64 {
+    let (first, last) = (samples[0], samples[samples.len() - 1]);
+    let operations = last.operations.saturating_sub(first.operations);
+    operations as f64 / last.at.saturating_sub(first.at).as_secs_f64()
 }
 
 fn most_memory(samples: &[Sample]) -> f64 {
@@ -176,44 +173,41 @@ impl Plan {
         Ok(written)
     }
 
-    fn memory_figures(&self, section: &mut Section, courses: &[Course]) -> Result<()> {
-        let peak = courses[0].peak();
-        section.finding("peak memory / live data", Some(peak / self.live_bytes()), "");
-        for (label, name) in PEERS {
-            let ratio = find(courses, label).map(|peer| peak / peer.peak());
-            section.finding(format!("peak memory / {name}"), ratio, "");
+    fn figures(&self, section: &mut Section, courses: &[Course]) -> Result<()> {
+        let (varve, last) = (&courses[0], &courses[courses.len() - 1]);
+        let beside = |of: fn(&Course) -> f64| {
+            PEERS.map(|(label, name)| (name, find(courses, label).map(|peer| of(varve) / of(peer))))
+        };
+        match self.shows {
+            Shows::Memory => {
+                let ratio = varve.peak() / self.live_bytes();
+                section.finding("peak memory / live data", Some(ratio), "");
+                for (name, ratio) in beside(Course::peak) {
+                    section.finding(format!("peak memory / {name}"), ratio, "");
+                }
+            }
+            Shows::Throughput => {
+                for (name, ratio) in beside(Course::per_second) {
+                    section.gain(format!("operations per second / {name}"), ratio, "");
+                }
+                let seconds = self.disk(section)?.elapsed.as_secs_f64();
+                let alone = (self.keys + self.overwrites) as f64 / seconds;
+                let ratio = |to: f64| varve.per_second() / to;
+                section.gain("operations per second / writes alone", Some(ratio(alone)), "");
+                let valkey = find(courses, "valkey");
+                let must = valkey.map(|valkey| (1.3 * valkey.per_second()).min(alone));
+                let what = "operations per second / 1.3 times Valkey's, or writes alone if fewer";
+                section.gain(what, must.map(ratio), "");
+            }
+            Shows::Course => {
+                let alone = self.disk(section)?.longest.as_secs_f64() * 1e3;
+                let mut add = |what, value, unit| section.finding(what, Some(value), unit);
+                let beyond = |ms: f64| varve.longest_ms - ms;
+                add("longest stall beyond the longest of writes alone", beyond(alone), "ms");
+                add("time in which nothing was answered", varve.idle().as_secs_f64(), "s");
+                add("longest stall beyond that without a log", beyond(last.longest_ms), "ms");
+            }
         }
-        Ok(())
-    }
-
-    fn throughput_figures(&self, section: &mut Section, courses: &[Course]) -> Result<()> {
-        let alone = self.disk(section)?.elapsed.as_secs_f64();
-        let per_second = courses[0].per_second();
-        let disk = (self.keys + self.overwrites) as f64 / alone;
-        for (label, name) in PEERS {
-            let ratio = find(courses, label).map(|peer| per_second / peer.per_second());
-            section.gain(format!("operations per second / {name}"), ratio, "");
-        }
-        section.gain("operations per second / writes alone", Some(per_second / disk), "");
-        let must = find(courses, "valkey").map(|valkey| (1.3 * valkey.per_second()).min(disk));
-        let what = "operations per second / 1.3 times Valkey's, or writes alone if fewer";
-        section.gain(what, must.map(|must| per_second / must), "");
-        Ok(())
-    }
-
-    fn course_figures(
-        &self,
-        section: &mut Section,
-        varve: &Course,
-        unlogged: &Course,
-    ) -> Result<()> {
-        let alone_ms = self.disk(section)?.longest.as_secs_f64() * 1e3;
-        let beyond = |ms: f64| Some(varve.longest_ms - ms);
-        section.finding("longest stall beyond the longest of writes alone", beyond(alone_ms), "ms");
-        let idle = varve.idle().as_secs_f64();
-        section.finding("time in which nothing was answered", Some(idle), "s");
-        let what = "longest stall beyond that without a log";
-        section.finding(what, beyond(unlogged.longest_ms), "ms");
         Ok(())
     }
 

@@ -14,9 +14,6 @@ use crate::scenario::folder::Folder;
 use crate::servers::Server;
 
 /// Returns the most bytes that a server and its children had during `act`, and what that returned.
-///
-/// # Errors
-/// Those of `act`.
 pub fn peak_during<T>(server: &Server, act: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
     let (pid, (over, is_over)) = (server.pid, mpsc::channel::<()>());
     let look = move || {
@@ -46,9 +43,6 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Removes the file of the last snapshot, so that the end of the next can be seen.
-    ///
-    /// # Errors
-    /// If it cannot be removed, or the server does not accept.
     pub fn expected(server: &Server, folder: &Folder) -> Result<Self> {
         let (control, file, now) = (server.control()?, folder.snapshot(), Instant::now());
         if file.exists() {
@@ -58,9 +52,6 @@ impl Snapshot {
     }
 
     /// Makes a snapshot; returns the seconds that it took.
-    ///
-    /// # Errors
-    /// If the server refuses or fails.
     pub fn make(server: &Server, folder: &Folder) -> Result<f64> {
         let mut snapshot = Self::expected(server, folder)?;
         snapshot.asked = Instant::now();
@@ -70,9 +61,6 @@ impl Snapshot {
 
     /// Returns true if the file is there. That is the moment at which it got its name: the servers
     /// tell the end up to a tenth of a second later.
-    ///
-    /// # Errors
-    /// If the snapshot failed.
     pub fn is_there(&mut self) -> Result<bool> {
         if self.file.exists() {
             return Ok(true);
@@ -88,9 +76,6 @@ impl Snapshot {
 
     /// Waits until the file is there and the server ready for the next snapshot; returns the
     /// seconds from the request to the file.
-    ///
-    /// # Errors
-    /// If the snapshot failed.
     pub fn wait(mut self) -> Result<f64> {
         while !self.is_there()? {
             thread::sleep(FILE_EVERY);
