@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tempfile::{Builder, TempDir};
 
+use super::Bench;
 use crate::report::Section;
 use crate::servers::{Launch, Program, Server};
 
@@ -46,19 +47,16 @@ impl Folder {
     }
 }
 
-/// Returns those of some servers that can be given a folder, and notes which cannot.
-pub fn reachable<'p>(
-    programs: impl IntoIterator<Item = &'p Program>,
-    section: &mut Section,
-) -> Vec<Program> {
-    let mut reachable = Vec::new();
-    for program in programs {
-        match program.among_our_files() {
-            Some(reached) => reachable.push(reached),
-            None => section.note(format!("{} sees other files: not measured.", program.label)),
+/// Returns the servers of these names that are there and can be given a folder.
+pub fn programs(bench: &Bench, names: &[&str], section: &mut Section) -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    for name in names {
+        match bench.program(name)?.and_then(Program::among_our_files) {
+            Some(program) => programs.push(program),
+            None => section.note(format!("{name} is not there, or sees other files.")),
         }
     }
-    reachable
+    Ok(programs)
 }
 
 #[cfg(test)]

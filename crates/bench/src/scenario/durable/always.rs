@@ -9,9 +9,9 @@ use super::disk::syncs_per_second;
 use crate::generator::{Arrival, Load, Pace, Sizes, Spacing};
 use crate::measure::{fill, measure, measure_during};
 use crate::report::{Figure, Section};
-use crate::scenario::folder::{Folder, reachable};
+use crate::scenario::folder::{Folder, programs};
 use crate::scenario::rounds::{by_value, cell};
-use crate::scenario::{Bench, Scenario, milliseconds, peers_missing, pin_client};
+use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
 
@@ -20,25 +20,24 @@ use crate::statistics::median;
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Number of keys, with values of 16 bytes.
-    pub keys: u64,
+    keys: u64,
     /// Connections that SET, without a pipeline.
-    pub connections: usize,
+    connections: usize,
     /// Requests in flight on each of 50 connections that GET.
-    pub pipeline: usize,
+    pipeline: usize,
     /// Length of one measurement, in milliseconds.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
-    pub time: Duration,
+    time: Duration,
     /// Interleaved rounds.
-    pub rounds: usize,
+    rounds: usize,
 }
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&["what", "server", "SET/s", "GET/s"]);
-        peers_missing(section, bench);
         let mut pairs = Vec::new();
-        for program in &reachable(bench.varve_and_valkey(), section) {
+        for program in &programs(bench, &["varve", "valkey"], section)? {
             pairs.push([self.start(program, "yes")?, self.start(program, "no")?]);
         }
         let (mut syncs, mut rounds) = (Vec::new(), vec![Vec::new(); pairs.len()]);

@@ -15,7 +15,7 @@ use crate::scenario::{Bench, Scenario};
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Bytes that go through each way in each run, in millions.
-    pub megabytes: u64,
+    megabytes: u64,
 }
 
 impl Scenario for Plan {

@@ -9,9 +9,9 @@ use super::watch::Snapshot;
 use crate::generator::{KeyChoice, Load};
 use crate::measure::measure;
 use crate::report::{Figure, Section};
-use crate::scenario::folder::{Folder, reachable};
+use crate::scenario::folder::{Folder, programs};
 use crate::scenario::rounds::{by_value, cell};
-use crate::scenario::{Bench, Scenario, peers_missing, pin_client};
+use crate::scenario::{Bench, Scenario};
 use crate::servers::{Launch, Program};
 
 /// Data.
@@ -19,11 +19,11 @@ use crate::servers::{Launch, Program};
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Cores and threads of the server that loads a snapshot.
-    pub cores: usize,
+    cores: usize,
     /// Starts from each snapshot or log.
-    pub rounds: usize,
+    rounds: usize,
     /// The data, each alone in a snapshot or a log.
-    pub data: Vec<Data>,
+    data: Vec<Data>,
 }
 
 /// Data of one snapshot or log.
@@ -51,14 +51,13 @@ pub struct Data {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(1);
         section.columns(&["from", "server", "start s", "of which empty s"]);
         for data in &self.data {
             let note = data.note.replace("KEYS", &data.keys.to_string());
             section.note(format!("{}: {} {note}.", data.from, data.requests));
         }
-        peers_missing(section, bench);
-        for (number, program) in reachable(bench.varve_and_valkey(), section).iter().enumerate() {
+        for (number, program) in programs(bench, &["varve", "valkey"], section)?.iter().enumerate()
+        {
             for data in &self.data {
                 let rounds = self.starts(program, data)?;
                 let [loaded, empty] = by_value(&rounds);

@@ -12,9 +12,9 @@ use super::watch::{Snapshot, peak_during};
 use crate::generator::{Commands, EventLoop, Load, Protocol, Sender, Sizes, Stop};
 use crate::measure::fill;
 use crate::report::{Figure, Section};
-use crate::scenario::folder::{Folder, reachable};
+use crate::scenario::folder::{Folder, programs};
 use crate::scenario::rounds::{by_value, cell, figure};
-use crate::scenario::{Bench, Scenario, milliseconds, peers_missing, pin_client};
+use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
 use crate::servers::{Launch, Program, Server};
 
 /// Data and clients.
@@ -22,28 +22,27 @@ use crate::servers::{Launch, Program, Server};
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Number of keys.
-    pub keys: u64,
+    keys: u64,
     /// Bytes in a value.
-    pub value: usize,
+    value: usize,
     /// Number of keys with large values.
-    pub large_keys: u64,
+    large_keys: u64,
     /// Bytes in a large value.
-    pub large_value: usize,
+    large_value: usize,
     /// GETs and SETs per second of all clients together.
-    pub per_second: f64,
+    per_second: f64,
     /// Time for which the clients are watched before each snapshot, in milliseconds.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
-    pub before: Duration,
+    before: Duration,
     /// Snapshots of each kind.
-    pub rounds: usize,
+    rounds: usize,
 }
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&["what", "server", "measured"]);
-        peers_missing(section, bench);
-        let programs = reachable(bench.varve_and_valkey(), section);
+        let programs = programs(bench, &["varve", "valkey"], section)?;
         let (mut beside, mut alone) = (Vec::new(), Vec::new());
         for program in &programs {
             beside.push(self.beside(program)?);

@@ -11,9 +11,9 @@ use super::watch::{Snapshot, peak_during};
 use crate::generator::Load;
 use crate::measure::{measure, measure_during, send_each};
 use crate::report::Section;
-use crate::scenario::folder::{Folder, reachable};
+use crate::scenario::folder::{Folder, programs};
 use crate::scenario::rounds::{by_value, cell, figure};
-use crate::scenario::{Bench, Scenario, peers_missing, pin_client};
+use crate::scenario::{Bench, Scenario};
 use crate::servers::{Launch, Program, Server};
 
 /// Data and clients.
@@ -21,15 +21,15 @@ use crate::servers::{Launch, Program, Server};
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Elements of a collection.
-    pub elements: u64,
+    elements: u64,
     /// Connections, without a pipeline.
-    pub connections: usize,
+    connections: usize,
     /// Cores of the server.
-    pub cores: usize,
+    cores: usize,
     /// Snapshots.
-    pub rounds: usize,
+    rounds: usize,
     /// The collections.
-    pub collections: Vec<Collection>,
+    collections: Vec<Collection>,
 }
 
 /// One collection: requests that fill, write and read an element, and the command that counts them.
@@ -46,10 +46,8 @@ pub struct Collection {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(1);
         section.columns(&COLUMNS.map(|(name, _)| name));
-        peers_missing(section, bench);
-        let programs = reachable(bench.varve_and_valkey(), section);
+        let programs = programs(bench, &["varve", "valkey"], section)?;
         for collection in &self.collections {
             let name = &collection.name;
             for (number, program) in programs.iter().enumerate() {
