@@ -31,22 +31,22 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 pub struct Data {
     /// Name in the table.
-    pub from: String,
+    from: String,
     /// Figure: seconds of a start from a snapshot, millions of commands of a log per second.
-    pub figure: String,
+    figure: String,
     /// What is stored, in words; `KEYS` stands for the keys.
-    pub note: String,
+    note: String,
     /// Request that stores.
-    pub request: String,
+    request: String,
     /// Number of requests.
-    pub requests: u64,
+    requests: u64,
     /// Number of keys or members that are there afterwards.
-    pub keys: u64,
+    keys: u64,
     /// Command that counts them.
-    pub count: String,
+    count: String,
     /// True for a log without a base, false for a snapshot.
     #[serde(default)]
-    pub is_log: bool,
+    is_log: bool,
 }
 
 impl Scenario for Plan {

@@ -35,13 +35,12 @@ pub struct Plan {
 /// One collection: requests that fill, write and read an element, and the command that counts them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct Collection {
-    pub name: String,
-    pub fill: String,
-    pub count: String,
-    pub write: String,
-    pub read: String,
+    name: String,
+    fill: String,
+    count: String,
+    write: String,
+    read: String,
 }
 
 impl Scenario for Plan {
