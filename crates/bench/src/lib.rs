@@ -33,3 +33,4 @@ mod scenario;
 pub mod servers;
 mod statistics;
 mod valkey_benchmark;
+mod ycsb;

@@ -250,7 +250,7 @@ fn prepare(target: &Target, load: &Load, thread: usize) -> Result<(EventLoop, Se
 
 /// Returns the server's CPU time after a short pause: the kernel adds up the time of a running
 /// thread when it leaves the core, so the server must go to sleep first.
-fn settled(meter: &mut Option<CpuMeter>) -> Option<Duration> {
+pub(crate) fn settled(meter: &mut Option<CpuMeter>) -> Option<Duration> {
     thread::sleep(SETTLE);
     meter.as_mut().and_then(|meter| meter.read().ok())
 }

@@ -35,6 +35,12 @@ pub trait Client {
     fn left_waiting(&self) -> usize {
         0
     }
+
+    /// Returns true if a connection that has just heard must be asked before those that wait for a
+    /// time: it has more to send at once.
+    fn goes_on(&self, _connection: usize) -> bool {
+        false
+    }
 }
 
 /// What a connection does next.
@@ -283,7 +289,10 @@ impl EventLoop {
             };
             let number = slot - self.groups[*group].first;
             clients[*group].heard(number, &heard)?;
-            self.groups[*group].idle.push_back(number);
+            match clients[*group].goes_on(number) {
+                true => self.groups[*group].idle.push_front(number),
+                false => self.groups[*group].idle.push_back(number),
+            }
             self.groups[*group].busy -= 1;
         }
         self.events = events;

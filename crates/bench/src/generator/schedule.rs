@@ -145,7 +145,7 @@ impl DueTimes {
 
 /// Due times of batches, and the number that wait. Due times of waiting batches are not kept, but
 /// drawn a second time when the batches are sent.
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     pace: Pace,
     pipeline: usize,
     is_open: bool,
@@ -165,7 +165,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Creates the schedule; `None` for a closed loop without a pace.
-    pub(super) fn new(
+    pub(crate) fn new(
         arrival: Arrival,
         pipeline: usize,
         begin: Instant,
@@ -203,7 +203,7 @@ impl Schedule {
         }))
     }
 
-    pub(super) fn lag(&self) -> Option<Lag> {
+    pub(crate) fn lag(&self) -> Option<Lag> {
         self.is_open.then_some(self.lag)
     }
 
@@ -223,13 +223,13 @@ impl Schedule {
     }
 
     /// Returns true if nothing more becomes due.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.left == Some(0) || self.end.is_some_and(|end| self.coming.next >= end)
     }
 
     /// Counts due batches in an open loop. In a closed loop nothing waits, and only a little of the
     /// missed time is made up for.
-    pub(super) fn advance(&mut self, now: Instant) {
+    pub(crate) fn advance(&mut self, now: Instant) {
         let nanos = self.nanos_at(now);
         if !self.is_open {
             self.coming.next = self.coming.next.max(nanos - BURST_NS);
@@ -245,7 +245,7 @@ impl Schedule {
     }
 
     /// Returns the time from which the next batch counts, if one may be sent.
-    pub(super) fn take(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn take(&mut self, now: Instant) -> Option<Instant> {
         if !self.is_open {
             return self.becomes_due(self.nanos_at(now)).then_some(now);
         }
@@ -262,7 +262,7 @@ impl Schedule {
         (self.waiting > 0).then(|| now.saturating_duration_since(due))
     }
 
-    pub(super) fn until_next(&self, now: Instant) -> Duration {
+    pub(crate) fn until_next(&self, now: Instant) -> Duration {
         Duration::from_nanos((self.coming.next - self.nanos_at(now)) as u64)
     }
 
@@ -273,7 +273,7 @@ impl Schedule {
     }
 
     /// Fails if an open loop is hopelessly behind.
-    pub(super) fn check(&mut self, now: Instant) -> Result<()> {
+    pub(crate) fn check(&mut self, now: Instant) -> Result<()> {
         let behind = self.behind(now).unwrap_or_default();
         if behind >= BEHIND_MAX {
             if !self.is_over() {

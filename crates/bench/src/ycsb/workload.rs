@@ -1,15 +1,17 @@
 //! Operations of clients: YCSB's `CoreWorkload`.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use rand::distr::Distribution;
+use rand::distr::weighted::WeightedIndex;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::choose::{Chooser, EXPONENT, Zipf};
+use super::choose::{Chooser, fnv_hash};
 use super::properties::Properties;
-use super::record::{Fields, Naming};
 
 /// Kind of operation on records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,32 +26,26 @@ pub enum Kind {
     Scan,
     /// Reads a record and then overwrites fields of it.
     ReadModifyWrite,
+    /// Removes the oldest record. YCSB's core workloads have none.
+    Delete,
 }
+
+/// Kinds, with their names in reports and the properties that hold their shares.
+const KINDS: [(Kind, &str, &str); 6] = [
+    (Kind::Read, "READ", "readproportion"),
+    (Kind::Update, "UPDATE", "updateproportion"),
+    (Kind::Insert, "INSERT", "insertproportion"),
+    (Kind::Scan, "SCAN", "scanproportion"),
+    (Kind::ReadModifyWrite, "READ-MODIFY-WRITE", "readmodifywriteproportion"),
+    (Kind::Delete, "DELETE", "deleteproportion"),
+];
 
 impl Kind {
-    /// All kinds, in the order in which YCSB reports them.
-    pub const ALL: [Kind; 5] =
-        [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::ReadModifyWrite];
-
     /// Returns YCSB's name of the kind.
+    #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Read => "READ",
-            Kind::Update => "UPDATE",
-            Kind::Insert => "INSERT",
-            Kind::Scan => "SCAN",
-            Kind::ReadModifyWrite => "READ-MODIFY-WRITE",
-        }
+        KINDS[self as usize].1
     }
-}
-
-/// Fields of a record that are read or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// All fields.
-    All,
-    /// The field of a number.
-    One(usize),
 }
 
 /// One operation. Values of fields are drawn when they are written.
@@ -59,324 +55,276 @@ pub struct Operation {
     pub kind: Kind,
     /// Number of the record, or of the first one.
     pub record: u64,
-    /// Fields that are read, if any are.
-    pub read: Wanted,
-    /// Fields that are written, if any are.
-    pub written: Wanted,
+    /// Field that is read, if any is; absent for all.
+    pub read: Option<usize>,
+    /// Field that is written, if any is; absent for all.
+    pub written: Option<usize>,
     /// Most records of a scan.
     pub count: u64,
 }
 
-/// Records on a server, shared by all of its clients.
-#[derive(Debug)]
-pub struct Records {
-    /// Number of records that the load phase stores.
-    at_first: u64,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    /// Number of the next record.
+/// Numbers of the records on a server.
+#[derive(Clone, Debug)]
+struct Records {
+    /// Oldest record.
+    first: u64,
+    /// Next record to be inserted.
     next: u64,
-    /// All records below this number are stored.
+    /// All records from the first to below this number are stored.
     stored: u64,
     /// Stored records above that.
     beyond: BTreeSet<u64>,
 }
 
-impl Records {
-    fn new(count: u64) -> Records {
-        let state = State { next: count, stored: count, beyond: BTreeSet::new() };
-        Records { at_first: count, state: Mutex::new(state) }
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn issue(&self) -> u64 {
-        let mut state = self.state();
-        state.next += 1;
-        state.next - 1
-    }
-
-    /// Marks a record as stored, so that it may be read.
-    pub fn note_stored(&self, record: u64) {
-        let mut state = self.state();
-        state.beyond.insert(record);
-        while state.beyond.first() == Some(&state.stored) {
-            state.beyond.pop_first();
-            state.stored += 1;
-        }
-    }
-
-    /// Returns the highest number up to which all records are stored.
-    fn last(&self) -> u64 {
-        self.state().stored - 1
-    }
-}
-
-/// Choice of records.
-#[derive(Clone, Debug)]
-enum Choice {
-    /// By number.
-    Number(Chooser),
-    /// By the distance from the last record.
-    BeforeLast(Chooser),
-    /// By the distance from the last record, in Zipf ranks.
-    Latest(Zipf),
-}
-
-/// Workload of one client.
+/// Workload of one server.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    mix: Vec<(Kind, f64)>,
-    choice: Choice,
+    /// Records that the load phase stores.
+    pub to_load: Range<u64>,
+    /// Number of fields of a record.
+    pub fields: usize,
+    /// Largest length of a field, in bytes.
+    pub field_bytes: usize,
+    /// True if it has scans.
+    pub has_scans: bool,
+    /// True if the keys are kept in a sorted set for scans.
+    pub has_index: bool,
+    mix: WeightedIndex<f64>,
+    choice: Chooser,
     scan_lengths: Chooser,
     reads_all: bool,
     writes_all: bool,
-    /// Names of records.
-    pub naming: Naming,
-    /// Fields of records.
-    pub fields: Fields,
-    /// Stored records.
-    pub records: Arc<Records>,
-    /// Random numbers of this client.
-    pub random: SmallRng,
-}
-
-/// Records that the load phase stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Number of the first record.
-    pub first: u64,
-    /// Number of records.
-    pub count: u64,
-}
-
-impl Load {
-    /// Reads the load phase from properties.
-    ///
-    /// # Errors
-    /// If recordcount is not set, or the load phase is empty or reaches beyond recordcount.
-    pub fn new(properties: &Properties) -> Result<Load> {
-        let records: u64 = properties.get("recordcount")?;
-        ensure!(records > 0, "the property recordcount is not set");
-        let first = properties.get("insertstart")?;
-        let count = match properties.text("insertcount") {
-            "" => records.saturating_sub(first),
-            _ => properties.get("insertcount")?,
-        };
-        ensure!(
-            count > 0 && first.checked_add(count).is_some_and(|last| last <= records),
-            "insertstart {first} and insertcount {count} reach beyond recordcount {records}"
-        );
-        Ok(Load { first, count })
-    }
+    is_hashed: bool,
+    zero_padding: usize,
+    names: Arc<[String]>,
+    lengths: Chooser,
+    /// Random letters, from which values are cut.
+    letters: Arc<[u8]>,
+    records: Records,
+    random: SmallRng,
 }
 
 impl Workload {
-    /// Reads the workload of the first client from properties.
+    /// Reads a workload from properties.
     ///
     /// # Errors
-    /// If a property has an invalid value.
-    pub fn new(properties: &Properties) -> Result<Workload> {
+    /// If a property has an invalid value, or the load phase is empty or reaches beyond
+    /// recordcount.
+    pub fn new(properties: &Properties) -> Result<Self> {
         let name = properties.text("workload");
         ensure!(name.ends_with("CoreWorkload"), "there is no workload {name} here");
-        let load = Load::new(properties)?;
-        let field_count: usize = properties.get("fieldcount")?;
-        ensure!(field_count > 0, "the property fieldcount is 0");
+        let records: u64 = properties.get("recordcount")?;
+        let to_load = to_load(properties, records)?;
+        let fields: usize = properties.get("fieldcount")?;
         let longest: u64 = properties.get("fieldlength")?;
         ensure!(
-            longest.checked_mul(field_count as u64).is_some_and(|bytes| bytes <= RECORD_BYTES_MAX),
-            "fieldcount {field_count} and fieldlength {longest} make records of more than \
-             {RECORD_BYTES_MAX} bytes"
+            fields > 0 && longest.checked_mul(fields as u64).is_some_and(|it| it <= RECORD_MAX),
+            "{fields} fields of {longest} bytes: a record has 1 to {RECORD_MAX} bytes"
         );
         let zero_padding = properties.get("zeropadding")?;
         ensure!(zero_padding <= DIGITS_MAX, "the property zeropadding is above {DIGITS_MAX}");
-        let fields = Fields::new(
-            properties.text("fieldnameprefix"),
-            field_count,
-            field_lengths(properties, longest)?,
-            longest as usize,
-        );
-        let records: u64 = properties.get("recordcount")?;
-        Ok(Workload {
+        let mut random = SmallRng::seed_from_u64(1);
+        // Letters of YCSB's values: blank to tilde.
+        let letters = 0..longest as usize + LETTERS;
+        let letters = letters.map(|_| random.random_range(b' '..=b'~')).collect();
+        let prefix = properties.text("fieldnameprefix");
+        let lengths = |of: &str, first, last| {
+            Chooser::of_lengths(properties.text(of), properties.get(first)?, last).context(first)
+        };
+        Ok(Self {
+            fields,
+            field_bytes: longest as usize,
+            has_scans: properties.share("scanproportion")? > 0.0,
+            has_index: properties.get("scanindex")?,
             mix: mix(properties)?,
-            choice: choice(properties, load, records)?,
-            scan_lengths: scan_lengths(properties)?,
+            choice: choice(properties, &to_load, records)?,
+            scan_lengths: lengths(
+                "scanlengthdistribution",
+                "minscanlength",
+                properties.get("maxscanlength")?,
+            )?,
             reads_all: properties.get("readallfields")?,
             writes_all: properties.get("writeallfields")?,
-            naming: Naming { is_hashed: properties.text("insertorder") == "hashed", zero_padding },
-            fields,
-            records: Arc::new(Records::new(records)),
-            random: SmallRng::seed_from_u64(0),
+            is_hashed: properties.text("insertorder") == "hashed",
+            zero_padding,
+            names: (0..fields).map(|number| format!("{prefix}{number}")).collect(),
+            lengths: lengths("fieldlengthdistribution", "minfieldlength", longest)?,
+            letters,
+            records: Records {
+                first: to_load.start,
+                next: records,
+                stored: records,
+                beyond: BTreeSet::new(),
+            },
+            to_load,
+            random,
         })
     }
 
-    /// Returns the same workload for another client: with the same records and other random
-    /// numbers.
+    /// Returns this workload on the records that another one has left.
     #[must_use]
-    pub fn for_client(&self, number: u64) -> Workload {
-        Workload { random: SmallRng::seed_from_u64(number), ..self.clone() }
-    }
-
-    /// Returns the same workload for another server, without the records that were inserted.
-    #[must_use]
-    pub fn for_server(&self) -> Workload {
-        Workload { records: Arc::new(Records::new(self.records.at_first)), ..self.clone() }
+    pub fn after(self, other: Self) -> Self {
+        Self { records: other.records, ..self }
     }
 
     /// Returns the operation that stores a record of the load phase.
-    pub fn insertion(&self, record: u64) -> Operation {
-        let (read, written) = (Wanted::All, Wanted::All);
-        Operation { kind: Kind::Insert, record, read, written, count: 0 }
+    #[must_use]
+    pub fn insertion(record: u64) -> Operation {
+        Operation { kind: Kind::Insert, record, read: None, written: None, count: 0 }
     }
 
-    /// Returns the next operation of the run phase.
-    pub fn draw(&mut self) -> Operation {
-        let kind = self.draw_kind();
+    /// Returns the next operation of the run phase; `None` if no record is left for it.
+    pub fn draw(&mut self) -> Option<Operation> {
+        let kind = KINDS[self.mix.sample(&mut self.random)].0;
+        let within = self.records.all()?;
         let record = match kind {
             Kind::Insert => self.records.issue(),
-            _ => self.draw_record(),
+            Kind::Delete => self.records.take_oldest(),
+            _ => self.choice.draw(&within, &mut self.random),
         };
-        let read = if self.reads_all { Wanted::All } else { self.draw_field() };
-        let written = match kind {
-            Kind::Insert => Wanted::All,
-            _ if self.writes_all => Wanted::All,
-            _ => self.draw_field(),
-        };
+        let one = |random: &mut SmallRng| Some(random.random_range(0..self.fields));
+        let read = if self.reads_all { None } else { one(&mut self.random) };
+        let writes_all = self.writes_all || kind == Kind::Insert;
+        let written = if writes_all { None } else { one(&mut self.random) };
         let count = match kind {
-            Kind::Scan => self.scan_lengths.draw(&mut self.random),
+            Kind::Scan => self.scan_lengths.draw(&(0..=u64::MAX), &mut self.random),
             _ => 0,
         };
-        Operation { kind, record, read, written, count }
+        Some(Operation { kind, record, read, written, count })
     }
 
-    fn draw_kind(&mut self) -> Kind {
-        let total: f64 = self.mix.iter().map(|(_, weight)| weight).sum();
-        let mut place = self.random.random::<f64>() * total;
-        for (kind, weight) in &self.mix {
-            if place < *weight {
-                return *kind;
-            }
-            place -= weight;
-        }
-        self.mix[self.mix.len() - 1].0
+    /// Marks an inserted record as stored, so that it may be read.
+    pub fn note_stored(&mut self, record: u64) {
+        self.records.note_stored(record);
     }
 
-    fn draw_record(&mut self) -> u64 {
-        let last = self.records.last();
-        loop {
-            let record = match &mut self.choice {
-                // Numbers of records that do not exist yet are drawn again.
-                Choice::Number(numbers) => Some(numbers.draw(&mut self.random)),
-                Choice::BeforeLast(numbers) => last.checked_sub(numbers.draw(&mut self.random)),
-                Choice::Latest(ranks) => {
-                    Some(last - ranks.draw_below(last.max(1), &mut self.random).min(last))
-                }
-            };
-            if let Some(record) = record.filter(|record| *record <= last) {
-                return record;
-            }
-        }
+    /// Returns the key of a record.
+    #[must_use]
+    pub fn key(&self, record: u64) -> String {
+        let number = if self.is_hashed { fnv_hash(record) } else { record };
+        format!("user{number:0width$}", width = self.zero_padding)
     }
 
-    fn draw_field(&mut self) -> Wanted {
-        Wanted::One(self.fields.draw(&mut self.random))
+    /// Returns the name of a field.
+    #[must_use]
+    pub fn name(&self, field: usize) -> &str {
+        &self.names[field]
+    }
+
+    /// Returns one field, or all, with new values.
+    pub fn values(&mut self, written: Option<usize>) -> Vec<(&str, &[u8])> {
+        let fields = written.map_or(0..self.fields, |field| field..field + 1);
+        let mut cut = || {
+            let length = self.lengths.draw(&(0..=u64::MAX), &mut self.random) as usize;
+            let begin = self.random.random_range(0..LETTERS);
+            begin..begin + length
+        };
+        let cuts: Vec<_> = fields.map(|field| (field, cut())).collect();
+        let value = |(field, cut): (usize, Range<usize>)| {
+            (self.names[field].as_str(), &self.letters[cut])
+        };
+        cuts.into_iter().map(value).collect()
     }
 }
 
-fn mix(properties: &Properties) -> Result<Vec<(Kind, f64)>> {
-    let names = [
-        "readproportion",
-        "updateproportion",
-        "insertproportion",
-        "scanproportion",
-        "readmodifywriteproportion",
-    ];
-    let mut mix = Vec::new();
-    for (kind, name) in Kind::ALL.into_iter().zip(names) {
-        let share = properties.share(name)?;
-        if share > 0.0 {
-            mix.push((kind, share));
+impl Records {
+    fn all(&self) -> Option<RangeInclusive<u64>> {
+        (self.first < self.stored).then(|| self.first..=self.stored - 1)
+    }
+
+    fn issue(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn take_oldest(&mut self) -> u64 {
+        self.first += 1;
+        self.first - 1
+    }
+
+    fn note_stored(&mut self, record: u64) {
+        self.beyond.insert(record);
+        while self.beyond.first() == Some(&self.stored) {
+            self.beyond.pop_first();
+            self.stored += 1;
         }
     }
-    ensure!(!mix.is_empty(), "all proportions are 0");
-    Ok(mix)
 }
 
-fn choice(properties: &Properties, load: Load, records: u64) -> Result<Choice> {
-    let Load { first, count } = load;
-    let last = first + count - 1;
+fn to_load(properties: &Properties, records: u64) -> Result<Range<u64>> {
+    ensure!(records > 0, "the property recordcount is not set");
+    let first: u64 = properties.get("insertstart")?;
+    let count: u64 = match properties.text("insertcount") {
+        "" => records.saturating_sub(first),
+        _ => properties.get("insertcount")?,
+    };
+    let end = first.checked_add(count).filter(|end| count > 0 && *end <= records);
+    let end = end.with_context(|| {
+        format!("insertstart {first} and insertcount {count} reach beyond recordcount {records}")
+    })?;
+    Ok(first..end)
+}
+
+fn mix(properties: &Properties) -> Result<WeightedIndex<f64>> {
+    let shares = KINDS.iter().map(|(_, _, name)| properties.share(name));
+    let shares = shares.collect::<Result<Vec<_>>>()?;
+    let is_safe = |(kind, share): (&(Kind, _, _), &f64)| {
+        *share == 0.0 || matches!(kind.0, Kind::Insert | Kind::Delete)
+    };
+    let deletes = shares[Kind::Delete as usize] > 0.0;
+    ensure!(
+        !deletes
+            || properties.text("requestdistribution") == "latest"
+            || KINDS.iter().zip(&shares).all(is_safe),
+        "what else is done beside deletions must be of the latest records"
+    );
+    WeightedIndex::new(shares).context("the proportions")
+}
+
+fn choice(properties: &Properties, to_load: &Range<u64>, records: u64) -> Result<Chooser> {
+    let (first, count) = (to_load.start, to_load.end - to_load.start);
     Ok(match properties.text("requestdistribution") {
-        "uniform" => Choice::Number(Chooser::Uniform { first, last }),
-        "sequential" => Choice::Number(Chooser::Sequential { first, count, drawn: 0 }),
+        "uniform" => Chooser::Uniform { first, last: to_load.end - 1 },
+        "sequential" => Chooser::Sequential { first, count, drawn: 0 },
         "zipfian" => {
             // Room for twice the expected records, so that popular ones remain popular.
             let operations: u64 = properties.get("operationcount")?;
             let to_come = operations as f64 * properties.share("insertproportion")? * 2.0;
-            Choice::Number(Chooser::scrambled(first, count + to_come as u64 + 1))
+            Chooser::scrambled(first, count + to_come as u64 + 1)?
         }
-        "latest" => Choice::Latest(Zipf::new((records - 1).max(1), EXPONENT)),
+        "latest" => Chooser::Latest,
         "hotspot" => {
             let hot = (count as f64 * properties.share("hotspotdatafraction")?) as u64;
             let share = properties.share("hotspotopnfraction")?;
-            Choice::Number(Chooser::HotSpot { first, hot, cold: count - hot, share })
+            Chooser::HotSpot { first, hot, cold: count - hot, share }
         }
-        "exponential" => {
-            let range = records as f64 * properties.share("exponential.frac")?;
-            let percentile: f64 = properties.get("exponential.percentile")?;
-            ensure!(
-                percentile > 0.0 && percentile < 100.0 && range > 0.0,
-                "exponential.percentile is {percentile}, of {range} records"
-            );
-            Choice::BeforeLast(Chooser::exponential(percentile, range))
-        }
+        "exponential" => Chooser::exponential(
+            properties.get("exponential.percentile")?,
+            records as f64 * properties.share("exponential.frac")?,
+        )?,
         other => bail!("there is no requestdistribution {other:?}"),
     })
 }
 
-fn field_lengths(properties: &Properties, longest: u64) -> Result<Chooser> {
-    let first = properties.get("minfieldlength")?;
-    ensure!(first <= longest, "minfieldlength is {first}, above fieldlength {longest}");
-    Ok(match properties.text("fieldlengthdistribution") {
-        "constant" => Chooser::Constant(longest),
-        "uniform" => Chooser::Uniform { first, last: longest },
-        "zipfian" => Chooser::Zipf { first, ranks: Zipf::new(longest - first + 1, EXPONENT) },
-        other => bail!("there is no fieldlengthdistribution {other:?} here"),
-    })
-}
-
-fn scan_lengths(properties: &Properties) -> Result<Chooser> {
-    let (first, last) = (properties.get("minscanlength")?, properties.get("maxscanlength")?);
-    ensure!(first <= last, "minscanlength is {first}, above maxscanlength {last}");
-    Ok(match properties.text("scanlengthdistribution") {
-        "uniform" => Chooser::Uniform { first, last },
-        "zipfian" => Chooser::Zipf { first, ranks: Zipf::new(last - first + 1, EXPONENT) },
-        other => bail!("there is no scanlengthdistribution {other:?}"),
-    })
-}
-
-/// Largest value that servers take; Memcached keeps a record as one value.
-const RECORD_BYTES_MAX: u64 = 512 << 20;
+/// Bytes of the largest value that servers take; Memcached keeps a record as one value.
+const RECORD_MAX: u64 = 512 << 20;
 /// Most digits of a key.
 const DIGITS_MAX: usize = 200;
+/// Number of letters at which a value may begin.
+const LETTERS: usize = 1 << 16;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn workload(settings: &[(&str, &str)]) -> Workload {
+    pub fn workload(settings: &[(&str, &str)]) -> Workload {
         try_workload(settings).expect("sound properties")
     }
 
     fn try_workload(settings: &[(&str, &str)]) -> Result<Workload> {
         let mut properties = Properties::default();
-        properties.set("recordcount", "1000")?;
-        properties.set("operationcount", "1000")?;
-        for (name, value) in settings {
+        let common = [("recordcount", "1000"), ("operationcount", "1000")];
+        for (name, value) in common.iter().chain(settings) {
             properties.set(name, value)?;
         }
         Workload::new(&properties)
@@ -387,16 +335,14 @@ mod tests {
         let mut mixed = workload(&[
             ("readproportion", "0.5"),
             ("updateproportion", "0.2"),
-            ("insertproportion", "0"),
             ("scanproportion", "0.1"),
             ("readmodifywriteproportion", "0.2"),
         ]);
-        let mut counts = [0; 5];
+        let mut counts = [0; 6];
         for _ in 0..100_000 {
-            counts[mixed.draw().kind as usize] += 1;
+            counts[mixed.draw().unwrap().kind as usize] += 1;
         }
-        let expected = [50_000, 20_000, 0, 10_000, 20_000];
-        for (count, expected) in counts.into_iter().zip(expected) {
+        for (count, expected) in counts.into_iter().zip([50_000, 20_000, 0, 10_000, 20_000, 0]) {
             assert!(i64::abs_diff(count, expected) < 600, "{counts:?}");
         }
     }
@@ -408,11 +354,11 @@ mod tests {
             let mut drawn = workload(&[("requestdistribution", name), ("insertproportion", "0.2")]);
             let mut last = 999;
             for _ in 0..20_000 {
-                let operation = drawn.draw();
+                let operation = drawn.draw().unwrap();
                 if operation.kind == Kind::Insert {
                     last += 1;
                     assert_eq!(operation.record, last, "{name}");
-                    drawn.records.note_stored(last);
+                    drawn.note_stored(last);
                 } else {
                     assert!(operation.record <= last, "{name}");
                 }
@@ -422,67 +368,76 @@ mod tests {
     }
 
     #[test]
+    fn deletions_take_the_oldest_until_none_is_left() {
+        let shares = [("readproportion", "0"), ("updateproportion", "0"), ("recordcount", "3")];
+        let mut deletions = workload(&[&shares[..], &[("deleteproportion", "1")]].concat());
+        let drawn: Vec<_> = std::iter::from_fn(|| Some(deletions.draw()?.record)).collect();
+        assert_eq!(drawn, [0, 1, 2]);
+        assert!(try_workload(&[("deleteproportion", "0.1")]).is_err());
+    }
+
+    #[test]
     fn records_are_read_once_all_before_them_are_stored() {
-        let records = Records::new(10);
-        assert_eq!([records.issue(), records.issue(), records.issue()], [10, 11, 12]);
-        records.note_stored(12);
-        records.note_stored(11);
-        assert_eq!(records.last(), 9);
-        records.note_stored(10);
-        assert_eq!(records.last(), 12);
+        let mut drawn = workload(&[]);
+        let issued = [0; 3].map(|_| drawn.records.issue());
+        assert_eq!(issued, [1000, 1001, 1002]);
+        drawn.note_stored(1002);
+        drawn.note_stored(1001);
+        assert_eq!(drawn.records.all(), Some(0..=999));
+        drawn.note_stored(1000);
+        assert_eq!(workload(&[]).after(drawn).records.all(), Some(0..=1002));
     }
 
     #[test]
-    fn what_one_server_was_given_is_not_asked_of_another() {
-        let inserts = [("readproportion", "0"), ("updateproportion", "0")];
-        let mut first = workload(&[&inserts[..], &[("insertproportion", "1")]].concat());
-        let mut client = first.for_client(1);
-        let other = first.for_server();
-        for drawn in [&mut first, &mut client] {
-            let record = drawn.draw().record;
-            drawn.records.note_stored(record);
-        }
-        assert_eq!((first.records.last(), client.records.last()), (1001, 1001));
-        assert_eq!(other.records.last(), 999);
+    fn keys_are_those_of_ycsb() {
+        let key = |settings: &[_], record| workload(settings).key(record);
+        let ordered = ("insertorder", "ordered");
+        assert_eq!(key(&[ordered], 42), "user42");
+        assert_eq!(key(&[ordered, ("zeropadding", "8")], 42), "user00000042");
+        // Key that YCSB's load phase stores first.
+        assert_eq!(key(&[], 0), "user6284781860667377211");
+        assert_eq!(key(&[], 1), "user8517097267634966620");
     }
 
     #[test]
-    fn the_latest_records_are_read_most() {
-        let mut latest = workload(&[("requestdistribution", "latest"), ("insertproportion", "0")]);
-        let mut counts = vec![0_u64; 1000];
-        for _ in 0..100_000 {
-            counts[latest.draw().record as usize] += 1;
+    fn values_are_as_long_as_their_lengths_are_drawn() {
+        let settings = [("fieldlength", "255"), ("fieldlengthdistribution", "uniform")];
+        let mut drawn = workload(&settings);
+        let mut lengths = [0; 256];
+        for (field, value) in (0..3000).flat_map(|_| {
+            let values = drawn.values(None).into_iter();
+            values.map(|(name, value)| (name.to_owned(), value.len())).collect::<Vec<_>>()
+        }) {
+            assert!(field.starts_with("field"));
+            lengths[value] += 1;
         }
-        assert!(counts[999] > 10 * counts[900] && counts[900] > 2 * counts[500], "{counts:?}");
+        assert!(lengths[0] == 0 && lengths[1..].iter().all(|count| (60..190).contains(count)));
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
+        let exponential = ("requestdistribution", "exponential");
         for settings in [
-            [("requestdistribution", "random")],
-            [("recordcount", "0")],
-            [("insertstart", "1001")],
-            [("insertcount", "2000")],
-            [("fieldlengthdistribution", "histogram")],
-            [("minfieldlength", "101")],
-            [("scanlengthdistribution", "constant")],
-            [("readproportion", "2")],
-            [("fieldcount", "0")],
-            [("fieldcount", "18446744073709551615")],
-            [("fieldlength", "60000000")],
-            [("zeropadding", "65536")],
-            [("insertcount", "18446744073709551615")],
-            [("workload", "site.ycsb.workloads.RestWorkload")],
+            &[("requestdistribution", "random")][..],
+            &[("recordcount", "0")],
+            &[("insertstart", "1001")],
+            &[("insertcount", "2000")],
+            &[("insertcount", "18446744073709551615")],
+            &[("fieldlengthdistribution", "histogram")],
+            &[("minfieldlength", "101")],
+            &[("scanlengthdistribution", "histogram")],
+            &[("readproportion", "2")],
+            &[("readproportion", "0"), ("updateproportion", "0")],
+            &[("fieldcount", "0")],
+            &[("fieldcount", "18446744073709551615")],
+            &[("fieldlength", "60000000")],
+            &[("zeropadding", "65536")],
+            &[("workload", "site.ycsb.workloads.RestWorkload")],
+            &[exponential, ("exponential.percentile", "0")],
+            &[exponential, ("exponential.percentile", "100")],
+            &[exponential, ("exponential.percentile", "NaN")],
         ] {
-            assert!(try_workload(&settings).is_err(), "{settings:?}");
+            assert!(try_workload(settings).is_err(), "{settings:?}");
         }
-        for percentile in ["0", "100", "NaN"] {
-            let settings =
-                [("requestdistribution", "exponential"), ("exponential.percentile", percentile)];
-            assert!(try_workload(&settings).is_err(), "{settings:?}");
-        }
-        let nothing =
-            [("readproportion", "0"), ("updateproportion", "0"), ("insertproportion", "0")];
-        assert!(try_workload(&nothing).is_err());
     }
 }
