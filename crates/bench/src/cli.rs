@@ -10,12 +10,17 @@ use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
 use crate::valkey_benchmark::ValkeyBenchmark;
 
+mod load;
 mod page;
 mod report;
+mod results;
 mod say;
+mod ycsb;
 
+use load::{RunArguments, StoreArguments};
 use page::PageArguments;
 use report::{Choice, ReportArguments};
+use ycsb::YcsbArguments;
 
 /// Measures Varve beside its peers: CPU per operation, memory per key, pauses.
 #[derive(Parser)]
@@ -58,6 +63,12 @@ enum Command {
     List(Choice),
     /// Writes a recorded result as a page of HTML, beside an older one if there is one.
     Page(PageArguments),
+    /// Stores keys in a running server.
+    Load(StoreArguments),
+    /// Runs one load, on a running server or on one that is started for it.
+    Run(RunArguments),
+    /// Runs the phases of a workload of YCSB.
+    Ycsb(YcsbArguments),
 }
 
 /// Runs the command of the command line and prints its results.
@@ -73,6 +84,9 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Scenario(choice) => report::scenario(&bench(&server, &peers)?, &choice),
         Command::List(choice) => report::list(&choice),
         Command::Page(arguments) => page::page(&arguments),
+        Command::Load(arguments) => load::load(&arguments),
+        Command::Run(arguments) => load::run(&server, &arguments),
+        Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
     }
 }
 

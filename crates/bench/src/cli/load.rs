@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::{IsTerminal, stderr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -13,12 +14,11 @@ use serde_json::{Value, json};
 
 use super::results;
 use super::say::say;
-use crate::generator::{Arrival, KeyChoice, Operation, Pace, Protocol, Spacing, Stop, ValueSize};
-use crate::sampler::Sample;
-use crate::scenario::measure::Load;
+use crate::generator::{Arrival, KeyChoice, Load, Pace, Protocol, Sizes, Spacing, Stop};
+use crate::measure::{Measured, Target, Watch, try_measure};
 use crate::scenario::pin_client;
 use crate::servers::{Kind, Launch, Program, Server, ask_pid};
-use crate::trial::{Trial, Tried};
+use crate::ycsb::Tallies;
 
 /// Keys to store, and their server.
 #[derive(Args)]
@@ -40,7 +40,7 @@ pub struct StoreArguments {
     keys: u64,
     /// Bytes per value: 16, 16-64, exp:MEAN, or sizes with weights as 16*90,1024*9,65536*1.
     #[arg(long, default_value = "16")]
-    value: ValueSize,
+    value: Sizes,
     /// Threads that make the load.
     #[arg(long, default_value_t = 1)]
     client_threads: usize,
@@ -124,7 +124,7 @@ enum Choice {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Protocols {
+pub enum Protocols {
     Resp,
     Memcached,
 }
@@ -141,143 +141,136 @@ enum Open {
 pub fn load(arguments: &StoreArguments) -> Result<()> {
     pin_client(1);
     let port = arguments.port.context("load: which server? (--port)")?;
-    let trial = arguments.fill(port, arguments.pid_of(port), 1);
-    let tried = watched(&trial)?;
-    say(results::text("load", &tried));
-    results::verdict(&tried)
+    let target = target_of(port, arguments.pid, arguments.protocol.into());
+    store(&target, &arguments.fill())
 }
 
 /// Runs the load on a running server, or on one that is started and filled for it.
 pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
     pin_client(arguments.threads);
-    let tried = match try_run(server, arguments) {
-        Ok(tried) => tried,
-        Err(error) => Tried::failed(error)?,
-    };
-    say(results::text("run", &tried));
+    let measured = try_run(server, arguments).unwrap_or_else(Measured::failed);
+    let kinds = Tallies::new();
+    say(results::text("run", &measured, &kinds));
     if let Some(path) = &arguments.json {
-        let text = format!("{:#}\n", results::as_json(&arguments.settings(server), &tried));
-        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        let value = results::as_json(&arguments.settings(server), &measured, &kinds);
+        write(path, &format!("{value:#}\n"))?;
     }
     if let Some(path) = &arguments.csv {
-        fs::write(path, results::csv(&tried.samples))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        write(path, &results::csv(&measured.samples))?;
     }
-    results::verdict(&tried)
+    results::verdict(&measured)
 }
 
-fn try_run(server: &str, arguments: &RunArguments) -> Result<Tried> {
-    let (started, port, pid) = match arguments.store.port {
-        Some(port) => (None, port, arguments.store.pid_of(port)),
+fn try_run(server: &str, arguments: &RunArguments) -> Result<Measured> {
+    let load = arguments.load()?;
+    let (protocol, threads) = (arguments.store.protocol.into(), arguments.threads);
+    let (_server, target) = match arguments.store.port {
+        Some(port) => {
+            let target = target_of(port, arguments.store.pid, protocol);
+            (None, Target { cores: threads, ..target })
+        }
         None => {
-            let server = start(server, arguments)?;
-            let (port, pid) = (server.port, server.pid);
-            (Some(server), port, Some(pid))
+            let server = start(server, protocol, threads)?;
+            let target = Target::from(&server);
+            if !arguments.empty {
+                store(&target, &arguments.store.fill())?;
+            }
+            (Some(server), target)
         }
     };
-    let trial = arguments.trial(port, pid)?;
-    if !arguments.empty && started.is_some() {
-        let tried = watched(&arguments.store.fill(port, pid, arguments.threads))?;
-        say(results::text("load", &tried));
-        results::verdict(&tried).context("storing the keys")?;
-    }
-    watched(&trial)
+    let every = Duration::from_millis(arguments.sample_ms);
+    Ok(try_measure(&target, &load, &Arc::default(), Some(progress(load.stop, every)?)))
 }
 
-fn start(server: &str, arguments: &RunArguments) -> Result<Server> {
+fn store(target: &Target, load: &Load) -> Result<()> {
+    let watch = progress(load.stop, SAMPLE_EVERY)?;
+    let measured = try_measure(target, load, &Arc::default(), Some(watch));
+    say(results::text("load", &measured, &Tallies::new()));
+    results::verdict(&measured).context("storing the keys")
+}
+
+/// Returns a running server; its process is asked for, unless it is known.
+pub fn target_of(port: u16, pid: Option<u32>, protocol: Protocol) -> Target {
+    let pid = pid.or_else(|| ask_pid(port, protocol).ok().flatten());
+    Target { label: format!("port {port}"), port, pid, protocol, cores: 1 }
+}
+
+/// Starts a server of a protocol on cores of its own.
+pub fn start(server: &str, protocol: Protocol, threads: usize) -> Result<Server> {
     let program = Program::parse(server)?;
-    let is_memcached = matches!(arguments.store.protocol, Protocols::Memcached);
     ensure!(
-        is_memcached == (program.kind == Kind::Memcached),
-        "{} does not speak the protocol of --protocol: name another --server, or its --port",
+        (protocol == Protocol::Memcached) == (program.kind == Kind::Memcached),
+        "{} does not speak the chosen protocol: name another --server, or its --port",
         program.label
     );
-    let threads = arguments.threads;
     program.start(&Launch::default().with_threads(threads).on_cores(threads))
 }
 
-/// Runs a trial with a progress bar.
-fn watched(trial: &Trial) -> Result<Tried> {
-    let length = match trial.load.stop {
+/// Writes results to a file.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Returns what shows the progress of a load up to its end.
+pub fn progress(stop: Stop, every: Duration) -> Result<Watch> {
+    let length = match stop {
         Stop::Operations(count) => count,
         Stop::After(time) => time.as_millis() as u64,
     };
-    let stop = trial.load.stop;
     let bar = if stderr().is_terminal() { ProgressBar::new(length) } else { ProgressBar::hidden() };
     bar.set_style(ProgressStyle::with_template("{bar:40} {percent:>3} % {msg}")?);
-    let shown = bar.clone();
-    let tried = trial.run(move |sample: &Sample| {
-        shown.set_position(match stop {
+    let watch = move |sample: &crate::sampler::Sample| {
+        bar.set_position(match stop {
             Stop::Operations(_) => sample.operations,
             Stop::After(_) => (sample.at.as_millis() as u64).min(length),
         });
-        shown.set_message(format!("{} operations", sample.operations));
-    })?;
-    bar.finish_and_clear();
-    Ok(tried)
+        bar.set_message(format!("{} operations", sample.operations));
+    };
+    Ok(Watch { every, watch: Box::new(watch) })
 }
 
 impl StoreArguments {
-    fn pid_of(&self, port: u16) -> Option<u32> {
-        self.pid.or_else(|| ask_pid(port, self.protocol.into()).ok().flatten())
+    /// Returns the load that stores all keys, with values and expiry of the load itself.
+    fn fill(&self) -> Load {
+        let fill = Load::fill(self.keys, &self.value).seeded(self.seed);
+        let connections = fill.connections.max(self.client_threads);
+        let requests = match self.operation {
+            Operations::SetEx => self.requests(),
+            _ => fill.requests,
+        };
+        Load { requests, connections, threads: self.client_threads, ..fill }
     }
 
-    fn operation(&self) -> Operation {
-        match self.operation {
-            Operations::Get => Operation::Get,
-            Operations::Set => Operation::Set,
-            Operations::Mix => Operation::Mixed(self.reads),
-            Operations::SetEx => Operation::SetFor(3600),
-            Operations::Del => Operation::Delete,
-        }
-    }
-
-    /// Returns the trial that stores all keys, with values and expiry of the load.
-    fn fill(&self, port: u16, pid: Option<u32>, server_cores: usize) -> Trial {
-        let mut load = Load::fill(self.keys, self.value.clone());
-        if let Operation::SetFor(_) = self.operation() {
-            load.shape.operation = self.operation();
-        }
-        load.protocol = self.protocol.into();
-        load.seed = self.seed;
-        load.connections = load.connections.max(self.client_threads);
-        Trial {
-            port,
-            pid,
-            load,
-            arrival: Arrival::Closed,
-            threads: self.client_threads,
-            server_cores,
-            sample_every: SAMPLE_EVERY,
-        }
+    fn requests(&self) -> Vec<(u32, String)> {
+        let load = match self.operation {
+            Operations::Get => Load::get(self.keys),
+            Operations::Set => Load::set(self.keys, &self.value),
+            Operations::Mix => Load::mixed(self.reads.into(), self.keys, &self.value),
+            Operations::SetEx => Load::of(format!("SET k{{n:15}} {{?{}}} EX 3600", self.value), 1),
+            Operations::Del => Load::of("DEL k{n:15}", self.keys),
+        };
+        load.requests
     }
 }
 
 impl RunArguments {
-    fn trial(&self, port: u16, pid: Option<u32>) -> Result<Trial> {
+    fn load(&self) -> Result<Load> {
         let store = &self.store;
-        let mut load = Load::new(store.operation(), self.pipeline, store.keys);
-        load.protocol = store.protocol.into();
-        load.connections = self.connections;
-        load.shape.value = store.value.clone();
-        load.seed = store.seed;
-        load.stop = self.stop();
-        load.warm_up = self.warm_up();
-        load.keys = self.keys();
         ensure!(self.rate.is_none_or(|rate| rate.is_finite() && rate > 0.0), "--rate: above zero");
-        Ok(Trial {
-            port,
-            pid,
-            load,
-            arrival: self.arrival(),
+        let time = Duration::from_millis(self.ms);
+        Ok(Load {
+            requests: store.requests(),
+            keys: self.keys(),
+            key_count: store.keys,
+            pipeline: self.pipeline,
+            connections: self.connections,
             threads: store.client_threads,
-            server_cores: self.threads,
-            sample_every: Duration::from_millis(self.sample_ms),
+            arrival: self.arrival(),
+            stop: self.operations.map_or(Stop::After(time), Stop::Operations),
+            warm_up: self.warm_up(),
+            misses: true,
+            seed: store.seed,
         })
-    }
-
-    fn stop(&self) -> Stop {
-        self.operations.map_or(Stop::After(Duration::from_millis(self.ms)), Stop::Operations)
     }
 
     fn warm_up(&self) -> Duration {
@@ -297,30 +290,24 @@ impl RunArguments {
     }
 
     fn arrival(&self) -> Arrival {
-        let pace = |spacing| {
-            let per_second = self.rate.unwrap_or(0.0);
-            Pace { per_second, spacing, seed: self.store.seed }
-        };
-        match (self.rate, self.open) {
-            (None, _) => Arrival::Closed,
-            (Some(_), None) => Arrival::Limited(pace(Spacing::Even)),
-            (Some(_), Some(Open::Poisson)) => Arrival::Open(pace(Spacing::Random)),
-            (Some(_), Some(Open::Even)) => Arrival::Open(pace(Spacing::Even)),
+        let Some(per_second) = self.rate else { return Arrival::Closed };
+        let pace = |spacing| Pace { per_second, spacing, seed: self.store.seed };
+        match self.open {
+            None => Arrival::Limited(pace(Spacing::Even)),
+            Some(Open::Poisson) => Arrival::Open(pace(Spacing::Random)),
+            Some(Open::Even) => Arrival::Open(pace(Spacing::Even)),
         }
     }
 
     fn settings(&self, server: &str) -> Value {
         let store = &self.store;
-        let name = |value: Option<clap::builder::PossibleValue>| {
-            value.map(|value| value.get_name().to_owned())
-        };
         json!({
             "server": store.port.map_or(server.to_owned(), |port| format!("port {port}")),
             "server_threads": self.threads,
-            "protocol": name(store.protocol.to_possible_value()),
-            "operation": name(store.operation.to_possible_value()),
+            "protocol": name(&store.protocol),
+            "operation": name(&store.operation),
             "reads": store.reads,
-            "choice": name(self.choice.to_possible_value()),
+            "choice": name(&self.choice),
             "exponent": self.exponent,
             "hot": self.hot,
             "hot_share": self.hot_share,
@@ -333,11 +320,16 @@ impl RunArguments {
             "operations": self.operations,
             "warm_up_ms": self.warm_up().as_millis() as u64,
             "rate": self.rate,
-            "open": self.open.and_then(|open| name(open.to_possible_value())),
+            "open": self.open.as_ref().map(name),
             "sample_ms": self.sample_ms,
             "seed": store.seed,
         })
     }
+}
+
+/// Returns the name of a value on the command line.
+fn name(value: &impl ValueEnum) -> Option<String> {
+    value.to_possible_value().map(|value| value.get_name().to_owned())
 }
 
 impl From<Protocols> for Protocol {
@@ -349,4 +341,5 @@ impl From<Protocols> for Protocol {
     }
 }
 
-const SAMPLE_EVERY: Duration = Duration::from_millis(100);
+/// Distance of samples while keys are stored, and in `ycsb`.
+pub const SAMPLE_EVERY: Duration = Duration::from_millis(100);

@@ -1,31 +1,20 @@
 //! `ycsb`: phases of a workload, named as on YCSB's own command line.
 
-use std::fs;
-use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
-use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
+use super::load::{SAMPLE_EVERY, progress, start, target_of, write};
 use super::results;
 use super::say::say;
-use crate::generator::{Monitor, Protocol};
-use crate::sampler::{Sample, Sampler};
+use crate::generator::{Protocol, Stop};
+use crate::measure::Target;
 use crate::scenario::pin_client;
-use crate::servers::{Launch, Program, Server, ask_pid};
-use crate::ycsb::client::{Clients, Phase, Plan};
-use crate::ycsb::connector::Connector;
-use crate::ycsb::measured::Measured;
-use crate::ycsb::memcached::Memcached;
-use crate::ycsb::properties::Properties;
-use crate::ycsb::redis::Redis;
-use crate::ycsb::summary;
-use crate::ycsb::workload::{Load, Workload};
+use crate::ycsb::{Phase, Plan, Properties, Workload, play};
 
 #[derive(Args)]
 pub struct YcsbArguments {
@@ -67,85 +56,47 @@ enum ConnectorName {
     Memcached,
 }
 
-/// Runs the phases and prints what YCSB prints.
+/// Runs the phases and prints their results.
 ///
 /// # Errors
-/// If a property is wrong or a server does not start; and if a phase did not do all that it was
-/// to do, when what it did is printed and written.
+/// If a property is wrong or a server does not start; and if a phase did not do all that it was to
+/// do, when what it did is printed and written.
 pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
     pin_client(arguments.server_threads);
     let properties = arguments.properties()?;
-    let workload = Workload::new(&properties)?;
-    let started: Option<Server> = match arguments.port {
-        Some(_) => None,
-        None => Some(start(server, arguments)?),
+    let mut workload = Workload::new(&properties)?;
+    let protocol = match arguments.connector {
+        ConnectorName::Redis => Protocol::Resp,
+        ConnectorName::Memcached => Protocol::Memcached,
     };
-    let port = started.as_ref().map(|server| server.port).or(arguments.port);
-    let port = port.context("a server has a port")?;
-    let pid = started.as_ref().map(|server| server.pid).or_else(|| arguments.pid_of(port));
-    let mut written = Vec::new();
-    for (name, phase) in arguments.phases(&properties)? {
-        let plan = plan(&properties, phase)?;
-        let (measured, samples) = match arguments.connector {
-            ConnectorName::Redis => play::<Redis>(port, pid, plan, &workload),
-            ConnectorName::Memcached => play::<Memcached>(port, pid, plan, &workload),
-        }?;
-        say(format_args!("[PHASE], Name, {name}\n"));
-        say(format_args!("{}{}", summary::text(&measured), server_text(&measured, &samples)));
-        written.push(phase_json(name, &measured, &samples));
+    let (_server, target) = match arguments.port {
+        Some(port) => (None, target_of(port, arguments.pid, protocol)),
+        None => {
+            let server = start(server, protocol, arguments.server_threads)?;
+            let target = Target::from(&server);
+            (Some(server), target)
+        }
+    };
+    let mut written: Vec<Value> = Vec::new();
+    for plan in arguments.plans(&properties, &workload)? {
+        let name = if plan.phase == Phase::Load { "load" } else { "run" };
+        let stop = match plan.operations {
+            u64::MAX => Stop::After(plan.longest),
+            operations => Stop::Operations(operations),
+        };
+        let watch = progress(stop, SAMPLE_EVERY)?;
+        let played = play(&target, &plan, &mut workload, Some(watch));
+        say(results::text(name, &played.measured, &played.tallies));
+        let settings = json!({ "phase": name, "clients": plan.clients, "target": plan.target });
+        written.push(results::as_json(&settings, &played.measured, &played.tallies));
         if let Some(path) = &arguments.json {
             let all = json!({ "version": results::VERSION, "phases": &written });
-            fs::write(path, format!("{all:#}\n"))
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            write(path, &format!("{all:#}\n"))?;
         }
-        ensure!(measured.operations > 0, "the phase {name} has no operations");
-        if let Some(complaint) = measured.complaint() {
-            bail!("the phase {name} is partial: {complaint}");
-        }
+        results::verdict(&played.measured).with_context(|| format!("the phase {name}"))?;
+        ensure!(played.measured.outcome.operations > 0, "the phase {name} has no operations");
     }
     Ok(())
-}
-
-/// Formats the resources that the server used, in lines like YCSB's; empty if its process is not
-/// known.
-fn server_text(measured: &Measured, samples: &[Sample]) -> String {
-    let seen = |of: fn(&Sample) -> Option<u64>| samples.iter().rev().find_map(of);
-    let cpu = seen(|sample| Some(sample.cpu?.as_nanos() as u64));
-    let cpu = cpu.map(|nanos| nanos as f64 / 1e3 / measured.operations.max(1) as f64);
-    let lines = [
-        cpu.map(|us| format!("[SERVER], CPU(us/operation), {us}\n")),
-        seen(|sample| sample.resident_bytes)
-            .map(|bytes| format!("[SERVER], ResidentMemory(bytes), {bytes}\n")),
-    ];
-    lines.into_iter().flatten().collect()
-}
-
-fn phase_json(name: &str, measured: &Measured, samples: &[Sample]) -> Value {
-    let mut value = summary::as_json(measured);
-    value["phase"] = name.into();
-    value["samples"] = results::samples_json(samples);
-    value
-}
-
-fn play<C: Connector + Default>(
-    port: u16,
-    pid: Option<u32>,
-    plan: Plan,
-    workload: &Workload,
-) -> Result<(Measured, Vec<Sample>)> {
-    let clients = Clients::<C>::connect(port, plan, workload)?;
-    let monitor = Arc::new(Monitor::default());
-    let sampler = Sampler::start(pid, SAMPLE_EVERY, Arc::clone(&monitor), |_| ());
-    let bar =
-        if stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let measured = clients.run(|done| {
-        monitor.add(done - monitor.operations());
-        bar.set_message(format!("{done} operations"));
-        bar.tick();
-    });
-    bar.finish_and_clear();
-    monitor.add(measured.operations - monitor.operations());
-    Ok((measured, sampler.stop()))
 }
 
 impl YcsbArguments {
@@ -155,9 +106,8 @@ impl YcsbArguments {
             properties.read(file)?;
         }
         for property in &self.properties {
-            let (name, value) = property
-                .split_once('=')
-                .with_context(|| format!("{property:?} is no name=value"))?;
+            let pair = property.split_once('=');
+            let (name, value) = pair.with_context(|| format!("{property:?} is no name=value"))?;
             properties.set(name, value)?;
         }
         let idle: Vec<_> = properties.without_effect().collect();
@@ -167,37 +117,16 @@ impl YcsbArguments {
         Ok(properties)
     }
 
-    fn phases(&self, properties: &Properties) -> Result<Vec<(&'static str, Phase)>> {
-        let load = Phase::Load(Load::new(properties)?);
-        let run = Phase::Run(properties.operations()?);
-        Ok(match self.phase {
-            Some(PhaseName::Load) => vec![("load", load)],
-            Some(PhaseName::Run) => vec![("run", run)],
-            None => vec![("load", load), ("run", run)],
-        })
-    }
-
-    fn pid_of(&self, port: u16) -> Option<u32> {
-        let protocol = match self.connector {
-            ConnectorName::Redis => Protocol::Resp,
-            ConnectorName::Memcached => Protocol::Memcached,
+    fn plans(&self, properties: &Properties, workload: &Workload) -> Result<Vec<Plan>> {
+        let clients = properties.get("threadcount")?;
+        let target = properties.get("target")?;
+        let longest = Duration::from_secs(properties.get("maxexecutiontime")?);
+        let plans = [Plan::load(workload, clients), Plan::run(properties.operations()?, clients)];
+        let is_chosen = |plan: &Plan| match self.phase {
+            Some(phase) => (phase == PhaseName::Load) == (plan.phase == Phase::Load),
+            None => true,
         };
-        self.pid.or_else(|| ask_pid(port, protocol).ok().flatten())
+        let plans = plans.into_iter().filter(is_chosen);
+        Ok(plans.map(|plan| Plan { target, longest, ..plan }).collect())
     }
 }
-
-fn plan(properties: &Properties, phase: Phase) -> Result<Plan> {
-    Ok(Plan {
-        clients: properties.get("threadcount")?,
-        phase,
-        target: properties.get("target")?,
-        longest: Duration::from_secs(properties.get("maxexecutiontime")?),
-    })
-}
-
-fn start(server: &str, arguments: &YcsbArguments) -> Result<Server> {
-    let threads = arguments.server_threads;
-    Program::parse(server)?.start(&Launch::default().with_threads(threads).on_cores(threads))
-}
-
-const SAMPLE_EVERY: Duration = Duration::from_millis(250);

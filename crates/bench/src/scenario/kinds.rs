@@ -25,6 +25,8 @@ const KINDS: &[Kind] = &[
     ("save-trees", kind::<durable::save_trees::Plan>),
     ("stall", kind::<stall::Plan>),
     ("waiters", kind::<waiters::Plan>),
+    ("ycsb-memory", kind::<ycsb::memory::Plan>),
+    ("ycsb-sweep", kind::<ycsb::sweep::Plan>),
 ];
 
 fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)>) -> Result<()> {

@@ -12,6 +12,7 @@
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
 //! | [`stall`] | a stalled server as seen by an open and a closed loop |
 //! | [`waiters`] | server CPU where pairs of clients wait for each other |
+//! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load, memory |
 
 pub mod attack;
 mod bare;
@@ -30,6 +31,7 @@ mod scale;
 pub mod stall;
 mod valgrind;
 pub mod waiters;
+pub mod ycsb;
 
 pub use scale::Scale;
 

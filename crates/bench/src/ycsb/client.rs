@@ -119,9 +119,9 @@ pub fn play(target: &Target, plan: &Plan, of: &mut Workload, watch: Option<Watch
     let failure = clients.run(target.port).err();
     let samples = sampler.map(Sampler::stop).unwrap_or_default();
     let used = before.zip(settled(&mut meter)).and_then(|(before, now)| now.checked_sub(before));
-    let ticked = ticks_before.zip(ticks()).map(|(before, now)| {
-        (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1))
-    });
+    let ticked = ticks_before
+        .zip(ticks())
+        .map(|(before, now)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)));
     let Clients { outcome, tallies, failed, .. } = clients;
     let undone = || anyhow!("{failed} of {} operations were not done", outcome.operations);
     let failure = failure.or_else(|| (failed > 0).then(undone));
@@ -328,8 +328,7 @@ mod tests {
         assert_eq!(outcome.operations, 200);
         // The last of two hundred is due after 199 times half a millisecond.
         assert!(outcome.elapsed >= Duration::from_micros(99_500), "{:?}", outcome.elapsed);
-        let lag = outcome.lag.unwrap();
-        assert_eq!((lag.schedule, lag.unsent), (Duration::from_millis(100), 0));
+        assert_eq!(outcome.lag.unwrap().schedule, Duration::from_millis(100));
     }
 
     #[test]

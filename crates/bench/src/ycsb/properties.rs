@@ -230,10 +230,10 @@ mod tests {
             ("a\\=b=c", &[("a=b", "c")]),
             ("a", &[("a", "")]),
             ("a=\\u00e4\\t1", &[("a", "\u{e4}\t1")]),
-            ("# one\n! two\n\n  \nlist = a, \\\n    b\nend = c\\\\\n", &[
-                ("list", "a, b"),
-                ("end", "c\\"),
-            ]),
+            (
+                "# one\n! two\n\n  \nlist = a, \\\n    b\nend = c\\\\\n",
+                &[("list", "a, b"), ("end", "c\\")],
+            ),
             ("a=1\rb=2\r\nc=3", &[("a", "1"), ("b", "2"), ("c", "3")]),
         ] {
             let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());

@@ -259,10 +259,12 @@ mod tests {
         let range = "ZRANGEBYSCORE _indices 111578572 +inf LIMIT 0 2";
         let replace = "replace usertable-user7 0 2147483647 16";
         let cases: [(_, _, &[&str], &[&str]); 12] = [
-            (Resp, Insert, &["+OK\r\n", ":1\r\n"], &[
-                "HMSET user7 field0 ",
-                "ZADD _indices 111578572 user7",
-            ]),
+            (
+                Resp,
+                Insert,
+                &["+OK\r\n", ":1\r\n"],
+                &["HMSET user7 field0 ", "ZADD _indices 111578572 user7"],
+            ),
             (Resp, Read, &[HASH], &["HGETALL user7"]),
             (Resp, Update, &["+OK\r\n"], &["HMSET user7 field1 "]),
             (Resp, ReadModifyWrite, &[HASH, "+OK\r\n"], &["HGETALL user7", "HMSET user7 field1 "]),

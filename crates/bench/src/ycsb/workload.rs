@@ -220,9 +220,8 @@ impl Workload {
             begin..begin + length
         };
         let cuts: Vec<_> = fields.map(|field| (field, cut())).collect();
-        let value = |(field, cut): (usize, Range<usize>)| {
-            (self.names[field].as_str(), &self.letters[cut])
-        };
+        let value =
+            |(field, cut): (usize, Range<usize>)| (self.names[field].as_str(), &self.letters[cut]);
         cuts.into_iter().map(value).collect()
     }
 }

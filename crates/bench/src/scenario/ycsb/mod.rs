@@ -4,93 +4,62 @@
 //! | file | question |
 //! |---|---|
 //! | `sweep` | throughput, latency, user and system time by clients, and latency by load |
+//! | `claim` | what the source says of its servers, held against each of ours |
 //! | `memory` | resident memory by number of records |
 
-mod cost;
+mod claim;
 pub mod memory;
 pub mod sweep;
 
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::Bench;
+use crate::measure::Target;
 use crate::servers::{Kind, Launch, Program, Server};
-use crate::ycsb::client::{Clients, Phase, Plan};
-use crate::ycsb::measured::Measured;
-use crate::ycsb::memcached::Memcached;
-use crate::ycsb::properties::Properties;
-use crate::ycsb::redis::Redis;
-use crate::ycsb::workload::{Load, Workload};
+use crate::ycsb::{Plan, Played, Properties, Workload, play};
 
-/// Property file with other numbers of records and operations.
-struct Settings {
-    workload: Workload,
-    load: Load,
-    fields: u64,
-    field_bytes: u64,
+/// Reads a property file, with other numbers of records and operations.
+fn workload(file: &Path, records: u64, operations: u64) -> Result<Workload> {
+    let mut properties = Properties::default();
+    properties.read(file)?;
+    properties.set("recordcount", &records.to_string())?;
+    properties.set("operationcount", &operations.to_string())?;
+    Workload::new(&properties)
 }
 
-impl Settings {
-    fn read(file: &Path, records: u64, operations: u64) -> Result<Self> {
-        let mut properties = Properties::default();
-        properties.read(file)?;
-        properties.set("recordcount", &records.to_string())?;
-        properties.set("operationcount", &operations.to_string())?;
-        Ok(Self {
-            workload: Workload::new(&properties)?,
-            load: Load::new(&properties)?,
-            fields: properties.get("fieldcount")?,
-            field_bytes: properties.get("fieldlength")?,
-        })
-    }
+/// Returns the name of a workload.
+fn name(file: &PathBuf) -> String {
+    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Returns the null server, with records as large as those of a workload.
-fn null(bench: &Bench, settings: &Settings) -> Program {
-    let (fields, bytes) = (settings.fields.to_string(), settings.field_bytes.to_string());
+/// Returns all servers, the null server with records as large as those of a workload.
+fn programs(bench: &Bench, workload: &Workload) -> Vec<Program> {
+    let (fields, bytes) = (workload.fields.to_string(), workload.field_bytes.to_string());
     let words = ["--fields", &fields, "--field-bytes", &bytes].map(str::to_owned);
-    bench.null.clone().with_arguments(&words)
+    let null = bench.null.clone().with_arguments(&words);
+    bench.varve_and_all_peers().cloned().chain([null]).collect()
 }
 
-/// Returns Varve and every available peer.
-fn programs(bench: &Bench) -> impl Iterator<Item = &Program> {
-    bench.varve_and_peers().chain(&bench.memcached)
-}
-
-/// Server and the records that it holds.
-struct Stored {
-    server: Server,
-    workload: Workload,
-}
-
-impl Stored {
-    /// Starts a server and stores the records, unless the server stores nothing.
-    fn start(program: &Program, settings: &Settings) -> Result<Self> {
-        let server = program.start(&Launch::default())?;
-        let stored = Self { server, workload: settings.workload.for_server() };
-        if stored.server.kind != Kind::Null {
-            let (phase, target) = (Phase::Load(settings.load), 0.0);
-            stored.play(Plan { clients: LOADERS, phase, target, longest: Duration::ZERO })?;
-        }
-        Ok(stored)
+/// Starts a server and stores the records, unless the server stores nothing.
+fn start(program: &Program, workload: &Workload) -> Result<Server> {
+    let server = program.start(&Launch::default())?;
+    if server.kind != Kind::Null {
+        played(&server, &Plan::load(workload, LOADERS), &mut workload.clone())?;
     }
+    Ok(server)
+}
 
-    /// Runs a plan with its clients.
-    ///
-    /// # Errors
-    /// If any operation failed: a missing record, a broken connection.
-    fn play(&self, plan: Plan) -> Result<Measured> {
-        let (port, workload) = (self.server.port, &self.workload);
-        let measured = match self.server.kind {
-            Kind::Memcached => Clients::<Memcached>::connect(port, plan, workload)?.run(|_| ()),
-            _ => Clients::<Redis>::connect(port, plan, workload)?.run(|_| ()),
-        };
-        let is_done = measured.failure.is_none() && measured.failures == 0;
-        let why = || measured.complaint().unwrap_or_default();
-        ensure!(is_done, "{}: {}", self.server.label, why());
-        Ok(measured)
+/// Runs a phase.
+///
+/// # Errors
+/// If any operation failed: a missing record, a broken connection.
+fn played(server: &Server, plan: &Plan, workload: &mut Workload) -> Result<Played> {
+    let mut played = play(&Target::from(server), plan, workload, None);
+    match played.measured.failure.take() {
+        Some(error) => Err(error.context(server.label.clone())),
+        None => Ok(played),
     }
 }
 
