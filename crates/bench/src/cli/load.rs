@@ -10,7 +10,8 @@ use anyhow::{Context, Result, ensure};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::results;
 use super::say::say;
@@ -21,16 +22,18 @@ use crate::servers::{Kind, Launch, Program, Server, ask_pid};
 use crate::ycsb::Tallies;
 
 /// Keys to store, and their server.
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct StoreArguments {
     /// Port of a server that is running; without it `run` starts one.
     #[arg(long)]
+    #[serde(skip)]
     port: Option<u16>,
     /// Process that serves that port, if the server does not report it.
     #[arg(long)]
+    #[serde(skip)]
     pid: Option<u32>,
-    #[arg(long, value_enum, default_value_t = Protocols::Resp)]
-    protocol: Protocols,
+    #[arg(long, value_enum, default_value_t = Protocol::Resp)]
+    protocol: Protocol,
     #[arg(long, value_enum, default_value_t = Operations::Set)]
     operation: Operations,
     /// Percentage of GETs in `mix`.
@@ -49,9 +52,10 @@ pub struct StoreArguments {
     seed: u64,
 }
 
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct RunArguments {
     #[command(flatten)]
+    #[serde(flatten)]
     store: StoreArguments,
     #[arg(long, value_enum, default_value_t = Choice::Uniform)]
     choice: Choice,
@@ -88,22 +92,27 @@ pub struct RunArguments {
     /// Threads of the server that is started.
     #[arg(long, default_value_t = 1)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[serde(rename = "server_threads")]
     threads: usize,
     /// Do not store the keys before the run.
     #[arg(long)]
+    #[serde(skip)]
     empty: bool,
     /// Milliseconds between samples of the server's memory and CPU time.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     sample_ms: u64,
     /// Writes all results to this file.
     #[arg(long)]
+    #[serde(skip)]
     json: Option<PathBuf>,
     /// Writes the samples to this file.
     #[arg(long)]
+    #[serde(skip)]
     csv: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 enum Operations {
     Get,
     Set,
@@ -113,7 +122,8 @@ enum Operations {
     Del,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 enum Choice {
     Uniform,
     Zipf,
@@ -123,13 +133,8 @@ enum Choice {
     HotCold,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Protocols {
-    Resp,
-    Memcached,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 enum Open {
     /// Random distances, as from many independent clients.
     Poisson,
@@ -141,7 +146,7 @@ enum Open {
 pub fn load(arguments: &StoreArguments) -> Result<()> {
     pin_client(1);
     let port = arguments.port.context("load: which server? (--port)")?;
-    let target = target_of(port, arguments.pid, arguments.protocol.into());
+    let target = target_of(port, arguments.pid, arguments.protocol);
     store(&target, &arguments.fill())
 }
 
@@ -152,7 +157,7 @@ pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
     let kinds = Tallies::new();
     say(results::text("run", &measured, &kinds));
     if let Some(path) = &arguments.json {
-        let value = results::as_json(&arguments.settings(server), &measured, &kinds);
+        let value = results::as_json(&arguments.settings(server)?, &measured, &kinds);
         write(path, &format!("{value:#}\n"))?;
     }
     if let Some(path) = &arguments.csv {
@@ -163,7 +168,7 @@ pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
 
 fn try_run(server: &str, arguments: &RunArguments) -> Result<Measured> {
     let load = arguments.load()?;
-    let (protocol, threads) = (arguments.store.protocol.into(), arguments.threads);
+    let (protocol, threads) = (arguments.store.protocol, arguments.threads);
     let (_server, target) = match arguments.store.port {
         Some(port) => {
             let target = target_of(port, arguments.store.pid, protocol);
@@ -299,45 +304,15 @@ impl RunArguments {
         }
     }
 
-    fn settings(&self, server: &str) -> Value {
-        let store = &self.store;
-        json!({
-            "server": store.port.map_or(server.to_owned(), |port| format!("port {port}")),
-            "server_threads": self.threads,
-            "protocol": name(&store.protocol),
-            "operation": name(&store.operation),
-            "reads": store.reads,
-            "choice": name(&self.choice),
-            "exponent": self.exponent,
-            "hot": self.hot,
-            "hot_share": self.hot_share,
-            "keys": store.keys,
-            "value": store.value.to_string(),
-            "connections": self.connections,
-            "pipeline": self.pipeline,
-            "client_threads": store.client_threads,
-            "ms": self.operations.is_none().then_some(self.ms),
-            "operations": self.operations,
-            "warm_up_ms": self.warm_up().as_millis() as u64,
-            "rate": self.rate,
-            "open": self.open.as_ref().map(name),
-            "sample_ms": self.sample_ms,
-            "seed": store.seed,
-        })
-    }
-}
-
-/// Returns the name of a value on the command line.
-fn name(value: &impl ValueEnum) -> Option<String> {
-    value.to_possible_value().map(|value| value.get_name().to_owned())
-}
-
-impl From<Protocols> for Protocol {
-    fn from(protocol: Protocols) -> Self {
-        match protocol {
-            Protocols::Resp => Self::Resp,
-            Protocols::Memcached => Self::Memcached,
+    fn settings(&self, server: &str) -> Result<Value> {
+        let mut settings = serde_json::to_value(self)?;
+        let named = self.store.port.map_or(server.to_owned(), |port| format!("port {port}"));
+        settings["server"] = named.into();
+        settings["warm_up_ms"] = (self.warm_up().as_millis() as u64).into();
+        if self.operations.is_some() {
+            settings["ms"] = Value::Null;
         }
+        Ok(settings)
     }
 }
 

@@ -114,7 +114,9 @@ pub fn as_json(settings: &Value, measured: &Measured, kinds: &Tallies) -> Value 
         "first_reply_us": percentiles(&outcome.first_replies),
         "kinds": Map::from_iter(kinds),
         "schedule": outcome.lag.map(|lag| lag.as_json()),
-        "samples": rows(&measured.samples).iter().map(Row::json).collect::<Value>(),
+        "samples": rows(&measured.samples).into_iter().map(|cells| -> Value {
+            COLUMNS.map(str::to_owned).into_iter().zip(cells).collect()
+        }).collect::<Value>(),
     })
 }
 
@@ -128,23 +130,15 @@ fn percentiles(times: &Histogram<u64>) -> Map<String, Value> {
 /// Formats the samples, one line each, below a line of column names.
 pub fn csv(samples: &[Sample]) -> String {
     let mut text = COLUMNS.join(",") + "\n";
-    for Row(cells) in rows(samples) {
+    for cells in rows(samples) {
         let cells = cells.map(|cell| if cell.is_null() { String::new() } else { cell.to_string() });
         text += &(cells.join(",") + "\n");
     }
     text
 }
 
-/// Cells of a sample, with the changes since the previous one.
-struct Row([Value; 6]);
-
-impl Row {
-    fn json(&self) -> Value {
-        COLUMNS.iter().map(|name| (*name).to_owned()).zip(self.0.iter().cloned()).collect()
-    }
-}
-
-fn rows(samples: &[Sample]) -> Vec<Row> {
+/// Returns the cells of [`COLUMNS`] for each sample, with the changes since the previous one.
+fn rows(samples: &[Sample]) -> Vec<[Value; 6]> {
     let before = std::iter::once(None).chain(samples.iter().map(Some));
     let row = |(sample, before): (&Sample, Option<&Sample>)| {
         let time = sample.at.saturating_sub(before.map_or(Duration::ZERO, |before| before.at));
@@ -152,14 +146,14 @@ fn rows(samples: &[Sample]) -> Vec<Row> {
         let operations = sample.operations - before.map_or(0, |before| before.operations);
         let used = sample.cpu.zip(before.and_then(|before| before.cpu));
         let used = used.map(|(now, before)| now.saturating_sub(before).as_secs_f64());
-        Row([
+        [
             json!(sample.at.as_secs_f64()),
             json!(sample.operations),
             json!(operations as f64 / seconds),
             json!(sample.resident_bytes),
             json!(sample.cpu.map(|cpu| cpu.as_secs_f64())),
             json!(used.map(|used| used / seconds)),
-        ])
+        ]
     };
     samples.iter().zip(before).map(row).collect()
 }

@@ -48,10 +48,11 @@ pub use schedule::{Arrival, Lag, Pace, Spacing, Stop};
 pub use sender::Sender;
 pub use sizes::Sizes;
 
-use serde::Deserialize;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// Protocol of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// RESP2, as Redis and Valkey speak it.

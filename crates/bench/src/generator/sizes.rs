@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::{Context, Error, Result, ensure};
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Distribution of the bytes in a value.
 ///
@@ -17,8 +17,8 @@ use serde::Deserialize;
 /// | `8-16` | all of the range, equally often |
 /// | `16*90,1024-10240*10` | sizes and ranges, each with its weight |
 /// | `exp:1000` | exponentially distributed with this mean: many short values and few long ones |
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Sizes {
     text: String,
     form: Form,
@@ -28,6 +28,12 @@ pub struct Sizes {
 enum Form {
     Weighted(Vec<(RangeInclusive<usize>, u32)>),
     Exponential { mean: usize },
+}
+
+impl From<Sizes> for String {
+    fn from(sizes: Sizes) -> Self {
+        sizes.text
+    }
 }
 
 impl Sizes {

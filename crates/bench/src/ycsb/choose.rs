@@ -7,52 +7,20 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Exp, Zipf};
 
-/// Distribution of numbers.
+/// Distribution of numbers from the first of them on.
 #[derive(Clone, Debug)]
-pub enum Chooser {
-    /// Each of `first..=last` with equal probability.
-    Uniform {
-        /// Lowest number.
-        first: u64,
-        /// Highest number.
-        last: u64,
-    },
+pub(super) enum Chooser {
+    /// Each with equal probability.
+    Uniform { first: u64, last: u64 },
     /// In turn, and from the first again.
-    Sequential {
-        /// Lowest number.
-        first: u64,
-        /// Number of numbers.
-        count: u64,
-        /// Number of draws so far.
-        drawn: u64,
-    },
-    /// Ranks that are added to the lowest number: it is the most frequent.
-    Zipf {
-        /// Lowest number.
-        first: u64,
-        /// Ranks from one on.
-        ranks: Zipf<f64>,
-    },
-    /// Ranks that are scattered over all numbers.
-    Scrambled {
-        /// Lowest number.
-        first: u64,
-        /// Number of numbers.
-        count: u64,
-        /// Ranks: many more than numbers, so that the popular numbers do not depend on their count.
-        ranks: Zipf<f64>,
-    },
-    /// A part of the numbers gets a given share of the draws.
-    HotSpot {
-        /// Lowest number.
-        first: u64,
-        /// Count of hot numbers, which are the lowest.
-        hot: u64,
-        /// Count of the other numbers.
-        cold: u64,
-        /// Share of the draws that go to the hot numbers, 0 to 1.
-        share: f64,
-    },
+    Sequential { first: u64, count: u64, drawn: u64 },
+    /// Ranks from one on: the first number is the most frequent.
+    Zipf { first: u64, ranks: Zipf<f64> },
+    /// Ranks that are scattered over all numbers. There are many more ranks than numbers, so that
+    /// the popular numbers do not depend on their count.
+    Scrambled { first: u64, count: u64, ranks: Zipf<f64> },
+    /// The lowest numbers are hot and get this share of the draws.
+    HotSpot { first: u64, hot: u64, cold: u64, share: f64 },
     /// Distance from the highest number; large distances are rare.
     BeforeLast(Exp<f64>),
     /// Ranks by distance from the highest number.
@@ -61,9 +29,6 @@ pub enum Chooser {
 
 impl Chooser {
     /// Creates a distribution of lengths by its name in YCSB.
-    ///
-    /// # Errors
-    /// If there is none of this name, or no length between the limits.
     pub fn of_lengths(name: &str, first: u64, last: u64) -> Result<Self> {
         ensure!(first <= last, "lengths from {first} to {last}");
         Ok(match name {
@@ -74,19 +39,12 @@ impl Chooser {
         })
     }
 
-    /// Creates ranks that are scattered over `count` numbers from `first` on, as YCSB scatters
-    /// them.
-    ///
-    /// # Errors
-    /// Never: the number of ranks is sound.
+    /// Creates ranks that are scattered over `count` numbers from `first` on.
     pub fn scrambled(first: u64, count: u64) -> Result<Self> {
         Ok(Self::Scrambled { first, count, ranks: zipf(SCRAMBLED_RANKS)? })
     }
 
     /// Creates distances of which `percentile` (0 to 100) in a hundred are below `range`.
-    ///
-    /// # Errors
-    /// If there is no such distribution.
     pub fn exponential(percentile: f64, range: f64) -> Result<Self> {
         let is_sound = percentile > 0.0 && percentile < 100.0 && range > 0.0;
         ensure!(is_sound, "exponential.percentile is {percentile}, of {range} records");
@@ -137,7 +95,7 @@ fn zipf(count: u64) -> Result<Zipf<f64>> {
 }
 
 /// Hash by which YCSB scatters numbers: FNV-1a over their eight bytes, without the sign.
-pub fn fnv_hash(number: u64) -> u64 {
+pub(super) fn fnv_hash(number: u64) -> u64 {
     let hash = number.to_le_bytes().iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
     });

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// Properties of a workload, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,42 +13,23 @@ pub struct Properties {
     values: BTreeMap<String, String>,
 }
 
-/// Names and defaults of known properties: those of YCSB's `CoreWorkload` and `Client`, and
+/// Known properties with their defaults: those of YCSB's `CoreWorkload` and `Client`, and
 /// `deleteproportion` and `scanindex`.
-const KNOWN: &[(&str, &str)] = &[
-    ("deleteproportion", "0"),
-    ("exponential.frac", "0.8571428571"),
-    ("exponential.percentile", "95"),
-    ("fieldcount", "10"),
-    ("fieldlength", "100"),
-    ("fieldlengthdistribution", "constant"),
-    ("fieldnameprefix", "field"),
-    ("hotspotdatafraction", "0.2"),
-    ("hotspotopnfraction", "0.8"),
-    ("insertcount", ""),
-    ("insertorder", "hashed"),
-    ("insertproportion", "0"),
-    ("insertstart", "0"),
-    ("maxexecutiontime", "0"),
-    ("maxscanlength", "1000"),
-    ("minfieldlength", "1"),
-    ("minscanlength", "1"),
-    ("operationcount", "0"),
-    ("readallfields", "true"),
-    ("readmodifywriteproportion", "0"),
-    ("readproportion", "0.95"),
-    ("recordcount", "0"),
-    ("requestdistribution", "uniform"),
-    ("scanindex", "true"),
-    ("scanlengthdistribution", "uniform"),
-    ("scanproportion", "0"),
-    ("target", "0"),
-    ("threadcount", "1"),
-    ("updateproportion", "0.05"),
-    ("workload", "site.ycsb.workloads.CoreWorkload"),
-    ("writeallfields", "false"),
-    ("zeropadding", "1"),
-];
+const KNOWN: &str = "\
+    deleteproportion=0 exponential.frac=0.8571428571 exponential.percentile=95 fieldcount=10 \
+    fieldlength=100 fieldlengthdistribution=constant fieldnameprefix=field \
+    hotspotdatafraction=0.2 hotspotopnfraction=0.8 insertcount= insertorder=hashed \
+    insertproportion=0 insertstart=0 maxexecutiontime=0 maxscanlength=1000 minfieldlength=1 \
+    minscanlength=1 operationcount=0 readallfields=true readmodifywriteproportion=0 \
+    readproportion=0.95 recordcount=0 requestdistribution=uniform scanindex=true \
+    scanlengthdistribution=uniform scanproportion=0 target=0 threadcount=1 \
+    updateproportion=0.05 workload=site.ycsb.workloads.CoreWorkload writeallfields=false \
+    zeropadding=1";
+
+fn default_of(name: &str) -> Option<&'static str> {
+    let mut known = KNOWN.split_whitespace().filter_map(|pair| pair.split_once('='));
+    known.find_map(|(known, default)| (known == name).then_some(default))
+}
 
 /// Properties of YCSB that a file may set without effect here. A name that ends with a dot is a
 /// prefix. They concern its connectors, its measurements and output, and its checks.
@@ -87,10 +68,8 @@ impl Properties {
     /// # Errors
     /// If it is not known.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        if !is_idle(name) && !KNOWN.iter().any(|(known, _)| *known == name) {
-            let names: Vec<_> = KNOWN.iter().map(|(known, _)| *known).collect();
-            bail!("there is no property {name:?} here, only {}", names.join(", "));
-        }
+        let is_known = is_idle(name) || default_of(name).is_some();
+        ensure!(is_known, "there is no property {name:?} here, only {KNOWN}");
         self.values.insert(name.to_owned(), value.trim().to_owned());
         Ok(())
     }
@@ -117,9 +96,8 @@ impl Properties {
     /// # Panics
     /// If it is not known.
     pub fn text(&self, name: &str) -> &str {
-        let default = KNOWN.iter().find(|(known, _)| *known == name);
-        let (_, default) = default.expect("a property that is known");
-        self.values.get(name).map_or(default, String::as_str)
+        let set = self.values.get(name).map(String::as_str);
+        set.or_else(|| default_of(name)).expect("a property that is known")
     }
 
     /// Returns the value of a property, or its default.
@@ -137,79 +115,66 @@ impl Properties {
     /// If it is not a share.
     pub fn share(&self, name: &str) -> Result<f64> {
         let share = self.get(name)?;
-        if !(0.0..=1.0).contains(&share) {
-            bail!("the property {name} is {share}, not 0 to 1");
-        }
+        ensure!((0.0..=1.0).contains(&share), "the property {name} is {share}, not 0 to 1");
         Ok(share)
     }
 }
 
-/// Returns names and values of a property file.
+/// Letter of a line, and true if a backslash takes away what it stands for.
+type Letter = (char, bool);
+
+/// Returns names and values of a property file. A name ends at the first blank, colon or equals
+/// sign.
 fn parse(text: &str) -> Result<Vec<(String, String)>> {
+    let is_blank = |letter: &&Letter| !letter.1 && BLANKS.contains(&letter.0);
+    let is_sign = |letter: &&Letter| !letter.1 && "=:".contains(letter.0);
     let mut pairs = Vec::new();
     let text = text.replace("\r\n", "\n");
-    let mut lines = text.split(['\n', '\r']);
-    while let Some(line) = lines.next() {
-        let line = line.trim_start_matches(BLANKS);
+    let mut lines = text.split(['\n', '\r']).map(|line| line.trim_start_matches(BLANKS));
+    while let Some(mut line) = lines.next() {
         if line.is_empty() || line.starts_with(['#', '!']) {
             continue;
         }
-        let mut whole = line.to_owned();
-        while is_continued(&whole) {
-            whole.pop();
-            whole += lines.next().unwrap_or_default().trim_start_matches(BLANKS);
+        let mut letters = Vec::new();
+        while read_letters(line, &mut letters)? {
+            line = lines.next().unwrap_or_default();
         }
-        let (name, value) = split(&whole);
-        pairs.push((unescape(name)?, unescape(value)?));
+        let end = letters.iter().position(|letter| is_blank(&letter) || is_sign(&letter));
+        let (name, value) = letters.split_at(end.unwrap_or(letters.len()));
+        let mut value = value.iter().skip_while(is_blank).peekable();
+        value.next_if(is_sign);
+        let value = value.skip_while(is_blank).map(|letter| letter.0);
+        pairs.push((name.iter().map(|letter| letter.0).collect(), value.collect()));
     }
     Ok(pairs)
 }
 
-/// Returns true if a line ends with an unescaped backslash.
-fn is_continued(line: &str) -> bool {
-    line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
-}
-
-/// Splits a line into name and value. The name ends at the first unescaped blank, colon or equals
-/// sign.
-fn split(line: &str) -> (&str, &str) {
-    let mut is_escaped = false;
-    let end = line.find(|letter: char| {
-        let ends = !is_escaped && (BLANKS.contains(&letter) || "=:".contains(letter));
-        is_escaped = !is_escaped && letter == '\\';
-        ends
-    });
-    let Some(end) = end else { return (line, "") };
-    let value = line[end..].trim_start_matches(BLANKS);
-    let value = value.strip_prefix(['=', ':']).unwrap_or(value);
-    (&line[..end], value.trim_start_matches(BLANKS))
-}
-
-fn unescape(text: &str) -> Result<String> {
-    let mut plain = String::with_capacity(text.len());
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
+/// Adds the letters of a line; returns true if it goes on in the next one.
+fn read_letters(line: &str, letters: &mut Vec<Letter>) -> Result<bool> {
+    let mut rest = line.chars();
+    while let Some(letter) = rest.next() {
         if letter != '\\' {
-            plain.push(letter);
+            letters.push((letter, false));
             continue;
         }
-        match letters.next() {
-            Some('n') => plain.push('\n'),
-            Some('t') => plain.push('\t'),
-            Some('r') => plain.push('\r'),
-            Some('f') => plain.push('\x0c'),
-            Some('u') => {
-                let digits: String = letters.by_ref().take(4).collect();
+        let Some(letter) = rest.next() else { return Ok(true) };
+        let meant = match letter {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'f' => '\x0c',
+            'u' => {
+                let digits: String = rest.by_ref().take(4).collect();
                 let is_whole = digits.len() == 4 && !digits.starts_with('+');
                 let code = u32::from_str_radix(&digits, 16).ok().filter(|_| is_whole);
                 let code = code.and_then(char::from_u32);
-                plain.push(code.with_context(|| format!("\\u{digits} is no letter"))?);
+                code.with_context(|| format!("\\u{digits} is no letter"))?
             }
-            Some(other) => plain.push(other),
-            None => {}
-        }
+            other => other,
+        };
+        letters.push((meant, true));
     }
-    Ok(plain)
+    Ok(false)
 }
 
 /// White space of `Properties.load`.

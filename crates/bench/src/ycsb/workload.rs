@@ -399,21 +399,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn values_are_as_long_as_their_lengths_are_drawn() {
-        let settings = [("fieldlength", "255"), ("fieldlengthdistribution", "uniform")];
-        let mut drawn = workload(&settings);
-        let mut lengths = [0; 256];
-        for (field, value) in (0..3000).flat_map(|_| {
-            let values = drawn.values(None).into_iter();
-            values.map(|(name, value)| (name.to_owned(), value.len())).collect::<Vec<_>>()
-        }) {
-            assert!(field.starts_with("field"));
-            lengths[value] += 1;
-        }
-        assert!(lengths[0] == 0 && lengths[1..].iter().all(|count| (60..190).contains(count)));
-    }
-
-    #[test]
     fn what_makes_no_sense_is_refused() {
         let exponential = ("requestdistribution", "exponential");
         for settings in [
