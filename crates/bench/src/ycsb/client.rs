@@ -111,7 +111,19 @@ impl Played {
 /// Runs a phase with its clients on the calling thread; `watch` gets samples of the server.
 pub fn play(target: &Target, plan: &Plan, of: &mut Workload, watch: Option<Watch>) -> Played {
     let ticks = || target.pid.and_then(|pid| process::user_and_system_time(pid).ok());
-    let mut clients = Clients::new(target.protocol, *plan, of);
+    let mut clients = Clients {
+        protocol: target.protocol,
+        plan: *plan,
+        workload: of,
+        monitor: Arc::default(),
+        schedule: None,
+        talks: (0..plan.clients).map(|_| None).collect(),
+        begun: 0,
+        failed: 0,
+        started: Instant::now(),
+        outcome: Outcome::empty(),
+        tallies: Tallies::new(),
+    };
     let mut meter = target.pid.map(CpuMeter::new);
     let (before, ticks_before) = (settled(&mut meter), ticks());
     let monitor = Arc::clone(&clients.monitor);
@@ -144,23 +156,7 @@ struct Clients<'w> {
     tallies: Tallies,
 }
 
-impl<'w> Clients<'w> {
-    fn new(protocol: Protocol, plan: Plan, workload: &'w mut Workload) -> Self {
-        Self {
-            protocol,
-            plan,
-            workload,
-            monitor: Arc::default(),
-            schedule: None,
-            talks: (0..plan.clients).map(|_| None).collect(),
-            begun: 0,
-            failed: 0,
-            started: Instant::now(),
-            outcome: Outcome::empty(),
-            tallies: Tallies::new(),
-        }
-    }
-
+impl Clients<'_> {
     fn run(&mut self, port: u16) -> Result<()> {
         let Plan { phase, clients, target, .. } = self.plan;
         ensure!(clients > 0, "threadcount is 0");

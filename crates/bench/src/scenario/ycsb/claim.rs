@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::sweep::Costs;
+use super::costs::Costs;
 use crate::report::Section;
 use crate::statistics::median;
 

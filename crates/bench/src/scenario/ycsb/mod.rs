@@ -6,12 +6,15 @@
 //! | `sweep` | throughput, latency, user and system time by clients, and latency by load |
 //! | `claim` | what the source says of its servers, held against each of ours |
 //! | `memory` | resident memory by number of records |
+//! | `eviction` | bound and fragmentation of memory by policy of eviction |
 
 mod claim;
+mod costs;
+pub mod eviction;
 pub mod memory;
 pub mod sweep;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -30,7 +33,7 @@ fn workload(file: &Path, records: u64, operations: u64) -> Result<Workload> {
 }
 
 /// Returns the name of a workload.
-fn name(file: &PathBuf) -> String {
+fn name(file: &Path) -> String {
     file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
