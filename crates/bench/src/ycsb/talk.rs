@@ -14,6 +14,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use anyhow::Result;
+use serde::Serializer as _;
 
 use super::workload::{Kind, Operation, Workload};
 use crate::generator::{Answer, Batch, Heard, Protocol, Value};
@@ -92,7 +93,8 @@ impl Talk {
             (Step::Write, _) => {
                 let mut words = vec![&b"HMSET"[..], key];
                 let values = workload.values(operation.written);
-                words.extend(values.into_iter().flat_map(|(name, text)| [name.as_bytes(), text]));
+                let both = |(name, text)| [str::as_bytes(name), str::as_bytes(text)];
+                words.extend(values.into_iter().flat_map(both));
                 (Answer::Status, words)
             }
             (Step::Index, _) => (Answer::Integer, vec![b"ZADD", INDEX, score, key]),
@@ -129,16 +131,9 @@ impl Talk {
                 return Ok(write!(batch.bytes, "get {key}\r\n")?);
             }
         };
-        let mut json = vec![b'{'];
-        for (name, text) in workload.values(operation.written) {
-            if json.len() > 1 {
-                json.push(b',');
-            }
-            quote(&mut json, name.as_bytes());
-            json.push(b':');
-            quote(&mut json, text);
-        }
-        json.push(b'}');
+        let mut json = Vec::new();
+        let record = workload.values(operation.written);
+        serde_json::Serializer::new(&mut json).collect_map(record)?;
         batch.expect(Answer::Status);
         write!(batch.bytes, "{verb} {key} 0 {EXPIRY} {}\r\n", json.len())?;
         batch.bytes.extend_from_slice(&json);
@@ -190,18 +185,6 @@ fn key_of(value: &Value) -> Option<String> {
 /// Java's hash of a string of ASCII letters.
 fn java_hash(text: &str) -> i32 {
     text.bytes().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)))
-}
-
-/// Appends a text of ASCII letters as a JSON string.
-fn quote(out: &mut Vec<u8>, text: &[u8]) {
-    out.push(b'"');
-    for letter in text {
-        if matches!(letter, b'"' | b'\\') {
-            out.push(b'\\');
-        }
-        out.push(*letter);
-    }
-    out.push(b'"');
 }
 
 const INDEX: &[u8] = b"_indices";

@@ -99,7 +99,7 @@ pub struct Workload {
     names: Arc<[String]>,
     lengths: Chooser,
     /// Random letters, from which values are cut.
-    letters: Arc<[u8]>,
+    letters: Arc<str>,
     records: Records,
     random: SmallRng,
 }
@@ -126,7 +126,8 @@ impl Workload {
         let mut random = SmallRng::seed_from_u64(1);
         // Letters of YCSB's values: blank to tilde.
         let letters = 0..longest as usize + LETTERS;
-        let letters = letters.map(|_| random.random_range(b' '..=b'~')).collect();
+        let letters = letters.map(|_| char::from(random.random_range(b' '..=b'~')));
+        let letters = letters.collect::<String>().into();
         let prefix = properties.text("fieldnameprefix");
         let lengths = |of: &str, first, last| {
             Chooser::of_lengths(properties.text(of), properties.get(first)?, last).context(first)
@@ -212,7 +213,7 @@ impl Workload {
     }
 
     /// Returns one field, or all, with new values.
-    pub fn values(&mut self, written: Option<usize>) -> Vec<(&str, &[u8])> {
+    pub fn values(&mut self, written: Option<usize>) -> Vec<(&str, &str)> {
         let fields = written.map_or(0..self.fields, |field| field..field + 1);
         let mut cut = || {
             let length = self.lengths.draw(&(0..=u64::MAX), &mut self.random) as usize;
