@@ -151,3 +151,34 @@ impl Client for Probe {
 const EVERY: Duration = Duration::from_micros(200);
 const WORTH_A_LOOK: Duration = Duration::from_micros(300);
 const KEPT: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, ThreadTimes, taken};
+
+    #[test]
+    fn only_waiting_for_other_processes_is_excused() {
+        // Milliseconds for which each thread ran and waited.
+        let cases: [(&[(u64, u64)], u64); 4] = [
+            // Another process had the core.
+            (&[(1, 4), (0, 0)], 4),
+            // A thread of the server had it, for 3 ms.
+            (&[(1, 4), (3, 0)], 1),
+            // No thread waited.
+            (&[(1, 0), (0, 0)], 0),
+            (&[], 0),
+        ];
+        for (threads, wanted) in cases {
+            let after = |part: u64| -> Vec<_> {
+                let times = |(thread, (on_core, waiting)): (u32, &(u64, u64))| ThreadTimes {
+                    thread,
+                    on_core: Duration::from_millis(7 + part * on_core),
+                    waiting: Duration::from_millis(9 + part * waiting),
+                };
+                (0..).zip(threads).map(times).collect()
+            };
+            let excused = taken(&after(0), &after(1));
+            assert_eq!(excused, Duration::from_millis(wanted), "{threads:?}");
+        }
+    }
+}

@@ -4,20 +4,18 @@
 //! One thread drives both connections, so that the probe is not delayed by a second thread of the
 //! client; the scheduler's counters tell what of a pause other processes caused.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use hdrhistogram::Histogram;
 use serde::Deserialize;
 
-use super::{Bench, Scale, Scenario, pin_client};
+use super::{Bench, Scenario, pin_client};
+use crate::generator::{EventLoop, KeyChoice, Load, Monitor, Pause, Probe, Protocol::Resp, Sender};
+use crate::process;
 use crate::report::{Plot, Section};
-use crate::servers::{Kind, Launch};
-
-mod drive;
-pub(super) mod pause;
-
-use drive::{Grown, Sample};
-use pause::Pause;
+use crate::servers::{Kind, Launch, Server};
 
 /// Extent of the growth.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,10 +30,6 @@ pub struct Plan {
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self { keys: scale.of(self.keys), ..self }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&["keys", "server", "bytes/key", "all bytes/key"]);
@@ -47,14 +41,19 @@ impl Scenario for Plan {
         let valkey = bench.valkey.as_ref().filter(|_| self.beside_valkey);
         for program in [&bench.varve].into_iter().chain(valkey).chain([&bench.null]) {
             let server = program.start(&Launch::default())?;
-            let growth = drive::grow(&server, self.keys, self.expire_seconds)?;
-            pause_note(section, &server.label, &growth);
+            let growth = self.grow(&server)?;
+            growth.notes(section, &server.label);
             if server.kind != Kind::Null {
-                memory_rows(section, &server.label, &growth, &mut plot);
+                growth.rows(section, &server.label, &mut plot);
             }
             if server.kind == Kind::Varve {
+                let per_key = growth.samples.iter().map(|sample| growth.bytes_per_key(*sample));
+                let worst = per_key.fold(0.0, f64::max);
+                section.finding("resident bytes per key, worst of all points", Some(worst), "B");
+                let longest = growth.longest.first().map(|it| it.own().as_secs_f64() * 1e3);
+                section.finding("longest pause while growing", longest, "ms");
                 let load = server.control()?.info_number("index_load_before_growth")?;
-                figures(section, &growth, load);
+                section.gain("index load before growth", load, "%");
             }
         }
         section.plot(plot);
@@ -62,56 +61,101 @@ impl Scenario for Plan {
     }
 }
 
-fn figures(section: &mut Section, growth: &Grown, index_load: Option<f64>) {
-    let of = |sample| growth.bytes_per_key(sample);
-    let worst = growth.samples.iter().map(of).fold(0.0, f64::max);
-    section.finding("resident bytes per key, worst of all points", Some(worst), "B");
-    let longest = growth.longest.first().map(|pause| pause.own().as_secs_f64() * 1e3);
-    section.finding("longest pause while growing", longest, "ms");
-    section.gain("index load before growth", index_load, "%");
+impl Plan {
+    fn grow(&self, server: &Server) -> Result<Grown> {
+        let (empty, stolen) = (server.resident_bytes()?, process::stolen());
+        let expiry = self.expire_seconds.map_or_else(String::new, |time| format!(" EX {time}"));
+        let sets = Load::of(format!("SET k{{n:15}} {{?16}}{expiry}"), self.keys);
+        let sets = sets.choosing(KeyChoice::Sequential).pipelined(PIPELINE).count(self.keys);
+        let monitor = Arc::new(Monitor::default());
+        let mut probe = Probe::beside(Arc::clone(&monitor), SAMPLE_FROM, self.keys, server.pid)?;
+        let mut writer = Sender::new(Resp, &sets, 0)?;
+        let mut event_loop = EventLoop::new()?.patient();
+        event_loop.connect(server.port, Resp, 1)?;
+        event_loop.connect(server.port, Resp, 1)?;
+        writer.restart(sets.stop, Arc::clone(&monitor))?;
+        let (mut samples, mut sample_at) = (Vec::new(), SAMPLE_FROM.min(self.keys));
+        event_loop.run_watched(&mut [&mut writer, &mut probe], || {
+            let keys = monitor.operations();
+            if keys >= sample_at {
+                samples.push((keys, server.resident_bytes()?));
+                sample_at += SAMPLE_EVERY;
+            }
+            Ok(())
+        })?;
+        Ok(Grown {
+            empty,
+            samples,
+            stolen: process::stolen().saturating_sub(stolen),
+            sets_per_second: writer.finish()?.sound()?.per_second(),
+            pauses: probe.times()?,
+            longest: probe.longest,
+        })
+    }
 }
 
-fn memory_rows(section: &mut Section, label: &str, growth: &Grown, plot: &mut Plot) {
-    for sample in &growth.samples {
-        plot.point(label, sample.keys as f64 / 1e6, growth.bytes_per_key(sample));
-    }
-    let step = (growth.samples.len() / ROWS).max(1);
-    for sample in growth.samples.iter().rev().step_by(step).collect::<Vec<_>>().into_iter().rev() {
-        let of_all = sample.resident as f64 / sample.keys as f64;
-        section.row([
-            format!("{:.2} M", sample.keys as f64 / 1e6),
-            label.to_owned(),
-            format!("{:.1}", growth.bytes_per_key(sample)),
-            format!("{of_all:.1}"),
-        ]);
-    }
+/// Measurements while the keys grow.
+struct Grown {
+    /// Resident memory of the empty server, in bytes.
+    empty: u64,
+    /// Numbers of keys, each with the resident memory in bytes.
+    samples: Vec<(u64, u64)>,
+    /// Reply times of the probe, in nanoseconds.
+    pauses: Histogram<u64>,
+    /// Longest pauses of the probe, less the time that other processes took, longest first.
+    longest: Vec<Pause>,
+    /// CPU time that the hypervisor took from all cores.
+    stolen: Duration,
+    sets_per_second: f64,
 }
 
-fn pause_note(section: &mut Section, label: &str, growth: &Grown) {
-    let pauses = &growth.pauses;
-    section.note(format!(
-        "{label}: {:.2} M SET/s. {} probes of another client from 1 M keys on: p99.99 {}, \
-         longest {}.",
-        growth.sets_per_second / 1e6,
-        pauses.len(),
-        milliseconds(Duration::from_nanos(pauses.value_at_quantile(0.9999))),
-        milliseconds(Duration::from_nanos(pauses.max())),
-    ));
-    let longest: Vec<_> = growth.longest.iter().map(pause_text).collect();
-    section.note(format!(
-        "{label}, longest without the time that other processes took: {}. The hypervisor took {} \
-         from all cores, which cannot be taken off.",
-        longest.join(", "),
-        milliseconds(growth.stolen),
-    ));
+impl Grown {
+    fn bytes_per_key(&self, (keys, resident): (u64, u64)) -> f64 {
+        resident.saturating_sub(self.empty) as f64 / keys as f64
+    }
+
+    fn rows(&self, section: &mut Section, label: &str, plot: &mut Plot) {
+        let last = self.samples.len().saturating_sub(1);
+        let step = (self.samples.len() / ROWS).max(1);
+        for (number, (keys, resident)) in self.samples.iter().copied().enumerate() {
+            let (millions, per_key) = (keys as f64 / 1e6, self.bytes_per_key((keys, resident)));
+            plot.point(label, millions, per_key);
+            if (last - number).is_multiple_of(step) {
+                let all = resident as f64 / keys as f64;
+                section.row([
+                    format!("{millions:.2} M"),
+                    label.to_owned(),
+                    format!("{per_key:.1}"),
+                    format!("{all:.1}"),
+                ]);
+            }
+        }
+    }
+
+    fn notes(&self, section: &mut Section, label: &str) {
+        section.note(format!(
+            "{label}: {:.2} M SET/s. {} probes of another client from 1 M keys on: p99.99 {}, \
+             longest {}.",
+            self.sets_per_second / 1e6,
+            self.pauses.len(),
+            milliseconds(Duration::from_nanos(self.pauses.value_at_quantile(0.9999))),
+            milliseconds(Duration::from_nanos(self.pauses.max())),
+        ));
+        let longest: Vec<_> = self.longest.iter().map(pause_text).collect();
+        section.note(format!(
+            "{label}, longest without the time that other processes took: {}. The hypervisor took \
+             {} from all cores, which cannot be taken off.",
+            longest.join(", "),
+            milliseconds(self.stolen),
+        ));
+    }
 }
 
 fn pause_text(pause: &Pause) -> String {
-    let at = pause.keys as f64 / 1e6;
-    let taken = milliseconds(pause.client_away + pause.server_away);
-    let ran: Vec<_> =
-        pause.ran.iter().map(|(name, time)| format!("{name} {}", milliseconds(*time))).collect();
-    let (own, ran) = (milliseconds(pause.own()), ran.join(" and "));
+    let at = pause.operations as f64 / 1e6;
+    let ran = pause.ran.iter().map(|(name, time)| format!("{name} {}", milliseconds(*time)));
+    let ran = ran.collect::<Vec<_>>().join(" and ");
+    let (own, taken) = (milliseconds(pause.own()), milliseconds(pause.taken));
     format!("{own} at {at:.2} M keys ({taken} taken off; the server's core had {ran})")
 }
 
@@ -119,11 +163,10 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
-impl Grown {
-    fn bytes_per_key(&self, sample: &Sample) -> f64 {
-        sample.resident.saturating_sub(self.empty) as f64 / sample.keys as f64
-    }
-}
-
 /// Rows in the table; the worst value is taken over all samples.
 const ROWS: usize = 20;
+/// Pipeline of the SETs: small, so that the probe waits behind only some tens of microseconds of
+/// work.
+const PIPELINE: usize = 64;
+const SAMPLE_FROM: u64 = 1_000_000;
+const SAMPLE_EVERY: u64 = 25_000;

@@ -3,200 +3,99 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::measure::{measure_source, settled_cpu_time};
-use super::pin_client;
-use super::{Bench, PEERS_AND_NULL, Scale, Scenario, peers_missing};
-use crate::control::Reply;
-use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
+use super::rounds::{Costs, cell, costs_in_turns, in_turns};
+use super::{Bench, PEERS, Scenario, peers_missing, pin_client};
+use crate::generator::Load;
+use crate::measure::{measure, send_each, settled_cpu_time};
 use crate::null::bulk;
 use crate::report::{Figure, Section};
-use crate::servers::{Launch, Program, Server};
-use crate::statistics::median;
+use crate::servers::{Launch, Server};
 
 /// Size of the string.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Bytes of the string; APPEND needs some room below 512 MiB.
-    pub bytes: u64,
+    bytes: u64,
     /// Requests in one measurement.
-    pub requests: u64,
+    requests: u64,
     /// Interleaved rounds.
-    pub rounds: usize,
+    rounds: usize,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self {
-            bytes: scale.of(self.bytes),
-            requests: scale.of(self.requests),
-            rounds: scale.rounds(self.rounds),
-        }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         ensure!(self.bytes >= 10 * PIECE, "a string is of {} bytes or more", 10 * PIECE);
         pin_client(1);
-        let note = format!("A string of {} MB.", self.bytes / 1_000_000);
         section.columns(&COLUMNS);
-        section.note(note);
+        section.note(format!("A string of {} MB.", self.bytes / 1_000_000));
         section.note(
             "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
              from the whole string. BITCOUNT of all of it in milliseconds of server CPU, DEL in \
              milliseconds until the answer, resident MiB.",
         );
         peers_missing(section, bench);
-        let holders: Vec<_> = bench
-            .varve_and_peers()
-            .map(|program| Holder::start(program, self))
-            .collect::<Result<_>>()?;
-        let servers: Vec<_> = holders.iter().map(|holder| &holder.server).collect();
-        for small in self.small_requests() {
-            let null = bench.null_answering(&small.reply).start(&Launch::default())?;
-            let all: Vec<_> = servers.iter().copied().chain([&null]).collect();
-            let costs = self.in_turns(&all, |server, round| self.cost(server, &small, round))?;
-            row(section, small.what, &costs);
+        let (mut servers, mut resident) = (Vec::new(), Vec::new());
+        for program in bench.varve_and_peers() {
+            let server = program.start(&Launch::default())?;
+            let empty = server.resident_bytes()?;
+            send_each(&server, &format!("APPEND long {{?{PIECE}}}"), self.bytes / PIECE)?;
+            let used = server.resident_bytes()?.saturating_sub(empty);
+            resident.push(once(&server, used as f64 / f64::from(1 << 20)));
+            servers.push(server);
         }
-        let costs = self.in_turns(&servers, |server, _| whole(server, "BITCOUNT long"))?;
-        row(section, "BITCOUNT of all", &costs);
-        let once = |of: fn(&Holder) -> Result<f64>| {
-            let cost = |holder: &Holder| Ok(Cost::of(&holder.server, vec![of(holder)?]));
-            holders.iter().map(cost).collect::<Result<Vec<_>>>()
-        };
-        row(section, "resident", &once(|holder| Ok(holder.resident / f64::from(1 << 20)))?);
-        row(section, "DEL, waited", &once(|holder| delete(&holder.server))?);
+        for (what, request, reply) in self.small_requests() {
+            let places = self.bytes / 5 - PIECE;
+            let load = Load::of(request, places).on(1).count(self.requests);
+            servers.push(bench.null_answering(&reply).start(&Launch::default())?);
+            let costs = costs_in_turns(&servers, self.rounds, |server, round| {
+                measure(server, &load.clone().seeded(round))
+            })?;
+            servers.pop();
+            row(section, what, &costs);
+        }
+        let counted = in_turns(&servers, self.rounds, |server, _| count_bits(server));
+        let costs = servers
+            .iter()
+            .zip(counted)
+            .map(|(server, rounds)| Ok(Costs { server_us: rounds?, ..once(server, 0.0) }));
+        row(section, "BITCOUNT of all", &costs.collect::<Result<Vec<_>>>()?);
+        row(section, "resident", &resident);
+        let deleted = servers.iter().map(|server| Ok(once(server, delete(server)?)));
+        row(section, "DEL, waited", &deleted.collect::<Result<Vec<_>>>()?);
         Ok(())
     }
 }
 
 impl Plan {
-    fn small_requests(&self) -> [Small; 6] {
-        let fifth = self.bytes / 5 - PIECE;
-        let bits = self.bytes * 8;
-        let integer = || ":100\r\n".to_owned();
-        let small = |what, request: String, below, reply| Small { what, request, below, reply };
-        [
-            small("APPEND of 100 bytes", "APPEND long {?100}".to_owned(), 1, integer()),
-            small(
-                "SETRANGE of 100 bytes",
-                "SETRANGE long {n*5} {?100}".to_owned(),
-                fifth,
-                integer(),
-            ),
-            small(
-                "GETRANGE of 100 bytes",
-                "GETRANGE long {n*5} {n*5+99}".to_owned(),
-                fifth,
-                bulk(&"v".repeat(100)),
-            ),
-            small("SETBIT", format!("SETBIT long {{#{bits}}} 1"), 1, integer()),
-            small("GETBIT", format!("GETBIT long {{#{bits}}}"), 1, integer()),
-            small("STRLEN", "STRLEN long".to_owned(), 1, integer()),
-        ]
-    }
-
-    /// Measures all servers in turns.
-    fn in_turns(
-        &self,
-        servers: &[&Server],
-        mut measure: impl FnMut(&Server, usize) -> Result<f64>,
-    ) -> Result<Vec<Cost>> {
-        let mut costs: Vec<_> = servers.iter().map(|server| Cost::of(server, Vec::new())).collect();
-        for round in 0..self.rounds {
-            for (server, cost) in servers.iter().zip(&mut costs) {
-                cost.rounds.push(measure(server, round)?);
-            }
-        }
-        Ok(costs)
-    }
-
-    /// Returns microseconds of server CPU per command.
-    fn cost(&self, server: &Server, small: &Small, round: usize) -> Result<f64> {
-        let shape = ScriptShape::new(&small.request, small.below);
-        let shape = shape.of(KeyChoice::Uniform).pipelined(16);
-        let mut script = Script::new(&shape, round as u64)?;
-        let mut generator = Generator::connect(server.port, 1)?;
-        let stop = Stop::Operations(self.requests);
-        Ok(measure_source(server, &mut generator, &mut script, stop)?.server_us)
+    /// Requests that read or change a small part of the string: their names, and what the null
+    /// server replies.
+    fn small_requests(&self) -> [(&'static str, String, String); 6] {
+        let bit = format!("BIT long {{#{}}}", self.bytes * 8);
+        let integer = ":100\r\n".to_owned();
+        let requests = [
+            ("APPEND of 100 bytes", "APPEND long {?100}".to_owned()),
+            ("SETRANGE of 100 bytes", "SETRANGE long {n*5} {?100}".to_owned()),
+            ("GETRANGE of 100 bytes", "GETRANGE long {n*5} {n*5+99}".to_owned()),
+            ("SETBIT", format!("SET{bit} 1")),
+            ("GETBIT", format!("GET{bit}")),
+            ("STRLEN", "STRLEN long".to_owned()),
+        ];
+        requests.map(|(what, request)| match what {
+            "GETRANGE of 100 bytes" => (what, request, bulk(&"v".repeat(100))),
+            _ => (what, request, integer.clone()),
+        })
     }
 }
 
-/// Request that reads or changes a small part of the string.
-struct Small {
-    what: &'static str,
-    request: String,
-    /// Upper bound, exclusive, of the numbers in it.
-    below: u64,
-    /// Reply of the null server.
-    reply: String,
-}
-
-/// Server that holds the string.
-struct Holder {
-    server: Server,
-    /// Growth of its resident memory by the string, in bytes.
-    resident: f64,
-}
-
-impl Holder {
-    fn start(program: &Program, plan: &Plan) -> Result<Self> {
-        let server = program.start(&Launch::default())?;
-        let empty = server.resident_bytes()?;
-        fill(&server, plan)?;
-        let resident = server.resident_bytes()?.saturating_sub(empty) as f64;
-        Ok(Self { server, resident })
-    }
-}
-
-/// Cost for one server, in each round.
-struct Cost {
-    label: String,
-    rounds: Vec<f64>,
-}
-
-impl Cost {
-    fn of(server: &Server, rounds: Vec<f64>) -> Self {
-        Self { label: server.label.clone(), rounds }
-    }
-
-    fn cell(&self) -> String {
-        format!("{:.2}", median(self.rounds.clone()))
-    }
-}
-
-/// Adds a row; the first cost is that of the server under test.
-fn row(section: &mut Section, what: &str, costs: &[Cost]) {
-    let Some((varve, others)) = costs.split_first() else { return };
-    let mut cells = vec![what.to_owned(), varve.cell()];
-    for (label, name) in PEERS_AND_NULL {
-        let Some(other) = others.iter().find(|other| other.label == label) else {
-            cells.extend(["-".to_owned(), "-".to_owned()]);
-            continue;
-        };
-        let figure = Figure::ratio(format!("{what} / {name}"), &varve.rounds, &other.rounds);
-        cells.extend([other.cell(), figure.measured_text()]);
-        section.figures.push(figure);
-    }
-    section.row(cells);
-}
-
-fn fill(server: &Server, plan: &Plan) -> Result<()> {
-    let request = format!("APPEND long {{?{PIECE}}}");
-    let mut script = Script::new(&ScriptShape::new(request, 1).pipelined(16), 1)?;
-    let mut generator = Generator::connect(server.port, 1)?;
-    let outcome = generator.drive(&mut script, Stop::Operations(plan.bytes / PIECE))?;
-    ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
-    Ok(())
-}
-
-/// Returns milliseconds of server CPU for one command.
-fn whole(server: &Server, request: &str) -> Result<f64> {
+/// Returns milliseconds of server CPU for a BITCOUNT of the whole string.
+fn count_bits(server: &Server) -> Result<f64> {
     let mut control = server.control()?;
     let before = settled_cpu_time(server)?;
-    control.integer(request)?;
+    control.integer("BITCOUNT long")?;
     Ok(settled_cpu_time(server)?.saturating_sub(before).as_secs_f64() * 1e3)
 }
 
@@ -204,10 +103,31 @@ fn whole(server: &Server, request: &str) -> Result<f64> {
 fn delete(server: &Server) -> Result<f64> {
     let mut control = server.control()?;
     let begin = Instant::now();
-    match control.ask(&["DEL", "long"])? {
-        Reply::Integer(1) => Ok(begin.elapsed().as_secs_f64() * 1e3),
-        other => bail!("DEL answered {other:?}"),
+    let deleted = control.integer("DEL long")?;
+    ensure!(deleted == 1, "DEL answered {deleted}");
+    Ok(begin.elapsed().as_secs_f64() * 1e3)
+}
+
+/// Returns a quantity that is measured once, in the place of the CPU time.
+fn once(server: &Server, value: f64) -> Costs {
+    Costs { label: server.label.clone(), server_us: vec![value], ..Costs::default() }
+}
+
+/// Adds a row; the first cost is that of the server under test.
+fn row(section: &mut Section, what: &str, costs: &[Costs]) {
+    let Some((varve, others)) = costs.split_first() else { return };
+    let mut cells = vec![what.to_owned(), cell(&varve.server_us, 2)];
+    for (label, name) in PEERS.into_iter().chain([("null", "null")]) {
+        let Some(other) = others.iter().find(|other| other.label == label) else {
+            cells.extend(["-".to_owned(), "-".to_owned()]);
+            continue;
+        };
+        let what = format!("{what} / {name}");
+        let figure = Figure::ratio(what, &varve.server_us, &other.server_us);
+        cells.extend([cell(&other.server_us, 2), figure.measured_text()]);
+        section.figures.push(figure);
     }
+    section.row(cells);
 }
 
 /// Bytes of one APPEND while the string is built.

@@ -1,15 +1,18 @@
 //! A full cache: whether the process keeps its memory limit, the amount of data that it keeps, and
 //! the cost of a SET while room must be made.
 
-use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::measure::Load;
-use super::{Bench, Scale, Scenario, mebibytes, pin_client};
-use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
+use super::{Bench, Scenario, mebibytes, pin_client};
+use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
+use crate::measure::{Measured, Watch, try_measure};
 use crate::report::{Figure, Plot, Section};
+use crate::sampler::Sample;
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
@@ -18,34 +21,25 @@ use crate::statistics::median;
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// `maxmemory` in bytes.
-    pub limit: u64,
+    limit: u64,
     /// Bytes written, keys and values together.
-    pub written: u64,
+    written: u64,
     /// Worker threads.
-    pub threads: usize,
+    threads: usize,
     /// Rounds, in each of which fresh and full are measured in turn.
-    pub rounds: usize,
+    rounds: usize,
 }
 
 impl Scenario for Plan {
-    fn scaled(self, scale: Scale) -> Self {
-        Self {
-            written: scale.of(self.written).max(4 * self.limit),
-            rounds: scale.rounds(self.rounds),
-            ..self
-        }
-    }
-
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        let note = format!(
+        section.columns(&COLUMNS);
+        section.note(format!(
             "maxmemory {} MiB, allkeys-lru. {} threads, but Valkey and Redis, whose commands one \
              thread executes.",
             self.limit >> 20,
             self.threads
-        );
-        section.columns(&COLUMNS);
-        section.note(note);
+        ));
         section.note(format!(
             "{} MiB of SETs with new keys, values of {VALUE_BYTES} bytes, 50 connections, \
              pipeline 16. Live: keys and values, least after the first fill. Fresh: the same SETs \
@@ -54,23 +48,17 @@ impl Scenario for Plan {
         ));
         let mut memory = Plot::bars("Memory of a full cache", Vec::new(), "part of the limit");
         let mut cost = Plot::bars("Server CPU per SET", Vec::new(), "microseconds");
-        let mut measured: Vec<_> = bench.all_programs().map(|it| (it, Vec::new())).collect();
+        let new = || Full { live: f64::INFINITY, ..Full::default() };
+        let mut measured: Vec<_> = bench.all_programs().map(|it| (it, new())).collect();
         for _ in 0..self.rounds {
-            for (program, rounds) in &mut measured {
-                rounds.push(round(program, self)?);
+            for (program, full) in &mut measured {
+                self.round(program, full)?;
             }
         }
-        for (program, rounds) in measured {
-            let full = Full::of(&rounds);
-            section.row(full.cells(&program.label, self));
-            full.draw(&program.label, self, &mut memory, &mut cost);
-            if full.refused > 0 {
-                let (label, refused) = (&program.label, full.refused);
-                let of = self.written / PAIR;
-                section.note(format!("{label} refused {refused} of {of} SETs in one round."));
-            }
+        for (program, full) in measured {
+            self.show(section, &program.label, &full, [&mut memory, &mut cost]);
             if program.kind == Kind::Varve {
-                figures(section, &full, &rounds, self);
+                self.figures(section, &full);
             }
         }
         section.plot(memory);
@@ -79,126 +67,110 @@ impl Scenario for Plan {
     }
 }
 
-fn figures(section: &mut Section, full: &Full, rounds: &[Full], plan: &Plan) {
-    let resident = full.resident / f64::from(1 << 20);
-    let live = full.live / plan.limit as f64;
-    section.finding("maxmemory: most resident memory", Some(resident), "MiB");
-    section.gain("maxmemory: least live payload / limit", Some(live), "");
-    let [full_us, fresh_us] = [|round: &Full| round.full_us, |round: &Full| round.fresh_us]
-        .map(|of: fn(&Full) -> f64| rounds.iter().map(of).collect::<Vec<_>>());
-    let what = "maxmemory: SET while full / fresh SET";
-    section.figures.push(Figure::ratio(what, &full_us, &fresh_us));
+impl Plan {
+    fn round(&self, program: &Program, full: &mut Full) -> Result<()> {
+        let launch = Launch::default().with_threads(self.threads);
+        let server = program.start(&launch)?;
+        full.fresh_us.push(push(&server, &sets(0, self.written), |_| ())?.server_us());
+        drop(server);
+        let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
+        let server = program.start(&limited)?;
+        let filled = push(&server, &sets(0, 2 * self.limit), |_| ())?;
+        let (mut count_keys, least) = (server.key_counter()?, Arc::new(AtomicU64::new(u64::MAX)));
+        let lowest = Arc::clone(&least);
+        let pushed = push(&server, &sets(2 * self.limit, self.written), move |_| {
+            if let Ok(keys) = count_keys() {
+                lowest.fetch_min(keys * PAIR, Ordering::Relaxed);
+            }
+        })?;
+        full.full_us.push(pushed.server_us());
+        full.live = full.live.min(least.load(Ordering::Relaxed) as f64);
+        full.resident = full.resident.max(most_resident(&filled)).max(most_resident(&pushed));
+        full.refused =
+            full.refused.max(filled.outcome.replies.error + pushed.outcome.replies.error);
+        Ok(())
+    }
+
+    fn show(&self, section: &mut Section, label: &str, full: &Full, plots: [&mut Plot; 2]) {
+        let [resident, live] = [full.resident, full.live].map(|it| it / self.limit as f64);
+        let [fresh, while_full] = [&full.fresh_us, &full.full_us].map(|us| median(us.clone()));
+        let [memory, cost] = plots;
+        if live > 0.0 {
+            memory.bar(label, "most resident", resident);
+            memory.bar(label, "least keys and values", live);
+        }
+        cost.bar(label, "fresh", fresh);
+        cost.bar(label, "while full", while_full);
+        let kept = |text| if live > 0.0 { text } else { "-".to_owned() };
+        section.row([
+            label.to_owned(),
+            mebibytes(full.resident),
+            kept(mebibytes(full.live)),
+            kept(format!("{live:.2}")),
+            format!("{fresh:.3}"),
+            format!("{while_full:.3}"),
+            format!("{:.2}", while_full / fresh),
+        ]);
+        if full.refused > 0 {
+            let (refused, of) = (full.refused, self.written / PAIR);
+            section.note(format!("{label} refused {refused} of {of} SETs in one round."));
+        }
+    }
+
+    fn figures(&self, section: &mut Section, full: &Full) {
+        let resident = full.resident / f64::from(1 << 20);
+        section.finding("maxmemory: most resident memory", Some(resident), "MiB");
+        let live = full.live / self.limit as f64;
+        section.gain("maxmemory: least live payload / limit", Some(live), "");
+        let what = "maxmemory: SET while full / fresh SET";
+        section.figures.push(Figure::ratio(what, &full.full_us, &full.fresh_us));
+    }
 }
 
 /// Results of all rounds.
+#[derive(Default)]
 struct Full {
     resident: f64,
     live: f64,
-    fresh_us: f64,
-    full_us: f64,
+    fresh_us: Vec<f64>,
+    full_us: Vec<f64>,
     /// Refused SETs in the round that had most of them.
     refused: u64,
 }
 
-impl Full {
-    fn of(rounds: &[Self]) -> Self {
-        let all = |value: fn(&Self) -> f64| rounds.iter().map(value).collect::<Vec<_>>();
-        Self {
-            resident: all(|round| round.resident).into_iter().fold(0.0, f64::max),
-            live: all(|round| round.live).into_iter().fold(f64::INFINITY, f64::min),
-            fresh_us: median(all(|round| round.fresh_us)),
-            full_us: median(all(|round| round.full_us)),
-            refused: rounds.iter().map(|round| round.refused).max().unwrap_or(0),
-        }
-    }
-
-    fn draw(&self, label: &str, plan: &Plan, memory: &mut Plot, cost: &mut Plot) {
-        if self.live > 0.0 {
-            memory.bar(label, "most resident", self.resident / plan.limit as f64);
-            memory.bar(label, "least keys and values", self.live / plan.limit as f64);
-        }
-        cost.bar(label, "fresh", self.fresh_us);
-        cost.bar(label, "while full", self.full_us);
-    }
-
-    fn cells(&self, label: &str, plan: &Plan) -> [String; 7] {
-        let kept = |text| if self.live > 0.0 { text } else { "-".to_owned() };
-        [
-            label.to_owned(),
-            mebibytes(self.resident),
-            kept(mebibytes(self.live)),
-            kept(format!("{:.2}", self.live / plan.limit as f64)),
-            format!("{:.3}", self.fresh_us),
-            format!("{:.3}", self.full_us),
-            format!("{:.2}", self.full_us / self.fresh_us),
-        ]
-    }
+/// Returns SETs of new keys, those behind the first `from` bytes of `to`.
+fn sets(from: u64, to: u64) -> Load {
+    let (value, first) = (Sizes::fixed(VALUE_BYTES), from / PAIR);
+    let count = to / PAIR - first;
+    let load = Load::of(format!("SET k{{n+{first}:15}} {{?{value}}}"), count);
+    load.choosing(KeyChoice::Sequential).count(count)
 }
 
-fn round(program: &Program, plan: &Plan) -> Result<Full> {
-    let launch = Launch::default().with_threads(plan.threads);
-    let fresh = push(&program.start(&launch)?, plan, 0)?;
-    let limited = launch.with("maxmemory", plan.limit).with("maxmemory-policy", "allkeys-lru");
-    let full = push(&program.start(&limited)?, plan, 2 * plan.limit)?;
-    Ok(Full {
-        resident: full.resident,
-        live: full.live,
-        fresh_us: fresh.us,
-        full_us: full.us,
-        refused: full.refused,
-    })
-}
-
-/// Measurements while SETs are sent to one server.
-struct Pushed {
-    resident: f64,
-    live: f64,
-    us: f64,
-    refused: u64,
-}
-
-/// Sends the SETs. Cost and live payload are measured from the operation on at which `from` bytes
-/// were written.
-fn push(server: &Server, plan: &Plan, from: u64) -> Result<Pushed> {
-    let (operations, from) = (plan.written / PAIR, from / PAIR);
-    let mut load = Load::new(Operation::Set, 16, operations);
-    load.shape.value = ValueSize::Fixed(VALUE_BYTES);
-    load.keys = KeyChoice::Sequential;
-    let (mut generator, mut requests, mut keys) = load.prepare(server)?;
-    let count_keys = RefCell::new(server.key_counter()?);
-    let pushed = RefCell::new(Pushed { resident: 0.0, live: f64::INFINITY, us: 0.0, refused: 0 });
-    let filled = Cell::new(false);
-    let watch = |_| {
-        let mut pushed = pushed.borrow_mut();
-        pushed.resident = pushed.resident.max(server.resident_bytes()? as f64);
-        if filled.get() {
-            let live = count_keys.borrow_mut()()? * PAIR;
-            pushed.live = pushed.live.min(live as f64);
-        }
-        Ok(())
+/// Sends a load and calls `watch` with samples of the server. Memcached makes room in the
+/// background and refuses SETs until there is some; errors of the others are errors.
+pub(super) fn push(
+    server: &Server,
+    load: &Load,
+    watch: impl FnMut(&Sample) + Send + 'static,
+) -> Result<Measured> {
+    let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
+    let measured = try_measure(&server.into(), load, &Arc::default(), Some(watch));
+    let Measured { outcome, server_cpu, samples, failure } = measured;
+    failure.map_or(Ok(()), Err).with_context(|| server.label.clone())?;
+    let outcome = match server.kind {
+        Kind::Memcached => outcome,
+        _ => outcome.sound().with_context(|| server.label.clone())?,
     };
-    let mut go = |count| {
-        let stop = Stop::Operations(count);
-        let outcome = generator.run_watched(&mut requests, &mut keys, stop, SAMPLE_EVERY, watch)?;
-        let errors = outcome.replies.error;
-        // Memcached makes room in the background and refuses SETs until there is some.
-        if errors > 0 && server.kind != Kind::Memcached {
-            bail!("{errors} SETs failed: {:?}", outcome.first_error);
-        }
-        pushed.borrow_mut().refused += errors;
-        Ok(())
-    };
-    go(from)?;
-    filled.set(true);
-    let before = server.cpu_time()?;
-    go(operations - from)?;
-    let used = server.cpu_time()?.saturating_sub(before);
-    pushed.borrow_mut().us = used.as_secs_f64() * 1e6 / (operations - from) as f64;
-    Ok(pushed.into_inner())
+    Ok(Measured { outcome, server_cpu, samples, failure: None })
+}
+
+/// Returns the highest resident memory of the samples, in bytes.
+pub(super) fn most_resident(measured: &Measured) -> f64 {
+    measured.samples.iter().filter_map(|it| it.resident_bytes).max().unwrap_or(0) as f64
 }
 
 const VALUE_BYTES: usize = 1000;
 const PAIR: u64 = (KEY_BYTES + VALUE_BYTES) as u64;
-const SAMPLE_EVERY: u64 = 1000;
+const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 const COLUMNS: [&str; 7] =
     ["server", "resident MiB", "live MiB", "live/limit", "fresh us/SET", "full us/SET", "ratio"];

@@ -5,11 +5,20 @@
 //! |---|---|
 //! | [`attack`] | server memory under clients that ask for too much |
 //! | `cache_misses` | cache lines that a lookup misses, by function (Table 2) |
+//! | [`churn`] | live payload over resident memory while sizes change, under a limit (Tables 1, 5) |
 //! | [`collections`] | lists, hashes, sets and sorted sets: four questions of their own |
 //! | `durable` | cost of durability: log, snapshots, and the start from files |
+//! | [`expiry`] | delay between the deadline of keys and their removal, and its cost |
 //! | [`gate`] | waiting time of all clients when an action on all shards meets a long command |
+//! | [`generators`] | speed of the generator, and agreement with valkey-benchmark |
+//! | [`growth`] | resident bytes per key and the longest pause while the keys grow |
+//! | [`idle`] | memory of an empty server |
 //! | `instructions` | instructions per command, beside another build |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
+//! | [`long_strings`] | a string of half a gigabyte: CPU of small changes and reads, memory |
+//! | [`maxmemory`] | a full cache: memory bound, data kept, cost of a SET |
+//! | [`overhead`] | resident bytes per key beside key and value, by size of the value |
+//! | [`reclaim`] | cost of the cleaner, by reclaim policy (Fig. 6) |
 //! | [`stall`] | a stalled server as seen by an open and a closed loop |
 //! | [`waiters`] | server CPU where pairs of clients wait for each other |
 //! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load, memory |
@@ -17,15 +26,24 @@
 pub mod attack;
 mod bare;
 mod cache_misses;
+pub mod churn;
 pub mod collections;
 mod durable;
+pub mod expiry;
 pub mod file;
 mod folder;
 pub mod gate;
+pub mod generators;
+pub mod growth;
+pub mod idle;
 mod instructions;
 mod kinds;
 pub mod loads;
+pub mod long_strings;
+pub mod maxmemory;
 mod needs;
+pub mod overhead;
+pub mod reclaim;
 pub mod rounds;
 mod scale;
 pub mod stall;

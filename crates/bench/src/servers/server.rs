@@ -86,7 +86,7 @@ impl Server {
 
     /// Returns a function that counts the keys; it returns zero for the null server, which keeps
     /// none.
-    pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64>>> {
+    pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64> + Send>> {
         if self.kind == Kind::Memcached {
             let mut control = Control::speaking(self.port, Protocol::Memcached)?;
             return Ok(Box::new(move || control.statistic("curr_items")));

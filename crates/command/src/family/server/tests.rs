@@ -1,7 +1,8 @@
 //! Tests of commands of the family, in process.
 
 use crate::instance::Shutdown;
-use crate::testing::{World, play};
+use crate::testing::{BEGIN, World, play};
+use base::units::SEGMENT_BYTES;
 use settings::Origin;
 use wire::Protocol;
 
@@ -174,6 +175,22 @@ fn every_figure_of_the_heap_and_the_cleaner_is_told() {
     let utilisation: f64 = info(&mut world, "segments_utilisation").parse().expect("a number");
     assert!(utilisation > 0.0 && utilisation <= 1.0, "{utilisation}");
     assert_eq!(info(&mut world, "mem_allocator"), "segments");
+}
+
+#[test]
+fn the_cleaner_tells_what_it_moved_and_what_it_won() {
+    let mut world = debugging();
+    world.answer("DEBUG POPULATE 20000 k 1000");
+    for key in 0..15_000 {
+        world.answer(&format!("DEL k:{key}"));
+    }
+    let World { instance, thread, .. } = &mut world;
+    while instance.store.clean_at_rest(thread, 1 << 20, BEGIN) {}
+    let [moved, won, emptied] = ["bytes_moved", "bytes_won", "segments_emptied"].map(|field| {
+        info(&mut world, &format!("cleaner_{field}")).parse::<u64>().expect("a number")
+    });
+    let filled = (moved + won) as f64 / (emptied * u64::from(SEGMENT_BYTES)) as f64;
+    assert!(won > 0 && (0.9..=1.0).contains(&filled), "{moved}, {won} of {emptied} segments");
 }
 
 #[test]

@@ -188,6 +188,7 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("index_load_before_growth", &format!("{load:.1}")),
         ("cleaner_bytes_appended", &since_reset.appended_bytes),
         ("cleaner_bytes_moved", &since_reset.moved_bytes),
+        ("cleaner_bytes_won", &since_reset.won_bytes),
         ("cleaner_records_moved", &since_reset.moved_records),
         ("cleaner_segments_emptied", &since_reset.cleaned_segments),
         ("cleaner_bytes_evicted", &since_reset.evicted_bytes),
