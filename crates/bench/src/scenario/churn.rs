@@ -189,7 +189,10 @@ impl<'p> Running<'p> {
         let server = program.start(&launch.with("maxmemory-policy", &workload.policy))?;
         for (name, value) in plan.peers.iter().filter(|_| program.kind == Kind::Peer) {
             if let Value::Error(error) = server.control()?.ask(&["CONFIG", "SET", name, value])? {
-                section.note(format!("{}, {name} {value}: {error}", program.label));
+                let note = format!("{} refuses {name} {value}: {error}.", program.label);
+                if !section.notes.contains(&note) {
+                    section.note(note);
+                }
             }
         }
         let churn = Churn { label: server.label.clone(), ..Churn::default() };
@@ -310,6 +313,6 @@ const COLUMNS: [&str; 8] = [
 const REST: Duration = Duration::from_secs(5);
 /// Parts of a step, between which the live payload is looked at.
 const PARTS: u64 = 8;
-const ASKED_RUNNING: u64 = 20_000;
-const ASKED_AT_END: u64 = 400_000;
+const ASKED_RUNNING: u64 = 10_000;
+const ASKED_AT_END: u64 = 200_000;
 const DIGITS: usize = 15;

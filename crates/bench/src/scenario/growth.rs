@@ -134,33 +134,28 @@ impl Grown {
 
     fn notes(&self, section: &mut Section, label: &str) {
         section.note(format!(
-            "{label}: {:.2} M SET/s. {} probes of another client from 1 M keys on: p99.99 {}, \
-             longest {}.",
+            "{label}: {:.2} M SET/s. {} probes of another client from 1 M keys on: p99.99 {:.2?}, \
+             longest {:.2?}.",
             self.sets_per_second / 1e6,
             self.pauses.len(),
-            milliseconds(Duration::from_nanos(self.pauses.value_at_quantile(0.9999))),
-            milliseconds(Duration::from_nanos(self.pauses.max())),
+            Duration::from_nanos(self.pauses.value_at_quantile(0.9999)),
+            Duration::from_nanos(self.pauses.max()),
         ));
         let longest: Vec<_> = self.longest.iter().map(pause_text).collect();
         section.note(format!(
             "{label}, longest without the time that other processes took: {}. The hypervisor took \
-             {} from all cores, which cannot be taken off.",
+             {:.2?} from all cores, which cannot be taken off.",
             longest.join(", "),
-            milliseconds(self.stolen),
+            self.stolen,
         ));
     }
 }
 
 fn pause_text(pause: &Pause) -> String {
-    let at = pause.operations as f64 / 1e6;
-    let ran = pause.ran.iter().map(|(name, time)| format!("{name} {}", milliseconds(*time)));
-    let ran = ran.collect::<Vec<_>>().join(" and ");
-    let (own, taken) = (milliseconds(pause.own()), milliseconds(pause.taken));
-    format!("{own} at {at:.2} M keys ({taken} taken off; the server's core had {ran})")
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+    let (own, taken, at) = (pause.own(), pause.taken, pause.operations as f64 / 1e6);
+    let ran: Vec<_> = pause.ran.iter().map(|(name, time)| format!("{name} {time:.2?}")).collect();
+    let ran = ran.join(" and ");
+    format!("{own:.2?} at {at:.2} M keys ({taken:.2?} taken off; the server's core had {ran})")
 }
 
 /// Rows in the table; the worst value is taken over all samples.

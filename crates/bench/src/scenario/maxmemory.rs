@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use super::rounds::{cell, in_turns};
 use super::{Bench, Scenario, mebibytes, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
 use crate::measure::{Measured, Watch, try_measure};
@@ -46,96 +47,94 @@ impl Scenario for Plan {
              without a limit. The null server keeps nothing and has no limit.",
             self.written >> 20
         ));
-        let mut memory = Plot::bars("Memory of a full cache", Vec::new(), "part of the limit");
-        let mut cost = Plot::bars("Server CPU per SET", Vec::new(), "microseconds");
-        let new = || Full { live: f64::INFINITY, ..Full::default() };
-        let mut measured: Vec<_> = bench.all_programs().map(|it| (it, new())).collect();
-        for _ in 0..self.rounds {
-            for (program, full) in &mut measured {
-                self.round(program, full)?;
-            }
+        let memory = Plot::bars("Memory of a full cache", Vec::new(), "part of the limit");
+        let cost = Plot::bars("Server CPU per SET", Vec::new(), "microseconds");
+        let mut plots = [memory, cost];
+        let programs: Vec<_> = bench.all_programs().collect();
+        let all = in_turns(&programs, self.rounds, |program, _| self.round(program));
+        for (program, rounds) in programs.iter().zip(all) {
+            self.show(section, &mut plots, program, &rounds?);
         }
-        for (program, full) in measured {
-            self.show(section, &program.label, &full, [&mut memory, &mut cost]);
-            if program.kind == Kind::Varve {
-                self.figures(section, &full);
-            }
-        }
-        section.plot(memory);
-        section.plot(cost);
+        plots.into_iter().for_each(|plot| section.plot(plot));
         Ok(())
     }
 }
 
+/// Measurements of one round.
+struct Round {
+    /// Most resident memory, and least live payload once the cache was full, in bytes.
+    resident: f64,
+    live: f64,
+    fresh_us: f64,
+    full_us: f64,
+    /// Number of refused SETs.
+    refused: f64,
+}
+
 impl Plan {
-    fn round(&self, program: &Program, full: &mut Full) -> Result<()> {
+    fn round(&self, program: &Program) -> Result<Round> {
         let launch = Launch::default().with_threads(self.threads);
-        let server = program.start(&launch)?;
-        full.fresh_us.push(push(&server, &sets(0, self.written), |_| ())?.server_us());
-        drop(server);
+        let fresh = push(&program.start(&launch)?, &sets(0, self.written), |_| ())?;
         let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
         let server = program.start(&limited)?;
         let filled = push(&server, &sets(0, 2 * self.limit), |_| ())?;
         let (mut count_keys, least) = (server.key_counter()?, Arc::new(AtomicU64::new(u64::MAX)));
-        let lowest = Arc::clone(&least);
-        let pushed = push(&server, &sets(2 * self.limit, self.written), move |_| {
+        let live = Arc::clone(&least);
+        let full = push(&server, &sets(2 * self.limit, self.written), move |_| {
             if let Ok(keys) = count_keys() {
-                lowest.fetch_min(keys * PAIR, Ordering::Relaxed);
+                least.fetch_min(keys * PAIR, Ordering::Relaxed);
             }
         })?;
-        full.full_us.push(pushed.server_us());
-        full.live = full.live.min(least.load(Ordering::Relaxed) as f64);
-        full.resident = full.resident.max(most_resident(&filled)).max(most_resident(&pushed));
-        full.refused =
-            full.refused.max(filled.outcome.replies.error + pushed.outcome.replies.error);
-        Ok(())
+        Ok(Round {
+            resident: most_resident(&filled).max(most_resident(&full)),
+            live: live.load(Ordering::Relaxed) as f64,
+            fresh_us: fresh.server_us(),
+            full_us: full.server_us(),
+            refused: (filled.outcome.replies.error + full.outcome.replies.error) as f64,
+        })
     }
 
-    fn show(&self, section: &mut Section, label: &str, full: &Full, plots: [&mut Plot; 2]) {
-        let [resident, live] = [full.resident, full.live].map(|it| it / self.limit as f64);
-        let [fresh, while_full] = [&full.fresh_us, &full.full_us].map(|us| median(us.clone()));
-        let [memory, cost] = plots;
-        if live > 0.0 {
-            memory.bar(label, "most resident", resident);
-            memory.bar(label, "least keys and values", live);
-        }
-        cost.bar(label, "fresh", fresh);
-        cost.bar(label, "while full", while_full);
+    fn show(
+        &self,
+        section: &mut Section,
+        [memory, cost]: &mut [Plot; 2],
+        program: &Program,
+        rounds: &[Round],
+    ) {
+        let of = |it: fn(&Round) -> f64| rounds.iter().map(it).collect::<Vec<_>>();
+        let most = |it| of(it).into_iter().fold(0.0, f64::max);
+        let (resident, refused) = (most(|it| it.resident), most(|it| it.refused));
+        let live = of(|it| it.live).into_iter().fold(f64::INFINITY, f64::min);
+        let (fresh, full) = (of(|it| it.fresh_us), of(|it| it.full_us));
+        let (label, limit) = (&program.label, self.limit as f64);
         let kept = |text| if live > 0.0 { text } else { "-".to_owned() };
         section.row([
-            label.to_owned(),
-            mebibytes(full.resident),
-            kept(mebibytes(full.live)),
-            kept(format!("{live:.2}")),
-            format!("{fresh:.3}"),
-            format!("{while_full:.3}"),
-            format!("{:.2}", while_full / fresh),
+            label.clone(),
+            mebibytes(resident),
+            kept(mebibytes(live)),
+            kept(format!("{:.2}", live / limit)),
+            cell(&fresh, 3),
+            cell(&full, 3),
+            format!("{:.2}", median(full.clone()) / median(fresh.clone())),
         ]);
-        if full.refused > 0 {
-            let (refused, of) = (full.refused, self.written / PAIR);
+        cost.bar(label, "fresh", median(fresh.clone()));
+        cost.bar(label, "while full", median(full.clone()));
+        if live > 0.0 {
+            memory.bar(label, "most resident", resident / limit);
+            memory.bar(label, "least keys and values", live / limit);
+        }
+        if refused > 0.0 {
+            let of = self.written / PAIR;
             section.note(format!("{label} refused {refused} of {of} SETs in one round."));
         }
+        if program.kind == Kind::Varve {
+            let resident = resident / f64::from(1 << 20);
+            section.finding("maxmemory: most resident memory", Some(resident), "MiB");
+            section.gain("maxmemory: least live payload / limit", Some(live / limit), "");
+            let what = "maxmemory: SET while full / fresh SET";
+            section.figures.push(Figure::ratio(what, &full, &fresh));
+        }
     }
-
-    fn figures(&self, section: &mut Section, full: &Full) {
-        let resident = full.resident / f64::from(1 << 20);
-        section.finding("maxmemory: most resident memory", Some(resident), "MiB");
-        let live = full.live / self.limit as f64;
-        section.gain("maxmemory: least live payload / limit", Some(live), "");
-        let what = "maxmemory: SET while full / fresh SET";
-        section.figures.push(Figure::ratio(what, &full.full_us, &full.fresh_us));
-    }
-}
-
-/// Results of all rounds.
-#[derive(Default)]
-struct Full {
-    resident: f64,
-    live: f64,
-    fresh_us: Vec<f64>,
-    full_us: Vec<f64>,
-    /// Refused SETs in the round that had most of them.
-    refused: u64,
 }
 
 /// Returns SETs of new keys, those behind the first `from` bytes of `to`.

@@ -4,13 +4,15 @@
 //! ReclaimCost, the paper's formula (2), is the mean utilisation of the segments that were
 //! reclaimed. Segments are equally large, so it is what was moved out of them over all they held.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use serde::Deserialize;
 
 use super::{Bench, Scenario, pin_client};
 use crate::control::Control;
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{fill, measure};
+use crate::measure::{Target, fill, try_measure};
 use crate::report::{Plot, Section};
 use crate::servers::Launch;
 
@@ -62,11 +64,14 @@ impl Scenario for Plan {
         section.plot(costs);
         section.plot(moves);
         // Within five percent counts as equal.
-        for (what, of) in FIGURES {
+        let mut excess = |what, of: fn(&Cleaned) -> f64| {
             let least = last.iter().map(|(_, it)| of(it)).fold(f64::INFINITY, f64::min).max(0.01);
             let of_default = last.iter().find(|(policy, _)| *policy == default);
             section.finding(what, of_default.map(|(_, it)| of(it) / least), "");
-        }
+        };
+        excess("reclaim: cost of the default policy on hot-cold / of the best", |it| it.cost);
+        let what = "reclaim: bytes moved by the default policy on hot-cold / by the best";
+        excess(what, |it| it.moved);
         Ok(())
     }
 }
@@ -107,18 +112,22 @@ impl Plan {
         let before = counters(&mut control)?;
         let count = self.keys() * self.turns;
         let load = Load::set(self.keys(), &self.values).choosing(choice.clone()).count(count);
-        let measured = measure(&server, &load)?;
+        let measured = try_measure(&Target::from(&server), &load, &Arc::default(), None);
+        let errors = measured.outcome.replies.error;
+        let server_us = measured.server_us();
+        measured.failure.map_or(Ok(()), Err)?;
         let after = counters(&mut control)?;
         let [moved, won, appended] = std::array::from_fn(|at| after[at] - before[at]);
         let cleaned = Cleaned { cost: moved / (moved + won), moved: moved / appended };
         section.row([
             format!("{workload}, {policy}"),
-            format!("{:.0}", count as f64 * self.record() / 1e6),
+            format!("{:.0}", (count - errors) as f64 * self.record() / 1e6),
             format!("{:.0}", moved / 1e6),
             format!("{:.3}", cleaned.cost),
             format!("{:.3}", cleaned.moved),
-            format!("{:.3}", measured.server_us()),
+            format!("{:.3}", server_us),
             format!("{:.3}", self.payload as f64 / server.resident_bytes()? as f64),
+            errors.to_string(),
         ]);
         Ok(cleaned)
     }
@@ -150,14 +159,10 @@ fn ranking(section: &mut Section, workload: &str, cleaned: &[(&str, Cleaned)]) {
 }
 
 const POLICIES: [&str; 3] = ["original", "greedy", "modified"];
-const FIGURES: [(&str, fn(&Cleaned) -> f64); 2] = [
-    ("reclaim: cost of the default policy on hot-cold / of the best", |it| it.cost),
-    ("reclaim: bytes moved by the default policy on hot-cold / by the best", |it| it.moved),
-];
 const RECORD_HEADER: f64 = 6.0;
 const INDEX_BYTES: f64 = 12.6;
 const FIXED_BYTES: f64 = 10e6;
-const COLUMNS: [&str; 7] = [
+const COLUMNS: [&str; 8] = [
     "workload, policy",
     "written MB",
     "moved MB",
@@ -165,4 +170,5 @@ const COLUMNS: [&str; 7] = [
     "moved/written",
     "CPU us/SET",
     "payload/resident",
+    "errors",
 ];
