@@ -101,17 +101,17 @@ fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
     let Some((varve, others)) = churns.split_first().filter(|it| it.0.label == "varve") else {
         return;
     };
-    let (running, rested) = ("payload / resident while it runs", "payload / resident 5 s later");
-    section.gain(format!("{name}: {running}"), Some(varve.mean()), "");
-    section.gain(format!("{name}: {rested}"), Some(varve.rested), "");
-    section.finding(format!("{name}: most resident / limit"), Some(varve.most), "");
-    for other in others {
-        let label = &other.label;
-        let ratio = varve.mean() / other.mean();
-        section.gain(format!("{name}: {running} / that of {label}"), Some(ratio), "");
-        let ratio = varve.rested / other.rested;
-        section.gain(format!("{name}: {rested} / that of {label}"), Some(ratio), "");
+    let quantities: [(_, fn(&Churn) -> f64); 2] =
+        [("while it runs", Churn::mean), ("5 s later", |it| it.rested)];
+    for (when, of) in quantities {
+        let what = format!("{name}: payload / resident {when}");
+        section.gain(&what, Some(of(varve)), "");
+        for other in others {
+            let ratio = of(varve) / of(other);
+            section.gain(format!("{what} / that of {}", other.label), Some(ratio), "");
+        }
     }
+    section.finding(format!("{name}: most resident / limit"), Some(varve.most), "");
 }
 
 impl Workload {

@@ -10,7 +10,6 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::{Bench, Scenario, pin_client};
-use crate::control::Control;
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
 use crate::measure::{Target, fill, try_measure};
 use crate::report::{Plot, Section};
@@ -45,33 +44,36 @@ impl Scenario for Plan {
             self.utilisation,
             self.limit() >> 20
         ));
-        let default = bench.varve.start(&Launch::default())?;
-        let default = default.control()?.setting("reclaim-policy")?.unwrap_or_default();
+        let setting =
+            bench.varve.start(&Launch::default())?.control()?.setting("reclaim-policy")?;
+        let default = setting.unwrap_or_default();
         section.note(format!("Default policy: {default}."));
-        let mut costs = Plot::bars("ReclaimCost, by policy", Vec::new(), "mean utilisation");
-        let mut moves = Plot::bars("Bytes moved per byte written, by policy", Vec::new(), "ratio");
+        let costs = Plot::bars("ReclaimCost, by policy", Vec::new(), "mean utilisation");
+        let moves = Plot::bars("Bytes moved per byte written, by policy", Vec::new(), "ratio");
+        let mut plots = [costs, moves];
         let mut last = Vec::new();
         for (workload, choice) in &self.workloads {
             last.clear();
             for policy in POLICIES {
-                let cleaned = self.run_one(bench, section, workload, policy, choice)?;
-                costs.bar(policy, workload, cleaned.cost);
-                moves.bar(policy, workload, cleaned.moved);
-                last.push((policy, cleaned));
+                let costs = self.run_one(bench, section, workload, policy, choice)?;
+                for (plot, cost) in plots.iter_mut().zip(costs) {
+                    plot.bar(policy, workload, cost);
+                }
+                last.push((costs, policy));
             }
-            ranking(section, workload, &last);
+            let mut ranked = last.clone();
+            ranked.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
+            let words: Vec<_> =
+                ranked.iter().map(|it| format!("{} {:.3}", it.1, it.0[0])).collect();
+            section.note(format!("{workload}, the cheapest first: {}.", words.join(", ")));
         }
-        section.plot(costs);
-        section.plot(moves);
-        // Within five percent counts as equal.
-        let mut excess = |what, of: fn(&Cleaned) -> f64| {
-            let least = last.iter().map(|(_, it)| of(it)).fold(f64::INFINITY, f64::min).max(0.01);
-            let of_default = last.iter().find(|(policy, _)| *policy == default);
-            section.finding(what, of_default.map(|(_, it)| of(it) / least), "");
-        };
-        excess("reclaim: cost of the default policy on hot-cold / of the best", |it| it.cost);
-        let what = "reclaim: bytes moved by the default policy on hot-cold / by the best";
-        excess(what, |it| it.moved);
+        plots.into_iter().for_each(|plot| section.plot(plot));
+        let of_default = last.iter().find(|(_, policy)| *policy == default);
+        for (at, what) in FIGURES.into_iter().enumerate() {
+            let least = last.iter().map(|(costs, _)| costs[at]).fold(f64::INFINITY, f64::min);
+            let excess = of_default.map(|(costs, _)| costs[at] / least.max(0.01));
+            section.finding(format!("reclaim: {what}"), excess, "");
+        }
         Ok(())
     }
 }
@@ -93,7 +95,8 @@ impl Plan {
         (records / self.utilisation + keys * INDEX_BYTES + FIXED_BYTES) as u64
     }
 
-    /// Overwrites the data under a policy, and adds a row.
+    /// Overwrites the data under a policy, and adds a row; returns ReclaimCost, and bytes moved per
+    /// byte written.
     fn run_one(
         &self,
         bench: &Bench,
@@ -101,7 +104,7 @@ impl Plan {
         workload: &str,
         policy: &str,
         choice: &KeyChoice,
-    ) -> Result<Cleaned> {
+    ) -> Result<[f64; 2]> {
         let launch = Launch::default()
             .with("maxmemory", self.limit())
             .with("maxmemory-policy", "noeviction")
@@ -109,56 +112,37 @@ impl Plan {
         let server = bench.varve.start(&launch)?;
         fill(&server, self.keys(), &self.values)?;
         let mut control = server.control()?;
-        let before = counters(&mut control)?;
-        let count = self.keys() * self.turns;
-        let load = Load::set(self.keys(), &self.values).choosing(choice.clone()).count(count);
+        control.tell(&["CONFIG", "RESETSTAT"])?;
+        let load = Load::set(self.keys(), &self.values).choosing(choice.clone());
+        let load = load.count(self.keys() * self.turns);
         let measured = try_measure(&Target::from(&server), &load, &Arc::default(), None);
-        let errors = measured.outcome.replies.error;
-        let server_us = measured.server_us();
+        let (replies, server_us) = (measured.outcome.replies, measured.server_us());
         measured.failure.map_or(Ok(()), Err)?;
-        let after = counters(&mut control)?;
-        let [moved, won, appended] = std::array::from_fn(|at| after[at] - before[at]);
-        let cleaned = Cleaned { cost: moved / (moved + won), moved: moved / appended };
+        let mut bytes = |name: &str| -> Result<f64> {
+            let bytes = control.info_number(&format!("cleaner_bytes_{name}"))?;
+            Ok(bytes.unwrap_or(f64::NAN))
+        };
+        let (moved, won, appended) = (bytes("moved")?, bytes("won")?, bytes("appended")?);
+        let [cost, share] = [moved / (moved + won), moved / appended];
         section.row([
             format!("{workload}, {policy}"),
-            format!("{:.0}", (count - errors) as f64 * self.record() / 1e6),
+            format!("{:.0}", replies.status as f64 * self.record() / 1e6),
             format!("{:.0}", moved / 1e6),
-            format!("{:.3}", cleaned.cost),
-            format!("{:.3}", cleaned.moved),
-            format!("{:.3}", server_us),
+            format!("{cost:.3}"),
+            format!("{share:.3}"),
+            format!("{server_us:.3}"),
             format!("{:.3}", self.payload as f64 / server.resident_bytes()? as f64),
-            errors.to_string(),
+            replies.error.to_string(),
         ]);
-        Ok(cleaned)
+        Ok([cost, share])
     }
-}
-
-/// Cost of the cleaner.
-struct Cleaned {
-    /// ReclaimCost.
-    cost: f64,
-    /// Bytes moved per byte written.
-    moved: f64,
-}
-
-/// Returns the cleaner's bytes since the start: moved, won, and appended by commands.
-fn counters(control: &mut Control) -> Result<[f64; 3]> {
-    let mut counters = [f64::NAN; 3];
-    for (counter, name) in counters.iter_mut().zip(["moved", "won", "appended"]) {
-        *counter = control.info_number(&format!("cleaner_bytes_{name}"))?.unwrap_or(f64::NAN);
-    }
-    Ok(counters)
-}
-
-/// Notes the policies from the cheapest to the dearest.
-fn ranking(section: &mut Section, workload: &str, cleaned: &[(&str, Cleaned)]) {
-    let mut by_cost: Vec<_> = cleaned.iter().map(|(policy, it)| (it.cost, policy)).collect();
-    by_cost.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let names: Vec<_> = by_cost.iter().map(|(cost, name)| format!("{name} {cost:.3}")).collect();
-    section.note(format!("{workload}, the cheapest first: {}.", names.join(", ")));
 }
 
 const POLICIES: [&str; 3] = ["original", "greedy", "modified"];
+const FIGURES: [&str; 2] = [
+    "cost of the default policy on hot-cold / of the best",
+    "bytes moved by the default policy on hot-cold / by the best",
+];
 const RECORD_HEADER: f64 = 6.0;
 const INDEX_BYTES: f64 = 12.6;
 const FIXED_BYTES: f64 = 10e6;
