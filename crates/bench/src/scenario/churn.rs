@@ -313,6 +313,6 @@ const COLUMNS: [&str; 8] = [
 const REST: Duration = Duration::from_secs(5);
 /// Parts of a step, between which the live payload is looked at.
 const PARTS: u64 = 8;
-const ASKED_RUNNING: u64 = 10_000;
-const ASKED_AT_END: u64 = 200_000;
+const ASKED_RUNNING: u64 = 5_000;
+const ASKED_AT_END: u64 = 100_000;
 const DIGITS: usize = 15;
