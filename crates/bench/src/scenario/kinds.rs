@@ -34,7 +34,6 @@ const KINDS: &[Kind] = &[
     ("save-trees", kind::<durable::save_trees::Plan>),
     ("stall", kind::<stall::Plan>),
     ("waiters", kind::<waiters::Plan>),
-    ("ycsb-eviction", kind::<ycsb::eviction::Plan>),
     ("ycsb-memory", kind::<ycsb::memory::Plan>),
     ("ycsb-sweep", kind::<ycsb::sweep::Plan>),
 ];

@@ -6,11 +6,9 @@
 //! | `sweep` | throughput, latency, user and system time by clients, and latency by load |
 //! | `claim` | what the source says of its servers, held against each of ours |
 //! | `memory` | resident memory by number of records |
-//! | `eviction` | bound and fragmentation of memory by policy of eviction |
 
 mod claim;
 mod costs;
-pub mod eviction;
 pub mod memory;
 pub mod sweep;
 
