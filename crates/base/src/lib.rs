@@ -4,6 +4,7 @@
 //! units   Location, PositionHash, Millis, Tick ...   one type per unit
 //! memory  Reservation, PageBytes                     address space that is touched lazily
 //! lock    Lock        gate  Gate                     one shard; everything at once
+//! contention  Waits                              waits for locks, where they are counted
 //! wake    WakeState                                  wake-ups of an event loop
 //! clock   Clock       random  Random                 time and random numbers, as arguments
 //! pacer   Pacer                                      work in the background, in pieces
@@ -15,6 +16,7 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 pub mod clock;
+pub mod contention;
 pub mod gate;
 pub mod hash;
 pub mod lock;

@@ -3,6 +3,7 @@
 //! It guards index buckets and records, which other threads may read without it, as hints; so it
 //! cannot own them as `std::sync::Mutex` would.
 
+use crate::contention::count_lock;
 use crate::sync::{AtomicU32, Ordering, park, relax, unpark_one};
 use std::mem::ManuallyDrop;
 
@@ -68,6 +69,10 @@ impl Lock {
 
     #[cold]
     fn lock_slow(&self) -> LockGuard<'_> {
+        count_lock(|| self.wait())
+    }
+
+    fn wait(&self) -> LockGuard<'_> {
         for _ in 0..SPINS {
             if self.word.load(Ordering::Relaxed) == FREE
                 && let Some(guard) = self.try_lock()

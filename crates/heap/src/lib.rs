@@ -33,12 +33,12 @@ pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 
 use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};
-use base::{Location, Millis, Reservation, SegmentId};
+use base::{Location, Millis, Reservation, SegmentId, contention};
 use pool::Pool;
 use segment::{Left, Segment};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use wants::Wants;
 
 /// Largest record in bytes that shares a segment; a larger one gets slots of its own and is never
@@ -209,6 +209,6 @@ impl Heap {
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+        contention::hold(&self.pool)
     }
 }

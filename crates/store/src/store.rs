@@ -6,7 +6,7 @@ use crate::counters::{Counters, Totals};
 use crate::key::Key;
 use crate::shard::{Hold, Listener, ShardSet, Shards, Sought};
 use crate::thread_context::ThreadContext;
-use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash};
+use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash, contention};
 use heap::Heap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -245,7 +245,7 @@ impl Store {
     }
 
     fn threads(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+        contention::hold(&self.threads)
     }
 }
 
