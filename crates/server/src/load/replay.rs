@@ -120,7 +120,7 @@ impl<'a> Replay<'a> {
             })?);
         }
         if self.sought.len() > 1 {
-            self.instance.store.prefetch_keys(&self.sought);
+            self.instance.store.prefetch_keys(&self.sought, Intent::Change);
         }
         let now = self.instance.clock.now();
         let spans = std::mem::take(&mut self.spans);

@@ -56,7 +56,7 @@ impl<'a> Loader<'a> {
         let keyspace = self.keyspace(block.database, input.at())?;
         let mut found = Vec::with_capacity(AHEAD);
         while self.look_ahead(&mut input, keyspace, &mut found)? {
-            self.rules.store.prefetch_keys(&self.sought);
+            self.rules.store.prefetch_keys(&self.sought, Intent::Change);
             for (at, key) in found.drain(..).enumerate() {
                 let hash = self.sought[at].1;
                 let name = key.facts.name.as_ref();

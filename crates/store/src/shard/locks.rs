@@ -136,6 +136,12 @@ impl Locks {
         self.shards[shard.index()].lock()
     }
 
+    /// Prefetches the lock of a shard.
+    #[inline]
+    pub fn prefetch(&self, shard: ShardId) {
+        self.shards[shard.index()].prefetch();
+    }
+
     pub fn many(&self, set: &ShardSet) -> Many<'_> {
         for _ in 0..TRIES {
             match self.try_all(set) {
