@@ -6,7 +6,7 @@ use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{Sought, ThreadContext};
+use store::{Intent, Sought, ThreadContext};
 use wire::Span;
 
 /// Commands that are read before the first of them is executed.

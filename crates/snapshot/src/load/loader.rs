@@ -10,7 +10,7 @@ use rdb::{Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
 use store::value::NotStored;
-use store::{Access, Encoding, Expiry, Key, NoSpace, Sought, ThreadContext};
+use store::{Access, Encoding, Expiry, Intent, Key, NoSpace, Sought, ThreadContext};
 use text::IntegerText;
 
 /// Keys whose places in the index are looked up together.
