@@ -4,6 +4,7 @@
 //! keys      | burst 1 | burst 2 | burst 3 |
 //! buckets       1         2         3            prefetched together, burst by burst
 //! records                 1         2       3    one burst behind: their buckets have come
+//! locks     four commands before each is taken   another core may take it in between
 //! ```
 //! A prefetch of a far address occupies the processor until the address is translated. Prefetches
 //! that follow each other closely are translated together; with the instructions of a look between
