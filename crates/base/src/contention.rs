@@ -92,12 +92,14 @@ mod counts {
         nanos: AtomicU64,
     }
 
-    const NONE: CachePadded<Counts> =
-        CachePadded::new(Counts { waits: AtomicU64::new(0), nanos: AtomicU64::new(0) });
-    static LOCKS: CachePadded<Counts> = NONE;
-    static MUTEXES: CachePadded<Counts> = NONE;
+    static LOCKS: CachePadded<Counts> = CachePadded::new(Counts::new());
+    static MUTEXES: CachePadded<Counts> = CachePadded::new(Counts::new());
 
     impl Counts {
+        const fn new() -> Counts {
+            Counts { waits: AtomicU64::new(0), nanos: AtomicU64::new(0) }
+        }
+
         fn count<T>(&self, wait: impl FnOnce() -> T) -> T {
             let began = Instant::now();
             let done = wait();
