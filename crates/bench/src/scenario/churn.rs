@@ -60,16 +60,12 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&COLUMNS);
+        let (key, limit, written) = (self.key, self.limit >> 20, self.written);
         section.note(format!(
-            "Keys of {} bytes under a limit of {} MiB; each step writes {} times as much. Live: the \
-             number of keys times a key and the mean value, taken from GETs of random keys: {} \
-             while it runs, {} at the end. Least and mean: over the last step after its first \
-             quarter.",
-            self.key,
-            self.limit >> 20,
-            self.written,
-            ASKED_RUNNING,
-            ASKED_AT_END
+            "Keys of {key} bytes under a limit of {limit} MiB; each step writes {written} times as \
+             much. Live: the number of keys times a key and the mean value, taken from GETs of \
+             random keys: {ASKED_RUNNING} while it runs, {ASKED_AT_END} at the end. Least and \
+             mean: over the last step after its first quarter.",
         ));
         let mut bars = Plot::bars("Payload / resident memory, 5 s later", Vec::new(), "ratio");
         let mut all = Vec::new();
@@ -101,16 +97,16 @@ fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
     let Some((varve, others)) = churns.split_first().filter(|it| it.0.label == "varve") else {
         return;
     };
-    let quantities: [(_, fn(&Churn) -> f64); 2] =
-        [("while it runs", Churn::mean), ("5 s later", |it| it.rested)];
-    for (when, of) in quantities {
+    let mut gains = |when, of: fn(&Churn) -> f64| {
         let what = format!("{name}: payload / resident {when}");
         section.gain(&what, Some(of(varve)), "");
         for other in others {
             let ratio = of(varve) / of(other);
             section.gain(format!("{what} / that of {}", other.label), Some(ratio), "");
         }
-    }
+    };
+    gains("while it runs", Churn::mean);
+    gains("5 s later", |churn| churn.rested);
     section.finding(format!("{name}: most resident / limit"), Some(varve.most), "");
 }
 
