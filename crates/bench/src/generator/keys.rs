@@ -72,21 +72,14 @@ enum Source {
 }
 
 impl Keys {
-    /// Creates a stream over the keys `0..count`; the same seed gives the same stream.
-    ///
-    /// # Errors
-    /// If `count` is zero or above [`KEY_COUNT_MAX`], a list is empty, or a parameter of the
-    /// distribution is out of range.
-    pub fn new(choice: &KeyChoice, count: u64, seed: u64) -> Result<Self> {
-        Self::for_thread(choice, count, seed, 0, 1)
-    }
-
-    /// Creates the stream of thread `thread` of `threads`. The threads share a sequence: each has
+    /// Creates the stream over the keys `0..count` of thread `thread` of `threads`; the same seed
+    /// gives the same stream. The threads share a sequence: each has
     /// the keys with its remainder modulo `threads`. All other choices are drawn by each thread for
     /// itself.
     ///
     /// # Errors
-    /// As [`Keys::new`].
+    /// If `count` is zero or above [`KEY_COUNT_MAX`], a list is empty, or a parameter of the
+    /// distribution is out of range.
     pub fn for_thread(
         choice: &KeyChoice,
         count: u64,
@@ -198,13 +191,17 @@ pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEY_COUNT_MAX, KeyChoice, Keys, Permutation, shuffled};
+    use super::{KEY_COUNT_MAX, KeyChoice, Keys, Permutation, Result, shuffled};
+
+    fn keys(choice: &KeyChoice, count: u64, seed: u64) -> Result<Keys> {
+        Keys::for_thread(choice, count, seed, 0, 1)
+    }
 
     fn counts(choice: &KeyChoice, count: u64, draws: usize) -> Vec<f64> {
-        let mut keys = Keys::new(choice, count, 7).unwrap();
+        let mut stream = keys(choice, count, 7).unwrap();
         let mut seen = vec![0.0; count as usize];
         for _ in 0..draws {
-            seen[keys.draw() as usize] += 1.0;
+            seen[stream.draw() as usize] += 1.0;
         }
         seen
     }
@@ -250,9 +247,9 @@ mod tests {
 
     #[test]
     fn a_long_run_meets_new_keys_all_the_time() {
-        let mut keys = Keys::new(&KeyChoice::Zipf { exponent: 0.5 }, KEY_COUNT_MAX, 1).unwrap();
+        let mut stream = keys(&KeyChoice::Zipf { exponent: 0.5 }, KEY_COUNT_MAX, 1).unwrap();
         let mut seen = std::collections::HashSet::new();
-        let is_new = (0..3_000_000).filter(|_| seen.insert(keys.draw())).count();
+        let is_new = (0..3_000_000).filter(|_| seen.insert(stream.draw())).count();
         assert!(is_new > 2_990_000, "{is_new}");
     }
 
@@ -278,12 +275,12 @@ mod tests {
         ];
         for count in [KEY_COUNT_MAX - 1, KEY_COUNT_MAX] {
             for choice in &choices {
-                let mut keys = Keys::new(choice, count, 1).unwrap();
-                let largest = (0..10_000).map(|_| keys.draw()).max().unwrap();
+                let mut stream = keys(choice, count, 1).unwrap();
+                let largest = (0..10_000).map(|_| stream.draw()).max().unwrap();
                 assert!(largest < count && largest > count / 10 * 9, "{choice:?}: {largest}");
             }
         }
-        assert!(Keys::new(&KeyChoice::Uniform, KEY_COUNT_MAX + 1, 1).is_err());
+        assert!(keys(&KeyChoice::Uniform, KEY_COUNT_MAX + 1, 1).is_err());
     }
 
     #[test]
@@ -301,8 +298,8 @@ mod tests {
 
     #[test]
     fn sequential_keys_start_again_behind_the_last() {
-        let mut keys = Keys::new(&KeyChoice::Sequential, 3, 0).unwrap();
-        assert_eq!([0; 5].map(|_: u64| keys.draw()), [0, 1, 2, 0, 1]);
+        let mut stream = keys(&KeyChoice::Sequential, 3, 0).unwrap();
+        assert_eq!([0; 5].map(|_: u64| stream.draw()), [0, 1, 2, 0, 1]);
     }
 
     #[test]

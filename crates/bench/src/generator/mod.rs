@@ -41,7 +41,7 @@ pub use keys::{KeyChoice, Keys, shuffled};
 pub use load::{KEY_BYTES, Load};
 pub use outcome::{Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
-pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
+pub use replies::{Answer, Expected, Replies, ReplyReader, Value};
 pub(crate) use schedule::Schedule;
 pub use schedule::{Arrival, Lag, Pace, Spacing, Stop};
 pub use sender::Sender;

@@ -284,11 +284,12 @@ mod tests {
 
     #[test]
     fn what_was_measured_to_its_end_with_these_settings_is_not_measured_again() {
-        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\npayload = 1";
+        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\nvalues = [1]\npayload = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
         let mut section = Section::new("t", &["measured"]);
         section.name = "x".to_owned();
-        section.settings = vec![("payload".to_owned(), "1".to_owned())];
+        let settings = [("payload", "1"), ("values", "[1]")];
+        section.settings = settings.map(|(name, it)| (name.to_owned(), it.to_owned())).to_vec();
         let mut earlier = Report::new(Vec::new());
         earlier.sections.push(section.clone());
         assert_eq!(file.measured_in(&earlier), Some(section));
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_setting_of_the_command_line_is_one_parameter() {
-        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\npayload = 1";
+        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\nvalues = [1]\npayload = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
         file.set("payload=1_000").unwrap();
         assert_eq!(file.text.parameters["payload"].as_integer(), Some(1000));

@@ -2,7 +2,12 @@
 
 use anyhow::{Context, Result};
 
-use super::*;
+use super::{
+    Bench, Scenario, attack, cache_misses, churn, collections, durable, example, expiry, gate,
+    generators, growth, idle, instructions, loads, long_strings, maxmemory, overhead, reclaim,
+    stall, waiters, ycsb,
+};
+use crate::report::Section;
 
 /// Name of a kind, and how its parameters are read: with a bench it is also run.
 type Kind = (&'static str, fn(&toml::Table, Option<(&Bench, &mut Section)>) -> Result<()>);
@@ -14,6 +19,7 @@ const KINDS: &[Kind] = &[
     ("churn", kind::<churn::Plan>),
     ("collection-churn", kind::<collections::churn::Plan>),
     ("elements", kind::<collections::elements::Plan>),
+    ("example", kind::<example::Plan>),
     ("expiry", kind::<expiry::Plan>),
     ("forms", kind::<collections::forms::Plan>),
     ("gate", kind::<gate::Plan>),
@@ -26,7 +32,6 @@ const KINDS: &[Kind] = &[
     ("long-strings", kind::<long_strings::Plan>),
     ("maxmemory", kind::<maxmemory::Plan>),
     ("overhead", kind::<overhead::Plan>),
-    ("places", kind::<durable::places::Plan>),
     ("reclaim", kind::<reclaim::Plan>),
     ("removal", kind::<collections::removal::Plan>),
     ("restart", kind::<durable::restart::Plan>),

@@ -9,6 +9,7 @@
 //! | [`churn`] | live payload over resident memory while sizes change, under a limit (Tables 1, 5) |
 //! | [`collections`] | lists, hashes, sets and sorted sets: four questions of their own |
 //! | `durable` | cost of durability: log, snapshots, and the start from files |
+//! | [`example`] | tables that examples of other packages print, without a server |
 //! | [`expiry`] | delay between the deadline of keys and their removal, and its cost |
 //! | [`gate`] | waiting time of all clients when an action on all shards meets a long command |
 //! | [`generators`] | speed of the generator, and agreement with valkey-benchmark |
@@ -30,6 +31,7 @@ mod cache_misses;
 pub mod churn;
 pub mod collections;
 mod durable;
+pub mod example;
 pub mod expiry;
 pub mod file;
 mod folder;

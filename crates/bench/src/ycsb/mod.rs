@@ -12,6 +12,6 @@ mod properties;
 mod talk;
 mod workload;
 
-pub use client::{Phase, Plan, Played, Tallies, Tally, play};
+pub use client::{Phase, Plan, Played, Tallies, play};
 pub use properties::Properties;
 pub use workload::{Kind, Workload};

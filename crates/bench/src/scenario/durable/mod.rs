@@ -7,7 +7,6 @@
 //! | `save_trees` | a hash and a sorted set that are written while they are saved |
 //! | `restart` | time until data of a snapshot or a log is there again |
 //! | `always` | SETs that wait for the disk, and GETs beside them |
-//! | `places` | cost of a place in the journal, as the journal's own example measures it |
 //!
 //! Each server has a folder of its own on one disk; `disk` is that disk without a server, and
 //! `watch` sees memory and the end of snapshots. Peers run among the files of this process, not in
@@ -16,7 +15,6 @@
 pub mod always;
 mod disk;
 pub mod less;
-pub mod places;
 pub mod restart;
 pub mod save;
 pub mod save_trees;
