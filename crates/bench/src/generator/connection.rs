@@ -6,8 +6,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::event_loop::Batch;
-use super::{Expected, Replies, ReplyReader};
+use super::{Answer, Expected, Replies, ReplyReader};
+
+/// Requests that are sent at once.
+pub struct Batch {
+    /// The requests.
+    pub bytes: Vec<u8>,
+    /// The replies that they must bring.
+    pub expected: Expected,
+    /// Time from which their latency counts.
+    pub since: Instant,
+}
+
+impl Batch {
+    /// Adds the reply that a request must bring.
+    #[inline]
+    pub fn expect(&mut self, answer: Answer) {
+        self.expected.count(answer);
+    }
+}
 
 /// A non-blocking connection.
 pub(super) struct Connection {

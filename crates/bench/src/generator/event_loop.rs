@@ -12,8 +12,8 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
-use super::connection::Connection;
-use super::{Answer, Expected, Protocol, Replies, ReplyReader, Value};
+use super::connection::{Batch, Connection};
+use super::{Expected, Protocol, Replies, ReplyReader, Value};
 
 /// Connections of one kind: what they send, and when.
 pub trait Client {
@@ -52,24 +52,6 @@ pub enum Next {
     At(Instant),
     /// It is done with this run.
     Rest,
-}
-
-/// Requests that are sent at once.
-pub struct Batch {
-    /// The requests.
-    pub bytes: Vec<u8>,
-    /// The replies that they must bring.
-    pub expected: Expected,
-    /// Time from which their latency counts.
-    pub since: Instant,
-}
-
-impl Batch {
-    /// Adds the reply that a request must bring.
-    #[inline]
-    pub fn expect(&mut self, answer: Answer) {
-        self.expected.count(answer);
-    }
 }
 
 /// Replies to a batch.

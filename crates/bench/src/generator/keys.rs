@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use super::permutation::Permutation;
+use super::permutation::{KEY_COUNT_MAX, Permutation};
 use rand_distr::{Distribution, Zipf};
 use serde::Deserialize;
 
@@ -178,9 +178,6 @@ impl Ranked {
 fn below(random: &mut SmallRng, count: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
 }
-
-/// Highest number of keys, in twelve digits.
-pub(super) const KEY_COUNT_MAX: u64 = 1_000_000_000_000;
 
 /// Returns the numbers `0..count` in random order.
 pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {

@@ -36,7 +36,8 @@ mod sizes;
 mod template;
 
 pub use commands::Commands;
-pub use event_loop::{Batch, Client, EventLoop, Heard, Next};
+pub use connection::Batch;
+pub use event_loop::{Client, EventLoop, Heard, Next};
 pub use keys::{KeyChoice, Keys, shuffled};
 pub use load::{KEY_BYTES, Load};
 pub use outcome::{Monitor, Outcome, quantile_us};

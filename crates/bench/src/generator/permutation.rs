@@ -1,6 +1,7 @@
 //! Permutation that scatters ranks over key numbers, so that popular keys are not neighbours.
 
-use super::keys::KEY_COUNT_MAX;
+/// Highest number of keys, in twelve digits.
+pub(super) const KEY_COUNT_MAX: u64 = 1_000_000_000_000;
 
 /// Bijection on `0..count`: multiplication by a factor that is coprime to the count.
 #[derive(Clone, Copy, Debug)]

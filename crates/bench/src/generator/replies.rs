@@ -4,7 +4,7 @@
 //! | RESP2 | memcached's text protocol | counts as |
 //! |---|---|---|
 //! | `+OK` | `STORED` | status |
-//! | `$n`, and n bytes | `VALUE key flags n`, n bytes, ..., `END` | bulk; further values as elements |
+//! | `$n`, and n bytes | `VALUE key flags n`, n bytes, `END` | bulk; further values as elements |
 //! | `$-1`, `*-1`, `_` | `END` alone | nil |
 //! | `:n` | `DELETED`, `NOT_FOUND` | integer; zero too, where it is 0 or `NOT_FOUND` |
 //! | `*n`, and all that is in it | - | array |
@@ -456,30 +456,52 @@ mod tests {
     type Case =
         (Protocol, &'static [u8], Replies, &'static str, &'static [&'static [u8]], &'static str);
 
+    fn counts(counts: [u64; 8]) -> Replies {
+        let [status, bulk, nil, integer, error, array, elements, zero] = counts;
+        Replies { status, bulk, nil, integer, error, array, elements, zero }
+    }
+
     fn cases() -> [Case; 2] {
-        let none = Replies::default();
         [
             (
                 Protocol::Resp,
-                b"+OK\r\n$5\r\nhello\r\n$0\r\n\r\n$-1\r\n*-1\r\n_\r\n:12\r\n:0\r\n-ERR no\r\n+PONG\r\n\
-                  *0\r\n*3\r\n:0\r\n*2\r\n$1\r\na\r\n*0\r\n-ERR in\r\n$2\r\n\r\n\r\n",
-                Replies {
-                    status: 2, bulk: 3, nil: 3, integer: 2, zero: 1, error: 1, array: 2, elements: 3,
-                },
+                b"+OK\r\n$5\r\nhello\r\n$0\r\n\r\n$-1\r\n*-1\r\n_\r\n:12\r\n:0\r\n-ERR no\r\n\
+                  +PONG\r\n*0\r\n*3\r\n:0\r\n*2\r\n$1\r\na\r\n*0\r\n-ERR in\r\n$2\r\n\r\n\r\n",
+                counts([2, 3, 3, 2, 1, 2, 3, 1]),
                 "ERR no",
-                &[b"?\r\n", b"+OK\n", b"$x\r\n", b"$\r\n", b"$1\r\nabc", b"$1\r\na\rX", b"$0\r\n\n\r",
-                  b"$9999999999999\r\n", b"*x\r\n", b":x\r\n", b"*999999999999\r\n", b"\r\n"],
+                &[
+                    b"?\r\n",
+                    b"+OK\n",
+                    b"$x\r\n",
+                    b"$\r\n",
+                    b"$1\r\nabc",
+                    b"$1\r\na\rX",
+                    b"$0\r\n\n\r",
+                    b"$9999999999999\r\n",
+                    b"*x\r\n",
+                    b":x\r\n",
+                    b"*999999999999\r\n",
+                    b"\r\n",
+                ],
                 "-ERR ",
             ),
             (
                 Protocol::Memcached,
-                b"STORED\r\nVALUE k 0 16\r\n0123456789abcdef\r\nEND\r\nEND\r\nDELETED\r\nNOT_FOUND\r\n\
-                  SERVER_ERROR out of memory\r\nERROR\r\nVALUE e 7 0\r\n\r\nEND\r\n\
-                  VALUE k 0 5\r\nEND\r\n\r\nEND\r\nVALUE a 0 1\r\nx\r\nVALUE b 0 2\r\n\r\n\r\nEND\r\n",
-                Replies { status: 1, bulk: 4, nil: 1, integer: 2, zero: 1, error: 2, elements: 1, ..none },
+                b"STORED\r\nVALUE k 0 16\r\n0123456789abcdef\r\nEND\r\nEND\r\nDELETED\r\n\
+                  NOT_FOUND\r\nSERVER_ERROR out of memory\r\nERROR\r\nVALUE e 7 0\r\n\r\nEND\r\n\
+                  VALUE k 0 5\r\nEND\r\n\r\nEND\r\n\
+                  VALUE a 0 1\r\nx\r\nVALUE b 0 2\r\n\r\n\r\nEND\r\n",
+                counts([1, 4, 1, 2, 2, 0, 1, 1]),
                 "SERVER_ERROR out of memory",
-                &[b"+OK\r\n", b"STORED\n", b"VALUE k 0 x\r\n", b"VALUE k 0 \r\n", b"VALUE k 0 1\r\nabc",
-                  b"VALUE k 0 1\r\na\rX", b"VALUE k 0 9999999999999\r\n"],
+                &[
+                    b"+OK\r\n",
+                    b"STORED\n",
+                    b"VALUE k 0 x\r\n",
+                    b"VALUE k 0 \r\n",
+                    b"VALUE k 0 1\r\nabc",
+                    b"VALUE k 0 1\r\na\rX",
+                    b"VALUE k 0 9999999999999\r\n",
+                ],
                 "ERROR ",
             ),
         ]

@@ -83,11 +83,7 @@ impl ScenarioFile {
         paths.iter().map(|path| Self::read(path)).collect()
     }
 
-    /// Reads one scenario.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn read(path: &Path) -> Result<Self> {
+    fn read(path: &Path) -> Result<Self> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         Self::parse(name, &text).with_context(|| path.display().to_string())
@@ -146,7 +142,7 @@ impl ScenarioFile {
     }
 
     /// Returns the parameters of its kind at a scale.
-    pub fn parameters(&self, scale: Scale) -> toml::Table {
+    fn parameters(&self, scale: Scale) -> toml::Table {
         scale.apply(&self.text.parameters, &self.text.scaled)
     }
 

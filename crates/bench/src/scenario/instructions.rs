@@ -4,13 +4,14 @@
 //! On one connection each batch is sent in one write, and all its replies are waited for, so that
 //! the server finds the same work in each loop iteration however slow it is.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::file::ScenarioFile;
 use super::loads::text::{Data, Text, with_keys};
 use super::valgrind::{Profiled, sum};
 use super::{Bench, Scale, Scenario, loads, pin_client};
@@ -52,8 +53,7 @@ impl Scenario for Plan {
             before.must_be_there()?;
             programs.insert(0, before);
         }
-        let file = ScenarioFile::read(&self.commands)?;
-        let commands: loads::Plan = file.parameters(Scale::new(self.collections)?).try_into()?;
+        let commands = self.commands()?;
         let strings = self.data.iter().map(|data| (data, &[1, 16, 100][..]));
         let commands = commands.data.iter().map(|data| (data, &[16][..]));
         let mut most: Option<f64> = None;
@@ -68,7 +68,22 @@ impl Scenario for Plan {
     }
 }
 
+/// What is read of a scenario file of kind `loads`.
+#[derive(Deserialize)]
+struct Commands {
+    parameters: toml::Table,
+    #[serde(default)]
+    scaled: BTreeMap<String, f64>,
+}
+
 impl Plan {
+    fn commands(&self) -> Result<loads::Plan> {
+        let text = fs::read_to_string(&self.commands);
+        let text = text.with_context(|| self.commands.display().to_string())?;
+        let Commands { parameters, scaled } = toml::from_str(&text)?;
+        Ok(Scale::new(self.collections)?.apply(&parameters, &scaled).try_into()?)
+    }
+
     /// Counts and shows the instructions of each program, by command and pipeline; returns the
     /// largest ratio to those of the other build.
     fn count(

@@ -6,7 +6,7 @@
 //! | [`attack`] | server memory under clients that ask for too much |
 //! | `cache_misses` | cache lines that a lookup misses, by function (Table 2) |
 //! | [`churn`] | live payload over resident memory while sizes change under a limit |
-//! | [`churn`] | live payload over resident memory while sizes change, under a limit (Tables 1, 5) |
+//! | [`churn`] | live payload over resident memory while sizes change (Tables 1, 5) |
 //! | [`collections`] | lists, hashes, sets and sorted sets: four questions of their own |
 //! | `durable` | cost of durability: log, snapshots, and the start from files |
 //! | [`example`] | tables that examples of other packages print, without a server |
