@@ -16,17 +16,11 @@ pub struct Control {
 
 impl Control {
     /// Connects to a port on 127.0.0.1.
-    ///
-    /// # Errors
-    /// If the server does not accept.
     pub fn open(port: u16) -> Result<Self> {
         Self::speaking(port, Protocol::Resp)
     }
 
     /// Connects to a server of any protocol; otherwise as [`Control::open`].
-    ///
-    /// # Errors
-    /// If the server does not accept.
     pub fn speaking(port: u16, protocol: Protocol) -> Result<Self> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         stream.set_nodelay(true)?;
@@ -35,9 +29,6 @@ impl Control {
     }
 
     /// Sends a command and returns the values of its reply: one, or those of an array.
-    ///
-    /// # Errors
-    /// If the connection breaks, or the reply is none or excessively large.
     pub fn values(&mut self, command: &[&str]) -> Result<Vec<Value>> {
         self.send(encode(command).as_bytes()).with_context(|| command.join(" "))
     }
@@ -57,18 +48,12 @@ impl Control {
         Ok(self.reader.take_values())
     }
 
-    /// Sends a command and returns its reply, which is no array.
-    ///
-    /// # Errors
-    /// If the connection breaks; an error reply is a [`Value::Error`].
+    /// Sends a command and returns its reply, which is no array; an error is a [`Value::Error`].
     pub fn ask(&mut self, command: &[&str]) -> Result<Value> {
         Ok(self.values(command)?.into_iter().next().unwrap_or(Value::Nil))
     }
 
     /// Sends a command that must not be answered by an error.
-    ///
-    /// # Errors
-    /// If it is, or the connection breaks.
     pub fn tell(&mut self, command: &[&str]) -> Result<()> {
         match self.ask(command)? {
             Value::Error(error) => bail!("{}: {error}", command.join(" ")),
@@ -78,9 +63,6 @@ impl Control {
 
     /// Returns the number of keys in database 0; `None` for the null server, which answers
     /// everything with OK.
-    ///
-    /// # Errors
-    /// If the reply is an error or not a number, or the connection breaks.
     pub fn key_count(&mut self) -> Result<Option<u64>> {
         match self.ask(&["DBSIZE"])? {
             Value::Text(text) if text == b"OK" => Ok(None),
@@ -89,18 +71,12 @@ impl Control {
     }
 
     /// Returns the integer reply to a command, whose words are separated by spaces.
-    ///
-    /// # Errors
-    /// If the reply is negative or not an integer, or the connection breaks.
     pub fn integer(&mut self, command: &str) -> Result<u64> {
         let reply = self.ask(&command.split(' ').collect::<Vec<_>>())?;
         number(&reply).with_context(|| command.to_owned())
     }
 
     /// Returns the text reply to a command; `None` if it is no text.
-    ///
-    /// # Errors
-    /// If the connection breaks.
     pub fn text(&mut self, command: &[&str]) -> Result<Option<String>> {
         let value = self.values(command)?.pop();
         let Some(Value::Text(bytes)) = value else { return Ok(None) };
@@ -108,9 +84,6 @@ impl Control {
     }
 
     /// Returns a field of INFO, if the server reports it.
-    ///
-    /// # Errors
-    /// If the connection breaks.
     pub fn info_text(&mut self, field: &str) -> Result<Option<String>> {
         let info = self.text(&["INFO"])?.unwrap_or_default();
         let value =
@@ -119,25 +92,16 @@ impl Control {
     }
 
     /// Returns a number from INFO, if the server reports it.
-    ///
-    /// # Errors
-    /// If the connection breaks.
     pub fn info_number(&mut self, field: &str) -> Result<Option<f64>> {
         Ok(self.info_text(field)?.and_then(|value| value.parse().ok()))
     }
 
     /// Returns the value of a setting, if the server knows it.
-    ///
-    /// # Errors
-    /// If the connection breaks.
     pub fn setting(&mut self, name: &str) -> Result<Option<String>> {
         self.text(&["CONFIG", "GET", name])
     }
 
     /// Returns a number from memcached's statistics.
-    ///
-    /// # Errors
-    /// If the connection breaks, or there is no such statistic.
     pub fn statistic(&mut self, name: &str) -> Result<u64> {
         let found = self.send(b"stats\r\n")?.into_iter().find_map(|value| {
             let Value::Text(line) = value else { return None };

@@ -81,19 +81,12 @@ impl Measured {
 }
 
 /// Runs a load and measures its cost for the server.
-///
-/// # Errors
-/// If a connection breaks, the server answers with errors, or, unless the load allows it, something
-/// is missing.
 pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
     sound(&server.into(), load, try_measure(&server.into(), load, &Arc::default(), None))
 }
 
 /// Runs a load until `act` is done on the calling thread; returns the results of both. Otherwise as
 /// [`measure`].
-///
-/// # Errors
-/// As [`measure`], and those of `act`.
 pub fn measure_during<T>(
     server: &Server,
     load: &Load,
@@ -112,9 +105,6 @@ pub fn measure_during<T>(
 }
 
 /// Runs a load as [`measure`] does; calls `watch` with a sample of the server after each `every`.
-///
-/// # Errors
-/// As [`measure`].
 pub fn measure_watched(
     server: &Server,
     load: &Load,
@@ -126,17 +116,11 @@ pub fn measure_watched(
 }
 
 /// Sends a request once for each number below `count`, in order, without measuring.
-///
-/// # Errors
-/// As [`measure`].
 pub fn send_each(server: &Server, request: &str, count: u64) -> Result<()> {
     measure(server, &Load { misses: true, ..Load::each(request, count) }).map(|_| ())
 }
 
 /// Fills a server with keys `0..count`, without measuring; the null server keeps none.
-///
-/// # Errors
-/// As [`measure`].
 pub fn fill(server: &Server, count: u64, value: &Sizes) -> Result<()> {
     if server.kind == Kind::Null {
         return Ok(());
@@ -256,9 +240,6 @@ pub(crate) fn settled(meter: &mut Option<CpuMeter>) -> Option<Duration> {
 }
 
 /// Returns the server's CPU time when its threads sleep.
-///
-/// # Errors
-/// If the server ended.
 pub fn settled_cpu_time(server: &Server) -> Result<Duration> {
     thread::sleep(SETTLE);
     server.cpu_time()

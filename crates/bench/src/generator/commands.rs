@@ -21,9 +21,6 @@ pub struct Commands {
 
 impl Commands {
     /// Creates a client for commands at equal distances over `time`, the first at once.
-    ///
-    /// # Errors
-    /// If the scheduler's times of the server cannot be read.
     pub fn over(time: Duration, commands: &[String], server: u32) -> Result<Self> {
         let distance = time / u32::try_from(commands.len())?.max(1);
         let mut left = Vec::new();

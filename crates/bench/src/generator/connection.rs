@@ -39,9 +39,6 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Connects to a port on 127.0.0.1.
-    ///
-    /// # Errors
-    /// If the server does not accept.
     pub(super) fn open(port: u16, reader: ReplyReader) -> Result<Self> {
         let stream =
             TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(5))
@@ -70,9 +67,6 @@ impl Connection {
     }
 
     /// Sends a batch; bytes that the socket does not take wait for [`Connection::flush`].
-    ///
-    /// # Errors
-    /// If the connection is broken.
     #[inline]
     pub(super) fn send(&mut self, batch: &Batch) -> Result<()> {
         assert!(!self.is_busy(), "one batch at a time");
@@ -85,9 +79,6 @@ impl Connection {
     }
 
     /// Sends unsent bytes, as far as the socket takes them.
-    ///
-    /// # Errors
-    /// If the connection is broken.
     pub(super) fn flush(&mut self) -> Result<()> {
         let sent = taken(self.stream.write(&self.unsent)).context("sending")?;
         self.unsent.drain(..sent);
@@ -96,9 +87,6 @@ impl Connection {
 
     /// Reads once. Returns the replies when the last of the batch is there, with the time at which
     /// the first bytes of them were seen.
-    ///
-    /// # Errors
-    /// If the connection is broken or closed, or the replies do not answer the batch.
     #[inline]
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<(Replies, Instant)>> {
         let heard_at = *self.heard_at.get_or_insert_with(Instant::now);

@@ -19,15 +19,9 @@ use super::{Expected, Protocol, Replies, ReplyReader, Value};
 pub trait Client {
     /// Decides what a connection without a batch in flight does next; a batch that it is to send is
     /// written into `batch`, which is empty.
-    ///
-    /// # Errors
-    /// If the run must end.
     fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next>;
 
     /// Takes the replies to the batch of a connection.
-    ///
-    /// # Errors
-    /// If the run must end.
     fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()>;
 
     /// Returns the number of batches that may be in flight when the run ends: those of connections
@@ -96,9 +90,6 @@ struct Group {
 
 impl EventLoop {
     /// Creates a loop without connections.
-    ///
-    /// # Errors
-    /// If the kernel has no epoll left.
     pub fn new() -> Result<Self> {
         let since = Instant::now();
         Ok(Self {
@@ -119,18 +110,12 @@ impl EventLoop {
     }
 
     /// Opens the connections of a group to a port on 127.0.0.1.
-    ///
-    /// # Errors
-    /// If the server does not accept them all.
     pub fn connect(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
         self.connect_with(port, count, || ReplyReader::new(protocol))
     }
 
     /// Opens the connections of a group whose replies are kept; otherwise as
     /// [`EventLoop::connect`].
-    ///
-    /// # Errors
-    /// As [`EventLoop::connect`].
     pub fn connect_keeping(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
         self.connect_with(port, count, || ReplyReader::keeping(protocol))
     }
@@ -155,18 +140,11 @@ impl EventLoop {
     }
 
     /// Lets the clients of all groups send and hear until all of them rest.
-    ///
-    /// # Errors
-    /// If a connection breaks, replies do not fit their requests, none comes for a minute, or a
-    /// client ends the run.
     pub fn run(&mut self, clients: &mut [&mut dyn Client]) -> Result<()> {
         self.run_watched(clients, || Ok(()))
     }
 
     /// Runs the clients as [`EventLoop::run`] does; calls `turned` after each turn of the loop.
-    ///
-    /// # Errors
-    /// As [`EventLoop::run`], and those of `turned`.
     pub fn run_watched(
         &mut self,
         clients: &mut [&mut dyn Client],

@@ -76,10 +76,6 @@ impl Keys {
     /// gives the same stream. The threads share a sequence: each has
     /// the keys with its remainder modulo `threads`. All other choices are drawn by each thread for
     /// itself.
-    ///
-    /// # Errors
-    /// If `count` is zero or above [`KEY_COUNT_MAX`], a list is empty, or a parameter of the
-    /// distribution is out of range.
     pub fn for_thread(
         choice: &KeyChoice,
         count: u64,

@@ -104,9 +104,6 @@ impl Outcome {
     }
 
     /// Returns it if the server answered nothing with an error.
-    ///
-    /// # Errors
-    /// With the first error of the server.
     pub fn sound(self) -> Result<Self> {
         let errors = self.replies.error;
         let first = self.first_error.as_deref().unwrap_or_default();
@@ -115,9 +112,6 @@ impl Outcome {
     }
 
     /// Adds the result of another thread that ran at the same time.
-    ///
-    /// # Errors
-    /// Never, as long as all histograms have the same bounds.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         self.operations += other.operations;
         self.elapsed = self.elapsed.max(other.elapsed);

@@ -40,9 +40,6 @@ pub struct Moment {
 
 impl Moment {
     /// Reads the times; takes some microseconds per thread.
-    ///
-    /// # Errors
-    /// If the server ended.
     pub fn now(server_pid: u32) -> Result<Self> {
         let client = process::thread_times(std::process::id())?;
         Ok(Self { server_pid, client, server: process::thread_times(server_pid)? })
@@ -96,9 +93,6 @@ pub struct Probe {
 
 impl Probe {
     /// Creates a probe for a load that makes `to` operations.
-    ///
-    /// # Errors
-    /// If there are no keys, or the server ended.
     pub fn beside(load: Arc<Monitor>, from: u64, to: u64, server: u32) -> Result<Self> {
         let gets = Load::get(from.min(to)).pipelined(1).count(u64::MAX);
         let (sender, asked) = (Sender::new(Protocol::Resp, &gets, 0)?, Instant::now());
@@ -107,9 +101,6 @@ impl Probe {
     }
 
     /// Returns the times of all answers, in nanoseconds.
-    ///
-    /// # Errors
-    /// Never: the probe has no pace.
     pub fn times(&mut self) -> Result<Histogram<u64>> {
         let Outcome { latencies, .. } = self.sender.finish()?;
         Ok(latencies)

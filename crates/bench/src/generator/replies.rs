@@ -183,9 +183,6 @@ impl ReplyReader {
     }
 
     /// Counts the replies that end in `bytes`.
-    ///
-    /// # Errors
-    /// If the bytes are no reply of a known shape; the reader is of no use afterwards.
     #[inline]
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unexpected> {
         let mut at = 0;

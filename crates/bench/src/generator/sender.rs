@@ -33,10 +33,6 @@ pub struct Sender {
 
 impl Sender {
     /// Prepares thread `thread` of the load's threads; the same seed gives the same requests.
-    ///
-    /// # Errors
-    /// If a request cannot be read or the protocol does not have it, the pipeline is zero, or the
-    /// keys or the pace are impossible.
     pub fn new(protocol: Protocol, load: &Load, thread: usize) -> Result<Self> {
         ensure!(load.pipeline > 0, "pipeline: at least 1");
         let (threads, seed) = (load.threads, load.seed.wrapping_add((thread as u64) << 32));
@@ -69,9 +65,6 @@ impl Sender {
     }
 
     /// Starts to measure anew; requests go on where they were.
-    ///
-    /// # Errors
-    /// If the pace is impossible.
     pub fn restart(&mut self, stop: Stop, monitor: Arc<Monitor>) -> Result<()> {
         self.stop = stop;
         self.schedule = Schedule::new(self.arrival, self.pipeline, Instant::now(), stop)?;
@@ -85,9 +78,6 @@ impl Sender {
     }
 
     /// Returns what was measured since the last start, and starts anew.
-    ///
-    /// # Errors
-    /// As [`Sender::restart`].
     pub fn finish(&mut self) -> Result<Outcome> {
         let lag = self.schedule.as_ref().and_then(Schedule::lag);
         let fresh = Tally::start(self.stop, Arc::default());

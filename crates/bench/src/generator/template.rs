@@ -24,9 +24,6 @@ pub struct Template {
 
 impl Template {
     /// Reads the words of a request, which are separated by single spaces.
-    ///
-    /// # Errors
-    /// If a placeholder in braces has no known form, or the protocol does not have the request.
     pub fn parse(protocol: Protocol, text: &str) -> Result<Self> {
         let read = || match protocol {
             Protocol::Resp => resp(text),

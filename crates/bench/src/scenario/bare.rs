@@ -39,9 +39,6 @@ impl Bare {
     }
 
     /// Returns nanoseconds per lookup, on the core where servers run.
-    ///
-    /// # Errors
-    /// If the thread that measures fails.
     pub fn nanos_per_lookup(&self) -> Result<f64> {
         let measure = || {
             process::pin_this_thread(0);

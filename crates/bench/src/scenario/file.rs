@@ -8,6 +8,7 @@
 //! needs = ["valgrind"]                 # optional: features or programs that it requires
 //! notes = ["{payload} bytes of data."]  # optional; parameters in braces are those of the scale
 //! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
+//! from_scale = 0.1                     # optional: a smaller run leaves it out, and says so
 //!
 //! [parameters]                         # of the kind, at scale 1
 //! payload = 536_870_912
@@ -58,6 +59,8 @@ struct Text {
     #[serde(default)]
     aims_from_scale: f64,
     #[serde(default)]
+    from_scale: f64,
+    #[serde(default)]
     parameters: toml::Table,
     #[serde(default)]
     scaled: BTreeMap<String, f64>,
@@ -70,9 +73,6 @@ struct Text {
 
 impl ScenarioFile {
     /// Reads all scenarios of a folder; returns them ordered by name.
-    ///
-    /// # Errors
-    /// If the folder or one of its files cannot be read.
     pub fn all(folder: &Path) -> Result<Vec<Self>> {
         let files = fs::read_dir(folder).with_context(|| {
             format!("no scenarios in {} (--scenarios names their folder)", folder.display())
@@ -90,9 +90,6 @@ impl ScenarioFile {
     }
 
     /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// If it does not have the form shown at the top of this module.
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
         needs::known(&text.needs)?;
@@ -110,13 +107,14 @@ impl ScenarioFile {
     }
 
     /// Changes a parameter, given as `name=value` with the value as in the file.
-    ///
-    /// # Errors
-    /// If it is not written like that, or the kind does not take it.
     pub fn set(&mut self, setting: &str) -> Result<()> {
         let one: toml::Table = toml::from_str(setting)
             .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
         self.text.parameters.extend(one);
+        if scale.factor() < self.text.from_scale {
+            let least = self.text.from_scale;
+            return State::Skipped(format!("takes too long for a scale below {least}"));
+        }
         let Some(kind) = &self.text.kind else { return Ok(()) };
         kinds::check(kind, &self.text.parameters)
             .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
@@ -176,6 +174,10 @@ impl ScenarioFile {
     fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
         if let Some(missing) = needs::missing(&self.text.needs) {
             return State::Skipped(missing);
+        }
+        if scale.factor() < self.text.from_scale {
+            let least = self.text.from_scale;
+            return State::Skipped(format!("takes too long for a scale below {least}"));
         }
         let Some(kind) = &self.text.kind else { return State::Skipped("no kind".to_owned()) };
         let ran = kinds::run(kind, &self.parameters(scale), bench, section);

@@ -16,9 +16,6 @@ pub struct Folder(TempDir);
 impl Folder {
     /// Creates a folder on the disk of this program, or in the folder that `VARVE_BENCH_DISK`
     /// names.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn new() -> Result<Self> {
         let named = env::var_os("VARVE_BENCH_DISK").map(PathBuf::from);
         let beside = || Some(env::current_exe().ok()?.parent()?.to_owned());
@@ -39,9 +36,6 @@ impl Folder {
     }
 
     /// Starts a server that keeps its files here.
-    ///
-    /// # Errors
-    /// As [`Program::start`].
     pub fn start(&self, program: &Program, launch: &Launch) -> Result<Server> {
         program.start(&launch.clone().with("dir", self.path().display()))
     }

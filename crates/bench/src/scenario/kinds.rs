@@ -49,17 +49,11 @@ fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)
 }
 
 /// Checks that a kind of this name takes these parameters.
-///
-/// # Errors
-/// If there is none, or it does not.
 pub fn check(name: &str, parameters: &toml::Table) -> Result<()> {
     find(name)?.1(parameters, None)
 }
 
 /// Runs a scenario.
-///
-/// # Errors
-/// As [`check`], and if a server fails.
 pub fn run(
     name: &str,
     parameters: &toml::Table,

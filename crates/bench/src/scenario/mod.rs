@@ -70,9 +70,6 @@ use crate::valkey_benchmark::ValkeyBenchmark;
 /// Kind of scenario: its parameters, as a file has them, and its measurement.
 pub trait Scenario: DeserializeOwned {
     /// Measures. The content of the section still counts when it fails.
-    ///
-    /// # Errors
-    /// If a server does not start, or fails.
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
 }
 
@@ -114,9 +111,6 @@ impl Bench {
     }
 
     /// Returns the server of a name in files; `None` if it is not installed.
-    ///
-    /// # Errors
-    /// If no server has this name.
     pub fn program(&self, name: &str) -> Result<Option<&Program>> {
         Ok(match name {
             "varve" => Some(&self.varve),

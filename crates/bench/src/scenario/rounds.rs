@@ -29,9 +29,6 @@ pub fn in_turns<S, T>(
 }
 
 /// Measures all servers in turns as [`in_turns`] does.
-///
-/// # Errors
-/// If one of them fails.
 pub fn costs_in_turns(
     servers: &[Server],
     rounds: usize,

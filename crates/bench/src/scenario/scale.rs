@@ -14,9 +14,6 @@ impl Scale {
     pub const FULL: Self = Self(1.0);
 
     /// Creates a scale.
-    ///
-    /// # Errors
-    /// If it is not between one thousandth and one thousand.
     pub fn new(factor: f64) -> Result<Self> {
         if !(1e-3..=1e3).contains(&factor) {
             bail!("a scale of {factor}: it must be between 0.001 and 1000");

@@ -46,27 +46,18 @@ fn is_idle(name: &str) -> bool {
 
 impl Properties {
     /// Adds the properties of a file; later ones win.
-    ///
-    /// # Errors
-    /// If it cannot be read, or sets a property that is not known.
     pub fn read(&mut self, path: &Path) -> Result<()> {
         let bytes = fs::read(path).with_context(|| format!("the properties {}", path.display()))?;
         self.add(&bytes).with_context(|| path.display().to_string())
     }
 
     /// Adds the properties of a file with these bytes, in Latin-1; later ones win.
-    ///
-    /// # Errors
-    /// If it sets a property that is not known, or has an invalid escape of a letter.
     pub fn add(&mut self, bytes: &[u8]) -> Result<()> {
         let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
         parse(&text)?.iter().try_for_each(|(name, value)| self.set(name, value))
     }
 
     /// Sets a property.
-    ///
-    /// # Errors
-    /// If it is not known.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let is_known = is_idle(name) || default_of(name).is_some();
         ensure!(is_known, "there is no property {name:?} here, only {KNOWN}");
@@ -80,9 +71,6 @@ impl Properties {
     }
 
     /// Returns the operations of the run phase; without a number, as many as there is time for.
-    ///
-    /// # Errors
-    /// If neither operationcount nor maxexecutiontime is set.
     pub fn operations(&self) -> Result<u64> {
         match (self.get("operationcount")?, self.get("maxexecutiontime")?) {
             (0, 0_u64) => bail!("neither operationcount nor maxexecutiontime is set"),
@@ -101,18 +89,12 @@ impl Properties {
     }
 
     /// Returns the value of a property, or its default.
-    ///
-    /// # Errors
-    /// If the text is not a valid `T`.
     pub fn get<T: FromStr>(&self, name: &str) -> Result<T> {
         let text = self.text(name);
         text.parse().ok().with_context(|| format!("the property {name} is {text:?}"))
     }
 
     /// Returns the value of a property that is a share, 0 to 1.
-    ///
-    /// # Errors
-    /// If it is not a share.
     pub fn share(&self, name: &str) -> Result<f64> {
         let share = self.get(name)?;
         ensure!((0.0..=1.0).contains(&share), "the property {name} is {share}, not 0 to 1");

@@ -71,9 +71,6 @@ impl Talk {
     }
 
     /// Writes the request of the present step.
-    ///
-    /// # Errors
-    /// Never: the buffer grows.
     pub fn write(&self, to: Protocol, workload: &mut Workload, batch: &mut Batch) -> Result<()> {
         match to {
             Protocol::Resp => self.write_resp(workload, batch),

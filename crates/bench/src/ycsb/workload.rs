@@ -106,10 +106,6 @@ pub struct Workload {
 
 impl Workload {
     /// Reads a workload from properties.
-    ///
-    /// # Errors
-    /// If a property has an invalid value, or the load phase is empty or reaches beyond
-    /// recordcount.
     pub fn new(properties: &Properties) -> Result<Self> {
         let name = properties.text("workload");
         ensure!(name.ends_with("CoreWorkload"), "there is no workload {name} here");

@@ -235,9 +235,6 @@ fn varve() -> String {
 
 impl Data {
     /// Stores it in a server.
-    ///
-    /// # Errors
-    /// If the server answers with an error.
     pub(in crate::scenario) fn fill(&self, server: &Server, keys: u64) -> Result<()> {
         for fill in &self.fill {
             let count = keys * fill.times;
@@ -255,9 +252,6 @@ impl Data {
     }
 
     /// Returns the commands that count what is stored, and the expected answers.
-    ///
-    /// # Errors
-    /// If one of them ends with no number.
     pub(in crate::scenario) fn counts(&self, keys: u64) -> Result<Vec<(String, u64)>> {
         let count = |text: &String| {
             let text = with_keys(text, keys);
@@ -270,9 +264,6 @@ impl Data {
 
 impl Text {
     /// Returns the load for so many keys.
-    ///
-    /// # Errors
-    /// If there are too many to be sent in turn.
     pub(in crate::scenario) fn load(&self, keys: u64) -> Result<Load> {
         let count = ((keys as f64 * self.times) as u64).max(1);
         let mut load = Load::of(with_keys(&self.request, keys), count);

@@ -53,9 +53,6 @@ fn start(program: &Program, workload: &Workload) -> Result<Server> {
 }
 
 /// Runs a phase.
-///
-/// # Errors
-/// If any operation failed: a missing record, a broken connection.
 fn played(server: &Server, plan: &Plan, workload: &mut Workload) -> Result<Played> {
     let mut played = play(&Target::from(server), plan, workload, None);
     match played.measured.failure.take() {
