@@ -1,12 +1,12 @@
 //! Tables that an example of another package prints: what it measures has no server in it.
 
 use std::env;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::{Bench, Scenario};
+use crate::process;
 use crate::report::Section;
 
 /// The example, and how its table is read.
@@ -53,7 +53,10 @@ impl Scenario for Plan {
         let options = self.options.iter();
         let options = options.flat_map(|(name, value)| [format!("--{name}"), value.to_string()]);
         let numbers = self.numbers.iter().map(u64::to_string);
-        let output = Command::new(&path).args(numbers.chain(options)).output();
+        let output = process::bound_command(&process::first_cores(process::cores()))
+            .arg(&path)
+            .args(numbers.chain(options))
+            .output();
         let output = output.with_context(|| path.display().to_string())?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         section.columns(&self.columns.iter().map(String::as_str).collect::<Vec<_>>());

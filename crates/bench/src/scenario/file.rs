@@ -111,10 +111,6 @@ impl ScenarioFile {
         let one: toml::Table = toml::from_str(setting)
             .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
         self.text.parameters.extend(one);
-        if scale.factor() < self.text.from_scale {
-            let least = self.text.from_scale;
-            return State::Skipped(format!("takes too long for a scale below {least}"));
-        }
         let Some(kind) = &self.text.kind else { return Ok(()) };
         kinds::check(kind, &self.text.parameters)
             .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
@@ -174,6 +170,10 @@ impl ScenarioFile {
     fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
         if let Some(missing) = needs::missing(&self.text.needs) {
             return State::Skipped(missing);
+        }
+        if scale.factor() < self.text.from_scale {
+            let least = self.text.from_scale;
+            return State::Skipped(format!("takes too long for a scale below {least}"));
         }
         if scale.factor() < self.text.from_scale {
             let least = self.text.from_scale;
