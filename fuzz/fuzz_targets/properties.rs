@@ -2,7 +2,7 @@
 //! read again.
 #![no_main]
 
-use bench::ycsb::properties::Properties;
+use bench::fuzzed::Properties;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|file: &[u8]| {

@@ -1,8 +1,8 @@
-//! Streams of replies to the load generator: any bytes in any pieces give the same counts, or are
+//! Streams of replies to the bench: any bytes in any pieces give the same counts and values, or are
 //! refused alike.
 #![no_main]
 
-use bench::generator::{MemcachedCounter, Replies, ReplyCounter};
+use bench::fuzzed::{Protocol, Replies, ReplyReader, Value};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(arbitrary::Arbitrary, Debug)]
@@ -15,10 +15,19 @@ fuzz_target!(|stream: Stream| {
     let whole = vec![&stream.bytes[..]];
     let single: Vec<_> = stream.bytes.chunks(1).collect();
     let pieces = pieces(&stream);
-    for count in [resp, memcached] {
-        let counted = count(&whole);
-        assert_eq!(count(&pieces), counted);
-        assert_eq!(count(&single), counted);
+    for protocol in [Protocol::Resp, Protocol::Memcached] {
+        let counts = || ReplyReader::new(protocol);
+        let counted = read(counts(), &whole).map(|read| (read.0, read.1));
+        for pieces in [&whole, &single, &pieces] {
+            assert_eq!(read(counts(), pieces).map(|read| (read.0, read.1)), counted);
+        }
+        let kept = read(ReplyReader::keeping(protocol), &whole);
+        for pieces in [&single, &pieces] {
+            assert_eq!(read(ReplyReader::keeping(protocol), pieces), kept);
+        }
+        if let Some((replies, error, _)) = kept {
+            assert_eq!(Some((replies, error)), counted);
+        }
     }
 });
 
@@ -34,17 +43,12 @@ fn pieces(stream: &Stream) -> Vec<&[u8]> {
     pieces
 }
 
-/// The counts and the text of the first error, unless the stream is refused.
-type Counted = Option<(Replies, Option<String>)>;
-
-fn resp(pieces: &[&[u8]]) -> Counted {
-    let mut counter = ReplyCounter::default();
-    pieces.iter().try_for_each(|piece| counter.feed(piece)).ok()?;
-    Some((*counter.counted(), counter.first_error().map(str::to_owned)))
-}
-
-fn memcached(pieces: &[&[u8]]) -> Counted {
-    let mut counter = MemcachedCounter::default();
-    pieces.iter().try_for_each(|piece| counter.feed(piece)).ok()?;
-    Some((*counter.counted(), counter.first_error().map(str::to_owned)))
+/// The counts, the text of the first error and the kept values, unless the stream is refused.
+fn read(
+    mut reader: ReplyReader,
+    pieces: &[&[u8]],
+) -> Option<(Replies, Option<String>, Vec<Value>)> {
+    pieces.iter().try_for_each(|piece| reader.feed(piece)).ok()?;
+    let error = reader.first_error().map(str::to_owned);
+    Some((reader.take(), error, reader.take_values()))
 }

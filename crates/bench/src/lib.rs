@@ -34,3 +34,9 @@ pub mod servers;
 mod statistics;
 mod valkey_benchmark;
 mod ycsb;
+
+/// Readers of what servers and files hold, for the fuzz targets.
+pub mod fuzzed {
+    pub use crate::generator::{Protocol, Replies, ReplyReader, Value};
+    pub use crate::ycsb::Properties;
+}

@@ -212,7 +212,7 @@ fn retry_later(error: io::Error) -> io::Result<()> {
 
 /// Reason why the bytes do not begin with a command.
 #[derive(Debug, PartialEq, Eq)]
-enum Stop {
+pub enum Stop {
     /// The rest of it has not arrived.
     Partial,
     /// Not an array of bulk strings, or an excessively large one.
@@ -221,7 +221,8 @@ enum Stop {
 
 /// Commands with replies of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Command {
+#[expect(missing_docs, reason = "their names say all")]
+pub enum Command {
     Get,
     Hgetall,
     Hmget,
@@ -249,7 +250,7 @@ impl Command {
 }
 
 /// Finds the first command; returns it and its length in bytes.
-fn scan(bytes: &[u8]) -> Result<(Command, usize), Stop> {
+pub fn scan(bytes: &[u8]) -> Result<(Command, usize), Stop> {
     let (count, mut at) = header(bytes, 0, b'*', ARGUMENTS_MAX)?;
     let mut command = Command::Other;
     let reach = bytes.len().min(COMMAND_BYTES_MAX);

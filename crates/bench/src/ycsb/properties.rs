@@ -65,6 +65,11 @@ impl Properties {
         Ok(())
     }
 
+    /// Returns names and values of the properties that were set.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Returns the properties that were set and have no effect.
     pub fn without_effect(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str).filter(|name| is_idle(name))
