@@ -134,7 +134,7 @@ fn what_cannot_be_run_is_refused_by_its_reason_before_anything_is_started_or_wri
         (["--against", &recorded], ["recorded.json: the file has version 7", ""]),
         (
             ["--set", "haste=3"],
-            ["\"haste=3\" does not fit \"overhead\"", "unknown field `haste`, expected `payload`"],
+            ["\"haste=3\" does not fit \"overhead\"", "unknown field `haste`, expected"],
         ),
         (["--server", &server], ["there is no server", &server]),
     ] {
@@ -166,8 +166,10 @@ kind = "reclaim"
 
 [parameters]
 payload = 20_000
+values = "100-300"
 turns = 10
 utilisation = 0.85
+workloads = [["uniform", "uniform"]]
 "#;
 const OVERHEAD: &str = r#"
 title = "Overhead"
@@ -175,4 +177,5 @@ kind = "overhead"
 
 [parameters]
 payload = 20_000
+values = [100, 200]
 "#;
