@@ -4,6 +4,7 @@
 //! cannot own them as `std::sync::Mutex` would.
 
 use crate::contention::count_lock;
+use crate::memory::prefetch_to_write;
 use crate::sync::{AtomicU32, Ordering, park, relax, unpark_one};
 use std::mem::ManuallyDrop;
 
@@ -60,6 +61,12 @@ impl Lock {
         if self.word.swap(FREE, Ordering::Release) == CONTENDED {
             unpark_one(&self.word);
         }
+    }
+
+    /// Prefetches the lock, which will be taken soon.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch_to_write(&raw const self.word);
     }
 
     /// Waits until the lock is free, without keeping it.

@@ -21,6 +21,20 @@ pub fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
+/// Prefetches the cache line at `address` as one that will be written, so that no other core has it
+/// any more; any address will do.
+#[inline]
+pub fn prefetch_to_write<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch never faults. All 64-bit processors know this one.
+    unsafe {
+        use std::arch::asm;
+        asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 /// Range of zero-filled, readable and writable address space. A page of it takes memory from the
 /// moment of its first write until it is given back, after which it reads as zeros again.
 #[derive(Debug)]

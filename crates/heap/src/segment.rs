@@ -43,22 +43,14 @@ pub(crate) enum Left {
 /// Number of states that the low bits of `word` can hold.
 const STATES: u32 = 8;
 
-/// Counts and state of one slot. All zeros is a free one that was never touched. The first cache
-/// line holds what appends and deaths change.
+/// Counts and state of one slot. All zeros is a free one that was never touched. Appends, which one
+/// thread makes, change the first cache line; deaths, which any thread sees, the second.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Segment {
-    /// State in the low bits; above it the number of times that the slot was used.
-    word: AtomicU32,
     /// Offset of the end of the last record.
     pub written: AtomicU32,
     pub records: AtomicU32,
-    dead_bytes: AtomicU32,
-    dead_records: AtomicU32,
-    /// Bytes that live records may still grow into: neither live nor dead.
-    growth_bytes: AtomicU32,
-    /// Moment at which a record last gained or used growth room.
-    growth_used: AtomicU64,
     /// Bytes from the begin that are resident.
     pub touched: AtomicU32,
     pub with_deadline: AtomicU32,
@@ -76,9 +68,43 @@ pub(crate) struct Segment {
     /// True if a page was made resident ahead of the head. The page is not counted until the head
     /// reaches it.
     pub is_populated: AtomicBool,
+    fate: Fate,
 }
 
 const _: () = assert!(size_of::<Segment>() == 128);
+
+/// The part of a segment's facts that changes where records die, shrink and grow.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Fate {
+    /// State in the low bits; above it the number of times that the slot was used.
+    word: AtomicU32,
+    /// Bytes that live records may still grow into: neither live nor dead.
+    growth_bytes: AtomicU32,
+    /// Dead records in the high half, dead bytes in the low half, so that a death is one addition.
+    dead: AtomicU64,
+    /// Moment at which a record last gained or used growth room.
+    growth_used: AtomicU64,
+}
+
+impl Fate {
+    fn dead_bytes(&self) -> u32 {
+        narrow::low_u32(self.dead.load(Ordering::Relaxed))
+    }
+
+    fn dead_records(&self) -> u32 {
+        narrow::low_u32(self.dead.load(Ordering::Relaxed) >> 32)
+    }
+
+    #[inline]
+    fn count_dead(&self, footprint: Footprint) {
+        if footprint.growth > 0 {
+            self.growth_bytes.fetch_sub(footprint.growth, Ordering::Relaxed);
+        }
+        let bytes = footprint.live + footprint.growth;
+        self.dead.fetch_add(1 << 32 | u64::from(bytes), Ordering::Relaxed);
+    }
+}
 
 /// Facts about a segment, for diagnostics.
 #[derive(Clone, Copy, Debug)]
@@ -103,12 +129,12 @@ pub struct SegmentFacts {
 
 impl Segment {
     pub fn state(&self) -> SegmentState {
-        SegmentState::of(self.word.load(Ordering::Acquire) % STATES)
+        SegmentState::of(self.fate.word.load(Ordering::Acquire) % STATES)
     }
 
     /// Changes the state from `from` to `to`; returns false if it was another.
     pub fn advance(&self, from: SegmentState, to: SegmentState) -> bool {
-        let word = self.word.load(Ordering::Acquire);
+        let word = self.fate.word.load(Ordering::Acquire);
         word % STATES == from as u32 && self.advance_word(word, to)
     }
 
@@ -116,7 +142,7 @@ impl Segment {
     /// read before the counts and names one use of the slot, so a slot that was emptied, filled and
     /// sealed again meanwhile is left alone.
     pub fn condemn_if_dead(&self) -> bool {
-        self.condemn(self.word.load(Ordering::Acquire))
+        self.condemn(self.fate.word.load(Ordering::Acquire))
     }
 
     fn condemn(&self, word: u32) -> bool {
@@ -128,22 +154,16 @@ impl Segment {
         // A slot that becomes free begins another use.
         let uses = word / STATES + u32::from(to == SegmentState::Free);
         let next = (uses % (u32::MAX / STATES)) * STATES + to as u32;
-        self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.fate.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Opens a free slot in `state`, with its counts reset.
     pub fn open(&self, state: SegmentState, now: Millis) {
-        for count in [
-            &self.written,
-            &self.records,
-            &self.dead_bytes,
-            &self.dead_records,
-            &self.growth_bytes,
-            &self.with_deadline,
-        ] {
+        for count in [&self.written, &self.records, &self.fate.growth_bytes, &self.with_deadline] {
             count.store(0, Ordering::Relaxed);
         }
-        self.growth_used.store(0, Ordering::Relaxed);
+        self.fate.dead.store(0, Ordering::Relaxed);
+        self.fate.growth_used.store(0, Ordering::Relaxed);
         self.deadline_seconds.store(0, Ordering::Relaxed);
         self.born.store(now.0, Ordering::Relaxed);
         self.run.store(1, Ordering::Relaxed);
@@ -154,8 +174,8 @@ impl Segment {
     /// Counts all of a record as dead. Returns what that leaves in the slot.
     #[inline]
     pub fn mark_dead(&self, footprint: Footprint) -> Left {
-        let word = self.word.load(Ordering::Acquire);
-        self.count_dead(footprint);
+        let word = self.fate.word.load(Ordering::Acquire);
+        self.fate.count_dead(footprint);
         self.left_after(word)
     }
 
@@ -166,42 +186,35 @@ impl Segment {
         if before % STATES == SegmentState::Dedicated as u32 {
             return Left::Run;
         }
-        let word = self.word.load(Ordering::Acquire);
+        let word = self.fate.word.load(Ordering::Acquire);
         let is_same_use = word / STATES == before / STATES;
         if is_same_use && self.condemn(word) { Left::Nothing } else { Left::Records }
-    }
-
-    #[inline]
-    fn count_dead(&self, footprint: Footprint) {
-        if footprint.growth > 0 {
-            self.growth_bytes.fetch_sub(footprint.growth, Ordering::Relaxed);
-        }
-        self.dead_bytes.fetch_add(footprint.live + footprint.growth, Ordering::Relaxed);
-        self.dead_records.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Replaces the footprint of a record by another.
     #[inline]
     pub fn change_footprint(&self, before: Footprint, after: Footprint, now: Millis) {
-        let died = (before.live + before.growth).wrapping_sub(after.live + after.growth);
+        let died = u64::from(before.live + before.growth)
+            .wrapping_sub(u64::from(after.live + after.growth));
         if died != 0 {
-            self.dead_bytes.fetch_add(died, Ordering::Relaxed);
+            // What a record takes back, it gave before: the low half never falls below zero.
+            self.fate.dead.fetch_add(died, Ordering::Relaxed);
         }
         let gained = after.growth.wrapping_sub(before.growth);
         if gained != 0 {
-            self.growth_bytes.fetch_add(gained, Ordering::Relaxed);
-            self.growth_used.store(now.0, Ordering::Relaxed);
+            self.fate.growth_bytes.fetch_add(gained, Ordering::Relaxed);
+            self.fate.growth_used.store(now.0, Ordering::Relaxed);
         }
     }
 
     #[inline]
     fn is_all_dead(&self) -> bool {
-        self.dead_bytes.load(Ordering::Relaxed) == self.written.load(Ordering::Relaxed)
+        self.fate.dead_bytes() == self.written.load(Ordering::Relaxed)
     }
 
     pub fn live_bytes(&self) -> u32 {
-        let dead = self.dead_bytes.load(Ordering::Relaxed);
-        let growth = self.growth_bytes.load(Ordering::Relaxed);
+        let dead = self.fate.dead_bytes();
+        let growth = self.fate.growth_bytes.load(Ordering::Relaxed);
         self.written.load(Ordering::Relaxed).saturating_sub(dead.saturating_add(growth))
     }
 
@@ -216,9 +229,9 @@ impl Segment {
         let sum = self.deadline_seconds.load(Ordering::Relaxed);
         Standing {
             live_bytes: self.live_bytes(),
-            dead_bytes: self.dead_bytes.load(Ordering::Relaxed),
-            growth_bytes: self.growth_bytes.load(Ordering::Relaxed),
-            growth_idle_millis: now.since(Millis(self.growth_used.load(Ordering::Relaxed))),
+            dead_bytes: self.fate.dead_bytes(),
+            growth_bytes: self.fate.growth_bytes.load(Ordering::Relaxed),
+            growth_idle_millis: now.since(Millis(self.fate.growth_used.load(Ordering::Relaxed))),
             extent: self.touched.load(Ordering::Relaxed).max(self.written.load(Ordering::Relaxed)),
             age_millis: now.since(Millis(self.born.load(Ordering::Relaxed))),
             deadline_mean: sum.checked_div(with_deadline).map(|mean| Millis(mean * 1000)),
@@ -233,9 +246,9 @@ impl Segment {
             state,
             written: u64::from(self.written.load(Ordering::Relaxed)),
             live: u64::from(self.live_bytes()),
-            growth: u64::from(self.growth_bytes.load(Ordering::Relaxed)),
+            growth: u64::from(self.fate.growth_bytes.load(Ordering::Relaxed)),
             records,
-            live_records: records.saturating_sub(self.dead_records.load(Ordering::Relaxed)),
+            live_records: records.saturating_sub(self.fate.dead_records()),
             born: Millis(self.born.load(Ordering::Relaxed)),
         })
     }
@@ -268,8 +281,8 @@ mod tests {
         segment.written.store(128, Ordering::Relaxed);
         assert!(segment.advance(SegmentState::Open, SegmentState::Sealed));
         // One thread counts its record, and is held up.
-        let word = segment.word.load(Ordering::Relaxed);
-        segment.count_dead(record);
+        let word = segment.fate.word.load(Ordering::Relaxed);
+        segment.fate.count_dead(record);
         // Another marks the last one dead and recycles the slot, which it then uses for a dedicated
         // record.
         assert_eq!(segment.mark_dead(record), Left::Nothing);

@@ -252,6 +252,7 @@ impl Executor {
         let granted = granted_for_batch(&self.instance);
         let mut is_held = connection.is_held(input.len());
         for at in requests.clone() {
+            batch.prefetch_lock(at, &self.instance.store);
             let (request, args) = batch.request(at, input);
             if self.slice_nanos == 0 {
                 self.finish_batch(connection, at - first, now);

@@ -10,7 +10,7 @@ use rustix::time::clock_gettime;
 use std::error::Error;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{Store, StoreConfig};
@@ -39,19 +39,31 @@ pub fn serve(keys: u32, operations: &[Operation]) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-/// Runs batches in this thread alone, without background work.
+/// Written before and after the batches of each worker, so that they are found in a trace of memory
+/// accesses.
+static MARK: AtomicU64 = AtomicU64::new(0);
+
+/// Runs batches of two workers, one after the other in this thread, without background work.
 pub fn run_batches(
     keys: u32,
     operations: &[Operation],
     batches: u64,
 ) -> Result<(), Box<dyn Error>> {
     let child = Child::new(keys, operations)?;
+    println!("mark {:x}", &raw const MARK as usize);
     for operation in operations {
         for choice in operation.choices() {
-            let numbers = child.numbers(*choice).of_core(0);
-            let mut worker = Worker::new(&child.store, *operation, numbers, keys);
-            worker.run_batches(batches);
-            worker.retire();
+            let worker = |core| {
+                let numbers = child.numbers(*choice).of_core(core);
+                Worker::new(&child.store, *operation, numbers, keys)
+            };
+            let mut workers = [worker(0), worker(1)];
+            for worker in &mut workers {
+                MARK.fetch_add(1, Relaxed);
+                worker.run_batches(batches);
+            }
+            MARK.fetch_add(1, Relaxed);
+            workers.into_iter().for_each(Worker::retire);
         }
     }
     Ok(())

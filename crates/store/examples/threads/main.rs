@@ -43,8 +43,8 @@ struct Options {
     /// Measurements of each row.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
-    /// Runs so many batches of every workload in one thread and ends: for tools that count
-    /// instructions.
+    /// Runs so many batches of two workers of every workload in one thread, one worker after the
+    /// other, and ends: for tools that count instructions or look at accesses to memory.
     #[arg(long)]
     batches: Option<u64>,
     /// Makes this process one of those that are measured; it reads its loads from its input.

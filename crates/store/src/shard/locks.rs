@@ -116,7 +116,7 @@ impl Lent {
 /// One lock per shard, each in a cache line of its own.
 #[derive(Debug)]
 pub(super) struct Locks {
-    shards: Box<[CachePadded<Lock>]>,
+    shards: Box<[CachePadded<Lock>; LOCKS]>,
 }
 
 /// Locks of several shards, given back on drop.
@@ -128,12 +128,18 @@ pub(super) struct Many<'a> {
 
 impl Locks {
     pub fn new() -> Locks {
-        Locks { shards: (0..LOCKS).map(|_| CachePadded::new(Lock::new())).collect() }
+        Locks { shards: Box::new(std::array::from_fn(|_| CachePadded::new(Lock::new()))) }
     }
 
     #[inline]
     pub fn one(&self, shard: ShardId) -> LockGuard<'_> {
         self.shards[shard.index()].lock()
+    }
+
+    /// Prefetches the lock of a shard.
+    #[inline]
+    pub fn prefetch(&self, shard: ShardId) {
+        self.shards[shard.index()].prefetch();
     }
 
     pub fn many(&self, set: &ShardSet) -> Many<'_> {
