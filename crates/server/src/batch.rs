@@ -7,9 +7,9 @@
 //! ```
 
 use base::{KeyspaceId, PositionHash};
-use command::{Args, Flags, Row, RowMemo};
+use command::{Args, Row, RowMemo};
 use std::ops::Range;
-use store::{Intent, LOCKS_AHEAD, Sought, Store};
+use store::{LOCKS_AHEAD, Sought, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 
 /// Request of a batch.
@@ -63,8 +63,6 @@ pub struct Batch {
     rows: RowMemo,
     /// First keys of all requests that have one.
     keys: Vec<Sought>,
-    /// Number of keys whose requests change data.
-    changes: usize,
 }
 
 /// Requests of a batch that came from one input.
@@ -86,7 +84,6 @@ impl Batch {
         self.requests.clear();
         self.inline.clear();
         self.keys.clear();
-        self.changes = 0;
     }
 
     /// Parses requests of one connection, in `input` from `from` on, until the batch is full.
@@ -108,9 +105,7 @@ impl Batch {
     #[inline]
     pub fn look_ahead(&self, store: &Store) {
         if self.keys.len() > 1 {
-            let are_changes = self.changes == self.keys.len();
-            let intent = if are_changes { Intent::Change } else { Intent::Read };
-            store.prefetch_keys(&self.keys, intent);
+            store.prefetch_keys(&self.keys);
         }
     }
 
@@ -204,7 +199,6 @@ impl Batch {
             let key = ahead.store.key(ahead.keyspace, args.get(first));
             request.hash = Some(key.hash);
             self.keys.push((key.keyspace, key.hash));
-            self.changes += usize::from(request.row.spec.flags.contains(Flags::WRITE));
         }
         self.rows = rows;
     }

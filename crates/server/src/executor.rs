@@ -242,8 +242,7 @@ impl Executor {
         requests: Range<usize>,
         input: &[u8],
     ) -> Stop {
-        let now = self.now;
-        let first = requests.start;
+        let (now, first) = (self.now, requests.start);
         self.limit_replies(connection);
         if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);

@@ -91,8 +91,10 @@ impl Store {
     )]
     fn pay_upkeep(&self, thread: &mut ThreadContext, appended: u64, removed: u64, now: Millis) {
         self.pay_for_lazy_free(thread, appended);
-        let for_appended = appended as f64 * self.pace();
-        let for_removed = removed as f64 * self.pace_of_removal();
+        // It reads the counts of all threads.
+        let utilisation = self.utilisation();
+        let for_appended = appended as f64 * self.pace(utilisation);
+        let for_removed = removed as f64 * pace_of_removal(utilisation);
         let mut work = for_appended.max(for_removed) as u64;
         while work > 0 {
             let goal = self.goal_of_writers();
@@ -109,7 +111,7 @@ impl Store {
     }
 
     /// Bytes of segments to clean for each byte appended.
-    fn pace(&self) -> f64 {
+    fn pace(&self, utilisation: Option<f64>) -> f64 {
         let head_bytes = f64::from(self.shards.heap.head_bytes());
         let mut pace = 0.0;
         if self.shards.heap.budget() != u64::MAX {
@@ -119,18 +121,10 @@ impl Store {
             let low = 6.0 * head_bytes;
             pace = ((low - free) / low * 8.0).clamp(0.0, 8.0);
         }
-        if let Some(utilisation) = self.utilisation() {
+        if let Some(utilisation) = utilisation {
             pace = pace.max(((UTILISATION_BUSY - utilisation) * 250.0).clamp(0.0, 12.0));
         }
         pace
-    }
-
-    /// Bytes of segments to clean for each byte removed. The emptier the segments, the less has to
-    /// be moved out of them, so cleaning for removals alone can wait until then.
-    fn pace_of_removal(&self) -> f64 {
-        self.utilisation().map_or(0.0, |utilisation| {
-            ((UTILISATION_REMOVING - utilisation) * 40.0).clamp(0.0, 4.0)
-        })
     }
 
     /// Share of the bytes in use that is live or growth room; `None` in a heap so small that its
@@ -375,6 +369,13 @@ impl Store {
         counters.evicted_bytes.add(bytes);
         true
     }
+}
+
+/// Bytes of segments to clean for each byte removed. The emptier the segments, the less has to be
+/// moved out of them, so cleaning for removals alone can wait until then.
+fn pace_of_removal(utilisation: Option<f64>) -> f64 {
+    utilisation
+        .map_or(0.0, |utilisation| ((UTILISATION_REMOVING - utilisation) * 40.0).clamp(0.0, 4.0))
 }
 
 /// Facts about a key that an eviction policy needs.

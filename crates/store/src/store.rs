@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
 use crate::key::Key;
-use crate::shard::{Hold, Intent, Listener, ShardSet, Shards, Sought};
+use crate::shard::{Hold, Listener, ShardSet, Shards, Sought};
 use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash, contention};
 use heap::Heap;
@@ -111,8 +111,8 @@ impl Store {
     /// Prefetches index buckets and first bytes of the records of `keys`, which are looked for one
     /// after the other, and the locks of the first [`LOCKS_AHEAD`](crate::LOCKS_AHEAD).
     #[inline]
-    pub fn prefetch_keys(&self, keys: &[Sought], intent: Intent) {
-        self.shards.prefetch_keys(keys, intent);
+    pub fn prefetch_keys(&self, keys: &[Sought]) {
+        self.shards.prefetch_keys(keys);
     }
 
     /// Prefetches the lock of the shard in which `hash` stands.

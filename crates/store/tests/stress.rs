@@ -15,8 +15,8 @@ use std::thread;
 use store::value::long_string::{CHUNK_BYTES, WHOLE_BYTES_MAX};
 use store::value::string;
 use store::{
-    Access, Encoding, EvictionPolicy, Expiry, Intent, Key, Limits, ScanFilter, Scanned, ShardSet,
-    Store, StoreConfig, ThreadContext,
+    Access, Encoding, EvictionPolicy, Expiry, Key, Limits, ScanFilter, Scanned, ShardSet, Store,
+    StoreConfig, ThreadContext,
 };
 
 const DATABASES: usize = if cfg!(miri) { 2 } else { 4 };
@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
         let database = self.random.below(DATABASES as u64) as usize;
         let keys: Vec<Key<'_>> = names.iter().map(|it| shared.key(database, it)).collect();
         let sought: Vec<_> = keys.iter().map(|key| (key.keyspace, key.hash)).collect();
-        store.prefetch_keys(&sought, Intent::Change);
+        store.prefetch_keys(&sought);
         keys.iter().for_each(|key| self.command(key, now));
         self.many(&keys, now);
         store.upkeep(&mut self.thread, now);

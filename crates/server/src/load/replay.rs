@@ -6,7 +6,7 @@ use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{Intent, Sought, ThreadContext};
+use store::{Sought, ThreadContext};
 use wire::Span;
 
 /// Commands that are read before the first of them is executed.
@@ -120,7 +120,7 @@ impl<'a> Replay<'a> {
             })?);
         }
         if self.sought.len() > 1 {
-            self.instance.store.prefetch_keys(&self.sought, Intent::Change);
+            self.instance.store.prefetch_keys(&self.sought);
         }
         let now = self.instance.clock.now();
         let spans = std::mem::take(&mut self.spans);

@@ -10,7 +10,7 @@ use rdb::{Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
 use store::value::NotStored;
-use store::{Access, Encoding, Expiry, Intent, Key, NoSpace, Sought, ThreadContext};
+use store::{Access, Encoding, Expiry, Key, NoSpace, Sought, ThreadContext};
 use text::IntegerText;
 
 /// Keys whose places in the index are looked up together.
@@ -56,7 +56,7 @@ impl<'a> Loader<'a> {
         let keyspace = self.keyspace(block.database, input.at())?;
         let mut found = Vec::with_capacity(AHEAD);
         while self.look_ahead(&mut input, keyspace, &mut found)? {
-            self.rules.store.prefetch_keys(&self.sought, Intent::Change);
+            self.rules.store.prefetch_keys(&self.sought);
             for (at, key) in found.drain(..).enumerate() {
                 let hash = self.sought[at].1;
                 let name = key.facts.name.as_ref();

@@ -1,12 +1,12 @@
 //! A process that is measured: a store with its data, and threads that work on it when told to.
 
 use crate::background;
+use crate::cores::Cores;
 use crate::numbers::{Choice, Numbers};
 use crate::process::{Load, Measured};
 use crate::work::{DATABASES, MEASURED, OVER, Operation, WARMING, Worker};
 use base::{KeyHasher, contention};
-use rustix::thread::{ClockId, CpuSet, sched_getaffinity, sched_setaffinity};
-use rustix::time::clock_gettime;
+use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Child {
     uniform: Numbers,
     zipf: Numbers,
     keys: u32,
-    cores: Vec<usize>,
+    cores: Cores,
 }
 
 /// Serves loads until its input ends.
@@ -83,9 +83,7 @@ impl Child {
             }
         }
         let zipf = Numbers::draw(Choice::Zipf, keys);
-        let allowed = sched_getaffinity(None)?;
-        let cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
-        Ok(Child { store, uniform, zipf, keys, cores })
+        Ok(Child { store, uniform, zipf, keys, cores: Cores::allowed()? })
     }
 
     fn numbers(&self, choice: Choice) -> &Numbers {
@@ -118,7 +116,7 @@ impl Child {
 
     /// Work of one thread, on the core of this number.
     fn work(&self, load: &Load, core: usize, phase: &AtomicU8) -> Measured {
-        self.pin(core);
+        self.cores.pin(core);
         let numbers = self.numbers(load.choice).of_core(core);
         let mut worker = Worker::new(&self.store, load.operation, numbers, self.keys);
         worker.run(phase, WARMING);
@@ -127,12 +125,6 @@ impl Child {
         let (seconds, cpu) = (began.elapsed().as_secs_f64(), cpu_time() - cpu_before);
         worker.retire();
         Measured::of_thread(operations, seconds, cpu.as_secs_f64())
-    }
-
-    fn pin(&self, core: usize) {
-        let mut set = CpuSet::new();
-        set.set(self.cores[core % self.cores.len()]);
-        sched_setaffinity(None, &set).expect("the core is allowed");
     }
 }
 

@@ -10,17 +10,22 @@
 //!       ├─ process 2   a store      1 thread, on core 1  ├   what the machine reaches
 //!       └─ ...                                           ┘
 //! ```
+//! First it prints how long a cache line takes from one core to another: what threads lose beside
+//! processes is about that, times the lines that they take from each other for a command.
 //! Every process holds all keys, so that each runs what one thread of the store runs alone. Rounds
 //! alternate over all rows, and a row shows its median round.
 
 mod background;
 mod child;
+mod cores;
 mod numbers;
 mod process;
 mod table;
+mod transfer;
 mod work;
 
 use clap::Parser;
+use cores::Cores;
 use process::{Load, Process};
 use std::error::Error;
 use table::{Row, Way};
@@ -84,7 +89,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = |_| Process::start(options.keys, options.workloads());
     let mut store = start(0)?;
     let mut apart = (0..most).map(start).collect::<Result<Vec<_>, _>>()?;
+    let cores = Cores::allowed()?;
+    let mut transfers = Vec::new();
     for _ in 0..options.rounds {
+        if most > 1 {
+            transfers.push(transfer::measure(&cores, 0, most - 1));
+        }
         for row in &mut rows {
             let load = Load {
                 operation: row.operation,
@@ -100,7 +110,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             row.add(measured?);
         }
     }
-    print!("{}", table::print(&rows));
+    print!("{}{}", table::print_transfers(most - 1, transfers), table::print(&rows));
     Ok(())
 }
 

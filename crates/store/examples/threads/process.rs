@@ -68,6 +68,11 @@ impl Measured {
         Measured { operations, per_second, cpu_seconds, waits: Waits::default() }
     }
 
+    /// Processor time of an operation, of all threads that work.
+    pub fn cpu_nanos(&self) -> f64 {
+        self.cpu_seconds * 1e9 / self.operations as f64
+    }
+
     pub fn to_line(self) -> String {
         let Measured { operations, per_second, cpu_seconds, waits } = self;
         let Waits { locks, lock_nanos, mutexes, mutex_nanos } = waits;

@@ -40,10 +40,10 @@ impl Row {
         median(self.rounds.iter().map(figure).collect())
     }
 
-    /// Median over the rounds of the ratio to another row in the same round.
-    fn over(&self, other: &Row) -> f64 {
+    /// Median over the rounds of the ratio of a figure to that of another row in the same round.
+    fn over(&self, other: &Row, figure: impl Fn(&Measured) -> f64) -> f64 {
         let pairs = self.rounds.iter().zip(&other.rounds);
-        median(pairs.map(|(own, other)| own.per_second / other.per_second).collect())
+        median(pairs.map(|(own, other)| figure(own) / figure(other)).collect())
     }
 }
 
@@ -52,10 +52,19 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Prints all rows; columns that say nothing hold a dash.
+/// Prints how long a line took from the first core to the last one.
+pub fn print_transfers(last: usize, mut nanos: Vec<f64>) -> String {
+    nanos.sort_unstable_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (nanos.first(), nanos.last()) else { return String::new() };
+    let median = nanos[nanos.len() / 2];
+    format!("line from core 0 to core {last}: {median:.0} ns ({least:.0} to {most:.0})\n\n")
+}
+
+/// Prints all rows; columns that say nothing hold a dash. The last ratio compares processor time,
+/// not operations per second, so that it means something on a machine that has other work too.
 pub fn print(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<10} {:<8} {:<10} {:>7} {:>12} {:>10} {:>9} {:>9} {:>12} {:>12} {:>13} {:>13}\n",
+        "{:<10} {:<8} {:<10} {:>7} {:>12} {:>10} {:>9} {:>9} {:>9} {:>12} {:>10} {:>13} {:>11}\n",
         "workload",
         "keys",
         "way",
@@ -64,6 +73,7 @@ pub fn print(rows: &[Row]) -> String {
         "cpu-ns/op",
         "over-one",
         "of-limit",
+        "cpu-limit",
         "lock-waits/M",
         "lock-ns/op",
         "mutex-waits/M",
@@ -78,7 +88,7 @@ fn print_row(text: &mut String, row: &Row, rows: &[Row]) {
         let mut beside = rows.iter().filter(|other| other.is_beside(row));
         beside.find(|other| (other.way, other.threads) == (way, threads))
     };
-    let over_one = find(Way::OneStore, 1).map(|one| row.over(one));
+    let over_one = find(Way::OneStore, 1).map(|one| row.over(one, |it| it.per_second));
     let apart = find(Way::Apart, row.threads).filter(|_| row.way == Way::OneStore);
     let way = if row.way == Way::OneStore { "one-store" } else { "processes" };
     let waits = |figure: fn(&Measured) -> u64, per: f64| {
@@ -87,15 +97,16 @@ fn print_row(text: &mut String, row: &Row, rows: &[Row]) {
     };
     let _ = writeln!(
         text,
-        "{:<10} {:<8} {:<10} {:>7} {:>12.0} {:>10.1} {:>9} {:>9} {:>12} {:>12} {:>13} {:>13}",
+        "{:<10} {:<8} {:<10} {:>7} {:>12.0} {:>10.1} {:>9} {:>9} {:>9} {:>12} {:>10} {:>13} {:>11}",
         name_of(row.operation),
         name_of(row.choice),
         way,
         row.threads,
         row.median(|it| it.per_second),
-        row.median(|it| it.cpu_seconds * 1e9 / it.operations as f64),
+        row.median(Measured::cpu_nanos),
         cell(over_one, 2),
-        cell(apart.map(|limit| row.over(limit)), 3),
+        cell(apart.map(|limit| row.over(limit, |it| it.per_second)), 3),
+        cell(apart.map(|limit| limit.over(row, Measured::cpu_nanos)), 3),
         cell(waits(|it| it.waits.locks, 1e6), 1),
         cell(waits(|it| it.waits.lock_nanos, 1.0), 2),
         cell(waits(|it| it.waits.mutexes, 1e6), 1),

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use store::value::sorted_set::{self, SortedSetLimit, Terms};
 use store::value::string;
-use store::{Encoding, Event, Expiry, Intent, LOCKS_AHEAD, Sought, Store, ThreadContext};
+use store::{Encoding, Event, Expiry, LOCKS_AHEAD, Sought, Store, ThreadContext};
 
 /// Workloads; each has a database of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,10 +34,6 @@ impl Operation {
             Operation::Incr => &[Choice::Uniform],
             _ => &[Choice::Uniform, Choice::Zipf],
         }
-    }
-
-    fn intent(self) -> Intent {
-        if self == Operation::Get { Intent::Read } else { Intent::Change }
     }
 
     /// GET and SET of the same length share their keys.
@@ -160,7 +156,7 @@ impl<'s> Worker<'s> {
             self.batch[at] = (number, name);
             self.sought[at].1 = self.store.hash(&name);
         }
-        self.store.prefetch_keys(&self.sought, self.operation.intent());
+        self.store.prefetch_keys(&self.sought);
         for at in 0..BATCH {
             if let Some((_, hash)) = self.sought.get(at + LOCKS_AHEAD) {
                 self.store.prefetch_lock(*hash);

@@ -4,6 +4,7 @@
 //! keys      | burst 1 | burst 2 | burst 3 |
 //! buckets       1         2         3            prefetched together, burst by burst
 //! records                 1         2       3    one burst behind: their buckets have come
+//! locks     four commands before each is taken   another core may take it in between
 //! ```
 //! A prefetch of a far address occupies the processor until the address is translated. Prefetches
 //! that follow each other closely are translated together; with the instructions of a look between
@@ -11,7 +12,6 @@
 //! for.
 
 use super::shards::{RECORD_BYTES_MAX, Shards};
-use base::memory::prefetch_to_write;
 use base::{KeyspaceId, Location, PositionHash};
 use index::{Hint, Home, Index, prefetch};
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,26 +24,21 @@ const BURST: usize = 8;
 /// another core, and so few that hardly one is lost to that core again.
 pub const LOCKS_AHEAD: usize = 4;
 
-/// Use of the records that are prefetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Intent {
-    /// They are read, perhaps by several cores at once.
-    Read,
-    /// They are changed, mostly in place.
-    Change,
-}
-
 /// Keyspace and position hash of a key to look for.
 pub type Sought = (KeyspaceId, PositionHash);
 
 impl Shards {
     /// Prefetches index buckets and first bytes of the records of `keys`, and the first locks.
     #[inline]
-    pub fn prefetch_keys(&self, keys: &[Sought], intent: Intent) {
-        match intent {
-            Intent::Read => self.prefetch_with(keys, prefetch),
-            Intent::Change => self.prefetch_with(keys, prefetch_to_write),
+    pub fn prefetch_keys(&self, keys: &[Sought]) {
+        let reach = self.reach.0.load(Relaxed);
+        let (mut before, mut homes_before) = (&[][..], [Home::NOWHERE; BURST]);
+        for burst in keys.chunks(BURST) {
+            let homes = self.prefetch_buckets(burst);
+            self.prefetch_records(before, &homes_before, reach);
+            (before, homes_before) = (burst, homes);
         }
+        self.prefetch_records(before, &homes_before, reach);
         keys.iter().take(LOCKS_AHEAD).for_each(|key| self.prefetch_lock(key.1));
     }
 
@@ -51,20 +46,6 @@ impl Shards {
     #[inline]
     pub fn prefetch_lock(&self, hash: PositionHash) {
         self.locks.prefetch(hash.shard());
-    }
-
-    #[inline]
-    fn prefetch_with(&self, keys: &[Sought], fetch: impl Fn(*const u8) + Copy) {
-        let reach = self.reach.0.load(Relaxed);
-        let (mut before, mut homes_before) = (&[][..], [Home::NOWHERE; BURST]);
-        for burst in keys.chunks(BURST) {
-            let homes = self.prefetch_buckets(burst);
-            self.prefetch_records(before, &homes_before, |at| {
-                self.prefetch_record(at, reach, fetch)
-            });
-            (before, homes_before) = (burst, homes);
-        }
-        self.prefetch_records(before, &homes_before, |at| self.prefetch_record(at, reach, fetch));
     }
 
     /// Prefetches index buckets of `keys`.
@@ -98,11 +79,11 @@ impl Shards {
     }
 
     #[inline]
-    fn prefetch_records(&self, keys: &[Sought], homes: &[Home; BURST], fetch: impl Fn(Location)) {
+    fn prefetch_records(&self, keys: &[Sought], homes: &[Home; BURST], reach: usize) {
         let mut displaced = 0_u32;
         for (at, (key, home)) in keys.iter().zip(homes).enumerate() {
             match home.hint(&self.blocks) {
-                Hint::At(record) => fetch(record),
+                Hint::At(record) => self.prefetch_record(record, reach),
                 Hint::Absent => {}
                 Hint::Displaced => {
                     self.index_of(key).prefetch_displaced(&self.blocks, key.1);
@@ -113,7 +94,7 @@ impl Shards {
         while displaced != 0 {
             let key = &keys[displaced.trailing_zeros() as usize];
             let record = self.index_of(key).hint_displaced(&self.blocks, key.1);
-            record.into_iter().for_each(&fetch);
+            record.into_iter().for_each(|record| self.prefetch_record(record, reach));
             displaced &= displaced - 1;
         }
     }
@@ -124,9 +105,9 @@ impl Shards {
     }
 
     #[inline]
-    fn prefetch_record(&self, at: Location, reach: usize, fetch: impl Fn(*const u8)) {
+    fn prefetch_record(&self, at: Location, reach: usize) {
         let address = self.heap.address(at);
-        fetch(address);
-        fetch(address.wrapping_add(reach));
+        prefetch(address);
+        prefetch(address.wrapping_add(reach));
     }
 }

@@ -51,7 +51,7 @@ mod unit;
 mod value_ref;
 mod visit;
 
-pub use ahead::{Intent, LOCKS_AHEAD, Sought};
+pub use ahead::{LOCKS_AHEAD, Sought};
 pub use change::{
     Change, Effect, EffectWords, Event, EventClass, Happened, Listener, OwnedArgs, Reason, Unit,
     UnitLog,
