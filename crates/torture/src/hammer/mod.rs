@@ -75,8 +75,8 @@ pub struct Arguments {
     /// Most resident megabytes at the end, with all keys removed
     #[arg(long, default_value_t = 40)]
     rest_mb: u64,
-    /// Resident megabytes allowed above `maxmemory`: 16 for what waits for the disk and 16 for what a
-    /// snapshot holds, which have budgets of their own, and 32 for the process
+    /// Resident megabytes allowed above `maxmemory`: 16 for what waits for the disk and 16 for what
+    /// a snapshot holds, which have budgets of their own, and 32 for the process
     #[arg(long, default_value_t = 64)]
     slack_mb: u64,
     /// Most resident megabytes at any time
