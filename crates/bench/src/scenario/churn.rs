@@ -30,9 +30,6 @@ pub struct Plan {
     /// Settings of Valkey and Redis.
     #[serde(default)]
     peers: BTreeMap<String, String>,
-    /// Workloads with the least payload / resident, as the source claims.
-    #[serde(default)]
-    least: Vec<String>,
     /// Changes, each on fresh servers.
     workloads: Vec<Workload>,
 }
@@ -68,7 +65,6 @@ impl Scenario for Plan {
              mean: over the last step after its first quarter.",
         ));
         let mut bars = Plot::bars("Payload / resident memory, 5 s later", Vec::new(), "ratio");
-        let mut all = Vec::new();
         for workload in &self.workloads {
             let title = workload.words();
             let mut plot = Plot::lines(&title, "written / limit", "payload / resident");
@@ -82,12 +78,8 @@ impl Scenario for Plan {
             }
             figures(section, &workload.name, &churns);
             section.plot(plot);
-            all.push((workload.name.as_str(), churns));
         }
         section.plots.insert(0, bars);
-        if !self.least.is_empty() {
-            claim(section, &all, &self.least);
-        }
         Ok(())
     }
 }
@@ -278,22 +270,6 @@ impl Client for Lengths {
         }
         self.sender.heard(connection, heard)
     }
-}
-
-/// Notes the workloads that leave each server the least payload in its memory, as many as the
-/// source names.
-fn claim(section: &mut Section, all: &[(&str, Vec<Churn>)], least: &[String]) {
-    let Some((_, first)) = all.first() else { return };
-    let of_server = |(at, churn): (usize, &Churn)| {
-        let rested = all.iter().filter_map(|(name, churns)| Some((churns.get(at)?.rested, *name)));
-        let mut rested: Vec<_> = rested.collect();
-        rested.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let names: Vec<_> = rested.iter().take(least.len()).map(|(_, name)| *name).collect();
-        format!("{} {}", churn.label, names.join(" and "))
-    };
-    let servers: Vec<_> = first.iter().enumerate().map(of_server).collect();
-    let (paper, servers) = (least.join(" and "), servers.join(", "));
-    section.note(format!("Least payload / resident: {paper} in the source; here {servers}."));
 }
 
 const COLUMNS: [&str; 8] = [

@@ -19,6 +19,9 @@
 //! [aims]                               # by the name of the figure: ">= n", "<= n" or "1 ± n"
 //! "W1: payload / resident" = ">= 0.78"
 //!
+//! [[claims]]                           # optional: of the source, held against each server
+//! says = "it uses less memory."        # see `claims.rs`
+//!
 //! [paper]                              # optional: the source's own table
 //! columns = ["workload", "Redis"]
 //! rows = [["W1", "0.47"]]
@@ -35,6 +38,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Deserializer};
 
+use super::claims::Claim;
 use super::{Bench, Scale, kinds, needs};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
@@ -66,6 +70,8 @@ struct Text {
     scaled: BTreeMap<String, f64>,
     #[serde(default, deserialize_with = "aims")]
     aims: BTreeMap<String, Aim>,
+    #[serde(default)]
+    claims: Vec<Claim>,
     paper: Option<Table>,
     #[serde(default)]
     paper_figures: BTreeMap<String, f64>,
@@ -128,6 +134,9 @@ impl ScenarioFile {
         let began = Instant::now();
         section.state = self.run_if_possible(bench, scale, &mut section);
         section.seconds = began.elapsed().as_secs_f64();
+        if section.state == State::Measured {
+            self.text.claims.iter().for_each(|claim| claim.judge(&mut section));
+        }
         self.hold_against(&mut section);
         if scale.factor() < self.text.aims_from_scale {
             self.leave_unjudged(&mut section);
@@ -170,10 +179,6 @@ impl ScenarioFile {
     fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
         if let Some(missing) = needs::missing(&self.text.needs) {
             return State::Skipped(missing);
-        }
-        if scale.factor() < self.text.from_scale {
-            let least = self.text.from_scale;
-            return State::Skipped(format!("takes too long for a scale below {least}"));
         }
         if scale.factor() < self.text.from_scale {
             let least = self.text.from_scale;

@@ -29,6 +29,7 @@ pub mod attack;
 mod bare;
 mod cache_misses;
 pub mod churn;
+mod claims;
 pub mod collections;
 mod durable;
 pub mod example;

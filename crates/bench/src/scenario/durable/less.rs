@@ -53,7 +53,6 @@ impl Scenario for Plan {
             courses.push(self.measure(program, "yes")?);
             self.row(section, &courses[courses.len() - 1]);
         }
-        section.note(self.verdict(&courses));
         if self.shows != Shows::Throughput {
             let memory = |group: &[Sample]| most_memory(group) / f64::from(1 << 20);
             section.plot(plot("Memory", "MiB", &courses, memory));
@@ -201,34 +200,6 @@ impl Plan {
         }
         Ok(())
     }
-
-    /// Says of each server whether the source's claim holds for it beside Redis of today.
-    fn verdict(&self, courses: &[Course]) -> String {
-        let Some(redis) = find(courses, "redis") else {
-            return "Redis is not there: the source's claim was not judged.".to_owned();
-        };
-        let ((claim, limit), of): (_, fn(&Course) -> f64) = match self.shows {
-            Shows::Memory => (MEMORY, Course::peak),
-            Shows::Throughput => (SPEED, Course::per_second),
-            Shows::Course => (IDLE, |it| it.idle().as_secs_f64() / it.elapsed.as_secs_f64()),
-        };
-        let base = if self.shows == Shows::Course { 1.0 } else { of(redis) };
-        let judged = courses.iter().map(|course| {
-            let value = of(course) / base;
-            let is_most = self.shows != Shows::Throughput;
-            let holds = if is_most { value <= limit } else { value >= limit };
-            format!("{} {value:.3}, {}", course.label, if holds { "yes" } else { "no" })
-        });
-        let judged = judged.collect::<Vec<_>>().join("; ");
-        let bound = match self.shows {
-            Shows::Memory => {
-                let live = self.live_bytes() / redis.peak();
-                format!(" The live data alone are {live:.3} of Redis's peak.")
-            }
-            Shows::Throughput | Shows::Course => String::new(),
-        };
-        format!("Does the source's claim hold: {claim} {limit}? {judged}.{bound}")
-    }
 }
 
 fn find<'run>(courses: &'run [Course], label: &str) -> Option<&'run Course> {
@@ -250,10 +221,6 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 const GROUP: usize = 4;
 /// Bytes of a SET beside key and value.
 const FRAME_BYTES: usize = 34;
-/// The source's claims of LESS; almost no time, as its text has it, is a hundredth here.
-const MEMORY: (&str, f64) = ("peak memory over that of Redis, which rewrites, at most", 0.43);
-const SPEED: (&str, f64) = ("operations per second over those of Redis, at least", 2.7);
-const IDLE: (&str, f64) = ("part of the time without an answer at most", 0.01);
 const COLUMNS: [&str; 8] =
     ["server", "op/s", "p99 us", "idle s", "stall ms", "peak MiB", "peak/live", "rotations"];
 

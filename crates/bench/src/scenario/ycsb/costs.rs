@@ -11,8 +11,6 @@ use crate::ycsb::{Kind, Played};
 #[derive(Debug)]
 pub struct Costs {
     pub label: String,
-    pub workload: String,
-    pub clients: usize,
     pub per_second: Vec<f64>,
     /// User and system time of the server per operation.
     pub cpu: Vec<f64>,
@@ -28,7 +26,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    pub fn of(label: &str, workload: &str, clients: usize, rounds: &[Played]) -> Self {
+    pub fn of(label: &str, rounds: &[Played]) -> Self {
         let all = |of: &dyn Fn(&Played) -> f64| rounds.iter().map(of).collect::<Vec<_>>();
         let of = |of: fn(&Outcome) -> f64| all(&|it| of(&it.measured.outcome));
         let latency = |kinds: fn(&Played) -> &'static [Kind], quantile| {
@@ -42,8 +40,6 @@ impl Costs {
         let lags = rounds.iter().filter_map(|it| it.measured.outcome.lag);
         Self {
             label: label.to_owned(),
-            workload: workload.to_owned(),
-            clients,
             per_second: of(Outcome::per_second),
             system: if is_known { share * median(cpu.clone()) } else { f64::NAN },
             cpu,

@@ -71,7 +71,10 @@ impl Scenario for Plan {
             }
             rows(section, *records, payload, &servers);
             if Some(records) == most {
-                over_data(section, payload, &servers);
+                for it in &servers {
+                    let what = format!("memory over data: {}", it.server.label);
+                    section.finding(what, Some(it.loaded / payload), "");
+                }
             }
         }
         section.plot(plot);
@@ -96,26 +99,6 @@ fn rows(section: &mut Section, records: u64, payload: f64, servers: &[Loaded]) {
         section.finding(&what, Some(varve.loaded / other.loaded), "");
         section.finding(format!("{what}, at rest"), Some(varve.at_rest / other.at_rest), "");
     }
-}
-
-/// Adds memory over data, and whether the study's ranking holds.
-fn over_data(section: &mut Section, payload: f64, servers: &[Loaded]) {
-    let least = servers.iter().find(|it| it.server.label == "memcached");
-    let mut said = Vec::new();
-    for it in servers {
-        let (label, ratio) = (&it.server.label, it.loaded / payload);
-        section.finding(format!("memory over data: {label}"), Some(ratio), "");
-        let is_more = least.map_or("?", |least| match it.loaded > least.loaded {
-            true => "yes",
-            false => "no",
-        });
-        said.push(format!("{label} {is_more} ({ratio:.3})"));
-    }
-    section.note(format!(
-        "The source: Redis takes 1.445 times its data and Memcached 1.066 times, so that more than \
-         Memcached. Does it hold? {}.",
-        said.join(", ")
-    ));
 }
 
 /// Time after which background work is done.

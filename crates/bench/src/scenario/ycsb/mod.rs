@@ -4,10 +4,8 @@
 //! | file | question |
 //! |---|---|
 //! | `sweep` | throughput, latency, user and system time by clients, and latency by load |
-//! | `claim` | what the source says of its servers, held against each of ours |
 //! | `memory` | resident memory by number of records |
 
-mod claim;
 mod costs;
 pub mod memory;
 pub mod sweep;

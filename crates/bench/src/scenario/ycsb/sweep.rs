@@ -7,7 +7,6 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::claim::Claim;
 use super::costs::{COLUMNS, Costs};
 use super::{name, played, programs, start, workload};
 use crate::report::{Figure, Plot, Section};
@@ -41,9 +40,6 @@ pub struct Plan {
     /// Loads, as fractions of each server's throughput with most clients.
     #[serde(default)]
     loads: Vec<f64>,
-    /// What the source says.
-    #[serde(default)]
-    claims: Vec<Claim>,
 }
 
 /// Server, and what is on it.
@@ -65,7 +61,6 @@ impl Scenario for Plan {
             self.operations,
             self.longest.as_millis(),
         ));
-        let mut all = Vec::new();
         let mut servers = Vec::new();
         for file in &self.workloads {
             let next = workload(file, self.records, self.operations)?;
@@ -82,12 +77,11 @@ impl Scenario for Plan {
                 let before = workload.replace(next.clone());
                 workload.replace_with(|it| it.clone().after(before));
             }
-            let most = self.by_clients(section, &name(file), &asked, &mut all)?;
+            let most = self.by_clients(section, &name(file), &asked)?;
             if !self.loads.is_empty() {
                 self.by_load(section, &name(file), &asked, &most)?;
             }
         }
-        self.claims.iter().for_each(|claim| claim.note(section, &all));
         Ok(())
     }
 }
@@ -99,14 +93,12 @@ impl Plan {
         section: &mut Section,
         name: &str,
         servers: &[&Stored],
-        all: &mut Vec<Costs>,
     ) -> Result<Vec<f64>> {
         let mut plot =
             Plot::lines(format!("{name}: throughput"), "clients", "operations per second");
         let mut last = Vec::new();
         for &clients in &self.clients {
-            all.append(&mut last);
-            last = self.costs(name, servers, clients, |_| 0.0)?;
+            last = self.costs(servers, clients, |_| 0.0)?;
             for costs in &last {
                 section.row(costs.cells(format!("{name}, {clients} clients")));
                 plot.point(&costs.label, clients as f64, median(costs.per_second.clone()));
@@ -116,9 +108,7 @@ impl Plan {
             section.plot(plot);
         }
         figures(section, name, &last);
-        let most = last.iter().map(|costs| median(costs.per_second.clone())).collect();
-        all.append(&mut last);
-        Ok(most)
+        Ok(last.iter().map(|costs| median(costs.per_second.clone())).collect())
     }
 
     fn by_load(
@@ -134,7 +124,7 @@ impl Plan {
         let mut plot = Plot::lines(title, "operations per second", y).log_y();
         for load in &self.loads {
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
-            for costs in self.costs(name, servers, clients, |number| most[number] * load)? {
+            for costs in self.costs(servers, clients, |number| most[number] * load)? {
                 section.row(costs.cells(what.clone()));
                 let (x, y) = (median(costs.per_second.clone()), median(costs.p99.clone()));
                 plot.point(&costs.label, x, y);
@@ -151,7 +141,6 @@ impl Plan {
     /// the server of a number; zero for no limit.
     fn costs(
         &self,
-        name: &str,
         servers: &[&Stored],
         clients: usize,
         target_of: impl Fn(usize) -> f64,
@@ -167,7 +156,7 @@ impl Plan {
         let costs = servers
             .iter()
             .zip(all)
-            .map(|(stored, rounds)| Ok(Costs::of(&stored.server.label, name, clients, &rounds?)));
+            .map(|(stored, rounds)| Ok(Costs::of(&stored.server.label, &rounds?)));
         costs.collect()
     }
 }

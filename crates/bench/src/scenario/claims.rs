@@ -1,0 +1,177 @@
+//! Claims of a source, held against each server in the table of a scenario.
+//!
+//! ```toml
+//! [[claims]]
+//! says = "an insertion with the index takes half as long again."
+//! column = "op/s"                  # numbers of this column
+//! rows = ["connectorplain, 1 "]    # of rows whose name has one of these in it; by default of all
+//! of = ["connectorinsert, 1 "]     # over the mean of the same server's rows with these in it
+//! of_column = "mean us"            # or over the number of another column of the same row
+//! beside = "redis"                 # or over the number of another server in the same row
+//! at_least = 1.4                   # or `at_most`
+//! figure = "time with the index / without: {server}"      # optional
+//! ```
+
+use serde::Deserialize;
+
+use crate::report::{Section, Table};
+
+/// Claim that holds while a number, or its ratio to another, is within a limit: with `of` that of
+/// the means, otherwise that of each row.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claim {
+    says: String,
+    column: String,
+    #[serde(default)]
+    rows: Vec<String>,
+    #[serde(default)]
+    of: Vec<String>,
+    of_column: Option<String>,
+    beside: Option<String>,
+    at_least: Option<f64>,
+    at_most: Option<f64>,
+    figure: Option<String>,
+}
+
+/// Servers that are judged, as far as they are in the table; a table without servers is of Varve.
+const SERVERS: [&str; 4] = ["varve", "valkey", "redis", "memcached"];
+
+impl Claim {
+    /// Says in one line for which servers the claim holds.
+    pub fn judge(&self, section: &mut Section) {
+        let table = &section.table;
+        let is_there = |it: &&str| table.rows.iter().any(|row| server_of(table, row) == *it);
+        let servers = SERVERS.into_iter().filter(is_there);
+        let servers = servers.filter(|it| self.beside.as_deref() != Some(it));
+        let judged: Vec<_> = servers.map(|it| (it, self.ratios(table, it))).collect();
+        let said: Vec<_> = judged.iter().map(|(server, it)| self.verdict(server, it)).collect();
+        section.note(format!("The source: {} Does it hold? {}.", self.says, said.join(", ")));
+        let Some(figure) = &self.figure else { return };
+        for (server, ratios) in judged.iter().filter(|(_, ratios)| !ratios.is_empty()) {
+            section.finding(figure.replace("{server}", server), Some(mean(ratios)), "");
+        }
+    }
+
+    fn verdict(&self, server: &str, ratios: &[f64]) -> String {
+        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let holds =
+            self.at_least.is_none_or(|it| least >= it) && self.at_most.is_none_or(|it| most <= it);
+        let holds = if holds { "yes" } else { "no" };
+        match ratios.len() {
+            0 => format!("{server} not measured"),
+            1 => format!("{server} {holds} ({least:.3})"),
+            _ => format!("{server} {holds} ({least:.3} to {most:.3})"),
+        }
+    }
+
+    fn ratios(&self, table: &Table, server: &str) -> Vec<f64> {
+        let over = self.numbers(table, &self.rows, server);
+        let ratios = match &self.of[..] {
+            [] => over,
+            of => vec![mean(&over) / mean(&self.numbers(table, of, server))],
+        };
+        ratios.into_iter().filter(|ratio| ratio.is_finite()).collect()
+    }
+
+    /// Returns the numbers of a server in the rows that have one of these in their name.
+    fn numbers(&self, table: &Table, names: &[String], server: &str) -> Vec<f64> {
+        let is_meant = |row: &&Vec<String>| {
+            let name = name_of(table, row);
+            let is_named = names.is_empty() || names.iter().any(|it| name.contains(it.as_str()));
+            is_named && server_of(table, row) == server
+        };
+        let ratio =
+            |row: &Vec<String>| Some(number(table, row, &self.column)? / self.base(table, row)?);
+        table.rows.iter().filter(is_meant).filter_map(ratio).collect()
+    }
+
+    fn base(&self, table: &Table, row: &[String]) -> Option<f64> {
+        if let Some(column) = &self.of_column {
+            return number(table, row, column);
+        }
+        let Some(beside) = &self.beside else { return Some(1.0) };
+        let is_base = |it: &&Vec<String>| {
+            server_of(table, it) == beside && name_of(table, it) == name_of(table, row)
+        };
+        number(table, table.rows.iter().find(is_base)?, &self.column)
+    }
+}
+
+fn position(table: &Table, column: &str) -> Option<usize> {
+    table.columns.iter().position(|name| name == column)
+}
+
+fn name_of<'row>(table: &Table, row: &'row [String]) -> &'row str {
+    if position(table, SERVER) == Some(0) { "" } else { row.first().map_or("", String::as_str) }
+}
+
+fn server_of<'row>(table: &Table, row: &'row [String]) -> &'row str {
+    let at = position(table, SERVER);
+    at.map_or(SERVERS[0], |at| row.get(at).map_or("", String::as_str))
+}
+
+fn number(table: &Table, row: &[String], column: &str) -> Option<f64> {
+    row.get(position(table, column)?)?.parse().ok()
+}
+
+/// Returns the geometric mean.
+fn mean(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (sum / values.len() as f64).exp()
+}
+
+/// Name of the column that tells the server of a row.
+const SERVER: &str = "server";
+
+#[cfg(test)]
+mod tests {
+    use super::Claim;
+    use crate::report::Section;
+
+    /// Returns what is said of a claim on a table of two loads on two servers, and the figures.
+    fn judged(claim: &str) -> (String, Vec<(String, Option<f64>)>) {
+        let mut section = Section::new("", &["load", "server", "op/s", "us"]);
+        for row in
+            ["GET, varve, 300, 2", "GET, redis, 100, 4", "SET, varve, 150, 3", "SET, redis, -, 5"]
+        {
+            section.row(row.split(", ").map(str::to_owned));
+        }
+        let claim: Claim = toml::from_str(&format!("says = \"fast.\"\n{claim}")).unwrap();
+        claim.judge(&mut section);
+        let figures = section.figures.into_iter().map(|it| (it.what, it.measured)).collect();
+        (section.notes.concat(), figures)
+    }
+
+    #[test]
+    fn a_claim_is_held_against_each_server_by_row_by_mean_or_beside_another() {
+        for (claim, said) in [
+            (
+                "column = \"us\"\nat_most = 4",
+                "varve yes (2.000 to 3.000), redis no (4.000 to 5.000)",
+            ),
+            (
+                "column = \"us\"\nof = [\"GET\"]\nrows = [\"SET\"]\nat_least = 1.4",
+                "varve yes (1.500), redis no (1.250)",
+            ),
+            ("column = \"op/s\"\nbeside = \"redis\"\nat_least = 3", "varve yes (3.000)"),
+            (
+                "column = \"op/s\"\nof_column = \"us\"\nat_least = 50",
+                "varve yes (50.000 to 150.000), redis no (25.000)",
+            ),
+            ("column = \"op/s\"\nrows = [\"DEL\"]", "varve not measured, redis not measured"),
+        ] {
+            let told = format!("The source: fast. Does it hold? {said}.");
+            assert_eq!(judged(claim), (told, Vec::new()), "{claim}");
+        }
+    }
+
+    #[test]
+    fn a_figure_of_a_claim_has_the_name_of_the_server() {
+        let claim = "column = \"us\"\nrows = [\"GET\"]\nfigure = \"us: {server}\"";
+        let figures = [("us: varve", Some(2.0)), ("us: redis", Some(4.0))];
+        let figures = figures.map(|(what, measured)| (what.to_owned(), measured));
+        assert_eq!(judged(claim).1, figures);
+    }
+}
