@@ -56,7 +56,7 @@ enum Buffer {
     Shared(Arc<[u8]>),
 }
 
-/// ListenAddress in the stream: bytes from `at` on wait until `position` is safe.
+/// Place in the stream: bytes from `at` on wait until `position` is safe.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     at: u64,
