@@ -133,8 +133,9 @@ pub fn answers(port: u16) -> bool {
 
 /// Encodes a command for the wire.
 pub fn encode(command: &[&str]) -> String {
-    let parts = command.iter().map(|part| format!("${}\r\n{part}\r\n", part.len()));
-    std::iter::once(format!("*{}\r\n", command.len())).chain(parts).collect()
+    command.iter().fold(format!("*{}\r\n", command.len()), |text, part| {
+        text + "$" + &part.len().to_string() + "\r\n" + part + "\r\n"
+    })
 }
 
 /// Encodes a command, whose words are separated by spaces, for the wire.

@@ -38,5 +38,4 @@ mod ycsb;
 /// Readers of what servers and files hold, for the fuzz targets.
 pub mod fuzzed {
     pub use crate::generator::{Protocol, Replies, ReplyReader, Value};
-    pub use crate::ycsb::Properties;
 }

@@ -399,7 +399,7 @@ mod tests {
         for (target, load, why) in [
             (&nobody, gets(100, 3), "cannot connect"),
             (&null, gets(100, 8), "connections"),
-            (&null, Load::of("DEL k{n}", 1).count(10), "do not answer"),
+            (&null, Load::of("LLEN k{n}", 1).count(10), "do not answer"),
         ] {
             let failure = run(target, &load).failure.unwrap();
             assert!(format!("{failure:#}").contains(why), "{failure:#}");

@@ -225,8 +225,8 @@ pub enum Stop {
 pub enum Command {
     Get,
     Hgetall,
-    Hmget,
-    Zadd,
+    /// ZADD, and what deletes.
+    Count,
     Zrangebyscore,
     Other,
     /// PING or INFO, which clients send to detect a server.
@@ -239,9 +239,9 @@ impl Command {
         let is = |text: &[u8]| name.eq_ignore_ascii_case(text);
         match name.len() {
             3 if is(b"GET") => Self::Get,
-            4 if is(b"ZADD") => Self::Zadd,
+            3 if is(b"DEL") => Self::Count,
+            4 if is(b"ZADD") || is(b"ZREM") => Self::Count,
             4 if is(b"PING") || is(b"INFO") => Self::Search,
-            5 if is(b"HMGET") => Self::Hmget,
             7 if is(b"HGETALL") => Self::Hgetall,
             13 if is(b"ZRANGEBYSCORE") => Self::Zrangebyscore,
             _ => Self::Other,
@@ -299,7 +299,7 @@ pub struct Shape {
     /// Fields of a record, in replies to HGETALL.
     #[arg(long, default_value_t = Self::default().fields)]
     pub fields: usize,
-    /// Bytes in each field; HMGET gets one field.
+    /// Bytes in each field.
     #[arg(long, default_value_t = Self::default().field_bytes)]
     pub field_bytes: usize,
     /// Keys in replies to ZRANGEBYSCORE.
@@ -315,12 +315,12 @@ impl Default for Shape {
 
 /// Constant replies, in the form of a server that stores data, in the order of [`Command`].
 #[derive(Clone, Debug)]
-pub struct Replies([String; 7]);
+pub struct Replies([String; 6]);
 
 impl Replies {
     /// Creates the same reply, given in wire format, to every command but PING and INFO.
     pub fn always(reply: &str) -> Self {
-        let mut replies = [reply; 7].map(str::to_owned);
+        let mut replies = [reply; 6].map(str::to_owned);
         replies[Command::Search as usize] = OK.to_owned();
         Self(replies)
     }
@@ -332,8 +332,8 @@ impl Replies {
         let record = format!("*{}\r\n{}", 2 * fields, record.collect::<String>());
         let names = (0..keys).map(|key| bulk(&format!("user{key:019}")));
         let names = format!("*{keys}\r\n{}", names.collect::<String>());
-        let (value, field) = (bulk(&"v".repeat(16)), format!("*1\r\n{text}"));
-        Self([value, record, field, ":1\r\n".to_owned(), names, OK.to_owned(), OK.to_owned()])
+        let (value, one) = (bulk(&"v".repeat(16)), ":1\r\n".to_owned());
+        Self([value, record, one, names, OK.to_owned(), OK.to_owned()])
     }
 }
 
@@ -390,9 +390,9 @@ mod tests {
         let replies = Replies::new(Shape { fields: 2, field_bytes: 3, keys: 1 });
         for (name, reply) in [
             ("HGETALL", "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n"),
-            ("hmget", "*1\r\n$3\r\nvvv\r\n"),
             ("ZRANGEBYSCORE", "*1\r\n$23\r\nuser0000000000000000000\r\n"),
             ("ZADD", ":1\r\n"),
+            ("del", ":1\r\n"),
             ("HMSET", "+OK\r\n"),
             ("INFO", "+OK\r\n"),
         ] {

@@ -6,12 +6,11 @@
 //! Operations and their frequencies are those of YCSB. Clients are not threads as in YCSB but
 //! connections of one thread, so that two cores are enough for server and clients.
 
-mod choose;
 mod client;
 mod properties;
 mod talk;
 mod workload;
 
-pub use client::{Phase, Plan, Played, Tallies, play};
+pub use client::{Plan, Tallies, play};
 pub use properties::Properties;
 pub use workload::{Kind, Workload};

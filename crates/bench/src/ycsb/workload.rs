@@ -9,8 +9,8 @@ use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use rand_distr::Zipf;
 
-use super::choose::{Chooser, fnv_hash};
 use super::properties::Properties;
 
 /// Kind of operation on records.
@@ -18,26 +18,26 @@ use super::properties::Properties;
 pub enum Kind {
     /// Reads a record.
     Read,
-    /// Overwrites fields of a record.
+    /// Overwrites a field of a record.
     Update,
     /// Adds a record.
     Insert,
     /// Reads a record and those behind it.
     Scan,
-    /// Reads a record and then overwrites fields of it.
+    /// Reads a record and then overwrites a field of it.
     ReadModifyWrite,
     /// Removes the oldest record. YCSB's core workloads have none.
     Delete,
 }
 
-/// Kinds, with their names in reports and the properties that hold their shares.
-const KINDS: [(Kind, &str, &str); 6] = [
-    (Kind::Read, "READ", "readproportion"),
-    (Kind::Update, "UPDATE", "updateproportion"),
-    (Kind::Insert, "INSERT", "insertproportion"),
-    (Kind::Scan, "SCAN", "scanproportion"),
-    (Kind::ReadModifyWrite, "READ-MODIFY-WRITE", "readmodifywriteproportion"),
-    (Kind::Delete, "DELETE", "deleteproportion"),
+/// Kinds, with their names in reports.
+const KINDS: [(Kind, &str); 6] = [
+    (Kind::Read, "READ"),
+    (Kind::Update, "UPDATE"),
+    (Kind::Insert, "INSERT"),
+    (Kind::Scan, "SCAN"),
+    (Kind::ReadModifyWrite, "READ-MODIFY-WRITE"),
+    (Kind::Delete, "DELETE"),
 ];
 
 impl Kind {
@@ -46,377 +46,301 @@ impl Kind {
     pub fn name(self) -> &'static str {
         KINDS[self as usize].1
     }
-}
 
-/// One operation. Values of fields are drawn when they are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
-    /// Kind of operation.
-    pub kind: Kind,
-    /// Number of the record, or of the first one.
-    pub record: u64,
-    /// Field that is read, if any is; absent for all.
-    pub read: Option<usize>,
-    /// Field that is written, if any is; absent for all.
-    pub written: Option<usize>,
-    /// Most records of a scan.
-    pub count: u64,
-}
-
-/// Numbers of the records on a server.
-#[derive(Clone, Debug)]
-struct Records {
-    /// Oldest record.
-    first: u64,
-    /// Next record to be inserted.
-    next: u64,
-    /// All records from the first to below this number are stored.
-    stored: u64,
-    /// Stored records above that.
-    beyond: BTreeSet<u64>,
+    fn share(self, properties: &Properties) -> Result<f64> {
+        let name = self.name().to_lowercase().replace('-', "");
+        properties.share(&format!("{name}proportion"))
+    }
 }
 
 /// Workload of one server.
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// Records that the load phase stores.
-    pub to_load: Range<u64>,
-    /// Number of fields of a record.
-    pub fields: usize,
-    /// Largest length of a field, in bytes.
+    pub record_count: u64,
+    /// Names of a record's fields.
+    pub fields: Arc<[String]>,
+    /// Length of a field, in bytes.
     pub field_bytes: usize,
     /// True if it has scans.
     pub has_scans: bool,
     /// True if the keys are kept in a sorted set for scans.
     pub has_index: bool,
+    /// True if it has insertions only.
+    is_load: bool,
     mix: WeightedIndex<f64>,
-    choice: Chooser,
-    scan_lengths: Chooser,
-    reads_all: bool,
-    writes_all: bool,
-    is_hashed: bool,
-    zero_padding: usize,
-    names: Arc<[String]>,
-    lengths: Chooser,
+    choice: Choice,
+    scan_lengths: RangeInclusive<u64>,
     /// Random letters, from which values are cut.
     letters: Arc<str>,
     records: Records,
     random: SmallRng,
 }
 
+/// Distribution of the records that operations are for.
+#[derive(Clone, Debug)]
+enum Choice {
+    /// Those of the load phase with equal probability.
+    Uniform,
+    /// Zipf, with the ranks scattered over so many numbers. There are many more ranks than numbers,
+    /// so that the popular numbers do not depend on their count.
+    Zipfian(Zipf<f64>, u64),
+    /// Zipf over the distance from the newest record.
+    Latest,
+}
+
+/// Numbers of the records on a server.
+#[derive(Clone, Debug)]
+struct Records {
+    /// Stored records from the oldest up to a gap.
+    stored: Range<u64>,
+    /// Stored records beyond the gap.
+    beyond: BTreeSet<u64>,
+    /// Next record to be inserted.
+    next: u64,
+}
+
 impl Workload {
     /// Reads a workload from properties.
     pub fn new(properties: &Properties) -> Result<Self> {
-        let name = properties.text("workload");
-        ensure!(name.ends_with("CoreWorkload"), "there is no workload {name} here");
-        let records: u64 = properties.get("recordcount")?;
-        let to_load = to_load(properties, records)?;
-        let fields: usize = properties.get("fieldcount")?;
-        let longest: u64 = properties.get("fieldlength")?;
+        let record_count = properties.get("recordcount")?;
+        ensure!(record_count > 0, "the property recordcount is not set");
+        let (fields, field_bytes): (usize, usize) =
+            (properties.get("fieldcount")?, properties.get("fieldlength")?);
         ensure!(
-            fields > 0 && longest.checked_mul(fields as u64).is_some_and(|it| it <= RECORD_MAX),
-            "{fields} fields of {longest} bytes: a record has 1 to {RECORD_MAX} bytes"
+            fields > 0 && field_bytes.checked_mul(fields).is_some_and(|it| it <= RECORD_MAX),
+            "{fields} fields of {field_bytes} bytes: a record has 1 to {RECORD_MAX} bytes"
         );
-        let zero_padding = properties.get("zeropadding")?;
-        ensure!(zero_padding <= DIGITS_MAX, "the property zeropadding is above {DIGITS_MAX}");
+        let scan_lengths = properties.get("minscanlength")?..=properties.get("maxscanlength")?;
+        ensure!(!scan_lengths.is_empty(), "the longest scan is shorter than the shortest");
         let mut random = SmallRng::seed_from_u64(1);
         // Letters of YCSB's values: blank to tilde.
-        let letters = 0..longest as usize + LETTERS;
-        let letters = letters.map(|_| char::from(random.random_range(b' '..=b'~')));
+        let letters = (0..field_bytes + LETTERS).map(|_| random.random_range(' '..='~'));
         let letters = letters.collect::<String>().into();
-        let prefix = properties.text("fieldnameprefix");
-        let lengths = |of: &str, first, last| {
-            Chooser::of_lengths(properties.text(of), properties.get(first)?, last).context(first)
-        };
         Ok(Self {
-            fields,
-            field_bytes: longest as usize,
-            has_scans: properties.share("scanproportion")? > 0.0,
+            record_count,
+            fields: (0..fields).map(|number| format!("field{number}")).collect(),
+            field_bytes,
+            has_scans: Kind::Scan.share(properties)? > 0.0,
             has_index: properties.get("scanindex")?,
+            is_load: false,
             mix: mix(properties)?,
-            choice: choice(properties, &to_load, records)?,
-            scan_lengths: lengths(
-                "scanlengthdistribution",
-                "minscanlength",
-                properties.get("maxscanlength")?,
-            )?,
-            reads_all: properties.get("readallfields")?,
-            writes_all: properties.get("writeallfields")?,
-            is_hashed: properties.text("insertorder") == "hashed",
-            zero_padding,
-            names: (0..fields).map(|number| format!("{prefix}{number}")).collect(),
-            lengths: lengths("fieldlengthdistribution", "minfieldlength", longest)?,
+            choice: Choice::new(properties, record_count)?,
+            scan_lengths,
             letters,
             records: Records {
-                first: to_load.start,
-                next: records,
-                stored: records,
+                stored: 0..record_count,
                 beyond: BTreeSet::new(),
+                next: record_count,
             },
-            to_load,
             random,
         })
     }
 
+    /// Returns the load phase of this workload: insertions of all records into an empty server.
+    #[must_use]
+    pub fn loading(&self) -> Self {
+        let records = Records { stored: 0..0, beyond: BTreeSet::new(), next: 0 };
+        Self { is_load: true, has_scans: false, records, ..self.clone() }
+    }
+
     /// Returns this workload on the records that another one has left.
     #[must_use]
-    pub fn after(self, other: Self) -> Self {
-        Self { records: other.records, ..self }
+    pub fn after(self, other: &Self) -> Self {
+        Self { records: other.records.clone(), ..self }
     }
 
-    /// Returns the operation that stores a record of the load phase.
-    #[must_use]
-    pub fn insertion(record: u64) -> Operation {
-        Operation { kind: Kind::Insert, record, read: None, written: None, count: 0 }
-    }
-
-    /// Returns the next operation of the run phase; `None` if no record is left for it.
-    pub fn draw(&mut self) -> Option<Operation> {
-        let kind = KINDS[self.mix.sample(&mut self.random)].0;
-        let within = self.records.all()?;
+    /// Returns kind and record of the next operation; `None` if no record is left for it.
+    pub fn draw(&mut self) -> Option<(Kind, u64)> {
+        let drawn = KINDS[self.mix.sample(&mut self.random)].0;
+        let kind = if self.is_load { Kind::Insert } else { drawn };
+        let within = self.records.stored.clone();
         let record = match kind {
-            Kind::Insert => self.records.issue(),
-            Kind::Delete => self.records.take_oldest(),
-            _ => self.choice.draw(&within, &mut self.random),
+            Kind::Insert => {
+                self.records.next += 1;
+                self.records.next - 1
+            }
+            Kind::Delete => self.records.stored.next()?,
+            _ if within.is_empty() => return None,
+            _ => self.choose(&within),
         };
-        let one = |random: &mut SmallRng| Some(random.random_range(0..self.fields));
-        let read = if self.reads_all { None } else { one(&mut self.random) };
-        let writes_all = self.writes_all || kind == Kind::Insert;
-        let written = if writes_all { None } else { one(&mut self.random) };
-        let count = match kind {
-            Kind::Scan => self.scan_lengths.draw(&(0..=u64::MAX), &mut self.random),
-            _ => 0,
+        Some((kind, record))
+    }
+
+    /// Returns one of the records `within`; others are drawn again.
+    fn choose(&mut self, within: &Range<u64>) -> u64 {
+        let random = &mut self.random;
+        loop {
+            let record = match &self.choice {
+                Choice::Uniform => random.random_range(0..self.record_count),
+                Choice::Zipfian(ranks, count) => fnv_hash(ranks.sample(random) as u64 - 1) % count,
+                Choice::Latest => {
+                    let ranks = Zipf::new((within.end - within.start) as f64, EXPONENT);
+                    within.end - ranks.map_or(1, |ranks| ranks.sample(random) as u64)
+                }
+            };
+            if within.contains(&record) {
+                return record;
+            }
+        }
+    }
+
+    /// Returns the most records of a scan.
+    pub fn scan_length(&mut self) -> u64 {
+        self.random.random_range(self.scan_lengths.clone())
+    }
+
+    /// Returns new values of all fields, or of a random one, with their names.
+    pub fn values(&mut self, all: bool) -> Vec<(&str, &str)> {
+        let Self { fields, letters, random, field_bytes, .. } = self;
+        let one = random.random_range(0..fields.len());
+        let written = if all { &fields[..] } else { &fields[one..=one] };
+        let mut value = || {
+            let begin = random.random_range(0..LETTERS);
+            &letters[begin..begin + *field_bytes]
         };
-        Some(Operation { kind, record, read, written, count })
+        written.iter().map(|name| (name.as_str(), value())).collect()
     }
 
     /// Marks an inserted record as stored, so that it may be read.
     pub fn note_stored(&mut self, record: u64) {
-        self.records.note_stored(record);
-    }
-
-    /// Returns the key of a record.
-    #[must_use]
-    pub fn key(&self, record: u64) -> String {
-        let number = if self.is_hashed { fnv_hash(record) } else { record };
-        format!("user{number:0width$}", width = self.zero_padding)
-    }
-
-    /// Returns the name of a field.
-    #[must_use]
-    pub fn name(&self, field: usize) -> &str {
-        &self.names[field]
-    }
-
-    /// Returns one field, or all, with new values.
-    pub fn values(&mut self, written: Option<usize>) -> Vec<(&str, &str)> {
-        let fields = written.map_or(0..self.fields, |field| field..field + 1);
-        let mut cut = || {
-            let length = self.lengths.draw(&(0..=u64::MAX), &mut self.random) as usize;
-            let begin = self.random.random_range(0..LETTERS);
-            begin..begin + length
-        };
-        let cuts: Vec<_> = fields.map(|field| (field, cut())).collect();
-        let value =
-            |(field, cut): (usize, Range<usize>)| (self.names[field].as_str(), &self.letters[cut]);
-        cuts.into_iter().map(value).collect()
-    }
-}
-
-impl Records {
-    fn all(&self) -> Option<RangeInclusive<u64>> {
-        (self.first < self.stored).then(|| self.first..=self.stored - 1)
-    }
-
-    fn issue(&mut self) -> u64 {
-        self.next += 1;
-        self.next - 1
-    }
-
-    fn take_oldest(&mut self) -> u64 {
-        self.first += 1;
-        self.first - 1
-    }
-
-    fn note_stored(&mut self, record: u64) {
-        self.beyond.insert(record);
-        while self.beyond.first() == Some(&self.stored) {
-            self.beyond.pop_first();
-            self.stored += 1;
+        let Records { stored, beyond, .. } = &mut self.records;
+        beyond.insert(record);
+        while beyond.remove(&stored.end) {
+            stored.end += 1;
         }
     }
 }
 
-fn to_load(properties: &Properties, records: u64) -> Result<Range<u64>> {
-    ensure!(records > 0, "the property recordcount is not set");
-    let first: u64 = properties.get("insertstart")?;
-    let count: u64 = match properties.text("insertcount") {
-        "" => records.saturating_sub(first),
-        _ => properties.get("insertcount")?,
-    };
-    let end = first.checked_add(count).filter(|end| count > 0 && *end <= records);
-    let end = end.with_context(|| {
-        format!("insertstart {first} and insertcount {count} reach beyond recordcount {records}")
-    })?;
-    Ok(first..end)
+impl Choice {
+    fn new(properties: &Properties, record_count: u64) -> Result<Self> {
+        Ok(match &*properties.get::<String>("requestdistribution")? {
+            "uniform" => Self::Uniform,
+            "zipfian" => {
+                // Room for twice the expected records, so that popular ones remain popular.
+                let operations: u64 = properties.get("operationcount")?;
+                let to_come = operations as f64 * Kind::Insert.share(properties)? * 2.0;
+                Self::Zipfian(Zipf::new(RANKS, EXPONENT)?, record_count + to_come as u64 + 1)
+            }
+            "latest" => Self::Latest,
+            other => bail!("requestdistribution is {other:?}, not uniform, zipfian or latest"),
+        })
+    }
 }
 
 fn mix(properties: &Properties) -> Result<WeightedIndex<f64>> {
-    let shares = KINDS.iter().map(|(_, _, name)| properties.share(name));
+    let shares = KINDS.iter().map(|(kind, _)| kind.share(properties));
     let shares = shares.collect::<Result<Vec<_>>>()?;
-    let is_safe = |(kind, share): (&(Kind, _, _), &f64)| {
-        *share == 0.0 || matches!(kind.0, Kind::Insert | Kind::Delete)
-    };
-    let deletes = shares[Kind::Delete as usize] > 0.0;
+    let others = [Kind::Read, Kind::Update, Kind::Scan, Kind::ReadModifyWrite];
     ensure!(
-        !deletes
-            || properties.text("requestdistribution") == "latest"
-            || KINDS.iter().zip(&shares).all(is_safe),
+        shares[Kind::Delete as usize] == 0.0
+            || properties.get::<String>("requestdistribution")? == "latest"
+            || others.iter().all(|kind| shares[*kind as usize] == 0.0),
         "what else is done beside deletions must be of the latest records"
     );
     WeightedIndex::new(shares).context("the proportions")
 }
 
-fn choice(properties: &Properties, to_load: &Range<u64>, records: u64) -> Result<Chooser> {
-    let (first, count) = (to_load.start, to_load.end - to_load.start);
-    Ok(match properties.text("requestdistribution") {
-        "uniform" => Chooser::Uniform { first, last: to_load.end - 1 },
-        "sequential" => Chooser::Sequential { first, count, drawn: 0 },
-        "zipfian" => {
-            // Room for twice the expected records, so that popular ones remain popular.
-            let operations: u64 = properties.get("operationcount")?;
-            let to_come = operations as f64 * properties.share("insertproportion")? * 2.0;
-            Chooser::scrambled(first, count + to_come as u64 + 1)?
-        }
-        "latest" => Chooser::Latest,
-        "hotspot" => {
-            let hot = (count as f64 * properties.share("hotspotdatafraction")?) as u64;
-            let share = properties.share("hotspotopnfraction")?;
-            Chooser::HotSpot { first, hot, cold: count - hot, share }
-        }
-        "exponential" => Chooser::exponential(
-            properties.get("exponential.percentile")?,
-            records as f64 * properties.share("exponential.frac")?,
-        )?,
-        other => bail!("there is no requestdistribution {other:?}"),
-    })
+/// Returns the key of a record.
+#[must_use]
+pub fn key(record: u64) -> String {
+    format!("user{}", fnv_hash(record))
+}
+
+/// Hash by which YCSB scatters numbers: FNV-1a over their eight bytes, without the sign.
+fn fnv_hash(number: u64) -> u64 {
+    let hash = number.to_le_bytes().iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
+    });
+    (hash as i64).unsigned_abs()
 }
 
 /// Bytes of the largest value that servers take; Memcached keeps a record as one value.
-const RECORD_MAX: u64 = 512 << 20;
-/// Most digits of a key.
-const DIGITS_MAX: usize = 200;
+const RECORD_MAX: usize = 512 << 20;
 /// Number of letters at which a value may begin.
 const LETTERS: usize = 1 << 16;
+/// Exponent of YCSB's Zipf distributions.
+const EXPONENT: f64 = 0.99;
+/// Ranks of a scattered Zipf distribution.
+const RANKS: f64 = 1e10;
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    pub fn workload(settings: &[(&str, &str)]) -> Workload {
+    pub fn workload(settings: &[&str]) -> Workload {
         try_workload(settings).expect("sound properties")
     }
 
-    fn try_workload(settings: &[(&str, &str)]) -> Result<Workload> {
+    fn try_workload(settings: &[&str]) -> Result<Workload> {
         let mut properties = Properties::default();
-        let common = [("recordcount", "1000"), ("operationcount", "1000")];
-        for (name, value) in common.iter().chain(settings) {
-            properties.set(name, value)?;
+        for property in ["recordcount=100", "operationcount=100"].iter().chain(settings) {
+            properties.set(property)?;
         }
         Workload::new(&properties)
     }
 
     #[test]
-    fn operations_come_in_their_proportions() {
-        let mut mixed = workload(&[
-            ("readproportion", "0.5"),
-            ("updateproportion", "0.2"),
-            ("scanproportion", "0.1"),
-            ("readmodifywriteproportion", "0.2"),
-        ]);
-        let mut counts = [0; 6];
-        for _ in 0..100_000 {
-            counts[mixed.draw().unwrap().kind as usize] += 1;
-        }
-        for (count, expected) in counts.into_iter().zip([50_000, 20_000, 0, 10_000, 20_000, 0]) {
-            assert!(i64::abs_diff(count, expected) < 600, "{counts:?}");
-        }
-    }
-
-    #[test]
-    fn every_distribution_stays_with_records_that_are_there() {
-        let names = ["uniform", "sequential", "zipfian", "latest", "hotspot", "exponential"];
-        for name in names {
-            let mut drawn = workload(&[("requestdistribution", name), ("insertproportion", "0.2")]);
-            let mut last = 999;
-            for _ in 0..20_000 {
-                let operation = drawn.draw().unwrap();
-                if operation.kind == Kind::Insert {
-                    last += 1;
-                    assert_eq!(operation.record, last, "{name}");
-                    drawn.note_stored(last);
-                } else {
-                    assert!(operation.record <= last, "{name}");
-                }
-            }
-            assert!(last > 4_000);
+    fn operations_and_records_come_in_their_proportions() {
+        // Weight of the first of a hundred Zipf ranks.
+        let first = 1.0 / (1..=100).map(|rank| f64::from(rank).powf(-EXPONENT)).sum::<f64>();
+        // The first of ten billion ranks, and an even part of almost all others.
+        let popular = (fnv_hash(0) % 101, 1.0 / 26.47 + 0.01);
+        for (choice, (popular, share)) in
+            [("uniform", (7, 0.01)), ("latest", (99, first)), ("zipfian", popular)]
+        {
+            let choice = format!("requestdistribution={choice}");
+            let shares = ["readproportion=0.7", "updateproportion=0.3"];
+            let mut drawn = workload(&[&shares[..], &[&choice]].concat());
+            let all: Vec<_> = (0..100_000).map_while(|_| drawn.draw()).collect();
+            let count = |is_meant: &dyn Fn(&(Kind, u64)) -> bool| {
+                all.iter().filter(|it| is_meant(it)).count() as f64 / 1e5
+            };
+            assert!((count(&|it| it.0 == Kind::Update) - 0.3).abs() < 0.01, "{choice}");
+            assert!((count(&|it| it.1 == popular) - share).abs() < 0.015, "{choice}");
+            assert!(all.iter().all(|it| it.1 < 100), "{choice}");
         }
     }
 
     #[test]
     fn deletions_take_the_oldest_until_none_is_left() {
-        let shares = [("readproportion", "0"), ("updateproportion", "0"), ("recordcount", "3")];
-        let mut deletions = workload(&[&shares[..], &[("deleteproportion", "1")]].concat());
-        let drawn: Vec<_> = std::iter::from_fn(|| Some(deletions.draw()?.record)).collect();
+        let shares = ["readproportion=0", "updateproportion=0", "deleteproportion=1"];
+        let mut deletions = workload(&[&shares[..], &["recordcount=3"]].concat());
+        let drawn: Vec<_> = std::iter::from_fn(|| Some(deletions.draw()?.1)).collect();
         assert_eq!(drawn, [0, 1, 2]);
-        assert!(try_workload(&[("deleteproportion", "0.1")]).is_err());
     }
 
     #[test]
     fn records_are_read_once_all_before_them_are_stored() {
-        let mut drawn = workload(&[]);
-        let issued = [0; 3].map(|_| drawn.records.issue());
-        assert_eq!(issued, [1000, 1001, 1002]);
-        drawn.note_stored(1002);
-        drawn.note_stored(1001);
-        assert_eq!(drawn.records.all(), Some(0..=999));
-        drawn.note_stored(1000);
-        assert_eq!(workload(&[]).after(drawn).records.all(), Some(0..=1002));
+        let mut inserts =
+            workload(&["readproportion=0", "updateproportion=0", "insertproportion=1"]);
+        let issued = [0; 3].map(|_| inserts.draw().unwrap().1);
+        assert_eq!(issued, [100, 101, 102]);
+        inserts.note_stored(102);
+        inserts.note_stored(101);
+        assert_eq!(inserts.records.stored, 0..100);
+        inserts.note_stored(100);
+        assert_eq!(workload(&[]).after(&inserts).records.stored, 0..103);
     }
 
     #[test]
     fn keys_are_those_of_ycsb() {
-        let key = |settings: &[_], record| workload(settings).key(record);
-        let ordered = ("insertorder", "ordered");
-        assert_eq!(key(&[ordered], 42), "user42");
-        assert_eq!(key(&[ordered, ("zeropadding", "8")], 42), "user00000042");
-        // Key that YCSB's load phase stores first.
-        assert_eq!(key(&[], 0), "user6284781860667377211");
-        assert_eq!(key(&[], 1), "user8517097267634966620");
+        // Keys that YCSB's load phase stores first.
+        assert_eq!([key(0), key(1)], ["user6284781860667377211", "user8517097267634966620"]);
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let exponential = ("requestdistribution", "exponential");
         for settings in [
-            &[("requestdistribution", "random")][..],
-            &[("recordcount", "0")],
-            &[("insertstart", "1001")],
-            &[("insertcount", "2000")],
-            &[("insertcount", "18446744073709551615")],
-            &[("fieldlengthdistribution", "histogram")],
-            &[("minfieldlength", "101")],
-            &[("scanlengthdistribution", "histogram")],
-            &[("readproportion", "2")],
-            &[("readproportion", "0"), ("updateproportion", "0")],
-            &[("fieldcount", "0")],
-            &[("fieldcount", "18446744073709551615")],
-            &[("fieldlength", "60000000")],
-            &[("zeropadding", "65536")],
-            &[("workload", "site.ycsb.workloads.RestWorkload")],
-            &[exponential, ("exponential.percentile", "0")],
-            &[exponential, ("exponential.percentile", "100")],
-            &[exponential, ("exponential.percentile", "NaN")],
+            &["requestdistribution=random"][..],
+            &["recordcount=0"],
+            &["minscanlength=1001"],
+            &["readproportion=2"],
+            &["readproportion=0", "updateproportion=0"],
+            &["deleteproportion=0.1"],
+            &["fieldcount=0"],
+            &["fieldcount=18446744073709551615"],
+            &["fieldlength=60000000"],
         ] {
             assert!(try_workload(settings).is_err(), "{settings:?}");
         }

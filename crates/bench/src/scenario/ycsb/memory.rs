@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{start, workload};
 use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scenario, mebibytes, pin_client};
-use crate::servers::{Launch, Program, Server};
+use crate::servers::Launch;
 use crate::ycsb::Workload;
 
 /// Workload, and numbers of records.
@@ -23,28 +23,6 @@ pub struct Plan {
     records: Vec<u64>,
 }
 
-/// Server with records, and its resident bytes less those of the empty server.
-struct Loaded {
-    server: Server,
-    empty: u64,
-    loaded: f64,
-    at_rest: f64,
-}
-
-impl Loaded {
-    fn start(program: &Program, workload: &Workload) -> Result<Self> {
-        let empty = program.start(&Launch::default())?.resident_bytes()?;
-        let server = start(program, workload)?;
-        let mut loaded = Self { server, empty, loaded: 0.0, at_rest: 0.0 };
-        loaded.loaded = loaded.used()?;
-        Ok(loaded)
-    }
-
-    fn used(&self) -> Result<f64> {
-        Ok(self.server.resident_bytes()?.saturating_sub(self.empty) as f64)
-    }
-}
-
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
@@ -55,49 +33,58 @@ impl Scenario for Plan {
              last, and more for the others.",
         );
         let mut plot = Plot::lines("Resident memory by number of records", "records", "MiB");
-        let most = self.records.iter().max();
-        for records in &self.records {
-            let workload = workload(&self.workload, *records, 1)?;
-            let payload = *records as f64 * (workload.fields * workload.field_bytes) as f64;
-            let programs: Vec<_> = bench.varve_and_all_peers().collect();
-            // All rest at the same time; Varve comes last, since its memory may still change.
-            let servers = programs.into_iter().rev().map(|it| Loaded::start(it, &workload));
-            let mut servers = servers.collect::<Result<Vec<_>>>()?;
-            servers.reverse();
-            thread::sleep(REST);
-            for loaded in &mut servers {
-                loaded.at_rest = loaded.used()?;
-                plot.point(&loaded.server.label, *records as f64, loaded.loaded / MIB);
-            }
-            rows(section, *records, payload, &servers);
-            if Some(records) == most {
-                for it in &servers {
-                    let what = format!("memory over data: {}", it.server.label);
-                    section.finding(what, Some(it.loaded / payload), "");
+        for &records in &self.records {
+            let workload = workload(&self.workload, records, 1)?;
+            let payload = records as f64 * (workload.fields.len() * workload.field_bytes) as f64;
+            let all = used(bench, &workload)?;
+            for (label, [loaded, _]) in &all {
+                plot.point(label, records as f64, loaded / MIB);
+                if Some(&records) == self.records.iter().max() {
+                    let what = format!("memory over data: {label}");
+                    section.finding(what, Some(loaded / payload), "");
                 }
             }
+            rows(section, records, payload, &all);
         }
         section.plot(plot);
         Ok(())
     }
 }
 
+/// Returns the resident bytes of each server, less those of the empty one, when it is loaded and
+/// after a rest.
+fn used(bench: &Bench, workload: &Workload) -> Result<Vec<(String, [f64; 2])>> {
+    let programs: Vec<_> = bench.varve_and_all_peers().collect();
+    // All rest at the same time; Varve comes last, since its memory may still change.
+    let loaded = programs.into_iter().rev().map(|program| {
+        let empty = program.start(&Launch::default())?.resident_bytes()?;
+        let server = start(program, workload)?;
+        Ok((empty, server.resident_bytes()?, server))
+    });
+    let loaded = loaded.collect::<Result<Vec<_>>>()?;
+    thread::sleep(REST);
+    let all = loaded.iter().rev().map(|(empty, loaded, server)| {
+        let both = [*loaded, server.resident_bytes()?];
+        Ok((server.label.clone(), both.map(|bytes| bytes.saturating_sub(*empty) as f64)))
+    });
+    all.collect()
+}
+
 /// Adds the rows of one number of records, and the ratios of Varve, the first, to the others.
-fn rows(section: &mut Section, records: u64, payload: f64, servers: &[Loaded]) {
-    let varve = &servers[0];
-    for it in servers {
-        let label = &it.server.label;
+fn rows(section: &mut Section, records: u64, payload: f64, all: &[(String, [f64; 2])]) {
+    for (label, used) in all {
         let mut cells = vec![records.to_string(), label.clone(), mebibytes(payload)];
-        for (used, of_varve) in [(it.loaded, varve.loaded), (it.at_rest, varve.at_rest)] {
-            let ratios = [payload / used, used / of_varve].map(|ratio| format!("{ratio:.2}"));
-            cells.extend([mebibytes(used)].into_iter().chain(ratios));
+        for (used, varve) in used.iter().zip(all[0].1) {
+            let ratios = [payload / used, used / varve].map(|ratio| format!("{ratio:.2}"));
+            cells.extend([mebibytes(*used)].into_iter().chain(ratios));
         }
         section.row(cells);
     }
-    for other in &servers[1..] {
-        let what = format!("resident memory of {records} records / {}", other.server.label);
-        section.finding(&what, Some(varve.loaded / other.loaded), "");
-        section.finding(format!("{what}, at rest"), Some(varve.at_rest / other.at_rest), "");
+    for (label, used) in &all[1..] {
+        let [loaded, at_rest] = [0, 1].map(|at| Some(all[0].1[at] / used[at]));
+        let what = format!("resident memory of {records} records / {label}");
+        section.finding(&what, loaded, "");
+        section.finding(format!("{what}, at rest"), at_rest, "");
     }
 }
 

@@ -11,52 +11,49 @@ pub mod memory;
 pub mod sweep;
 
 use std::path::Path;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::Bench;
-use crate::measure::Target;
+use crate::measure::{Measured, Target};
+use crate::process::user_and_system_time;
 use crate::servers::{Kind, Launch, Program, Server};
-use crate::ycsb::{Plan, Played, Properties, Workload, play};
+use crate::ycsb::{ByKind, Plan, Properties, Workload, play};
 
 /// Reads a property file, with other numbers of records and operations.
 fn workload(file: &Path, records: u64, operations: u64) -> Result<Workload> {
     let mut properties = Properties::default();
     properties.read(file)?;
-    properties.set("recordcount", &records.to_string())?;
-    properties.set("operationcount", &operations.to_string())?;
+    properties.set(&format!("recordcount={records}"))?;
+    properties.set(&format!("operationcount={operations}"))?;
     Workload::new(&properties)
-}
-
-/// Returns the name of a workload.
-fn name(file: &Path) -> String {
-    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// Returns all servers, the null server with records as large as those of a workload.
-fn programs(bench: &Bench, workload: &Workload) -> Vec<Program> {
-    let (fields, bytes) = (workload.fields.to_string(), workload.field_bytes.to_string());
-    let words = ["--fields", &fields, "--field-bytes", &bytes].map(str::to_owned);
-    let null = bench.null.clone().with_arguments(&words);
-    bench.varve_and_all_peers().cloned().chain([null]).collect()
 }
 
 /// Starts a server and stores the records, unless the server stores nothing.
 fn start(program: &Program, workload: &Workload) -> Result<Server> {
     let server = program.start(&Launch::default())?;
+    let operations = workload.record_count;
+    let plan = Plan { clients: LOADERS, operations, longest: Duration::MAX, target: None };
     if server.kind != Kind::Null {
-        played(&server, &Plan::load(workload, LOADERS), &mut workload.clone())?;
+        played(&server, plan, &mut workload.loading())?;
     }
     Ok(server)
 }
 
+/// Details of a phase.
+struct Details {
+    by_kind: ByKind,
+    /// User and system time of the server in clock ticks; only these tell the two apart.
+    ticked: [Duration; 2],
+}
+
 /// Runs a phase.
-fn played(server: &Server, plan: &Plan, workload: &mut Workload) -> Result<Played> {
-    let mut played = play(&Target::from(server), plan, workload, None);
-    match played.measured.failure.take() {
-        Some(error) => Err(error.context(server.label.clone())),
-        None => Ok(played),
-    }
+fn played(server: &Server, plan: Plan, workload: &mut Workload) -> Result<(Measured, Details)> {
+    let before = user_and_system_time(server.pid)?;
+    let (mut measured, by_kind) = play(&Target::from(server), plan, workload, None);
+    measured.failure.take().map_or(Ok(()), Err).with_context(|| server.label.clone())?;
+    let after = user_and_system_time(server.pid)?;
+    Ok((measured, Details { by_kind, ticked: [after.0 - before.0, after.1 - before.1] }))
 }
 
 const LOADERS: usize = 32;

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::costs::{COLUMNS, Costs};
-use super::{name, played, programs, start, workload};
+use super::{played, start, workload};
 use crate::report::{Figure, Plot, Section};
 use crate::scenario::rounds::in_turns;
 use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
@@ -65,114 +65,110 @@ impl Scenario for Plan {
         for file in &self.workloads {
             let next = workload(file, self.records, self.operations)?;
             if servers.is_empty() || !self.same_records {
+                // The old ones end first.
                 servers.clear();
-                for program in programs(bench, &next) {
-                    let (server, workload) = (start(&program, &next)?, RefCell::new(next.clone()));
-                    servers.push(Stored { server, workload });
-                }
+                servers = all_with(bench, &next)?;
             }
             let asked = |it: &&Stored| it.server.kind != Kind::Memcached || !next.has_scans;
             let asked: Vec<_> = servers.iter().filter(asked).collect();
-            for Stored { workload, .. } in &asked {
-                let before = workload.replace(next.clone());
-                workload.replace_with(|it| it.clone().after(before));
+            for stored in &asked {
+                stored.workload.replace_with(|before| next.clone().after(before));
             }
-            let most = self.by_clients(section, &name(file), &asked)?;
-            if !self.loads.is_empty() {
-                self.by_load(section, &name(file), &asked, &most)?;
-            }
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            self.measure(section, &name, &asked)?;
         }
         Ok(())
     }
 }
 
+/// Starts all servers, the null server with records as large as those of a workload.
+fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
+    let (fields, bytes) = (workload.fields.len().to_string(), workload.field_bytes.to_string());
+    let words = ["--fields", &fields, "--field-bytes", &bytes].map(str::to_owned);
+    let null = bench.null.clone().with_arguments(&words);
+    let stored = |program| {
+        Ok(Stored { server: start(program, workload)?, workload: workload.clone().into() })
+    };
+    bench.varve_and_all_peers().chain([&null]).map(stored).collect()
+}
+
 impl Plan {
-    /// Measures each number of clients; returns the throughput of each server with most clients.
-    fn by_clients(
-        &self,
-        section: &mut Section,
-        name: &str,
-        servers: &[&Stored],
-    ) -> Result<Vec<f64>> {
-        let mut plot =
-            Plot::lines(format!("{name}: throughput"), "clients", "operations per second");
-        let mut last = Vec::new();
+    /// Measures a workload with each number of clients, and then with each load.
+    fn measure(&self, section: &mut Section, name: &str, servers: &[&Stored]) -> Result<()> {
+        let title = format!("{name}: throughput");
+        let mut plot = Plot::lines(title, "clients", "operations per second");
+        let (mut last, mut most) = (Vec::new(), 0);
         for &clients in &self.clients {
-            last = self.costs(servers, clients, |_| 0.0)?;
-            for costs in &last {
-                section.row(costs.cells(format!("{name}, {clients} clients")));
-                plot.point(&costs.label, clients as f64, median(costs.per_second.clone()));
+            let what = format!("{name}, {clients} clients");
+            (last, most) = (self.costs(section, &what, servers, clients, &[])?, clients);
+            for Costs { all, .. } in &last {
+                plot.point(&all.label, clients as f64, median(all.per_second.clone()));
             }
         }
         if self.clients.len() > 1 {
             section.plot(plot);
         }
         figures(section, name, &last);
-        Ok(last.iter().map(|costs| median(costs.per_second.clone())).collect())
-    }
-
-    fn by_load(
-        &self,
-        section: &mut Section,
-        name: &str,
-        servers: &[&Stored],
-        most: &[f64],
-    ) -> Result<()> {
-        let clients = self.clients.last().copied().context("no clients")?;
-        let title = format!("{name}: latency by load, {clients} clients");
+        let title = format!("{name}: latency by load, {most} clients");
         let y = "p99 of all operations in microseconds";
         let mut plot = Plot::lines(title, "operations per second", y).log_y();
         for load in &self.loads {
+            let target = |costs: &Costs| median(costs.all.per_second.clone()) * load;
+            let targets: Vec<_> = last.iter().map(target).collect();
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
-            for costs in self.costs(servers, clients, |number| most[number] * load)? {
-                section.row(costs.cells(what.clone()));
-                let (x, y) = (median(costs.per_second.clone()), median(costs.p99.clone()));
-                plot.point(&costs.label, x, y);
-                if let Some(complaint) = costs.complaint {
-                    section.note(format!("{}, {what}: {complaint}", costs.label));
-                }
+            for Costs { all, .. } in self.costs(section, &what, servers, most, &targets)? {
+                plot.point(&all.label, median(all.per_second), median(all.p99_us));
             }
         }
-        section.plot(plot);
+        if !self.loads.is_empty() {
+            section.plot(plot);
+        }
         Ok(())
     }
 
-    /// Measures all servers in turns. `target_of` returns the target in operations per second for
-    /// the server of a number; zero for no limit.
+    /// Measures all servers in turns, each with its target in operations per second if it has one.
     fn costs(
         &self,
+        section: &mut Section,
+        what: &str,
         servers: &[&Stored],
         clients: usize,
-        target_of: impl Fn(usize) -> f64,
+        targets: &[f64],
     ) -> Result<Vec<Costs>> {
         let numbered: Vec<_> = servers.iter().enumerate().collect();
         let all = in_turns(&numbered, self.rounds, |(number, stored), _| {
             let mut workload = stored.workload.borrow_mut();
             let part = if workload.has_scans { 10 } else { 1 };
-            let run = ycsb::Plan::run((self.operations / part).max(1), clients);
-            let (target, longest) = (target_of(*number), self.longest);
-            played(&stored.server, &ycsb::Plan { target, longest, ..run }, &mut workload)
+            let (operations, longest) = ((self.operations / part).max(1), self.longest);
+            let target = targets.get(*number).copied();
+            let plan = ycsb::Plan { clients, operations, longest, target };
+            played(&stored.server, plan, &mut workload)
         });
-        let costs = servers
-            .iter()
-            .zip(all)
-            .map(|(stored, rounds)| Ok(Costs::of(&stored.server.label, &rounds?)));
-        costs.collect()
+        let mut costs = Vec::new();
+        for (Stored { server, .. }, rounds) in servers.iter().zip(all) {
+            let one = Costs::of(&server.label, rounds?);
+            section.row([what.to_owned()].into_iter().chain(one.cells.clone()));
+            if let Some(complaint) = &one.complaint {
+                section.note(format!("{}, {what}: {complaint}", server.label));
+            }
+            costs.push(one);
+        }
+        Ok(costs)
     }
 }
 
 /// Adds the ratios of Varve, the first, to each of the others.
-fn figures(section: &mut Section, name: &str, all: &[Costs]) {
-    let Some((varve, others)) = all.split_first() else { return };
-    for other in others {
+fn figures(section: &mut Section, name: &str, costs: &[Costs]) {
+    let Some((Costs { all: varve, system, .. }, others)) = costs.split_first() else { return };
+    for Costs { all: other, system: of_other, .. } in others {
         let what = |what: &str| format!("{name}: {what} / {}", other.label);
         section.figures.extend([
-            Figure::ratio(what("CPU per operation"), &varve.cpu, &other.cpu),
-            Figure::ratio(what("p99 of all operations"), &varve.p99, &other.p99),
+            Figure::ratio(what("CPU per operation"), &varve.server_us, &other.server_us),
+            Figure::ratio(what("p99 of all operations"), &varve.p99_us, &other.p99_us),
             Figure::ratio(what("operations per second"), &varve.per_second, &other.per_second)
                 .more_is_better(),
         ]);
-        let system = Some(varve.system / other.system).filter(|ratio| ratio.is_finite());
+        let system = Some(system / of_other).filter(|ratio| ratio.is_finite());
         section.finding(what("system time per operation"), system, "");
     }
 }
