@@ -19,7 +19,7 @@ use crate::generator::{Arrival, KeyChoice, Load, Pace, Protocol, Sizes, Spacing,
 use crate::measure::{Measured, Target, Watch, try_measure};
 use crate::scenario::pin_client;
 use crate::servers::{Kind, Launch, Program, Server, ask_pid};
-use crate::ycsb::Tallies;
+use crate::ycsb::ByKind;
 
 /// Keys to store, and their server.
 #[derive(Args, Serialize)]
@@ -154,7 +154,7 @@ pub fn load(arguments: &StoreArguments) -> Result<()> {
 pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
     pin_client(arguments.threads);
     let measured = try_run(server, arguments).unwrap_or_else(Measured::failed);
-    let kinds = Tallies::new();
+    let kinds = ByKind::new();
     say(results::text("run", &measured, &kinds));
     if let Some(path) = &arguments.json {
         let value = results::as_json(&arguments.settings(server)?, &measured, &kinds);
@@ -190,7 +190,7 @@ fn try_run(server: &str, arguments: &RunArguments) -> Result<Measured> {
 fn store(target: &Target, load: &Load) -> Result<()> {
     let watch = progress(load.stop, SAMPLE_EVERY)?;
     let measured = try_measure(target, load, &Arc::default(), Some(watch));
-    say(results::text("load", &measured, &Tallies::new()));
+    say(results::text("load", &measured, &ByKind::new()));
     results::verdict(&measured).context("storing the keys")
 }
 

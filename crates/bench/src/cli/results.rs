@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::generator::{Lag, quantile_us};
 use crate::measure::Measured;
 use crate::sampler::Sample;
-use crate::ycsb::Tallies;
+use crate::ycsb::ByKind;
 
 /// Version of the JSON; higher when fields change their meaning or are removed.
 pub const VERSION: u32 = 2;
@@ -48,7 +48,7 @@ pub fn verdict(measured: &Measured) -> Result<()> {
 }
 
 /// Formats a result in a few lines, one more for each kind of operation.
-pub fn text(what: &str, measured: &Measured, kinds: &Tallies) -> String {
+pub fn text(what: &str, measured: &Measured, kinds: &ByKind) -> String {
     let outcome = &measured.outcome;
     let (operations, rate) = (outcome.operations, outcome.per_second());
     let mut text = format!("{what}: {operations} operations, {rate:.0} op/s");
@@ -67,9 +67,10 @@ pub fn text(what: &str, measured: &Measured, kinds: &Tallies) -> String {
     if !outcome.first_replies.is_empty() {
         line("first reply of a batch", &outcome.first_replies, "");
     }
-    for (kind, tally) in kinds {
-        let (done, failed) = (tally.latencies.len(), tally.failed);
-        line(kind.name(), &tally.latencies, &format!("; {done} done, {failed} failed"));
+    for (kind, outcome) in kinds {
+        let (done, all) = (outcome.latencies.len(), outcome.operations);
+        let behind = format!("; {done} done, {} failed", all - done);
+        line(kind.name(), &outcome.latencies, &behind);
     }
     if let Some(lag) = outcome.lag {
         let (most, unsent) = (lag.most.as_secs_f64() * 1e3, lag.unsent);
@@ -83,12 +84,12 @@ pub fn text(what: &str, measured: &Measured, kinds: &Tallies) -> String {
 }
 
 /// Returns all results with the settings of the measurement.
-pub fn as_json(settings: &Value, measured: &Measured, kinds: &Tallies) -> Value {
+pub fn as_json(settings: &Value, measured: &Measured, kinds: &ByKind) -> Value {
     let (outcome, replies) = (&measured.outcome, &measured.outcome.replies);
-    let kinds = kinds.iter().map(|(kind, tally)| {
-        let latency = percentiles(&tally.latencies);
-        let done = tally.latencies.len();
-        let value = json!({ "done": done, "failed": tally.failed, "latency_us": latency });
+    let kinds = kinds.iter().map(|(kind, outcome)| {
+        let latency = percentiles(&outcome.latencies);
+        let (done, all) = (outcome.latencies.len(), outcome.operations);
+        let value = json!({ "done": done, "failed": all - done, "latency_us": latency });
         (kind.name().to_owned(), value)
     });
     json!({

@@ -76,10 +76,10 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
         };
         let name = format!("{phase:?}").to_lowercase();
         let watch = progress(stop, SAMPLE_EVERY)?;
-        let (measured, tallies) = play(&target, plan, workload, Some(watch));
-        say(results::text(&name, &measured, &tallies));
+        let (measured, by_kind) = play(&target, plan, workload, Some(watch));
+        say(results::text(&name, &measured, &by_kind));
         let settings = json!({ "phase": name, "clients": plan.clients, "target": plan.target });
-        written.push(results::as_json(&settings, &measured, &tallies));
+        written.push(results::as_json(&settings, &measured, &by_kind));
         if let Some(path) = &arguments.json {
             let all = json!({ "version": results::VERSION, "phases": &written });
             write(path, &format!("{all:#}\n"))?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, ensure};
-use hdrhistogram::Histogram;
 
 use super::talk::Talk;
 use super::workload::{Kind, Workload};
@@ -40,17 +39,8 @@ impl Plan {
     }
 }
 
-/// Operations of one kind.
-#[derive(Clone, Debug)]
-pub struct Tally {
-    /// Latencies of those that were done, in nanoseconds.
-    pub latencies: Histogram<u64>,
-    /// Number of those that failed.
-    pub failed: u64,
-}
-
-/// Operations by kind.
-pub type Tallies = BTreeMap<Kind, Tally>;
+/// Operations by kind, with the latencies of those that were done.
+pub type ByKind = BTreeMap<Kind, Outcome>;
 
 /// Runs operations with clients on the calling thread; `watch` gets samples of the server. The
 /// result has a failure if one of them was not done.
@@ -59,7 +49,7 @@ pub fn play(
     plan: Plan,
     workload: &mut Workload,
     watch: Option<Watch>,
-) -> (Measured, Tallies) {
+) -> (Measured, ByKind) {
     let mut clients = Clients {
         protocol: target.protocol,
         plan,
@@ -70,7 +60,7 @@ pub fn play(
         begun: 0,
         started: Instant::now(),
         outcome: Outcome::empty(),
-        tallies: Tallies::new(),
+        by_kind: ByKind::new(),
     };
     let mut meter = target.pid.map(CpuMeter::new);
     let before = settled(&mut meter);
@@ -79,11 +69,11 @@ pub fn play(
     let failure = clients.run(target.port).err();
     let samples = sampler.map(Sampler::stop).unwrap_or_default();
     let used = before.zip(settled(&mut meter)).and_then(|(before, now)| now.checked_sub(before));
-    let Clients { outcome, tallies, .. } = clients;
+    let Clients { outcome, by_kind, .. } = clients;
     let (all, done) = (outcome.operations, outcome.latencies.len());
     let undone = || anyhow!("{} of {all} operations were not done", all - done);
     let failure = failure.or_else(|| (done < all).then(undone));
-    (Measured { outcome, server_cpu: used, samples, failure }, tallies)
+    (Measured { outcome, server_cpu: used, samples, failure }, by_kind)
 }
 
 struct Clients<'w> {
@@ -97,7 +87,7 @@ struct Clients<'w> {
     begun: u64,
     started: Instant,
     outcome: Outcome,
-    tallies: Tallies,
+    by_kind: ByKind,
 }
 
 impl Clients<'_> {
@@ -137,7 +127,10 @@ impl Clients<'_> {
                 None => return Ok(Some(Next::At(now + schedule.until_next(now)))),
             }
         }
-        let Some(operation) = self.workload.draw() else { return Ok(Some(Next::Rest)) };
+        let talks = self.talks.iter().flatten();
+        let in_flight = talks.filter(|it| it.kind == Kind::Insert).map(|it| it.record);
+        let operation = self.workload.draw(in_flight);
+        let Some(operation) = operation else { return Ok(Some(Next::Rest)) };
         self.begun += 1;
         let talk = Talk::new(self.protocol, self.workload, operation, since);
         self.talks[connection] = Some(talk);
@@ -169,20 +162,14 @@ impl Client for Clients<'_> {
             self.talks[connection] = Some(talk);
             return Ok(());
         }
-        if talk.kind == Kind::Insert {
-            self.workload.note_stored(talk.record);
-        }
         let nanos = (heard.now - talk.since).as_nanos() as u64;
-        let fresh = || Tally { latencies: Outcome::empty().latencies, failed: 0 };
-        let tally = self.tallies.entry(talk.kind).or_insert_with(fresh);
-        match is_done {
-            true => {
-                tally.latencies.saturating_record(nanos);
-                self.outcome.latencies.saturating_record(nanos);
+        let of_kind = self.by_kind.entry(talk.kind).or_insert_with(Outcome::empty);
+        for outcome in [&mut self.outcome, of_kind] {
+            outcome.operations += 1;
+            if is_done {
+                outcome.latencies.saturating_record(nanos);
             }
-            false => tally.failed += 1,
         }
-        self.outcome.operations += 1;
         self.monitor.add(1);
         Ok(())
     }
@@ -202,15 +189,15 @@ mod tests {
     use crate::ycsb::workload::tests::workload;
 
     /// Plays against the null server, which has every record.
-    fn run(workload: &mut Workload, plan: Plan) -> (Outcome, Tallies) {
+    fn run(workload: &mut Workload, plan: Plan) -> (Outcome, ByKind) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
         let (label, protocol) = ("null".to_owned(), Protocol::Resp);
         let target = Target { label, port, pid: None, protocol, cores: 1 };
-        let (measured, tallies) = play(&target, plan, workload, None);
+        let (measured, by_kind) = play(&target, plan, workload, None);
         assert!(measured.failure.is_none(), "{measured:?}");
-        (measured.outcome, tallies)
+        (measured.outcome, by_kind)
     }
 
     const PLAN: Plan = Plan { clients: 3, operations: 100, longest: Duration::MAX, target: None };
@@ -218,10 +205,10 @@ mod tests {
     #[test]
     fn all_operations_are_done_and_counted_by_kind() {
         let mut mixed = workload(&["readproportion=0.5", "scanproportion=0.5"]);
-        let (outcome, tallies) = run(&mut mixed.loading(), PLAN);
-        assert_eq!((outcome.operations, tallies[&Kind::Insert].latencies.len()), (100, 100));
-        let (outcome, tallies) = run(&mut mixed, Plan { operations: 2000, ..PLAN });
-        let counted: u64 = tallies.values().map(|it| it.latencies.len()).sum();
+        let (outcome, by_kind) = run(&mut mixed.loading(), PLAN);
+        assert_eq!((outcome.operations, by_kind[&Kind::Insert].latencies.len()), (100, 100));
+        let (outcome, by_kind) = run(&mut mixed, Plan { operations: 2000, ..PLAN });
+        let counted: u64 = by_kind.values().map(|it| it.latencies.len()).sum();
         assert_eq!((outcome.latencies.len(), counted), (2000, 2000));
     }
 

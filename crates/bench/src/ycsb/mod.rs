@@ -11,6 +11,6 @@ mod properties;
 mod talk;
 mod workload;
 
-pub use client::{Plan, Tallies, play};
+pub use client::{ByKind, Plan, play};
 pub use properties::Properties;
 pub use workload::{Kind, Workload};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 /// Properties of a workload, by name.
 #[derive(Clone, Debug)]
@@ -62,13 +62,6 @@ impl Properties {
         let text = &self.0[name];
         text.parse().ok().with_context(|| format!("the property {name} is {text:?}"))
     }
-
-    /// Returns the value of a property that is a share, 0 to 1.
-    pub fn share(&self, name: &str) -> Result<f64> {
-        let share = self.get(name)?;
-        ensure!((0.0..=1.0).contains(&share), "the property {name} is {share}, not 0 to 1");
-        Ok(share)
-    }
 }
 
 #[cfg(test)]
@@ -86,9 +79,7 @@ mod tests {
             let error = properties.set(wrong).unwrap_err().to_string();
             assert!(error.contains(wrong), "{error}");
         }
-        properties.set("readproportion=1.5").unwrap();
         properties.set("recordcount=many").unwrap();
-        assert!(properties.share("readproportion").is_err());
         assert!(properties.get::<u64>("recordcount").is_err());
     }
 }

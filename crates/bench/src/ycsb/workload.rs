@@ -1,6 +1,5 @@
 //! Operations of clients: YCSB's `CoreWorkload`.
 
-use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
@@ -13,20 +12,16 @@ use rand_distr::Zipf;
 
 use super::properties::Properties;
 
-/// Kind of operation on records.
+/// Kind of operation on records; YCSB's core workloads have no deletions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Reads a record.
     Read,
-    /// Overwrites a field of a record.
     Update,
-    /// Adds a record.
     Insert,
     /// Reads a record and those behind it.
     Scan,
-    /// Reads a record and then overwrites a field of it.
     ReadModifyWrite,
-    /// Removes the oldest record. YCSB's core workloads have none.
+    /// Removes the oldest record.
     Delete,
 }
 
@@ -49,14 +44,14 @@ impl Kind {
 
     fn share(self, properties: &Properties) -> Result<f64> {
         let name = self.name().to_lowercase().replace('-', "");
-        properties.share(&format!("{name}proportion"))
+        properties.get(&format!("{name}proportion"))
     }
 }
 
 /// Workload of one server.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Records that the load phase stores.
+    /// Number of records that the load phase stores.
     pub record_count: u64,
     /// Names of a record's fields.
     pub fields: Arc<[String]>,
@@ -66,14 +61,14 @@ pub struct Workload {
     pub has_scans: bool,
     /// True if the keys are kept in a sorted set for scans.
     pub has_index: bool,
-    /// True if it has insertions only.
-    is_load: bool,
-    mix: WeightedIndex<f64>,
+    /// Shares of [`KINDS`]; without them all operations are insertions.
+    mix: Option<WeightedIndex<f64>>,
     choice: Choice,
     scan_lengths: RangeInclusive<u64>,
     /// Random letters, from which values are cut.
     letters: Arc<str>,
-    records: Records,
+    /// Records from the oldest to the newest, which may not be stored yet.
+    records: Range<u64>,
     random: SmallRng,
 }
 
@@ -87,17 +82,6 @@ enum Choice {
     Zipfian(Zipf<f64>, u64),
     /// Zipf over the distance from the newest record.
     Latest,
-}
-
-/// Numbers of the records on a server.
-#[derive(Clone, Debug)]
-struct Records {
-    /// Stored records from the oldest up to a gap.
-    stored: Range<u64>,
-    /// Stored records beyond the gap.
-    beyond: BTreeSet<u64>,
-    /// Next record to be inserted.
-    next: u64,
 }
 
 impl Workload {
@@ -123,25 +107,19 @@ impl Workload {
             field_bytes,
             has_scans: Kind::Scan.share(properties)? > 0.0,
             has_index: properties.get("scanindex")?,
-            is_load: false,
-            mix: mix(properties)?,
+            mix: Some(mix(properties)?),
             choice: Choice::new(properties, record_count)?,
             scan_lengths,
             letters,
-            records: Records {
-                stored: 0..record_count,
-                beyond: BTreeSet::new(),
-                next: record_count,
-            },
+            records: 0..record_count,
             random,
         })
     }
 
-    /// Returns the load phase of this workload: insertions of all records into an empty server.
+    /// Returns the load phase of this workload: insertions into an empty server.
     #[must_use]
     pub fn loading(&self) -> Self {
-        let records = Records { stored: 0..0, beyond: BTreeSet::new(), next: 0 };
-        Self { is_load: true, has_scans: false, records, ..self.clone() }
+        Self { mix: None, has_scans: false, records: 0..0, ..self.clone() }
     }
 
     /// Returns this workload on the records that another one has left.
@@ -150,18 +128,19 @@ impl Workload {
         Self { records: other.records.clone(), ..self }
     }
 
-    /// Returns kind and record of the next operation; `None` if no record is left for it.
-    pub fn draw(&mut self) -> Option<(Kind, u64)> {
-        let drawn = KINDS[self.mix.sample(&mut self.random)].0;
-        let kind = if self.is_load { Kind::Insert } else { drawn };
-        let within = self.records.stored.clone();
+    /// Returns kind and record of the next operation; `None` if no record is left for it. Records
+    /// from the first one on that is `in_flight` may not be stored yet.
+    pub fn draw(&mut self, in_flight: impl Iterator<Item = u64>) -> Option<(Kind, u64)> {
+        let Self { mix, random, records, .. } = self;
+        let kind = mix.as_ref().map_or(Kind::Insert, |mix| KINDS[mix.sample(random)].0);
+        let within = records.start..in_flight.min().unwrap_or(records.end);
         let record = match kind {
             Kind::Insert => {
-                self.records.next += 1;
-                self.records.next - 1
+                records.end += 1;
+                records.end - 1
             }
-            Kind::Delete => self.records.stored.next()?,
             _ if within.is_empty() => return None,
+            Kind::Delete => records.next()?,
             _ => self.choose(&within),
         };
         Some((kind, record))
@@ -201,15 +180,6 @@ impl Workload {
         };
         written.iter().map(|name| (name.as_str(), value())).collect()
     }
-
-    /// Marks an inserted record as stored, so that it may be read.
-    pub fn note_stored(&mut self, record: u64) {
-        let Records { stored, beyond, .. } = &mut self.records;
-        beyond.insert(record);
-        while beyond.remove(&stored.end) {
-            stored.end += 1;
-        }
-    }
 }
 
 impl Choice {
@@ -231,12 +201,10 @@ impl Choice {
 fn mix(properties: &Properties) -> Result<WeightedIndex<f64>> {
     let shares = KINDS.iter().map(|(kind, _)| kind.share(properties));
     let shares = shares.collect::<Result<Vec<_>>>()?;
-    let others = [Kind::Read, Kind::Update, Kind::Scan, Kind::ReadModifyWrite];
+    let (deleted, inserted) = (shares[Kind::Delete as usize], shares[Kind::Insert as usize]);
     ensure!(
-        shares[Kind::Delete as usize] == 0.0
-            || properties.get::<String>("requestdistribution")? == "latest"
-            || others.iter().all(|kind| shares[*kind as usize] == 0.0),
-        "what else is done beside deletions must be of the latest records"
+        deleted == 0.0 || shares.iter().sum::<f64>() == inserted + deleted,
+        "what is done beside deletions can only be insertions"
     );
     WeightedIndex::new(shares).context("the proportions")
 }
@@ -266,6 +234,8 @@ const RANKS: f64 = 1e10;
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::iter::{empty, once};
+
     use super::*;
 
     pub fn workload(settings: &[&str]) -> Workload {
@@ -284,43 +254,46 @@ pub(super) mod tests {
     fn operations_and_records_come_in_their_proportions() {
         // Weight of the first of a hundred Zipf ranks.
         let first = 1.0 / (1..=100).map(|rank| f64::from(rank).powf(-EXPONENT)).sum::<f64>();
-        // The first of ten billion ranks, and an even part of almost all others.
-        let popular = (fnv_hash(0) % 101, 1.0 / 26.47 + 0.01);
-        for (choice, (popular, share)) in
-            [("uniform", (7, 0.01)), ("latest", (99, first)), ("zipfian", popular)]
+        // Weight of the first of ten billion ranks, and an even part of almost all others.
+        let scattered = 1.0 / 26.47 + 0.01;
+        for (choice, popular, share) in
+            [("uniform", 7, 0.01), ("latest", 99, first), ("zipfian", fnv_hash(0) % 101, scattered)]
         {
             let choice = format!("requestdistribution={choice}");
-            let shares = ["readproportion=0.7", "updateproportion=0.3"];
-            let mut drawn = workload(&[&shares[..], &[&choice]].concat());
-            let all: Vec<_> = (0..100_000).map_while(|_| drawn.draw()).collect();
-            let count = |is_meant: &dyn Fn(&(Kind, u64)) -> bool| {
-                all.iter().filter(|it| is_meant(it)).count() as f64 / 1e5
-            };
-            assert!((count(&|it| it.0 == Kind::Update) - 0.3).abs() < 0.01, "{choice}");
-            assert!((count(&|it| it.1 == popular) - share).abs() < 0.015, "{choice}");
+            let mut drawn = workload(&["readproportion=7", "updateproportion=3", &choice]);
+            let all: Vec<_> = (0..100_000).map_while(|_| drawn.draw(empty())).collect();
+            let updates = all.iter().filter(|it| it.0 == Kind::Update).count() as f64 / 1e5;
+            let popular = all.iter().filter(|it| it.1 == popular).count() as f64 / 1e5;
+            assert!((updates - 0.3).abs() < 0.01, "{choice}: {updates}");
+            assert!((popular - share).abs() < 0.01, "{choice}: {popular}, not {share}");
             assert!(all.iter().all(|it| it.1 < 100), "{choice}");
         }
     }
 
     #[test]
-    fn deletions_take_the_oldest_until_none_is_left() {
-        let shares = ["readproportion=0", "updateproportion=0", "deleteproportion=1"];
-        let mut deletions = workload(&[&shares[..], &["recordcount=3"]].concat());
-        let drawn: Vec<_> = std::iter::from_fn(|| Some(deletions.draw()?.1)).collect();
-        assert_eq!(drawn, [0, 1, 2]);
-    }
-
-    #[test]
-    fn records_are_read_once_all_before_them_are_stored() {
-        let mut inserts =
-            workload(&["readproportion=0", "updateproportion=0", "insertproportion=1"]);
-        let issued = [0; 3].map(|_| inserts.draw().unwrap().1);
-        assert_eq!(issued, [100, 101, 102]);
-        inserts.note_stored(102);
-        inserts.note_stored(101);
-        assert_eq!(inserts.records.stored, 0..100);
-        inserts.note_stored(100);
-        assert_eq!(workload(&[]).after(&inserts).records.stored, 0..103);
+    fn records_are_deleted_from_the_oldest_on_and_read_once_all_before_them_are_stored() {
+        let mut changes = workload(&[
+            "recordcount=3",
+            "readproportion=0",
+            "updateproportion=0",
+            "deleteproportion=0.5",
+            "insertproportion=0.5",
+        ]);
+        let (mut oldest, mut newest) = (0, 2);
+        for _ in 0..1000 {
+            match changes.draw(once(3)) {
+                Some((Kind::Delete, record)) => {
+                    assert_eq!(record, oldest);
+                    oldest += 1;
+                }
+                Some((_, record)) => {
+                    assert_eq!(record, newest + 1);
+                    newest += 1;
+                }
+                None => assert_eq!(oldest, 3),
+            }
+        }
+        assert_eq!(workload(&[]).after(&changes).records, 3..newest + 1);
     }
 
     #[test]
@@ -331,18 +304,17 @@ pub(super) mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for settings in [
-            &["requestdistribution=random"][..],
-            &["recordcount=0"],
-            &["minscanlength=1001"],
-            &["readproportion=2"],
-            &["readproportion=0", "updateproportion=0"],
-            &["deleteproportion=0.1"],
-            &["fieldcount=0"],
-            &["fieldcount=18446744073709551615"],
-            &["fieldlength=60000000"],
+        for setting in [
+            "requestdistribution=random",
+            "recordcount=0",
+            "minscanlength=1001",
+            "readproportion=-1",
+            "deleteproportion=0.1",
+            "fieldcount=0",
+            "fieldcount=18446744073709551615",
+            "fieldlength=60000000",
         ] {
-            assert!(try_workload(settings).is_err(), "{settings:?}");
+            assert!(try_workload(&[setting]).is_err(), "{setting}");
         }
     }
 }
