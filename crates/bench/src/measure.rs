@@ -270,7 +270,7 @@ const SETTLE: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::{Read, Write};
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::sync::atomic::AtomicU64;
@@ -284,7 +284,7 @@ mod tests {
         Target { label, port, pid: None, protocol, cores: 1 }
     }
 
-    fn null_server() -> Target {
+    pub fn null_server() -> Target {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, ValueEnum};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::load::{SAMPLE_EVERY, progress, start, target_of, write};
@@ -18,8 +18,8 @@ use crate::ycsb::{Plan, Properties, Workload, play};
 #[derive(Args)]
 pub struct YcsbArguments {
     /// Phases to run.
-    #[arg(value_enum, default_values = ["load", "run"])]
-    phases: Vec<Phase>,
+    #[arg(value_parser = ["load", "run"], default_values = ["load", "run"])]
+    phases: Vec<String>,
     /// A property file; of several, later ones win.
     #[arg(short = 'P', long = "properties")]
     files: Vec<PathBuf>,
@@ -34,14 +34,6 @@ pub struct YcsbArguments {
     /// Writes the results of all phases to this file.
     #[arg(long)]
     json: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Phase {
-    /// Stores the records.
-    Load,
-    /// Runs operations.
-    Run,
 }
 
 /// Runs the phases and prints their results.
@@ -65,42 +57,38 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
     };
     let mut written: Vec<Value> = Vec::new();
     for phase in &arguments.phases {
-        let (workload, operations) = match phase {
-            Phase::Load => (&mut workload.loading(), workload.record_count),
-            Phase::Run => (&mut workload, properties.get("operationcount")?),
+        let mut records = workload.loading();
+        let (workload, count) = match &**phase {
+            "load" => (&mut records, workload.record_count),
+            _ => (&mut workload, properties.get("operationcount")?),
         };
-        let plan = plan(&properties, operations)?;
+        let plan = plan(&properties, count)?;
         let stop = match plan.operations {
             u64::MAX => Stop::After(plan.longest),
             operations => Stop::Operations(operations),
         };
-        let name = format!("{phase:?}").to_lowercase();
         let watch = progress(stop, SAMPLE_EVERY)?;
         let (measured, by_kind) = play(&target, plan, workload, Some(watch));
-        say(results::text(&name, &measured, &by_kind));
-        let settings = json!({ "phase": name, "clients": plan.clients, "target": plan.target });
+        say(results::text(phase, &measured, &by_kind));
+        let settings = json!({ "phase": phase, "clients": plan.clients, "target": plan.target });
         written.push(results::as_json(&settings, &measured, &by_kind));
         if let Some(path) = &arguments.json {
             let all = json!({ "version": results::VERSION, "phases": &written });
             write(path, &format!("{all:#}\n"))?;
         }
-        results::verdict(&measured).with_context(|| format!("the phase {name}"))?;
-        ensure!(measured.outcome.operations > 0, "the phase {name} has no operations");
+        results::verdict(&measured).with_context(|| format!("the phase {phase}"))?;
+        ensure!(measured.outcome.operations > 0, "the phase {phase} has no operations");
     }
     Ok(())
 }
 
 /// Returns the plan of a phase; zero stands for no limit, as in YCSB.
 fn plan(properties: &Properties, operations: u64) -> Result<Plan> {
-    let (seconds, target): (_, f64) =
-        (properties.get("maxexecutiontime")?, properties.get("target")?);
-    ensure!(target >= 0.0, "the target is {target}");
-    let (operations, longest) = match (operations, seconds) {
-        (0, 0) => bail!("neither operationcount nor maxexecutiontime is set"),
-        (0, seconds) => (u64::MAX, Duration::from_secs(seconds)),
-        (count, 0) => (count, Duration::MAX),
-        (count, seconds) => (count, Duration::from_secs(seconds)),
-    };
-    let target = Some(target).filter(|target| *target > 0.0);
+    let [operations, seconds] = [operations, properties.get("maxexecutiontime")?]
+        .map(|limit| if limit == 0 { u64::MAX } else { limit });
+    let is_limited = operations.min(seconds) < u64::MAX;
+    ensure!(is_limited, "neither operationcount nor maxexecutiontime is set");
+    let longest = Duration::from_secs(seconds);
+    let target = Some(properties.get("target")?).filter(|target| *target != 0.0);
     Ok(Plan { clients: properties.get("threadcount")?, operations, longest, target })
 }

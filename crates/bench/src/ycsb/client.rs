@@ -181,21 +181,13 @@ impl Client for Clients<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, TcpListener};
-    use std::thread;
-
     use super::*;
-    use crate::null;
+    use crate::measure::tests::null_server;
     use crate::ycsb::workload::tests::workload;
 
     /// Plays against the null server, which has every record.
     fn run(workload: &mut Workload, plan: Plan) -> (Outcome, ByKind) {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
-        let (label, protocol) = ("null".to_owned(), Protocol::Resp);
-        let target = Target { label, port, pid: None, protocol, cores: 1 };
-        let (measured, by_kind) = play(&target, plan, workload, None);
+        let (measured, by_kind) = play(&null_server(), plan, workload, None);
         assert!(measured.failure.is_none(), "{measured:?}");
         (measured.outcome, by_kind)
     }

@@ -6,7 +6,6 @@
 //! | `sweep` | throughput, latency, user and system time by clients, and latency by load |
 //! | `memory` | resident memory by number of records |
 
-mod costs;
 pub mod memory;
 pub mod sweep;
 
