@@ -70,7 +70,7 @@ pub fn text(what: &str, measured: &Measured, kinds: &ByKind) -> String {
     for (kind, outcome) in kinds {
         let (done, all) = (outcome.latencies.len(), outcome.operations);
         let behind = format!("; {done} done, {} failed", all - done);
-        line(kind.name(), &outcome.latencies, &behind);
+        line(&kind.name(), &outcome.latencies, &behind);
     }
     if let Some(lag) = outcome.lag {
         let (most, unsent) = (lag.most.as_secs_f64() * 1e3, lag.unsent);
@@ -90,7 +90,7 @@ pub fn as_json(settings: &Value, measured: &Measured, kinds: &ByKind) -> Value {
         let latency = percentiles(&outcome.latencies);
         let (done, all) = (outcome.latencies.len(), outcome.operations);
         let value = json!({ "done": done, "failed": all - done, "latency_us": latency });
-        (kind.name().to_owned(), value)
+        (kind.name(), value)
     });
     json!({
         "version": VERSION,

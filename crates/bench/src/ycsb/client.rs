@@ -30,15 +30,6 @@ pub struct Plan {
     pub target: Option<f64>,
 }
 
-impl Plan {
-    fn schedule(&self, now: Instant) -> Result<Option<Schedule>> {
-        let Some(per_second) = self.target else { return Ok(None) };
-        let in_time = (per_second * self.longest.as_secs_f64()) as u64;
-        let pace = Pace { per_second, spacing: Spacing::Even, seed: 1 };
-        Schedule::new(Arrival::Open(pace), 1, now, Stop::Operations(self.operations.min(in_time)))
-    }
-}
-
 /// Operations by kind, with the latencies of those that were done.
 pub type ByKind = BTreeMap<Kind, Outcome>;
 
@@ -102,12 +93,21 @@ impl Clients<'_> {
         }
         let cpu_before = process::cpu_time_of_this_thread();
         self.started = Instant::now();
-        self.schedule = self.plan.schedule(self.started)?;
+        self.schedule = self.schedule()?;
         let ran = event_loop.run(&mut [self]);
         self.outcome.elapsed = self.started.elapsed();
         self.outcome.client_cpu = process::cpu_time_of_this_thread() - cpu_before;
         self.outcome.lag = self.schedule.as_ref().and_then(Schedule::lag);
         ran
+    }
+
+    fn schedule(&self) -> Result<Option<Schedule>> {
+        let Plan { operations, longest, target, .. } = self.plan;
+        let Some(per_second) = target else { return Ok(None) };
+        let in_time = (per_second * longest.as_secs_f64()) as u64;
+        let pace = Pace { per_second, spacing: Spacing::Even, seed: 1 };
+        let stop = Stop::Operations(operations.min(in_time));
+        Schedule::new(Arrival::Open(pace), 1, self.started, stop)
     }
 
     /// Begins the next operation of a connection, or returns what it does instead.
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn all_operations_are_done_and_counted_by_kind() {
-        let mut mixed = workload(&["readproportion=0.5", "scanproportion=0.5"]);
+        let mut mixed = workload("readproportion=0.5 scanproportion=0.5");
         let (outcome, by_kind) = run(&mut mixed.loading(), PLAN);
         assert_eq!((outcome.operations, by_kind[&Kind::Insert].latencies.len()), (100, 100));
         let (outcome, by_kind) = run(&mut mixed, Plan { operations: 2000, ..PLAN });
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_target_is_kept_also_by_operations_of_several_steps() {
         let plan = Plan { clients: 50, operations: 200, target: Some(2000.0), ..PLAN };
-        let (outcome, _) = run(&mut workload(&[]).loading(), plan);
+        let (outcome, _) = run(&mut workload("").loading(), plan);
         assert_eq!(outcome.operations, 200);
         // The last of two hundred is due after 199 times half a millisecond.
         assert!(outcome.elapsed >= Duration::from_micros(99_500), "{:?}", outcome.elapsed);
@@ -218,7 +218,7 @@ mod tests {
     fn a_target_that_is_too_high_for_the_time_is_told_with_what_was_not_sent() {
         let longest = Duration::from_millis(100);
         let fast = Plan { operations: u64::MAX, target: Some(1e8), longest, ..PLAN };
-        let lag = run(&mut workload(&[]), fast).0.lag.unwrap();
+        let lag = run(&mut workload(""), fast).0.lag.unwrap();
         assert_eq!(lag.schedule, longest);
         assert!(lag.unsent > 9_000_000 && lag.unsent < 10_000_000, "{lag:?}");
         assert!(lag.complaint().unwrap().contains("behind schedule"));

@@ -25,26 +25,19 @@ pub enum Kind {
     Delete,
 }
 
-/// Kinds, with their names in reports.
-const KINDS: [(Kind, &str); 6] = [
-    (Kind::Read, "READ"),
-    (Kind::Update, "UPDATE"),
-    (Kind::Insert, "INSERT"),
-    (Kind::Scan, "SCAN"),
-    (Kind::ReadModifyWrite, "READ-MODIFY-WRITE"),
-    (Kind::Delete, "DELETE"),
-];
+const KINDS: [Kind; 6] =
+    [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::ReadModifyWrite, Kind::Delete];
 
 impl Kind {
     /// Returns YCSB's name of the kind.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        KINDS[self as usize].1
+    pub fn name(self) -> String {
+        let name = format!("{self:?}").to_uppercase();
+        name.replace("READMODIFYWRITE", "READ-MODIFY-WRITE")
     }
 
     fn share(self, properties: &Properties) -> Result<f64> {
-        let name = self.name().to_lowercase().replace('-', "");
-        properties.get(&format!("{name}proportion"))
+        properties.get(&format!("{self:?}proportion").to_lowercase())
     }
 }
 
@@ -97,6 +90,7 @@ impl Workload {
         );
         let scan_lengths = properties.get("minscanlength")?..=properties.get("maxscanlength")?;
         ensure!(!scan_lengths.is_empty(), "the longest scan is shorter than the shortest");
+        let has_scans = Kind::Scan.share(properties)? > 0.0;
         let mut random = SmallRng::seed_from_u64(1);
         // Letters of YCSB's values: blank to tilde.
         let letters = (0..field_bytes + LETTERS).map(|_| random.random_range(' '..='~'));
@@ -105,8 +99,8 @@ impl Workload {
             record_count,
             fields: (0..fields).map(|number| format!("field{number}")).collect(),
             field_bytes,
-            has_scans: Kind::Scan.share(properties)? > 0.0,
-            has_index: properties.get("scanindex")?,
+            has_scans,
+            has_index: has_scans || properties.get("scanindex")?,
             mix: Some(mix(properties)?),
             choice: Choice::new(properties, record_count)?,
             scan_lengths,
@@ -132,7 +126,7 @@ impl Workload {
     /// from the first one on that is `in_flight` may not be stored yet.
     pub fn draw(&mut self, in_flight: impl Iterator<Item = u64>) -> Option<(Kind, u64)> {
         let Self { mix, random, records, .. } = self;
-        let kind = mix.as_ref().map_or(Kind::Insert, |mix| KINDS[mix.sample(random)].0);
+        let kind = mix.as_ref().map_or(Kind::Insert, |mix| KINDS[mix.sample(random)]);
         let within = records.start..in_flight.min().unwrap_or(records.end);
         let record = match kind {
             Kind::Insert => {
@@ -199,7 +193,7 @@ impl Choice {
 }
 
 fn mix(properties: &Properties) -> Result<WeightedIndex<f64>> {
-    let shares = KINDS.iter().map(|(kind, _)| kind.share(properties));
+    let shares = KINDS.iter().map(|kind| kind.share(properties));
     let shares = shares.collect::<Result<Vec<_>>>()?;
     let (deleted, inserted) = (shares[Kind::Delete as usize], shares[Kind::Insert as usize]);
     ensure!(
@@ -238,15 +232,14 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub fn workload(settings: &[&str]) -> Workload {
+    pub fn workload(settings: &str) -> Workload {
         try_workload(settings).expect("sound properties")
     }
 
-    fn try_workload(settings: &[&str]) -> Result<Workload> {
+    fn try_workload(settings: &str) -> Result<Workload> {
         let mut properties = Properties::default();
-        for property in ["recordcount=100", "operationcount=100"].iter().chain(settings) {
-            properties.set(property)?;
-        }
+        let settings = format!("recordcount=100 operationcount=100 {settings}");
+        settings.split_whitespace().try_for_each(|property| properties.set(property))?;
         Workload::new(&properties)
     }
 
@@ -259,8 +252,8 @@ pub(super) mod tests {
         for (choice, popular, share) in
             [("uniform", 7, 0.01), ("latest", 99, first), ("zipfian", fnv_hash(0) % 101, scattered)]
         {
-            let choice = format!("requestdistribution={choice}");
-            let mut drawn = workload(&["readproportion=7", "updateproportion=3", &choice]);
+            let shares = "readproportion=7 updateproportion=3";
+            let mut drawn = workload(&format!("{shares} requestdistribution={choice}"));
             let all: Vec<_> = (0..100_000).map_while(|_| drawn.draw(empty())).collect();
             let updates = all.iter().filter(|it| it.0 == Kind::Update).count() as f64 / 1e5;
             let popular = all.iter().filter(|it| it.1 == popular).count() as f64 / 1e5;
@@ -273,7 +266,7 @@ pub(super) mod tests {
     #[test]
     fn records_are_deleted_from_the_oldest_on_up_to_one_that_may_not_be_stored() {
         let only = |kind: &str| {
-            workload(&["recordcount=3", "readproportion=0", "updateproportion=0", kind])
+            workload(&format!("recordcount=3 readproportion=0 updateproportion=0 {kind}"))
         };
         let mut inserts = only("insertproportion=1");
         assert_eq!([0; 3].map(|_| inserts.draw(empty()).unwrap().1), [3, 4, 5]);
@@ -290,17 +283,11 @@ pub(super) mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for setting in [
-            "requestdistribution=random",
-            "recordcount=0",
-            "minscanlength=1001",
-            "readproportion=-1",
-            "deleteproportion=0.1",
-            "fieldcount=0",
-            "fieldcount=18446744073709551615",
-            "fieldlength=60000000",
-        ] {
-            assert!(try_workload(&[setting]).is_err(), "{setting}");
+        let settings = "requestdistribution=random recordcount=0 minscanlength=1001 \
+            readproportion=-1 deleteproportion=0.1 fieldcount=0 fieldcount=18446744073709551615 \
+            fieldlength=60000000";
+        for setting in settings.split(' ') {
+            assert!(try_workload(setting).is_err(), "{setting}");
         }
     }
 }
