@@ -83,7 +83,8 @@ struct Clients<'w> {
 
 impl Clients<'_> {
     fn run(&mut self, port: u16) -> Result<()> {
-        let (clients, scans) = (self.plan.clients, self.workload.has_scans);
+        let Plan { clients, operations, longest, target } = self.plan;
+        let scans = self.workload.has_scans;
         ensure!(clients > 0, "threadcount is 0");
         ensure!(!scans || self.protocol == Protocol::Resp, "Memcached has no scans");
         let mut event_loop = EventLoop::new()?;
@@ -93,21 +94,18 @@ impl Clients<'_> {
         }
         let cpu_before = process::cpu_time_of_this_thread();
         self.started = Instant::now();
-        self.schedule = self.schedule()?;
+        let arrival = match target {
+            Some(per_second) => Arrival::Open(Pace { per_second, spacing: Spacing::Even, seed: 1 }),
+            None => Arrival::Closed,
+        };
+        let in_time = (target.unwrap_or_default() * longest.as_secs_f64()) as u64;
+        let stop = Stop::Operations(operations.min(in_time));
+        self.schedule = Schedule::new(arrival, 1, self.started, stop)?;
         let ran = event_loop.run(&mut [self]);
         self.outcome.elapsed = self.started.elapsed();
         self.outcome.client_cpu = process::cpu_time_of_this_thread() - cpu_before;
         self.outcome.lag = self.schedule.as_ref().and_then(Schedule::lag);
         ran
-    }
-
-    fn schedule(&self) -> Result<Option<Schedule>> {
-        let Plan { operations, longest, target, .. } = self.plan;
-        let Some(per_second) = target else { return Ok(None) };
-        let in_time = (per_second * longest.as_secs_f64()) as u64;
-        let pace = Pace { per_second, spacing: Spacing::Even, seed: 1 };
-        let stop = Stop::Operations(operations.min(in_time));
-        Schedule::new(Arrival::Open(pace), 1, self.started, stop)
     }
 
     /// Begins the next operation of a connection, or returns what it does instead.
@@ -208,10 +206,9 @@ mod tests {
     fn a_target_is_kept_also_by_operations_of_several_steps() {
         let plan = Plan { clients: 50, operations: 200, target: Some(2000.0), ..PLAN };
         let (outcome, _) = run(&mut workload("").loading(), plan);
-        assert_eq!(outcome.operations, 200);
         // The last of two hundred is due after 199 times half a millisecond.
         assert!(outcome.elapsed >= Duration::from_micros(99_500), "{:?}", outcome.elapsed);
-        assert_eq!(outcome.lag.unwrap().schedule, Duration::from_millis(100));
+        assert_eq!((outcome.operations, outcome.lag.unwrap().schedule.as_millis()), (200, 100));
     }
 
     #[test]
@@ -219,8 +216,7 @@ mod tests {
         let longest = Duration::from_millis(100);
         let fast = Plan { operations: u64::MAX, target: Some(1e8), longest, ..PLAN };
         let lag = run(&mut workload(""), fast).0.lag.unwrap();
-        assert_eq!(lag.schedule, longest);
+        assert!(lag.schedule == longest && !lag.is_held(), "{lag:?}");
         assert!(lag.unsent > 9_000_000 && lag.unsent < 10_000_000, "{lag:?}");
-        assert!(lag.complaint().unwrap().contains("behind schedule"));
     }
 }

@@ -71,6 +71,7 @@ impl Talk {
         let mut words: Vec<_> = request.split(' ').map(word).collect();
         let writes = words.pop_if(|word| *word == "VALUES").is_some();
         let values = if writes { workload.values(self.kind == Kind::Insert) } else { Vec::new() };
+        // For Memcached there are two words, the second one the key.
         let text = match to {
             Protocol::Resp => {
                 words.extend(values.into_iter().flat_map(|(name, value)| [name, value]));
