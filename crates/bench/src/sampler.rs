@@ -5,6 +5,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
+
 use crate::generator::Monitor;
 use crate::process::{self, CpuMeter};
 
@@ -68,6 +70,21 @@ impl Sampler {
         self.thread.join().unwrap_or_default()
     }
 }
+
+/// Returns the most memory of a server and its children while something is done, in bytes, and the
+/// result of that.
+pub fn peak_during<T>(pid: u32, act: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
+    let sampler = Sampler::start(Some(pid), PEAK_EVERY, Arc::default(), |_| {});
+    let acted = act();
+    Ok((most_memory(&sampler.stop()), acted?))
+}
+
+/// Returns the most memory of some samples.
+pub fn most_memory(samples: &[Sample]) -> f64 {
+    samples.iter().filter_map(|sample| sample.resident_bytes).max().unwrap_or(0) as f64
+}
+
+const PEAK_EVERY: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
 mod tests {

@@ -83,6 +83,9 @@ pub struct Section {
     /// Measured values.
     #[serde(flatten)]
     pub table: Table,
+    /// Rounds of each measured cell, by row, server and column.
+    #[serde(skip)]
+    pub rounds: Vec<([String; 3], Vec<f64>)>,
     /// Table of the source at the same place.
     #[serde(default)]
     pub paper: Option<Table>,

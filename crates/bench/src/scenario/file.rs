@@ -19,6 +19,9 @@
 //! [aims]                               # by the name of the figure: ">= n", "<= n" or "1 ± n"
 //! "W1: payload / resident" = ">= 0.78"
 //!
+//! [[figures]]                          # optional: drawn from the table, as plots are
+//! what = "CPU / {over}"                # see `figures.rs`
+//!
 //! [[claims]]                           # optional: of the source, held against each server
 //! says = "it uses less memory."        # see `claims.rs`
 //!
@@ -39,6 +42,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
+use super::figures::{FigureText, PlotText};
 use super::{Bench, Scale, kinds, needs};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
@@ -70,6 +74,10 @@ struct Text {
     scaled: BTreeMap<String, f64>,
     #[serde(default, deserialize_with = "aims")]
     aims: BTreeMap<String, Aim>,
+    #[serde(default)]
+    figures: Vec<FigureText>,
+    #[serde(default)]
+    plots: Vec<PlotText>,
     #[serde(default)]
     claims: Vec<Claim>,
     paper: Option<Table>,
@@ -134,6 +142,8 @@ impl ScenarioFile {
         let began = Instant::now();
         section.state = self.run_if_possible(bench, scale, &mut section);
         section.seconds = began.elapsed().as_secs_f64();
+        self.text.figures.iter().for_each(|figure| figure.add(&mut section));
+        self.text.plots.iter().for_each(|plot| plot.draw(&mut section));
         if section.state == State::Measured {
             self.text.claims.iter().for_each(|claim| claim.judge(&mut section));
         }

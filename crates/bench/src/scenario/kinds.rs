@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 
 use super::{
-    Bench, Scenario, attack, cache_misses, churn, collections, durable, example, expiry, gate,
-    generators, growth, idle, instructions, loads, long_strings, maxmemory, overhead, reclaim,
-    stall, waiters, ycsb,
+    Bench, Scenario, attack, churn, collections, durable, example, expiry, gate, generators,
+    growth, idle, loads, long_strings, maxmemory, overhead, profiled, reclaim, stall, waiters,
+    ycsb,
 };
 use crate::report::Section;
 
@@ -15,7 +15,6 @@ type Kind = (&'static str, fn(&toml::Table, Option<(&Bench, &mut Section)>) -> R
 const KINDS: &[Kind] = &[
     ("always", kind::<durable::always::Plan>),
     ("attack", kind::<attack::Plan>),
-    ("cache-misses", kind::<cache_misses::Plan>),
     ("churn", kind::<churn::Plan>),
     ("collection-churn", kind::<collections::churn::Plan>),
     ("elements", kind::<collections::elements::Plan>),
@@ -26,17 +25,16 @@ const KINDS: &[Kind] = &[
     ("generators", kind::<generators::Plan>),
     ("growth", kind::<growth::Plan>),
     ("idle", kind::<idle::Plan>),
-    ("instructions", kind::<instructions::Plan>),
     ("less", kind::<durable::less::Plan>),
     ("loads", kind::<loads::Plan>),
     ("long-strings", kind::<long_strings::Plan>),
     ("maxmemory", kind::<maxmemory::Plan>),
     ("overhead", kind::<overhead::Plan>),
+    ("profiled", kind::<profiled::Plan>),
     ("reclaim", kind::<reclaim::Plan>),
     ("removal", kind::<collections::removal::Plan>),
     ("restart", kind::<durable::restart::Plan>),
     ("save", kind::<durable::save::Plan>),
-    ("save-trees", kind::<durable::save_trees::Plan>),
     ("stall", kind::<stall::Plan>),
     ("waiters", kind::<waiters::Plan>),
     ("ycsb-memory", kind::<ycsb::memory::Plan>),

@@ -14,53 +14,30 @@
 //! counts = ["LLEN list:00007 100"]      # checked when filled and after each load
 //! loads = [{ name = "LPOP", request = "LPOP list:{n%KEYS:5}", replies = "values",
 //!            before = "LPUSH list:{n%KEYS:5} {?16}" }]
-//!
-//! [[parameters.ratios]]                 # figures: of `base`, over that of each of `to`
-//! what = "CPU of {load} at pipeline {pipeline} / {to}"
 //! ```
+//!
+//! A row has the name of the load, with that of the data, and with the pipeline if there are
+//! several: `LPOP, many lists at pipeline 16`.
 
 pub(super) mod text;
-
-use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, ensure};
 
 use super::bare::Bare;
+use super::figures::PIPELINE;
 use super::folder::Folder;
-use super::rounds::{COST_COLUMNS, Costs, absent, cell, in_turns};
+use super::rounds::{Costs, cell, in_turns, measured, row};
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::generator::{Load, Outcome};
 use crate::measure::{Measured, measure};
 use crate::null::bulk;
 use crate::process;
-use crate::report::{Figure, Plot, Section};
+use crate::report::Section;
 use crate::servers::{Kind, Launch, Server};
 use crate::statistics::median;
-use text::{Data, Entry, PlotText, Quantity, Ratio, Replies, Text, with_keys};
+use text::{Data, Entry, Replies, Text, with_keys};
 
 pub use text::Plan;
-
-impl Quantity {
-    fn of(self, costs: &Costs) -> &[f64] {
-        match self {
-            Self::Cpu => &costs.server_us,
-            Self::PerSecond => &costs.per_second,
-            Self::P50 => &costs.p50_us,
-        }
-    }
-
-    fn ratio(self, what: String, costs: &Costs, to: &Costs) -> Figure {
-        let figure = Figure::ratio(what, self.of(costs), self.of(to));
-        if matches!(self, Self::PerSecond) { figure.more_is_better() } else { figure }
-    }
-
-    fn unit(self) -> &'static str {
-        match self {
-            Self::Cpu | Self::P50 => "microseconds",
-            Self::PerSecond => "operations per second",
-        }
-    }
-}
 
 impl Replies {
     /// Returns a reply in wire format, with strings of 16 bytes.
@@ -102,11 +79,11 @@ struct Tested {
 impl Tested {
     fn start(bench: &Bench, entry: &Entry, data: &Data) -> Result<Option<Self>> {
         let Some(program) = bench.program(&entry.program)? else { return Ok(None) };
-        let mut launch = Launch::default().with_threads(entry.threads).on_cores(entry.cores);
+        let mut launch = Launch::default().with_threads(entry.threads).on_cores(entry.cores());
         for (name, value) in &entry.options {
             launch = launch.with(name, value);
         }
-        let (folder, started) = match entry.has_folder {
+        let (folder, started) = match entry.folder {
             false => (None, program.start(&launch)),
             true => {
                 let Some(program) = program.among_our_files() else { return Ok(None) };
@@ -171,58 +148,22 @@ impl Tested {
     }
 }
 
-/// Costs of one load at one pipeline for all servers.
-struct Cost<'plan> {
-    data: &'plan Data,
-    load: &'plan Text,
-    pipeline: usize,
-    servers: Vec<Result<Costs>>,
-}
-
-impl Cost<'_> {
-    fn of(&self, label: &str) -> Option<&Costs> {
-        let known = self.servers.iter().filter_map(|costs| costs.as_ref().ok());
-        known.into_iter().find(|costs| costs.label == label)
-    }
-
-    fn name(&self, pattern: &str, to: &str) -> String {
-        let mut capital = to.to_owned();
-        if to != "null" {
-            capital[..1].make_ascii_uppercase();
-        }
-        let (load, data) = (&self.load.name, &self.data.name);
-        let pipeline = self.pipeline.to_string();
-        let words = [
-            ("{load}", load.as_str()),
-            ("{data}", data),
-            ("{pipeline}", &pipeline),
-            ("{to}", to),
-            ("{To}", &capital),
-        ];
-        words.iter().fold(pattern.to_owned(), |name, (word, text)| name.replace(word, text))
-    }
-}
-
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(self.servers.iter().map(|entry| entry.cores).max().unwrap_or(1));
-        section.columns(&[
-            "load",
-            "server",
-            COST_COLUMNS[0],
-            "of valkey",
-            "of redis",
-            "of null",
-            "op/s",
-            "p50 us",
-            "p99 us",
-            "client us/op",
-        ]);
+        pin_client(self.most_cores());
+        section.columns(&COLUMNS);
         let (connections, rounds) = (self.connections, self.rounds);
         section.note(format!("{connections} connections; medians of {rounds} interleaved rounds."));
-        self.tell_cores(section);
+        let (cores, most) = (process::cores(), self.most_cores());
+        if most > cores {
+            section.note(format!(
+                "This machine has {cores} cores: servers on up to {most} were left out."
+            ));
+        }
+        if most >= cores {
+            section.note("Too few cores: the clients share one with servers on all of them.");
+        }
         peers_missing(section, bench);
-        let mut all = Vec::new();
         for data in &self.data {
             if let Some(note) = &data.note {
                 let name = match data.name.is_empty() {
@@ -231,10 +172,8 @@ impl Scenario for Plan {
                 };
                 section.note(format!("{name}{}.", with_keys(note, data.keys)));
             }
-            self.run_on(bench, section, data, &mut all)?;
+            self.run_on(bench, section, data)?;
         }
-        self.ratios.iter().for_each(|ratio| ratio.figures(section, &all));
-        self.plots.iter().for_each(|plot| plot.draw(section, &all));
         if self.bare {
             let mut counts: Vec<_> = self.servers.iter().filter_map(|entry| entry.keys).collect();
             counts.sort_unstable();
@@ -246,17 +185,8 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    fn tell_cores(&self, section: &mut Section) {
-        let cores = process::cores();
-        let most = self.servers.iter().map(|entry| entry.cores).max().unwrap_or(1);
-        if most > cores {
-            section.note(format!(
-                "This machine has {cores} cores: servers on up to {most} were left out."
-            ));
-        }
-        if most >= cores {
-            section.note("Too few cores: the clients share one with servers on all of them.");
-        }
+    fn most_cores(&self) -> usize {
+        self.servers.iter().map(Entry::cores).max().unwrap_or(1)
     }
 
     /// Returns the threads of the load for a server.
@@ -268,15 +198,9 @@ impl Plan {
     }
 
     /// Stores the data in fresh servers and measures its loads.
-    fn run_on<'plan>(
-        &'plan self,
-        bench: &Bench,
-        section: &mut Section,
-        data: &'plan Data,
-        all: &mut Vec<Cost<'plan>>,
-    ) -> Result<()> {
+    fn run_on(&self, bench: &Bench, section: &mut Section, data: &Data) -> Result<()> {
         let mut servers = Vec::new();
-        for entry in self.servers.iter().filter(|entry| entry.cores <= process::cores()) {
+        for entry in self.servers.iter().filter(|entry| entry.cores() <= process::cores()) {
             servers.extend(Tested::start(bench, entry, data)?);
         }
         for &pipeline in &self.pipelines {
@@ -287,118 +211,48 @@ impl Plan {
                         tested.server = null.start(&Launch::default())?;
                     }
                 }
-                let measured = in_turns(&servers, self.rounds, |tested, round| {
+                let all = in_turns(&servers, self.rounds, |tested, round| {
                     tested.measure(self, load, pipeline, round)
                 });
-                let costs = |(tested, rounds): (&Tested, Result<Vec<Measured>>)| {
-                    rounds.map(|rounds| Costs::of(&tested.server.label, &rounds))
-                };
-                let costs = servers.iter().zip(measured).map(costs).collect();
-                let cost = Cost { data, load, pipeline, servers: costs };
-                self.rows(section, &cost, &servers);
-                all.push(cost);
+                let mut row = load.name.clone();
+                if !data.name.is_empty() {
+                    row = format!("{row}, {}", data.name);
+                }
+                if self.pipelines.len() > 1 {
+                    row = format!("{row}{PIPELINE}{pipeline}");
+                }
+                let mut costs = Vec::new();
+                for (Tested { server, .. }, rounds) in servers.iter().zip(all) {
+                    let of_all = |rounds: Vec<Measured>| Costs::of(&server.label, &rounds);
+                    costs.push((server.label.as_str(), rounds.map(of_all)));
+                }
+                rows(section, &row, costs);
             }
         }
         Ok(())
     }
-
-    fn rows(&self, section: &mut Section, cost: &Cost<'_>, servers: &[Tested]) {
-        let mut name = match &cost.data.name {
-            data if data.is_empty() => cost.load.name.clone(),
-            data => format!("{}, {data}", cost.load.name),
-        };
-        if self.pipelines.len() > 1 {
-            name = format!("{} {name}", cost.pipeline);
-        }
-        for (tested, costs) in servers.iter().zip(&cost.servers) {
-            let cells = match costs {
-                Err(error) => vec![absent(section, &name, error)],
-                Ok(costs) => {
-                    let [cpu, rest @ ..] = costs.cells();
-                    let ratio = |to: &str| {
-                        let to = median(cost.of(to)?.server_us.clone());
-                        Some(format!("{:.2}", median(costs.server_us.clone()) / to))
-                    };
-                    let ratios = ["valkey", "redis", "null"];
-                    let ratios = ratios.map(|to| ratio(to).unwrap_or_else(|| "-".to_owned()));
-                    [cpu].into_iter().chain(ratios).chain(rest).collect()
-                }
-            };
-            section.row([name.clone(), tested.server.label.clone()].into_iter().chain(cells));
-        }
-    }
 }
 
-impl Ratio {
-    fn figures(&self, section: &mut Section, all: &[Cost<'_>]) {
-        let to = |cost: &Cost<'_>| -> Vec<String> {
-            let labels = cost.servers.iter().flatten().map(|costs| costs.label.clone());
-            match &self.to[..] {
-                [] => labels.filter(|label| *label != self.base).collect(),
-                to => to.to_vec(),
-            }
-        };
-        if self.mean {
-            let Some(first) = all.first() else { return };
-            for to in to(first) {
-                let mean = self.geometric_mean(all, &to);
-                section.finding(first.name(&self.what, &to), mean, "");
-            }
-            return;
-        }
-        for cost in all {
-            for to in to(cost) {
-                let Some((base, other)) = cost.of(&self.base).zip(cost.of(&to)) else { continue };
-                section.figures.push(self.of.ratio(cost.name(&self.what, &to), base, other));
-            }
-        }
-    }
-
-    /// Returns the mean over all loads; `None` if one of them was not measured.
-    fn geometric_mean(&self, all: &[Cost<'_>], to: &str) -> Option<f64> {
-        let mut logarithms: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for cost in all {
-            let (base, other) = cost.of(&self.base).zip(cost.of(to))?;
-            let ratio = self.of.ratio(String::new(), base, other).measured?;
-            logarithms.entry(&cost.load.name).or_default().push(ratio.ln());
-        }
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let by_load: Vec<f64> = logarithms.values().map(|of_load| mean(of_load)).collect();
-        Some(mean(&by_load).exp())
-    }
-}
-
-impl PlotText {
-    fn draw(&self, section: &mut Section, all: &[Cost<'_>]) {
-        let mut plots: BTreeMap<usize, Plot> = BTreeMap::new();
-        let is_shown =
-            |cost: &&Cost<'_>| self.data.is_empty() || self.data.contains(&cost.data.name);
-        let is_alone = all.iter().all(|cost| cost.pipeline == all[0].pipeline);
-        for cost in all.iter().filter(is_shown) {
-            let unit = if self.parts { "ratio, less is better" } else { self.of.unit() };
-            let plot = plots.entry(cost.pipeline).or_insert_with(|| match is_alone {
-                true => Plot::bars(&self.title, Vec::new(), unit),
-                false => {
-                    let title = format!("{} at pipeline {}", self.title, cost.pipeline);
-                    Plot::bars(title, Vec::new(), unit)
-                }
-            });
-            let group = match cost.data.name.is_empty() {
-                true => cost.load.name.clone(),
-                false => format!("{}, {}", cost.load.name, cost.data.name),
-            };
-            let Some(varve) = cost.of("varve").filter(|_| self.parts) else {
-                for costs in cost.servers.iter().flatten() {
-                    plot.bar(&costs.label, &group, median(self.of.of(costs).to_vec()));
-                }
+/// Shows the costs of one load for all servers.
+fn rows(section: &mut Section, name: &str, all: Vec<(&str, Result<Costs>)>) {
+    let known = all.iter().filter_map(|(_, costs)| costs.as_ref().ok());
+    let known: Vec<_> =
+        known.map(|costs| (costs.label.clone(), median(costs.server_us.clone()))).collect();
+    for (label, costs) in all {
+        let Costs { server_us, p50_us, p99_us, per_second, client_us, .. } = match costs {
+            Ok(costs) => costs,
+            Err(error) => {
+                row(section, name, label, Err(&error));
                 continue;
-            };
-            for costs in cost.servers.iter().flatten().filter(|costs| costs.label != "varve") {
-                let part = self.of.ratio(String::new(), varve, costs).measured;
-                plot.bar(&format!("of {}'s", costs.label), &group, part.unwrap_or(f64::NAN));
             }
-        }
-        plots.into_values().for_each(|plot| section.plot(plot));
+        };
+        let own = median(server_us.clone());
+        let [valkey, redis, null] = ["valkey", "redis", "null"].map(|to| {
+            let other = known.iter().filter(|(label, _)| label == to);
+            other.map(|(_, cpu)| own / cpu).collect()
+        });
+        let all = [server_us, valkey, redis, null, per_second, p50_us, p99_us, client_us];
+        measured(section, name, label, &all, &[3, 2, 2, 2, 0, 0, 0, 3]);
     }
 }
 
@@ -415,3 +269,16 @@ fn bare_rows(section: &mut Section, counts: &[u64], rounds: usize) -> Result<()>
     }
     Ok(())
 }
+
+const COLUMNS: [&str; 10] = [
+    "load",
+    "server",
+    "CPU us/op",
+    "of valkey",
+    "of redis",
+    "of null",
+    "op/s",
+    "p50 us",
+    "p99 us",
+    "client us/op",
+];

@@ -4,7 +4,6 @@
 //! | file | question |
 //! |---|---|
 //! | [`attack`] | server memory under clients that ask for too much |
-//! | `cache_misses` | cache lines that a lookup misses, by function (Table 2) |
 //! | [`churn`] | live payload over resident memory while sizes change under a limit |
 //! | [`churn`] | live payload over resident memory while sizes change (Tables 1, 5) |
 //! | [`collections`] | lists, hashes, sets and sorted sets: four questions of their own |
@@ -15,11 +14,11 @@
 //! | [`generators`] | speed of the generator, and agreement with valkey-benchmark |
 //! | [`growth`] | resident bytes per key and the longest pause while the keys grow |
 //! | [`idle`] | memory of an empty server |
-//! | `instructions` | instructions per command, beside another build |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
 //! | [`long_strings`] | a string of half a gigabyte: CPU of small changes and reads, memory |
 //! | [`maxmemory`] | a full cache: memory bound, data kept, cost of a SET |
 //! | [`overhead`] | resident bytes per key beside key and value, by size of the value |
+//! | `profiled` | instructions per command, beside another build; cache misses by function |
 //! | [`reclaim`] | cost of the cleaner, by reclaim policy (Fig. 6) |
 //! | [`stall`] | a stalled server as seen by an open and a closed loop |
 //! | [`waiters`] | server CPU where pairs of clients wait for each other |
@@ -27,31 +26,31 @@
 
 pub mod attack;
 mod bare;
-mod cache_misses;
+mod callgrind;
 pub mod churn;
 mod claims;
 pub mod collections;
 mod durable;
 pub mod example;
 pub mod expiry;
+mod figures;
 pub mod file;
 mod folder;
 pub mod gate;
 pub mod generators;
 pub mod growth;
 pub mod idle;
-mod instructions;
 mod kinds;
 pub mod loads;
 pub mod long_strings;
 pub mod maxmemory;
 mod needs;
 pub mod overhead;
+mod profiled;
 pub mod reclaim;
 pub mod rounds;
 mod scale;
 pub mod stall;
-mod valgrind;
 pub mod waiters;
 pub mod ycsb;
 

@@ -70,22 +70,7 @@ impl Costs {
             client_us: all(&|it| it.outcome.client_us()),
         }
     }
-
-    /// Returns the cells of [`COST_COLUMNS`].
-    #[must_use]
-    pub fn cells(&self) -> [String; 5] {
-        [
-            cell(&self.server_us, 3),
-            cell(&self.per_second, 0),
-            cell(&self.p50_us, 0),
-            cell(&self.p99_us, 0),
-            cell(&self.client_us, 3),
-        ]
-    }
 }
-
-/// Columns of [`Costs::cells`].
-pub const COST_COLUMNS: [&str; 5] = ["CPU us/op", "op/s", "p50 us", "p99 us", "client us/op"];
 
 /// Returns the median of some rounds with so many digits; a dash without rounds.
 #[must_use]
@@ -111,6 +96,27 @@ pub fn figure<'s>(
 ) -> &'s mut Figure {
     section.figures.push(Figure::of_rounds(what, rounds.to_vec(), unit));
     section.figures.last_mut().expect("the figure was just added")
+}
+
+/// Adds a row of the medians of rounds, by column, with so many digits; figures of the file are
+/// drawn from the rounds.
+pub fn measured(
+    section: &mut Section,
+    row: &str,
+    server: &str,
+    rounds: &[Vec<f64>],
+    digits: &[usize],
+) {
+    let names = if section.table.columns[0] == "server" { &[server][..] } else { &[row, server] };
+    let names = names.iter().map(|&name| name.to_owned());
+    let cells = rounds.iter().zip(digits).map(|(rounds, digits)| cell(rounds, *digits));
+    for (column, rounds) in section.table.columns[names.len()..].iter().zip(rounds) {
+        if !rounds.is_empty() {
+            let place = [row, server, column].map(str::to_owned);
+            section.rounds.push((place, rounds.clone()));
+        }
+    }
+    section.row(names.chain(cells));
 }
 
 /// Adds a row: what was measured on which server, and its cells or the reason why there are none.

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
-use super::disk::syncs_per_second;
+use super::disk::append;
 use crate::generator::{Arrival, Load, Pace, Sizes, Spacing};
 use crate::measure::{fill, measure, measure_during};
-use crate::report::{Figure, Section};
+use crate::report::Section;
 use crate::scenario::folder::{Folder, programs};
-use crate::scenario::rounds::{by_value, cell};
+use crate::scenario::rounds::{by_value, measured};
 use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
@@ -42,41 +42,33 @@ impl Scenario for Plan {
         }
         let (mut syncs, mut rounds) = (Vec::new(), vec![Vec::new(); pairs.len()]);
         for _ in 0..self.rounds {
-            syncs.push(syncs_per_second(&Folder::new()?, APPENDED, self.time)?);
+            let synced = append(&Folder::new()?, APPENDED, None, |_, time| time < self.time)?;
+            syncs.push(synced.per_second);
             for ([always, without], rounds) in pairs.iter().zip(&mut rounds) {
                 rounds.push(self.round(&always.0, &without.0)?);
             }
         }
-        section.row(["syncs".into(), "disk".into(), cell(&syncs, 0), "-".into()]);
-        let all: Vec<_> = rounds.iter().map(|rounds| by_value(rounds)).collect();
-        for ([(server, _), _], [sets, beside, gets, without]) in pairs.iter().zip(&all) {
-            let none = Vec::new();
-            let rows = [
-                ("SET alone", sets, &none),
-                ("GET beside", beside, gets),
-                ("GET beside, no log", beside, without),
-            ];
-            for (what, sets, gets) in rows {
-                section.row([what.into(), server.label.clone(), cell(sets, 0), cell(gets, 0)]);
-            }
-        }
-        let [sets, _, gets, without] = all.first().context("Varve was not measured")?;
-        let mut gain = |what: &str, ours: &[f64], theirs: &[f64]| {
-            section.figures.push(Figure::ratio(what, ours, theirs).more_is_better());
-        };
-        gain("GET beside SETs with always / beside as many without a log", gets, without);
-        gain("SETs with always / syncs of the disk", sets, &syncs);
-        let Some([valkey, ..]) = all.get(1) else { return Ok(()) };
-        gain("SETs with always / Valkey", sets, valkey);
-        let sync_ms = 1e3 / median(syncs);
+        let sync_ms = 1e3 / median(syncs.clone());
         // Where the disk is slow, it alone decides.
         let factor = if sync_ms < SHORT_SYNC_MS { 1.3 } else { 1.0 };
-        let must: Vec<_> = valkey.iter().map(|sets| sets * factor).collect();
-        gain("SETs with always / what they must be", sets, &must);
         section.note(format!(
-            "A sync takes {sync_ms:.2} ms here, so they must be {factor} times Valkey's: 1.3 \
+            "A sync takes {sync_ms:.2} ms here, so SETs must be {factor} times Valkey's: 1.3 \
              where it takes less than {SHORT_SYNC_MS} ms, else 1."
         ));
+        let mut show = |what, server: &str, sets: &[f64], gets: &[f64]| {
+            measured(section, what, server, &[sets.to_vec(), gets.to_vec()], &[0, 0]);
+        };
+        show("syncs", "disk", &syncs, &[]);
+        for ([(server, _), _], rounds) in pairs.iter().zip(&rounds) {
+            let [sets, beside, gets, without] = by_value(rounds);
+            show("SET alone", &server.label, &sets, &[]);
+            show("GET beside", &server.label, &beside, &gets);
+            show("GET beside, no log", &server.label, &beside, &without);
+            if server.label == "valkey" {
+                let must: Vec<_> = sets.iter().map(|sets| sets * factor).collect();
+                show("SET that must be", &server.label, &must, &[]);
+            }
+        }
         Ok(())
     }
 }
@@ -94,7 +86,7 @@ impl Plan {
     }
 
     /// Returns SETs per second, the same beside GETs, GETs per second, and those of the server
-    /// without a log.
+    /// without a log that gets as many SETs.
     fn round(&self, always: &Server, without: &Server) -> Result<[f64; 4]> {
         let sets = Load::set(self.keys, &Sizes::fixed(16)).pipelined(1).on(self.connections);
         let gets = Load::get(self.keys).pipelined(self.pipeline);

@@ -5,12 +5,11 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::watch::Snapshot;
 use crate::generator::{KeyChoice, Load};
 use crate::measure::measure;
-use crate::report::{Figure, Section};
+use crate::report::Section;
 use crate::scenario::folder::{Folder, programs};
-use crate::scenario::rounds::{by_value, cell};
+use crate::scenario::rounds::{by_value, measured};
 use crate::scenario::{Bench, Scenario};
 use crate::servers::{Launch, Program};
 
@@ -26,14 +25,11 @@ pub struct Plan {
     data: Vec<Data>,
 }
 
-/// Data of one snapshot or log.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Data {
+struct Data {
     /// Name in the table.
     from: String,
-    /// Figure: seconds of a start from a snapshot, millions of commands of a log per second.
-    figure: String,
     /// What is stored, in words; `KEYS` stands for the keys.
     note: String,
     /// Request that stores.
@@ -51,42 +47,25 @@ pub struct Data {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        section.columns(&["from", "server", "start s", "of which empty s"]);
+        section.columns(&["from", "server", "start s", "of which empty s", "M requests/s"]);
         for data in &self.data {
             let note = data.note.replace("KEYS", &data.keys.to_string());
             section.note(format!("{}: {} {note}.", data.from, data.requests));
         }
-        for (number, program) in programs(bench, &["varve", "valkey"], section)?.iter().enumerate()
-        {
+        for program in &programs(bench, &["varve", "valkey"], section)? {
             for data in &self.data {
-                let rounds = self.starts(program, data)?;
-                let [loaded, empty] = by_value(&rounds);
-                let cells = [&data.from, &program.label].map(String::clone);
-                section.row(cells.into_iter().chain([cell(&loaded, 2), cell(&empty, 2)]));
-                if number == 0 {
-                    section.figures.push(data.figure(&rounds));
-                }
+                let starts = by_value(&self.starts(program, data)?);
+                measured(section, &data.from, &program.label, &starts, &[2, 2, 2]);
             }
         }
         Ok(())
     }
 }
 
-impl Data {
-    fn figure(&self, rounds: &[[f64; 2]]) -> Figure {
-        let millions = self.requests as f64 / 1e6;
-        let rate = |[loaded, empty]: &[f64; 2]| millions / (loaded - empty);
-        match self.is_log {
-            true => Figure::of_rounds(&self.figure, rounds.iter().map(rate).collect(), "M/s")
-                .more_is_better(),
-            false => Figure::of_rounds(&self.figure, rounds.iter().map(|it| it[0]).collect(), "s"),
-        }
-    }
-}
-
 impl Plan {
-    /// Returns the seconds of each start with the data, and of one without.
-    fn starts(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 2]>> {
+    /// Returns the seconds of each start with the data and of one without, and millions of requests
+    /// per second of the time between.
+    fn starts(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 3]>> {
         let folder = Folder::new()?;
         let launch = match data.is_log {
             false => Launch::default().with_threads(self.cores).on_cores(self.cores),
@@ -99,7 +78,7 @@ impl Plan {
         let load = Load::of(&data.request, data.keys).choosing(KeyChoice::Sequential);
         measure(&server, &load.pipelined(100).count(data.requests))?;
         if !data.is_log {
-            Snapshot::make(&server, &folder)?;
+            server.control()?.tell(&["SAVE"])?;
         }
         server.end()?;
         let start = |_| {
@@ -109,7 +88,7 @@ impl Plan {
             let keys = server.control()?.integer(&data.count)?;
             ensure!(keys == data.keys, "{}: {keys} are there", data.from);
             server.end()?;
-            Ok([loaded, empty])
+            Ok([loaded, empty, data.requests as f64 / 1e6 / (loaded - empty)])
         };
         (0..self.rounds).map(start).collect()
     }

@@ -4,84 +4,85 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::generator::{KeyChoice, Load, shuffled};
 use crate::measure::measure;
 use crate::scenario::milliseconds;
 use crate::servers::Server;
 
-/// Servers, data, loads and the figures that follow from them.
+/// Servers, data and loads.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    pub(in crate::scenario) rounds: usize,
-    #[serde(rename = "ms", deserialize_with = "milliseconds")]
-    pub(in crate::scenario) time: Duration,
-    #[serde(default = "everyone")]
-    pub(in crate::scenario) servers: Vec<Entry>,
-    #[serde(default = "fifty")]
-    pub(in crate::scenario) connections: usize,
-    /// Threads of the load; zero for as many as the server leaves cores.
-    #[serde(default = "one_thread")]
-    pub(in crate::scenario) clients: usize,
-    #[serde(default = "sixteen")]
-    pub(in crate::scenario) pipelines: Vec<usize>,
-    pub(in crate::scenario) data: Vec<Data>,
-    #[serde(default)]
-    pub(in crate::scenario) ratios: Vec<Ratio>,
-    #[serde(default)]
-    pub(in crate::scenario) plots: Vec<PlotText>,
-    /// True if the cost of a lookup for the machine alone is measured for the keys of each server.
-    #[serde(default)]
-    pub(in crate::scenario) bare: bool,
-}
-
-/// Server, by its name or with settings.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(from = "EntryText")]
-pub(in crate::scenario) struct Entry {
-    pub(in crate::scenario) program: String,
-    pub(in crate::scenario) label: Option<String>,
-    pub(in crate::scenario) threads: usize,
-    pub(in crate::scenario) cores: usize,
-    /// Number of its keys, where it is another one than that of the data.
-    pub(in crate::scenario) keys: Option<u64>,
-    pub(in crate::scenario) options: BTreeMap<String, String>,
-    /// True if it keeps its files in a folder of its own.
-    pub(in crate::scenario) has_folder: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum EntryText {
-    Name(String),
-    Settings(EntrySettings),
-}
-
-#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct EntrySettings {
-    program: String,
-    label: Option<String>,
-    threads: Option<usize>,
-    cores: Option<usize>,
-    keys: Option<u64>,
-    options: BTreeMap<String, String>,
-    folder: bool,
+pub struct Plan {
+    pub(super) rounds: usize,
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
+    pub(super) time: Duration,
+    #[serde(deserialize_with = "servers")]
+    pub(super) servers: Vec<Entry>,
+    pub(super) connections: usize,
+    /// Threads of the load; zero for as many as the server leaves cores.
+    pub(super) clients: usize,
+    pub(super) pipelines: Vec<usize>,
+    pub(in crate::scenario) data: Vec<Data>,
+    /// True if the cost of a lookup for the machine alone is measured for the keys of each server.
+    pub(super) bare: bool,
 }
 
-impl From<EntryText> for Entry {
-    fn from(text: EntryText) -> Self {
-        let settings = match text {
-            EntryText::Settings(settings) => settings,
-            EntryText::Name(program) => EntrySettings { program, ..EntrySettings::default() },
-        };
-        let EntrySettings { program, label, threads, cores, keys, options, folder } = settings;
-        let threads = threads.unwrap_or(1);
-        let cores = cores.unwrap_or(threads);
-        Self { program, label, threads, cores, keys, options, has_folder: folder }
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            rounds: 5,
+            time: Duration::from_secs(1),
+            servers: ["varve", "valkey", "redis", "memcached", "null"].map(Entry::of).into(),
+            connections: 50,
+            clients: 1,
+            pipelines: vec![16],
+            data: Vec::new(),
+            bare: false,
+        }
     }
+}
+
+/// Server, which a file gives by its name alone or with settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct Entry {
+    pub(super) program: String,
+    pub(super) label: Option<String>,
+    pub(super) threads: usize,
+    /// Cores; as many as threads by default.
+    cores: Option<usize>,
+    /// Number of its keys, where it is another one than that of the data.
+    pub(super) keys: Option<u64>,
+    pub(super) options: BTreeMap<String, String>,
+    /// True if it keeps its files in a folder of its own.
+    pub(super) folder: bool,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Self::of("varve")
+    }
+}
+
+impl Entry {
+    fn of(program: &str) -> Self {
+        let (label, cores, keys, options) = (None, None, None, BTreeMap::new());
+        Self { program: program.to_owned(), label, threads: 1, cores, keys, options, folder: false }
+    }
+
+    pub(super) fn cores(&self) -> usize {
+        self.cores.unwrap_or(self.threads)
+    }
+}
+
+fn servers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Error> {
+    let entry = |value: toml::Value| match value {
+        toml::Value::String(program) => Ok(Entry::of(&program)),
+        settings => settings.try_into().map_err(serde::de::Error::custom),
+    };
+    Vec::deserialize(from)?.into_iter().map(entry).collect()
 }
 
 /// Stored data, and the loads that run over it, in this order.
@@ -126,7 +127,7 @@ pub(in crate::scenario) struct Text {
     #[serde(default)]
     pub(in crate::scenario) mix: Vec<(u32, String)>,
     /// Upper bound of the drawn numbers, per key.
-    #[serde(default = "once")]
+    #[serde(default = "one")]
     pub(in crate::scenario) times: f64,
     #[serde(default)]
     pub(in crate::scenario) choice: KeyChoice,
@@ -157,80 +158,8 @@ pub(in crate::scenario) enum Replies {
     Elements(u64),
 }
 
-/// Quantity that is measured.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(in crate::scenario) enum Quantity {
-    /// Server CPU per operation.
-    #[default]
-    Cpu,
-    /// Operations per second.
-    PerSecond,
-    /// Median latency.
-    P50,
-}
-
-/// Figures: a quantity of one server over that of others, for each load and pipeline.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::scenario) struct Ratio {
-    /// Name, with `{load}`, `{data}`, `{pipeline}`, and `{to}` or `{To}` for the other server.
-    pub(in crate::scenario) what: String,
-    #[serde(default)]
-    pub(in crate::scenario) of: Quantity,
-    #[serde(default = "varve")]
-    pub(in crate::scenario) base: String,
-    /// Labels of the others; all of them if there are none.
-    #[serde(default)]
-    pub(in crate::scenario) to: Vec<String>,
-    /// True if the only figure for each of the others is the geometric mean over all loads. One
-    /// that is measured on several data counts once.
-    #[serde(default)]
-    pub(in crate::scenario) mean: bool,
-}
-
-/// Bars for each load.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::scenario) struct PlotText {
-    pub(in crate::scenario) title: String,
-    #[serde(default)]
-    pub(in crate::scenario) of: Quantity,
-    /// True if bars show Varve's part of the peers'.
-    #[serde(default)]
-    pub(in crate::scenario) parts: bool,
-    /// Names of the data that are shown; all of them if there are none.
-    #[serde(default)]
-    pub(in crate::scenario) data: Vec<String>,
-}
-
-fn everyone() -> Vec<Entry> {
-    let names = ["varve", "valkey", "redis", "memcached", "null"];
-    names.map(|name| EntryText::Name(name.to_owned()).into()).into()
-}
-
-fn fifty() -> usize {
-    50
-}
-
-fn one_thread() -> usize {
-    1
-}
-
-fn sixteen() -> Vec<usize> {
-    vec![16]
-}
-
-fn one() -> u64 {
-    1
-}
-
-fn once() -> f64 {
-    1.0
-}
-
-fn varve() -> String {
-    "varve".to_owned()
+fn one<T: From<u8>>() -> T {
+    1.into()
 }
 
 impl Data {

@@ -32,13 +32,14 @@ pub struct Profiled {
 }
 
 impl Profiled {
-    /// Starts a program that is not counted yet, with further options of callgrind; `None` if the
-    /// profiler cannot reach it.
-    pub fn start(program: &Program, options: &[String]) -> Result<Option<Self>> {
+    /// Starts a program that is not counted yet, with a simulated last-level cache of so many
+    /// bytes; `None` if the profiler cannot reach it.
+    pub fn start(program: &Program, last_level: Option<u64>) -> Result<Option<Self>> {
         let folder = tempfile::Builder::new().prefix("varve-bench-callgrind-").tempdir()?;
         let out = format!("--callgrind-out-file={}/%p", folder.path().display());
-        let words = OPTIONS.split(' ').chain([out.as_str()]).map(str::to_owned);
-        let words: Vec<_> = words.chain(options.iter().cloned()).collect();
+        let caches = last_level.map(|bytes| format!("{CACHES}{bytes},16,64"));
+        let words = OPTIONS.split(' ').chain(caches.iter().flat_map(|it| it.split(' ')));
+        let words: Vec<_> = words.chain([out.as_str()]).map(str::to_owned).collect();
         let Some(program) = program.profiled(&words) else { return Ok(None) };
         Ok(Some(Self { server: program.start(&Launch::default())?, folder, readings: 0 }))
     }
@@ -117,7 +118,7 @@ fn parse(text: &str) -> Result<Counts> {
 }
 
 /// Adds events of a function.
-pub fn add(counts: &mut Counts, function: &str, cost: &Events) {
+fn add(counts: &mut Counts, function: &str, cost: &Events) {
     let before = counts.entry(function.to_owned()).or_default();
     *before = sum([&*before, cost]);
 }
@@ -159,6 +160,7 @@ fn label(function: &str, caller: Option<&str>) -> String {
 const OPTIONS: &str = "valgrind --tool=callgrind --trace-children=yes --vgdb=yes \
     --instr-atstart=no --separate-threads=yes --dump-line=no --compress-strings=no \
     --compress-pos=no";
+const CACHES: &str = "--cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=";
 
 #[cfg(test)]
 mod tests {
