@@ -2,7 +2,6 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ use crate::generator::{Load, Sizes};
 use crate::measure::{fill, measure, send_each};
 use crate::process;
 use crate::report::Section;
-use crate::sampler::Sampler;
+use crate::sampler::peak_during;
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// Amount of load that clients make.
@@ -100,29 +99,28 @@ impl Scenario for Plan {
 fn push_and_delete(plan: &Plan, server: &Server) -> Result<Found> {
     let elements = |times| (0..150).map(move |it| format!(" element-{it:06}").repeat(times));
     let mut stream = open(server)?;
-    let most = most(server, || {
-        for (command, times) in [("RPUSH", 1), ("SADD", 1), ("HSET", 2)] {
-            let make = format!("{command} key{}", elements(times).collect::<String>());
-            let turn = (request(&make) + &request("DEL key")).repeat(TURNS);
-            let began = Instant::now();
-            beside_a_busy_process(|| {
+    let most = peak(server, || {
+        beside_a_busy_process(|| {
+            for (command, times) in [("RPUSH", 1), ("SADD", 1), ("HSET", 2)] {
+                let make = format!("{command} key{}", elements(times).collect::<String>());
+                let turn = (request(&make) + &request("DEL key")).repeat(TURNS);
+                let began = Instant::now();
                 while began.elapsed() < plan.time / 3 {
                     exchange(&mut stream, &turn, TURNS * ":150\r\n:1\r\n".len())?;
                 }
-                Ok(())
-            })?;
-        }
-        Ok(())
+            }
+            Ok(())
+        })
     })?;
-    Ok(vec![("make a collection of 150, DEL, in a loop, busy core", megabytes(most), "MB")])
+    Ok(vec![("make a collection of 150, DEL, in a loop, busy core", most, "MB")])
 }
 
 /// Overwrites a value of a megabyte with itself, again and again.
 fn overwrite(plan: &Plan, server: &Server) -> Result<Found> {
     let load = Load::of(format!("SET key {{?{MEGABYTE}}}"), 1).count(plan.overwrites);
     let all = || measure(server, &load.on(1).pipelined(1)).map(drop);
-    let most = most(server, || beside_a_busy_process(all))?;
-    Ok(vec![("SET of 1 MB over itself, busy core", megabytes(most), "MB")])
+    let most = peak(server, || beside_a_busy_process(all))?;
+    Ok(vec![("SET of 1 MB over itself, busy core", most, "MB")])
 }
 
 /// Builds sets and renames them: the third part must leave no more memory than the first.
@@ -135,9 +133,9 @@ fn build_and_rename(plan: &Plan, server: &Server) -> Result<Found> {
             send_each(server, "RENAME built:{n} live:{n}", NAMES)?;
         }
         thread::sleep(REST);
-        rests.push(server.resident_bytes()?);
+        rests.push(resident(server)?);
     }
-    let grown = megabytes(rests[2].saturating_sub(rests[0]));
+    let grown = (rests[2] - rests[0]).max(0.0);
     Ok(vec![("build and RENAME: at rest after the third part, beside the first", grown, "MB")])
 }
 
@@ -148,14 +146,14 @@ fn shrink(plan: &Plan, server: &Server) -> Result<Found> {
     fill(server, keys / 2, &Sizes::fixed(900))?;
     server.control()?.tell(&["FLUSHALL"])?;
     thread::sleep(2 * REST);
-    Ok(vec![("ten seconds after FLUSHALL of 1.4 GB", megabytes(server.resident_bytes()?), "MB")])
+    Ok(vec![("ten seconds after FLUSHALL of 1.4 GB", resident(server)?, "MB")])
 }
 
 /// Sends all requests of one client at once, and reads the replies slowly.
 fn slow(plan: &Plan, server: &Server) -> Result<Found> {
     set_a_megabyte(server)?;
     let mut stream = open(server)?;
-    let most = most(server, || {
+    let most = peak(server, || {
         stream.write_all(request("GET key").repeat(plan.gets).as_bytes())?;
         let mut reply = vec![0; format!("${MEGABYTE}\r\n\r\n").len() + MEGABYTE];
         for _ in 0..plan.gets {
@@ -164,7 +162,7 @@ fn slow(plan: &Plan, server: &Server) -> Result<Found> {
         }
         Ok(())
     })?;
-    Ok(vec![("pipelined GETs of 1 MB, read slowly", megabytes(most), "MB")])
+    Ok(vec![("pipelined GETs of 1 MB, read slowly", most, "MB")])
 }
 
 /// Sends requests of many clients that never read: with an output limit, and without one.
@@ -176,8 +174,8 @@ fn deaf(plan: &Plan, server: &Server) -> Result<Found> {
         (0, "client that never reads, without a limit, each"),
     ] {
         limit_output(server, &format!("{limit} {limit} 0"))?;
-        let (before, mut streams) = (server.resident_bytes()?, Vec::new());
-        let most = most(server, || {
+        let (before, mut streams) = (resident(server)?, Vec::new());
+        let most = peak(server, || {
             for _ in 0..plan.deaf {
                 let mut stream = open(server)?;
                 stream.write_all(request("GET key").repeat(GETS_OF_DEAF).as_bytes())?;
@@ -186,8 +184,7 @@ fn deaf(plan: &Plan, server: &Server) -> Result<Found> {
             thread::sleep(SETTLE);
             Ok(())
         })?;
-        let each = megabytes(most.saturating_sub(before)) / plan.deaf as f64;
-        found.push((what, each, "MB"));
+        found.push((what, (most - before).max(0.0) / plan.deaf as f64, "MB"));
         drop(streams);
         thread::sleep(SETTLE);
     }
@@ -199,28 +196,28 @@ fn idle(plan: &Plan, server: &Server) -> Result<Found> {
     let most = plan.idle + 100;
     server.control()?.tell(&["CONFIG", "SET", "maxclients", &most.to_string()])?;
     process::raise_descriptor_limit(most);
-    let (before, mut streams) = (server.resident_bytes()?, Vec::new());
+    let (before, mut streams) = (resident(server)?, Vec::new());
     for _ in 0..plan.idle {
         let mut stream = open(server)?;
         exchange(&mut stream, &request("PING"), "+PONG\r\n".len())?;
         streams.push(stream);
     }
     thread::sleep(SETTLE);
-    let each = server.resident_bytes()?.saturating_sub(before) as f64 / plan.idle as f64;
-    Ok(vec![("idle connection, each", each / 1e3, "KB")])
+    let each = (resident(server)? - before).max(0.0) / plan.idle as f64;
+    Ok(vec![("idle connection, each", each * 1e3, "KB")])
 }
 
 /// Sends a very long pipeline: once with replies read meanwhile, once with replies read at the end.
 fn pipeline(plan: &Plan, server: &Server) -> Result<Found> {
     let line = "SET key 0123456789abcdef";
     let load = Load::of(line, 1).on(1).pipelined(plan.pipeline).count(plan.pipeline as u64);
-    let before = server.resident_bytes()?;
-    let along = most(server, || measure(server, &load).map(drop))?;
+    let before = resident(server)?;
+    let along = peak(server, || measure(server, &load).map(drop))?;
     let (all, mut stream) = (request(line).repeat(plan.pipeline), open(server)?);
-    let after = most(server, || exchange(&mut stream, &all, plan.pipeline * "+OK\r\n".len()))?;
+    let after = peak(server, || exchange(&mut stream, &all, plan.pipeline * "+OK\r\n".len()))?;
     Ok(vec![
-        ("pipeline of a million commands, growth", megabytes(along - before), "MB"),
-        ("the same, read only after it was sent, growth", megabytes(after - before), "MB"),
+        ("pipeline of a million commands, growth", along - before, "MB"),
+        ("the same, read only after it was sent, growth", after - before, "MB"),
     ])
 }
 
@@ -237,13 +234,9 @@ fn random_members(plan: &Plan, server: &Server) -> Result<Found> {
         }
         Ok(())
     };
-    let mut waits = Vec::new();
-    let most = most(server, || {
-        waits = waits_during(vec![other], ask)?.1;
-        Ok(())
-    })?;
+    let (most, (_, waits)) = peak_during(server.pid, || waits_during(vec![other], ask))?;
     Ok(vec![
-        ("SRANDMEMBER -20,000,000 under an output limit of 1 MB", megabytes(most), "MB"),
+        ("SRANDMEMBER -20,000,000 under an output limit of 1 MB", most / 1e6, "MB"),
         ("the same: longest wait of another client", waits[0].as_secs_f64() * 1e3, "ms"),
     ])
 }
@@ -253,9 +246,9 @@ fn whole_list(plan: &Plan, server: &Server) -> Result<Found> {
     send_each(server, "RPUSH list e{n:15}", plan.elements)?;
     measure(server, &Load::of("LRANGE list 0 -1", 1).on(1).pipelined(1).count(TIMES))?;
     let info = server.control()?.text(&["INFO", "commandstats"])?.unwrap_or_default();
-    let line = info.lines().find(|line| line.starts_with("cmdstat_lrange:"));
-    let micros = line.and_then(|line| line.split("usec_per_call=").nth(1)?.split(',').next());
-    let micros: f64 = micros.context("INFO tells no time of LRANGE")?.parse()?;
+    let line = info.split("cmdstat_lrange:").nth(1).and_then(|it| it.split("per_call=").nth(1));
+    let micros = line.and_then(|it| it.split(',').next()?.parse::<f64>().ok());
+    let micros = micros.context("INFO tells no time of LRANGE")?;
     Ok(vec![("LRANGE of a million elements, in the server", micros / 1e3, "ms")])
 }
 
@@ -268,17 +261,14 @@ fn limit_output(server: &Server, limit: &str) -> Result<()> {
     server.control()?.tell(&["CONFIG", "SET", "client-output-buffer-limit", &limit])
 }
 
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
+/// Returns the resident memory of a server in megabytes.
+fn resident(server: &Server) -> Result<f64> {
+    Ok(server.resident_bytes()? as f64 / 1e6)
 }
 
-/// Returns the most resident memory of a server during an action.
-fn most(server: &Server, act: impl FnOnce() -> Result<()>) -> Result<u64> {
-    let sampler = Sampler::start(Some(server.pid), SAMPLED_EVERY, Arc::default(), |_| {});
-    let acted = act();
-    let samples = sampler.stop();
-    acted?;
-    Ok(samples.into_iter().filter_map(|sample| sample.resident_bytes).max().unwrap_or(0))
+/// Returns the most megabytes of a server during an action.
+fn peak(server: &Server, act: impl FnOnce() -> Result<()>) -> Result<f64> {
+    Ok(peak_during(server.pid, act)?.0 / 1e6)
 }
 
 /// Runs `act` while another process wants the server's core.
@@ -321,7 +311,6 @@ const TURNS: usize = 50;
 const NAMES: u64 = 1000;
 const GETS_OF_DEAF: usize = 40;
 const TIMES: u64 = 10;
-const SAMPLED_EVERY: Duration = Duration::from_millis(5);
 /// Time after which lazy free and cleaning are done.
 const REST: Duration = Duration::from_secs(5);
 const SETTLE: Duration = Duration::from_secs(2);

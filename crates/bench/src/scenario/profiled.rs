@@ -13,7 +13,7 @@ use std::{array, fs};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::callgrind::{Profiled, sum};
+use super::callgrind::{Profiled, merged, sum};
 use super::loads::text::{Data, Text, with_keys};
 use super::rounds::measured;
 use super::{Bench, Scale, Scenario, loads, pin_client};
@@ -144,8 +144,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the counts of the thread that executed most: others do timed work, of which a slow
-    /// machine sees more.
+    /// Returns the counts of the thread that executed most, since others do timed work, of which a
+    /// slow machine sees more; with caches, which they use as well, those of all threads.
     fn count_once(
         &self,
         profiled: &mut Profiled,
@@ -176,12 +176,19 @@ impl Plan {
         profiled.counts()?;
         drive(&mut sender, requests)?;
         let threads = profiled.counts()?.into_iter();
-        let most = threads.max_by_key(|counts| sum(counts.values())[0]).unwrap_or_default();
+        let counted = match self.last_level {
+            None => threads.max_by_key(|counts| sum(counts.values())[0]),
+            Some(_) => threads.reduce(merged),
+        };
         if let Some(after) = &text.after {
             drive(&mut other(after)?, warm_up + requests)?;
         }
         let per_request = |count: u64| count as f64 / requests as f64;
-        Ok(most.into_iter().map(|(name, events)| (name, events.map(per_request))).collect())
+        Ok(counted
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(name, events)| (name, events.map(per_request)))
+            .collect())
     }
 
     /// Shows a load on one server, and with caches also the functions with most misses; returns the

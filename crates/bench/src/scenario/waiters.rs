@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::rounds::{cell, in_turns, row};
+use super::rounds::{by_value, in_turns, measured};
 use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
 use crate::control::encode_line;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Next, Protocol, shuffled};
 use crate::measure::{send_each, settled_cpu_time};
 use crate::process;
-use crate::report::{Figure, Section};
+use crate::report::Section;
 use crate::servers::{Launch, Server};
 use crate::statistics::median;
 
@@ -70,7 +70,16 @@ impl Scenario for Plan {
             "Two workers have two cores; the client has one of its own."
         });
         peers_missing(section, bench);
-        let servers = start(bench)?;
+        let mut servers = Vec::new();
+        for (threads, label) in [(1, "varve, 1 worker"), (2, "varve, 2 workers")] {
+            let mut server =
+                bench.varve.start(&Launch::default().with_threads(threads).on_cores(threads))?;
+            label.clone_into(&mut server.label);
+            servers.push(server);
+        }
+        if let Some(valkey) = &bench.valkey {
+            servers.push(valkey.start(&Launch::default())?);
+        }
         process::raise_descriptor_limit(u64::from(2 * self.pairs) * servers.len() as u64);
         for exchange in &self.exchanges {
             let open = |server| Pairs::open(server, self.pairs, exchange);
@@ -81,46 +90,17 @@ impl Scenario for Plan {
                 pairs.play(&servers[*number], event_loop, self.time / 5)?;
                 pairs.play(&servers[*number], event_loop, self.time)
             });
-            let rounds = rounds.into_iter().collect::<Result<Vec<_>>>()?;
-            show(section, exchange, &servers, &rounds);
+            let rounds: Vec<_> =
+                rounds.into_iter().map(|it| Ok(by_value(&it?))).collect::<Result<_>>()?;
+            let valkey = servers.iter().position(|server| server.label == "valkey");
+            for (server, [cpu, per_second, client]) in servers.iter().zip(&rounds) {
+                let ratio = |at: usize| median(cpu.clone()) / median(rounds[at][0].clone());
+                let ratio = valkey.map(ratio).into_iter().collect();
+                let cells = [cpu.clone(), ratio, per_second.clone(), client.clone()];
+                measured(section, &exchange.name, &server.label, &cells, &[3, 2, 0, 3]);
+            }
         }
         Ok(())
-    }
-}
-
-/// Starts Varve with one worker and with two, and Valkey if it is available.
-fn start(bench: &Bench) -> Result<Vec<Server>> {
-    let mut servers = Vec::new();
-    for (threads, label) in (1..).zip(WORKERS) {
-        let launch = Launch::default().with_threads(threads).on_cores(threads);
-        let mut server = bench.varve.start(&launch)?;
-        server.label = format!("{}, {label}", bench.varve.label);
-        servers.push(server);
-    }
-    if let Some(valkey) = &bench.valkey {
-        servers.push(valkey.start(&Launch::default())?);
-    }
-    Ok(servers)
-}
-
-/// One measurement: microseconds of the server and of the client per exchange, and exchanges per
-/// second.
-type Round = [f64; 3];
-
-fn show(section: &mut Section, exchange: &Exchange, servers: &[Server], rounds: &[Vec<Round>]) {
-    let column = |rounds: &Vec<Round>, of: usize| -> Vec<f64> {
-        rounds.iter().map(|round| round[of]).collect()
-    };
-    let valkey = rounds.get(WORKERS.len()).map_or_else(Vec::new, |rounds| column(rounds, 0));
-    for (server, rounds) in servers.iter().zip(rounds) {
-        let [own, client, per_second] = [0, 1, 2].map(|of| column(rounds, of));
-        let ratio = median(own.clone()) / median(valkey.clone());
-        let cells = [cell(&own, 3), cell(&[ratio], 2), cell(&per_second, 0), cell(&client, 3)];
-        row(section, &exchange.name, &server.label, Ok(cells.into()));
-    }
-    for (workers, rounds) in WORKERS.iter().zip(rounds) {
-        let what = format!("CPU of {} pairs, {workers} / Valkey", exchange.name);
-        section.figures.push(Figure::ratio(what, &column(rounds, 0), &valkey));
     }
 }
 
@@ -166,13 +146,15 @@ impl Pairs {
         Ok((event_loop, opened))
     }
 
-    /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest.
+    /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest;
+    /// returns microseconds of the server per exchange, exchanges per second, and microseconds of
+    /// the client.
     fn play(
         &mut self,
         server: &Server,
         event_loop: &mut EventLoop,
         time: Duration,
-    ) -> Result<Round> {
+    ) -> Result<[f64; 3]> {
         self.check_rest(server)?;
         let before = settled_cpu_time(server)?;
         let client = process::cpu_time_of_this_thread();
@@ -185,7 +167,7 @@ impl Pairs {
         self.check_rest(server)?;
         let exchanges = self.served as f64 / 2.0;
         let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;
-        Ok([micros(used), micros(client), exchanges / elapsed.as_secs_f64()])
+        Ok([micros(used), exchanges / elapsed.as_secs_f64(), micros(client)])
     }
 
     /// Waits until one client of each pair waits; the server may still be reading the last request.
@@ -238,8 +220,6 @@ fn words(request: &str, client: u32) -> String {
 const COLUMNS: [&str; 6] =
     ["exchange", "server", "CPU us/exchange", "of Valkey", "exchanges/s", "client us/exchange"];
 const REST_MAX: Duration = Duration::from_secs(5);
-/// Labels of the servers that are Varve, which come first.
-const WORKERS: [&str; 2] = ["1 worker", "2 workers"];
 
 #[cfg(test)]
 mod tests {
