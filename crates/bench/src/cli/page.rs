@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::say::say;
-use crate::report::{Comparison, Report, html};
+use crate::report::{Report, html};
 
 #[derive(Args)]
 pub struct PageArguments {
@@ -25,10 +25,9 @@ pub struct PageArguments {
 pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()> {
     let report = Report::read(result)?;
     let recorded = against.as_deref().map(Report::read).transpose()?;
-    let comparison = recorded.map(|recorded| Comparison::new(&report, &recorded));
-    fs::write(out, html(&report, comparison.as_ref()))
+    fs::write(out, html(&report, recorded.as_ref()))
         .with_context(|| format!("{} cannot be written", out.display()))?;
-    comparison.iter().for_each(|comparison| say(comparison.text()));
-    say(format_args!("written to {}\n", out.display()));
+    say(report.summary(recorded.as_ref()));
+    say(format_args!("\nwritten to {}\n", out.display()));
     Ok(())
 }

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::say::say;
 use crate::process;
-use crate::report::{Comparison, Report};
+use crate::report::Report;
 use crate::scenario::file::ScenarioFile;
 use crate::scenario::{Bench, Scale};
 use crate::servers::Peers;
@@ -97,7 +97,7 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let mut report = Report::new(Vec::new());
     for file in choice.files()? {
         let section = file.run(bench, scale);
-        say(format_args!("{}\n", section.text()));
+        say(section.text());
         report.sections.push(section);
     }
     whole(&report)
@@ -123,10 +123,8 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
         report.go_on_from(&earlier)?;
         report.sections = files.iter().filter_map(|file| file.measured_in(&earlier)).collect();
     }
-    let record = |report: &Report| {
-        let comparison = recorded.as_ref().map(|recorded| Comparison::new(report, recorded));
-        report.write(&arguments.results, &name, comparison.as_ref())
-    };
+    let recorded = recorded.as_ref();
+    let record = |report: &Report| report.write(&arguments.results, &name, recorded);
     record(&report)?;
     for (number, file) in files.iter().enumerate() {
         let is_there = report.sections.get(number).is_some_and(|it| it.name == file.name);
@@ -136,16 +134,13 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
             continue;
         }
         let section = file.run(bench, scale);
-        say(format_args!("{}\n", section.text()));
+        say(section.text());
         report.sections.insert(number, section);
         record(&report)?;
     }
     report.complete = true;
-    say(format_args!("{}\n", report.summary()));
-    say(format_args!("recorded in {}\n", record(&report)?.display()));
-    if let Some(recorded) = &recorded {
-        say(Comparison::new(&report, recorded).text());
-    }
+    say(report.summary(recorded));
+    say(format_args!("\nrecorded in {}\n", record(&report)?.display()));
     whole(&report)
 }
 

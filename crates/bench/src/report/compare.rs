@@ -1,183 +1,122 @@
-//! Comparison of a report with a recorded one.
+//! Figures of a report, and their changes since a recorded one.
 
-use super::{Better, Figure, Report, Section, Table};
+use super::{Better, Figure, Report, Section};
 
-/// Changes of the figures since another report was recorded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
-    /// Date of the recorded report; empty if it does not state one.
-    pub recorded: String,
+/// All figures of a report; with their changes if there is a recorded report.
+pub(super) struct Comparison<'a> {
     /// Conditions that differ: name, now, recorded.
-    pub differing: Vec<[String; 3]>,
-    /// Changes, one per figure of this report, in their order.
-    pub changes: Vec<Change>,
+    pub differing: Vec<Vec<String>>,
+    /// Figures of this report: ratios first, which hold on other machines too.
+    pub rows: Vec<Row<'a>>,
     /// Figures that only the recorded report has.
-    pub gone: Vec<Change>,
+    pub gone: Vec<Row<'a>>,
 }
 
-/// Change of one figure.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// Name of the section, or its title if it has no name.
-    pub section: String,
-    /// The figure as it is now; as it was recorded, if it is gone.
-    pub figure: Figure,
-    /// Present value; absent if it was not measured.
-    pub now: Option<f64>,
+/// A figure, its section, and its change if there is a recorded report.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub section: &'a Section,
+    pub figure: &'a Figure,
+    pub change: Option<Change>,
+}
+
+/// Change of a figure.
+#[derive(Clone, Copy)]
+pub(super) struct Change {
     /// Recorded value; absent if it was not measured.
     pub recorded: Option<f64>,
-    /// Difference that may be chance, as a fraction of the recorded figure.
-    pub noise: f64,
-    /// Judgement of the change.
-    pub judgement: Judgement,
+    /// `better`, `same`, `worse`, `new` or `gone`; empty if the values cannot be compared.
+    pub judgement: &'static str,
+    /// Difference as a fraction of the recorded value.
+    relative: Option<f64>,
 }
 
-/// Judgement of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
-    /// Change in the good direction by more than noise.
-    Better,
-    /// Change within the noise.
-    Same,
-    /// Change in the bad direction by more than noise.
-    Worse,
-    /// Not measured in the recorded report.
-    New,
-    /// Recorded, but not measured now.
-    Gone,
-    /// Not measured at all, or measured at other scales, with other settings, in other units or,
-    /// unless they are ratios, on other machines.
-    Unjudged,
-}
-
-impl Comparison {
+impl<'a> Comparison<'a> {
     /// Matches figures by their sections and names.
-    pub fn new(now: &Report, recorded: &Report) -> Self {
-        let differing = differing(now, recorded);
+    pub fn new(now: &'a Report, recorded: Option<&'a Report>) -> Self {
+        let differing = recorded.map_or_else(Vec::new, |recorded| differing(now, recorded));
         let differs = |name: &str| differing.iter().any(|it| it[0] == name);
-        let mut left: Vec<_> = keyed(recorded).collect();
-        let mut change = |(section, figure): (&Section, &Figure)| {
-            let is_same = |(other, it): &(&Section, &Figure)| {
-                other.key() == section.key() && it.what == figure.what
+        let mut gone: Vec<_> = recorded.into_iter().flat_map(rows).collect();
+        let with_change = |row: Row<'a>| {
+            let is_same = |it: &Row<'_>| {
+                it.section.key() == row.section.key() && it.figure.what == row.figure.what
             };
-            let other = left.iter().position(is_same).map(|at| left.remove(at));
+            let other = gone.iter().position(is_same).map(|at| gone.remove(at));
             // Older files do not state their settings.
-            let is_comparable = other.is_some_and(|(other, recorded)| {
-                (other.settings.is_empty() || other.settings == section.settings)
-                    && recorded.unit == figure.unit
+            let is_comparable = other.is_some_and(|other| {
+                let settings = &other.section.settings;
+                (settings.is_empty() || *settings == row.section.settings)
+                    && other.figure.unit == row.figure.unit
                     && !differs(Report::SCALE)
-                    && (figure.is_ratio() || !differs(Report::MACHINE))
+                    && (row.figure.is_ratio() || !differs(Report::MACHINE))
             });
-            let other = other.map(|(_, figure)| figure);
-            Change::new(section, figure, [Some(figure), other], is_comparable)
+            let other = other.map(|other| other.figure);
+            let change = recorded.map(|_| Change::new(row.figure, other, is_comparable));
+            Row { change, ..row }
         };
-        let changes = keyed(now).map(&mut change).collect();
-        let gone = |(section, figure)| Change::new(section, figure, [None, Some(figure)], false);
-        let gone = left.into_iter().map(gone).collect();
-        Self { recorded: recorded.date.clone(), differing, changes, gone }
+        let mut rows: Vec<_> = rows(now).map(with_change).collect();
+        rows.sort_by_key(|row| !row.figure.is_ratio());
+        Self { differing, rows, gone }
     }
 
-    /// Changes with this judgement.
-    pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Change> {
-        self.changes.iter().chain(&self.gone).filter(move |change| change.judgement == judgement)
+    /// Returns the figures that are worse than recorded.
+    pub fn worse(&self) -> impl Iterator<Item = Row<'a>> {
+        self.rows.iter().copied().filter(Row::is_worse)
     }
 
     /// Returns the reason why nothing is judged; `None` if figures are judged.
     pub fn refusal(&self) -> Option<String> {
-        let [_, now, recorded] = self.differing.iter().find(|it| it[0] == Report::SCALE)?;
+        let scale = self.differing.iter().find(|it| it[0] == Report::SCALE)?;
         Some(format!(
-            "The scale is {now} here and {recorded} in the recorded result: changes are shown, \
-             but not judged."
+            "The scale is {} here and {} in the recorded result: changes are shown, but not judged.",
+            scale[1], scale[2]
         ))
     }
+}
 
-    /// Renders what got worse, or the reason why nothing is judged, as aligned text for a terminal.
-    pub fn text(&self) -> String {
-        if let Some(refusal) = self.refusal() {
-            return format!("== Against the recorded result\n   {refusal}\n");
-        }
-        let cells = |it: &Change| {
-            let what = format!("{}: {}", it.section, it.figure.what);
-            let [recorded, now] = [it.recorded, it.now].map(|value| it.figure.text_of(value));
-            let noise = format!("±{:.0} %", it.noise * 100.0);
-            vec![what, recorded, now, it.relative().map_or_else(String::new, percent), noise]
-        };
-        let columns = ["what", "recorded", "now", "change", "noise"];
-        let worse = Table::new(&columns, self.judged(Judgement::Worse).map(cells).collect());
-        match worse.rows.is_empty() {
-            true => "== Nothing is worse than in the recorded result\n".to_owned(),
-            false => format!("== Worse than in the recorded result\n{}", worse.aligned()),
-        }
+impl Row<'_> {
+    /// Returns true if the figure is worse than recorded.
+    pub fn is_worse(&self) -> bool {
+        self.change.is_some_and(|change| change.judgement == "worse")
     }
 }
 
 impl Change {
-    fn new(
-        section: &Section,
-        figure: &Figure,
-        [now, recorded]: [Option<&Figure>; 2],
-        is_comparable: bool,
-    ) -> Self {
-        let noise = [now, recorded].into_iter().flatten().map(noise_of).fold(0.0, f64::max);
-        let value = |figure: Option<&Figure>| figure?.measured.filter(|value| value.is_finite());
-        let (now, recorded) = (value(now), value(recorded));
+    fn new(figure: &Figure, other: Option<&Figure>, is_comparable: bool) -> Self {
+        let value = |figure: &Figure| figure.measured.filter(|value| value.is_finite());
+        let (now, recorded) = (value(figure), other.and_then(value));
+        let noise = other.map_or(0.0, noise).max(noise(figure));
         let judgement = match (now, recorded) {
-            (Some(_), None) => Judgement::New,
-            (None, Some(_)) => Judgement::Gone,
+            (Some(_), None) => "new",
+            (None, Some(_)) => "gone",
             (Some(now), Some(recorded)) if is_comparable => {
                 judge(figure.better(), now, recorded, noise)
             }
-            _ => Judgement::Unjudged,
+            _ => "",
         };
-        let (section, figure) = (section.key().to_owned(), figure.clone());
-        Self { section, figure, now, recorded, noise, judgement }
-    }
-
-    fn relative(&self) -> Option<f64> {
-        Some(relative(self.now?, self.recorded?))
+        let relative = now.zip(recorded).map(|(now, recorded)| relative(now, recorded));
+        Self { recorded, judgement, relative }
     }
 
     /// Renders the change in words: `worse, +12 %`; `new` or `gone` if one value does not exist.
     pub fn text(&self) -> String {
-        let word = self.judgement.words().0;
-        match self.relative().map(percent) {
-            None => word.to_owned(),
-            Some(percent) if word.is_empty() => percent,
-            Some(percent) => format!("{word}, {percent}"),
-        }
-    }
-
-    /// Renders the recorded figure and the change: `1.20: worse, +12 %`.
-    pub fn against(&self) -> String {
-        let recorded = self.recorded.map(|it| self.figure.text_of(Some(it)) + ": ");
-        recorded.unwrap_or_default() + &self.text()
+        let percent = self.relative.map(percent);
+        let words = [Some(self.judgement.to_owned()), percent].into_iter().flatten();
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 
-impl Judgement {
-    /// Returns the judgement in one word, empty if there is none, and its class in the stylesheet.
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Better => ("better", "ok"),
-            Self::Same => ("same", ""),
-            Self::Worse => ("worse", "worse"),
-            Self::New => ("new", "unknown"),
-            Self::Gone => ("gone", "unknown"),
-            Self::Unjudged => ("", ""),
-        }
-    }
+fn rows(report: &Report) -> impl Iterator<Item = Row<'_>> {
+    let of = |section| move |figure| Row { section, figure, change: None };
+    report.sections.iter().flat_map(move |section| section.figures.iter().map(of(section)))
 }
 
-fn keyed(report: &Report) -> impl Iterator<Item = (&Section, &Figure)> {
-    let sections = report.sections.iter();
-    sections.flat_map(|section| section.figures.iter().map(move |figure| (section, figure)))
-}
-
-fn differing(now: &Report, recorded: &Report) -> Vec<[String; 3]> {
+fn differing(now: &Report, recorded: &Report) -> Vec<Vec<String>> {
     let differs = |(name, now): &(String, String)| {
         let other = recorded.condition(name)?;
         // The load by others differs at any time.
-        (other != now && name != Report::OTHERS).then(|| [name, now, other].map(str::to_owned))
+        (other != now && name != Report::OTHERS)
+            .then(|| vec![name.clone(), now.clone(), other.to_owned()])
     };
     now.conditions.iter().filter_map(differs).collect()
 }
@@ -187,16 +126,16 @@ fn relative(now: f64, recorded: f64) -> f64 {
     if difference == 0.0 { 0.0 } else { difference / recorded.abs() }
 }
 
-fn judge(better: Better, now: f64, recorded: f64, noise: f64) -> Judgement {
+fn judge(better: Better, now: f64, recorded: f64, noise: f64) -> &'static str {
     let bad = match better {
         Better::Lower => relative(now, recorded),
         Better::Higher => -relative(now, recorded),
         Better::NearerOne => ((now - 1.0).abs() - (recorded - 1.0).abs()) / recorded.abs(),
     };
     match bad {
-        bad if bad > noise => Judgement::Worse,
-        bad if bad < -noise => Judgement::Better,
-        _ => Judgement::Same,
+        bad if bad > noise => "worse",
+        bad if bad < -noise => "better",
+        _ => "same",
     }
 }
 
@@ -204,7 +143,7 @@ fn judge(better: Better, now: f64, recorded: f64, noise: f64) -> Judgement {
 /// thirds of a standard deviation from the middle, and medians come closer with the square root of
 /// the number of rounds. Three rounds show less than half of a deviation, so there is some room
 /// above that.
-fn noise_of(figure: &Figure) -> f64 {
+fn noise(figure: &Figure) -> f64 {
     let rounds = figure.rounds.len().max(3) as f64;
     (6.0 * figure.spread.unwrap_or(0.0) / rounds.sqrt()).max(LEAST_NOISE)
 }
@@ -223,7 +162,7 @@ const LEAST_NOISE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
-    use super::{Better, Comparison, Figure, Judgement, Report, Section};
+    use super::{Better, Comparison, Figure, Report, Section};
 
     /// Report of one figure at full scale on two cores, with so many keys.
     fn report(figure: Figure) -> Report {
@@ -238,43 +177,40 @@ mod tests {
         Figure { better, ..Figure::new("x", Some(value), "") }
     }
 
-    #[test]
-    fn a_change_is_worse_or_better_by_its_direction_if_it_is_more_than_five_percent() {
-        for (better, now, recorded, told) in [
-            (Better::Lower, 1.06, 1.0, "worse, +6.0 %"),
-            (Better::Lower, 1.04, 1.0, "same, +4.0 %"),
-            (Better::Lower, 0.94, 1.0, "better, -6.0 %"),
-            (Better::Lower, 3.0, 2.0, "worse, +50 %"),
-            (Better::Lower, 1.0, 0.0, "worse, from zero"),
-            (Better::Lower, 0.0, 0.0, "same, ±0 %"),
-            (Better::Higher, 0.94, 1.0, "worse, -6.0 %"),
-            (Better::Higher, 1.06, 1.0, "better, +6.0 %"),
-            (Better::NearerOne, 1.2, 1.1, "worse, +9.1 %"),
-            (Better::NearerOne, 0.8, 1.1, "worse, -27 %"),
-            (Better::NearerOne, 0.9, 1.1, "same, -18 %"),
-            (Better::NearerOne, 1.0, 0.8, "better, +25 %"),
-            (Better::Lower, 1.0, f64::NAN, "new"),
-            (Better::Lower, f64::NAN, 1.0, "gone"),
-            (Better::Lower, f64::NAN, f64::NAN, ""),
-        ] {
-            let [now, recorded] = [now, recorded].map(|value| report(figure(value, better)));
-            assert_eq!(Comparison::new(&now, &recorded).changes[0].text(), told);
-        }
+    fn change(now: &Report, recorded: &Report) -> String {
+        Comparison::new(now, Some(recorded)).rows[0].change.unwrap().text()
     }
 
     #[test]
-    fn a_change_within_what_the_spread_of_either_allows_is_none() {
-        let over = |value: f64, rounds: usize| {
+    fn a_change_is_worse_or_better_by_its_direction_if_it_is_more_than_chance() {
+        let noisy = |value: f64, rounds: usize| {
             let (spread, rounds) = (Some(0.1), vec![value; rounds]);
             Figure { spread, rounds, ..figure(value, Better::Lower) }
         };
-        for (now, recorded, judgement) in [
-            (over(1.3, 3), figure(1.0, Better::Lower), Judgement::Same),
-            (figure(1.3, Better::Lower), over(1.0, 3), Judgement::Same),
-            (over(1.3, 9), over(1.0, 9), Judgement::Worse),
+        let lower = |value| figure(value, Better::Lower);
+        let higher = |value| figure(value, Better::Higher);
+        let nearer = |value| figure(value, Better::NearerOne);
+        for (now, recorded, words) in [
+            (lower(1.06), lower(1.0), "worse, +6.0 %"),
+            (lower(1.04), lower(1.0), "same, +4.0 %"),
+            (lower(0.94), lower(1.0), "better, -6.0 %"),
+            (lower(3.0), lower(2.0), "worse, +50 %"),
+            (lower(1.0), lower(0.0), "worse, from zero"),
+            (lower(0.0), lower(0.0), "same, ±0 %"),
+            (higher(0.94), higher(1.0), "worse, -6.0 %"),
+            (higher(1.06), higher(1.0), "better, +6.0 %"),
+            (nearer(1.2), nearer(1.1), "worse, +9.1 %"),
+            (nearer(0.8), nearer(1.1), "worse, -27 %"),
+            (nearer(0.9), nearer(1.1), "same, -18 %"),
+            (nearer(1.0), nearer(0.8), "better, +25 %"),
+            (lower(1.0), lower(f64::NAN), "new"),
+            (lower(f64::NAN), lower(1.0), "gone"),
+            (lower(f64::NAN), lower(f64::NAN), ""),
+            (noisy(1.3, 3), lower(1.0), "same, +30 %"),
+            (lower(1.3), noisy(1.0, 3), "same, +30 %"),
+            (noisy(1.3, 9), noisy(1.0, 9), "worse, +30 %"),
         ] {
-            let comparison = Comparison::new(&report(now), &report(recorded));
-            assert_eq!(comparison.changes[0].judgement, judgement);
+            assert_eq!(change(&report(now), &report(recorded)), words);
         }
     }
 
@@ -283,45 +219,33 @@ mod tests {
         let mut now = report(figure(1.0, Better::Lower));
         now.sections[0].figures.push(figure(2.0, Better::Lower));
         let recorded = now.clone();
-        let judged =
-            |now: &Report, judgement| Comparison::new(now, &recorded).judged(judgement).count();
-        assert_eq!(judged(&now, Judgement::Same), 2);
-        now.sections[0].name = "other".to_owned();
-        assert_eq!([Judgement::New, Judgement::Gone].map(|it| judged(&now, it)), [2, 2]);
+        for (name, judgement, gone) in [("", "same", 0), ("other", "new", 2)] {
+            now.sections[0].name = name.to_owned();
+            let comparison = Comparison::new(&now, Some(&recorded));
+            assert!(comparison.rows.iter().all(|it| it.change.unwrap().judgement == judgement));
+            assert_eq!(comparison.gone.len(), gone);
+        }
     }
 
     #[test]
     fn what_was_measured_under_other_conditions_is_shown_and_not_judged() {
         let cases: [(fn(&mut Report), _, _); 6] = [
-            (|_| (), Judgement::Worse, Judgement::Worse),
-            (|it| it.conditions[0].1.clear(), Judgement::Unjudged, Judgement::Unjudged),
-            (|it| it.conditions[1].1.clear(), Judgement::Unjudged, Judgement::Worse),
-            (|it| it.sections[0].figures[0].unit.clear(), Judgement::Unjudged, Judgement::Worse),
-            (|it| it.sections[0].settings[0].1.clear(), Judgement::Unjudged, Judgement::Unjudged),
+            (|_| (), "worse, +100 %", "worse, +100 %"),
+            (|it| it.conditions[0].1.clear(), "+100 %", "+100 %"),
+            (|it| it.conditions[1].1.clear(), "+100 %", "worse, +100 %"),
+            (|it| it.sections[0].figures[0].unit.clear(), "+100 %", "worse, +100 %"),
+            (|it| it.sections[0].settings[0].1.clear(), "+100 %", "+100 %"),
             // Older files do not state their settings.
-            (|it| it.sections[0].settings.clear(), Judgement::Worse, Judgement::Worse),
+            (|it| it.sections[0].settings.clear(), "worse, +100 %", "worse, +100 %"),
         ];
-        for (number, (change, of_time, of_ratio)) in cases.into_iter().enumerate() {
-            for (unit, judgement) in [("us", of_time), ("", of_ratio)] {
+        for (number, (alter, of_time, of_ratio)) in cases.into_iter().enumerate() {
+            for (unit, words) in [("us", of_time), ("", of_ratio)] {
                 let [now, mut recorded] = [2.0, 1.0].map(|value| {
                     report(Figure { unit: unit.into(), ..figure(value, Better::Lower) })
                 });
-                change(&mut recorded);
-                let judged = Comparison::new(&now, &recorded).changes[0].judgement;
-                assert_eq!(judged, judgement, "case {number}, {unit:?}");
+                alter(&mut recorded);
+                assert_eq!(change(&now, &recorded), words, "case {number}, {unit:?}");
             }
         }
-    }
-
-    #[test]
-    fn the_terminal_is_told_what_got_worse_with_both_numbers_or_why_nothing_is_judged() {
-        let [mut now, recorded] = [1.5, 1.0].map(|value| report(figure(value, Better::Lower)));
-        let text = Comparison::new(&now, &recorded).text();
-        let row = text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(row, "name: x 1.00 1.50 +50 % ±5 %");
-        assert!(Comparison::new(&now, &now).text().contains("Nothing is worse"));
-        now.conditions[0].1 = "quick".to_owned();
-        let text = Comparison::new(&now, &recorded).text();
-        assert!(text.contains("The scale is quick here and full in the recorded result"), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Comparison, LATER, Report, html};
+use super::{LATER, Report, html};
 
 /// Version of the files that are written; files of other versions are not read.
 pub const VERSION: u32 = 1;
@@ -20,19 +20,14 @@ impl Report {
     ///
     /// # Errors
     /// If the files cannot be written.
-    pub fn write(
-        &self,
-        folder: &Path,
-        name: &str,
-        comparison: Option<&Comparison>,
-    ) -> Result<PathBuf> {
+    pub fn write(&self, folder: &Path, name: &str, recorded: Option<&Self>) -> Result<PathBuf> {
         fs::create_dir_all(folder)?;
         let stem = format!("{}-{name}", self.date);
         let path = |ending: &str| folder.join(format!("{stem}{ending}"));
         let written = if self.complete { "" } else { PARTIAL };
         let texts = [
-            (".md", self.markdown(&stem, comparison)),
-            (".html", html(self, comparison)),
+            (".md", self.markdown(&stem, recorded)),
+            (".html", html(self, recorded)),
             (".json", serde_json::to_string(self)? + "\n"),
         ];
         for (ending, text) in texts {

@@ -5,28 +5,27 @@
 //! | `mod.rs` | a [`Report`] of [`Section`]s with tables, plots and figures |
 //! | `figure.rs` | a [`Figure`], its aim, its spread, its verdict |
 //! | `plot.rs` | lines or bars over an axis, as data |
-//! | `compare.rs` | a [`Comparison`] with a recorded report: better, the same, worse |
+//! | `compare.rs` | all figures, and their changes since a recorded report: better, same, worse |
 //! | `file.rs` | JSON with a version: written during the run, read again, and continued |
-//! | `text.rs` | aligned columns for a terminal, and the Markdown that is kept beside the JSON |
+//! | `text.rs` | Markdown, which is kept beside the JSON, in columns aligned for a terminal |
 //! | `html.rs` | one page with everything, for a phone, a screen or paper |
-//! | `svg.rs`, `scale.rs` | plots as pictures, and their axes |
+//! | `drawing.rs`, `scale.rs` | plots as markup, and their axes |
 //!
 //! Markup and style are in the folder `templates` of the crate.
 
 mod compare;
+mod drawing;
 mod figure;
 mod file;
 mod html;
 mod plot;
 mod scale;
-mod svg;
 mod text;
 
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-pub use compare::{Change, Comparison, Judgement};
 pub use figure::{Aim, Better, Figure};
 pub use file::{VERSION, date};
 pub use html::html;
@@ -159,18 +158,25 @@ impl Section {
         }
     }
 
-    /// Returns what a reader must see first: its class in the stylesheet, a word, a heading and the
-    /// reason; none for a complete section.
-    fn warning(&self) -> Option<(&'static str, &'static str, &'static str, &str)> {
+    /// Returns what a reader must see first: its class in the stylesheet, a word and the reason;
+    /// none for a complete section.
+    fn warning(&self) -> Option<(&'static str, &'static str, &str)> {
         match &self.state {
             State::Measured => None,
-            State::Skipped(why) => Some(("unknown", "skipped", "SKIPPED", why)),
-            State::Failed(why) => Some(("short", "failed", "FAILED, and incomplete", why)),
+            State::Skipped(why) => Some(("unknown", "SKIPPED", why)),
+            State::Failed(why) => Some(("short", "FAILED, and incomplete", why)),
         }
     }
 
+    /// Returns the name that a recorded section is found by.
     fn key(&self) -> &str {
         if self.name.is_empty() { &self.title } else { &self.name }
+    }
+
+    /// Returns the name for links. Those of the page itself begin with an underscore.
+    fn id(&self) -> String {
+        let simple = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+        self.key().chars().map(simple).collect()
     }
 
     /// Returns the source, and whether its own figures are missing, in words.
@@ -213,26 +219,6 @@ impl Report {
     pub fn has_failed(&self) -> bool {
         self.sections.iter().any(|section| matches!(section.state, State::Failed(_)))
     }
-
-    /// Returns all figures with the numbers of their sections and their changes: ratios first,
-    /// which hold on other machines too.
-    fn rows<'a>(&'a self, comparison: Option<&'a Comparison>) -> Vec<Row<'a>> {
-        let mut changes = comparison.into_iter().flat_map(|it| &it.changes);
-        let sections = self.sections.iter().enumerate();
-        let figures = sections.flat_map(|(at, it)| it.figures.iter().map(move |it| (at, it)));
-        let row = |(section, figure)| Row { section, figure, change: changes.next() };
-        let mut rows: Vec<_> = figures.map(row).collect();
-        rows.sort_by_key(|row| !row.figure.is_ratio());
-        rows
-    }
-}
-
-/// A figure, the number of its section, and its change if there is a recorded report.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    section: usize,
-    figure: &'a Figure,
-    change: Option<&'a Change>,
 }
 
 const PAPER_MISSING: &str =

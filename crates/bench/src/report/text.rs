@@ -1,8 +1,11 @@
-//! Reports as aligned text for a terminal, and as Markdown for readers of the repository.
+//! Reports as Markdown, in tables that are aligned for a terminal too.
+
+use std::fmt::{Display, Formatter, Result};
 
 use askama::Template;
 
-use super::{Change, Comparison, Report, Row, Section, Table};
+use super::compare::{Comparison, Row};
+use super::{Report, Section, Table};
 
 #[derive(Template)]
 #[template(path = "report.md")]
@@ -12,63 +15,75 @@ struct Markdown<'a> {
     refusal: Option<String>,
     /// Figures with aims.
     aimed: Table,
-    /// Sections and their figures without aims.
-    sections: Vec<(&'a Section, Table)>,
+}
+
+#[derive(Template)]
+#[template(path = "section.md")]
+struct SectionText<'a> {
+    section: &'a Section,
+    figures: Table,
 }
 
 impl Report {
-    /// Renders all figures with an aim as aligned text.
-    pub fn summary(&self) -> String {
-        let rows = self.rows(None).into_iter().filter(|row| row.figure.aim.is_some());
-        format!("== What must hold\n{}", figures(rows).aligned())
+    /// Renders the report below this heading, with the change of each figure that has an aim if
+    /// there is a recorded report.
+    pub fn markdown(&self, title: &str, recorded: Option<&Self>) -> String {
+        let comparison = Comparison::new(self, recorded);
+        let refusal = comparison.refusal();
+        let aimed = figures(comparison.rows.iter().filter(|row| row.figure.aim.is_some()));
+        let text = Markdown { title, report: self, refusal, aimed }.render();
+        text.expect("writing to a string cannot fail")
     }
 
-    /// Renders the report as Markdown below this heading, with the change of each figure that has
-    /// an aim if there is a recorded result to compare with.
-    pub fn markdown(&self, title: &str, comparison: Option<&Comparison>) -> String {
-        let (aimed, others): (Vec<_>, Vec<_>) =
-            self.rows(comparison).into_iter().partition(|row| row.figure.aim.is_some());
-        let found = |number| {
-            let rows = others.iter().filter(move |row| row.section == number);
-            let rows = rows.filter(|row| row.figure.measured.is_some());
-            figures(rows.map(|row| Row { change: None, ..*row }))
+    /// Renders the figures that have an aim, and those that are worse than recorded.
+    pub fn summary(&self, recorded: Option<&Self>) -> String {
+        let comparison = Comparison::new(self, recorded);
+        let aimed = figures(comparison.rows.iter().filter(|row| row.figure.aim.is_some()));
+        let worse: Vec<_> = comparison.worse().collect();
+        let against = match (recorded, comparison.refusal()) {
+            (None, _) => String::new(),
+            (_, Some(refusal)) => format!("\n{refusal}\n"),
+            _ if worse.is_empty() => "\nNothing is worse than in the recorded result.\n".to_owned(),
+            _ => format!("\n## Worse than in the recorded result\n\n{}", figures(&worse)),
         };
-        let sections = self.sections.iter().enumerate().map(|(at, section)| (section, found(at)));
-        let (aimed, sections) = (figures(aimed), sections.collect());
-        let refusal = comparison.and_then(Comparison::refusal);
-        let text = Markdown { title, report: self, refusal, aimed, sections }.render();
-        text.expect("writing to a string cannot fail")
+        format!("## What must hold\n\n{aimed}{against}")
     }
 }
 
 impl Section {
-    /// Renders the section as aligned text, its figures behind the table.
+    /// Renders the section, its figures before the table.
     pub fn text(&self) -> String {
-        let warning = self.warning().map(|(_, _, word, why)| format!("{word}: {why}"));
-        let lines = warning.iter().chain(&self.notes).map(|line| format!("   {line}\n"));
-        let rows = self.figures.iter().map(|figure| Row { section: 0, figure, change: None });
-        let tables = [&self.table, &figures(rows)].map(Table::aligned).concat();
-        format!("== {}\n{}{tables}", self.title, lines.collect::<String>())
+        let row = |figure| Row { section: self, figure, change: None };
+        let rows: Vec<_> = self.figures.iter().map(row).collect();
+        let text = SectionText { section: self, figures: figures(&rows) }.render();
+        text.expect("writing to a string cannot fail")
     }
 }
 
-/// Renders figures as a table without the columns in which none has anything.
-fn figures<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Table {
-    let cells = |Row { figure, change, .. }: Row<'_>| {
+/// Renders figures as a table without the columns in which none has anything; the scenario is named
+/// where they are of several.
+pub(super) fn figures<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Table {
+    let cells = |Row { section, figure, change }: &Row<'_>| {
+        let dash = || "-".to_owned();
         vec![
             figure.what.clone(),
-            figure.aim_text(),
             figure.measured_text(),
             figure.spread_text(),
+            figure.aim_text(),
             figure.text_of(figure.paper),
             figure.verdict().to_owned(),
-            change.map_or_else(|| "-".to_owned(), Change::against),
+            change.map_or_else(dash, |it| figure.text_of(it.recorded)),
+            change.map_or_else(dash, |it| it.text()),
+            section.key().to_owned(),
         ]
     };
-    let columns = ["what", "aim", "measured", "spread", "paper", "verdict", "recorded"];
+    let columns =
+        ["what", "measured", "spread", "aim", "paper", "verdict", "recorded", "change", "scenario"];
     let mut table = Table::new(&columns, rows.into_iter().map(cells).collect());
     for column in (0..columns.len()).rev() {
-        if table.rows.iter().all(|row| row[column] == "-") {
+        let mut cells = table.rows.iter().map(|row| &row[column]);
+        let first = table.rows.first().map(|row| row[column].clone()).unwrap_or_default();
+        if (first == "-" || columns[column] == "scenario") && cells.all(|cell| *cell == first) {
             table.columns.remove(column);
             table.rows.iter_mut().for_each(|row| drop(row.remove(column)));
         }
@@ -76,24 +91,31 @@ fn figures<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Table {
     table
 }
 
-impl Table {
-    /// Aligns the first column to the left and all others to the right; empty without rows.
-    pub(super) fn aligned(&self) -> String {
+impl Display for Table {
+    /// Aligns the first column to the left and all others to the right; nothing without rows.
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         if self.rows.is_empty() {
-            return String::new();
+            return Ok(());
         }
-        let lines = || std::iter::once(&self.columns).chain(&self.rows);
-        let mut widths = vec![0; self.columns.len()];
-        for (width, cell) in lines().flat_map(|line| (0..).zip(line)) {
-            widths[width] = cell.chars().count().max(widths[width]);
-        }
-        let line = |line: &Vec<String>| {
-            let cells = line.iter().enumerate().map(|(column, cell)| match widths[column] {
-                width if column == 0 => format!(" {cell:<width$}"),
-                width => format!("{cell:>width$}"),
-            });
-            format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned() + "\n"
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let cells = cells.chain([&self.columns[column]]);
+            cells.map(|cell| cell.chars().count()).fold(3, usize::max)
         };
-        lines().map(line).collect()
+        let widths: Vec<_> = (0..self.columns.len()).map(width).collect();
+        let rule = widths.iter().enumerate().map(|(column, width)| match column {
+            0 => "-".repeat(*width),
+            _ => format!("{}:", "-".repeat(width - 1)),
+        });
+        for line in [&self.columns, &rule.collect()].into_iter().chain(&self.rows) {
+            for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+                match column {
+                    0 => write!(out, "| {cell:<width$} |")?,
+                    _ => write!(out, " {cell:>width$} |")?,
+                }
+            }
+            writeln!(out)?;
+        }
+        Ok(())
     }
 }
