@@ -1,12 +1,13 @@
 //! `report`, `scenario` and `list`: scenarios read from files, and recorded or only printed.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use std::{env, fs};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use procfs::{CpuInfo, Current as _, Meminfo};
 
 use super::say::say;
 use crate::process;
@@ -54,30 +55,23 @@ pub struct ReportArguments {
 impl Choice {
     fn files(&self) -> Result<Vec<ScenarioFile>> {
         let mut files = ScenarioFile::all(&self.scenarios)?;
-        let mut chosen = Vec::new();
-        for name in &self.names {
-            let found = named(&files, name);
-            if found.is_empty() {
-                bail!("no scenario {name:?} in {}", self.scenarios.display());
-            }
-            chosen.extend(found);
+        let all: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
+        // The name of a scenario may be the beginning of another's.
+        let fits = |chosen: &String, name: &String| match all.contains(chosen) {
+            true => name == chosen,
+            false => name.starts_with(chosen),
+        };
+        if let Some(chosen) = self.names.iter().find(|it| !all.iter().any(|name| fits(it, name))) {
+            bail!("no scenario {chosen:?} in {}", self.scenarios.display());
         }
-        files.retain(|file| self.names.is_empty() || chosen.contains(&file.name));
+        files.retain(|file| {
+            self.names.is_empty() || self.names.iter().any(|it| fits(it, &file.name))
+        });
         for file in &mut files {
             self.set.iter().try_for_each(|setting| file.set(setting))?;
         }
         Ok(files)
     }
-}
-
-/// Returns the scenario of this name, or all whose names begin with it.
-fn named(files: &[ScenarioFile], name: &str) -> Vec<String> {
-    let is_whole = files.iter().any(|file| file.name == name);
-    let fits = |file: &&ScenarioFile| match is_whole {
-        true => file.name == name,
-        false => file.name.starts_with(name),
-    };
-    files.iter().filter(fits).map(|file| file.name.clone()).collect()
 }
 
 /// Prints the names and headings of scenarios.
@@ -161,9 +155,7 @@ fn newest_recorded(name: &str) -> Option<Report> {
 
 fn whole(report: &Report) -> Result<()> {
     if report.has_failed() {
-        bail!(
-            "scenarios were broken off: what they had measured until then is marked as incomplete"
-        );
+        bail!("scenarios were broken off: what they had measured is marked as incomplete");
     }
     Ok(())
 }
@@ -172,9 +164,10 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
     let versions = Peers::find().and_then(|peers| peers.versions());
     let versions = versions.map(|text| text.lines().collect::<Vec<_>>().join(", "));
     let programs = bench.all_programs().map(|it| format!("{}: {}", it.label, it.words()));
+    let processor = processor().unwrap_or_else(|| env::consts::ARCH.to_owned());
     let pairs = [
-        (Report::MACHINE, format!("{} cores, {}", process::cores(), processor())),
-        ("memory", memory()),
+        (Report::MACHINE, format!("{} cores, {processor}", process::cores())),
+        ("memory", memory().unwrap_or_else(|| "-".to_owned())),
         ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
         (Report::OTHERS, format!("{:.0} %", 100.0 * process::busy_share(WATCHED))),
         ("commit", commit()),
@@ -200,17 +193,13 @@ fn commit() -> String {
     commit + plus
 }
 
-fn memory() -> String {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let all = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kilobytes = all.and_then(|all| all.trim().strip_suffix(" kB")?.parse::<f64>().ok());
-    kilobytes.map_or("-".to_owned(), |size| format!("{:.1} GiB", size / f64::from(1 << 20)))
+fn memory() -> Option<String> {
+    let bytes = Meminfo::current().ok()?.mem_total;
+    Some(format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)))
 }
 
-fn processor() -> String {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    name.map_or(env::consts::ARCH, |(_, name)| name).to_owned()
+fn processor() -> Option<String> {
+    CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
 }
 
 fn machine_name(scale: Scale, choice: &Choice) -> String {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{LATER, Report, html};
+use super::{Report, html};
 
 /// Version of the files that are written; files of other versions are not read.
 pub const VERSION: u32 = 1;
@@ -75,9 +75,9 @@ impl Report {
         serde_json::from_value(json).context("not a result of varve-bench")
     }
 
-    /// Turns this report into the rest of an earlier run: takes its date, and its conditions beside
-    /// the present ones where they differ. Sections are left to the caller, who knows which of them
-    /// still count.
+    /// Turns this report into the rest of an earlier run: takes its date and its conditions, and
+    /// keeps the present ones beside them where they differ. Sections are left to the caller, who
+    /// knows which of them still count.
     ///
     /// # Errors
     /// If the earlier run was on another machine or at another scale: such figures do not belong in
@@ -91,11 +91,15 @@ impl Report {
             }
         }
         self.date.clone_from(&earlier.date);
-        for (name, now) in &mut self.conditions {
-            let Some(before) = earlier.condition(name) else { continue };
-            let is_the_latest = before.rsplit(LATER).next() == Some(now);
-            *now = if is_the_latest { before.to_owned() } else { format!("{before}{LATER}{now}") };
+        let mut conditions = earlier.conditions.clone();
+        for (name, now) in &self.conditions {
+            match conditions.iter().rev().find(|(other, _)| other.starts_with(name)) {
+                Some((_, before)) if before == now => {}
+                Some(_) => conditions.push((format!("{name}, later"), now.clone())),
+                None => conditions.push((name.clone(), now.clone())),
+            }
         }
+        self.conditions = conditions;
         Ok(())
     }
 }
@@ -178,24 +182,19 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_since_the_earlier_run_is_told_beside_it() {
-        let earlier = report(&[("commit", "a"), ("kernel", "6"), (Report::OTHERS, "9 %")]);
-        let now = [("commit", "b"), ("kernel", "6"), (Report::OTHERS, "0 %"), ("order", "any")];
-        let mut second = Report { date: String::new(), ..report(&now) };
+    fn what_changed_since_the_earlier_run_is_told_beside_it_unless_it_cannot_go_on() {
+        let earlier = report(&[("commit", "a"), (Report::OTHERS, "9 %"), (Report::SCALE, "1")]);
+        let others = [("commit", "b"), (Report::OTHERS, "0 %"), (Report::SCALE, "1")];
+        let mut second = Report { date: String::new(), ..report(&others) };
         second.go_on_from(&earlier).unwrap();
         assert_eq!((second.date.as_str(), second.disturbance()), ("2026-01-02", Some(9.0)));
-        let mut third = report(&now);
+        let mut third = report(&others);
         third.go_on_from(&second).unwrap();
-        let told = ["commit", "kernel", "order"].map(|name| third.condition(name).unwrap());
-        assert_eq!(told, ["a; later b", "6", "any"]);
-    }
-
-    #[test]
-    fn a_run_on_another_machine_or_at_another_scale_is_no_part_of_this_one() {
-        let earlier = report(&[(Report::MACHINE, "m"), (Report::SCALE, "1")]);
-        for (machine, scale) in [("n", "1"), ("m", "0.5")] {
-            let mut now = report(&[(Report::MACHINE, machine), (Report::SCALE, scale)]);
-            let error = now.go_on_from(&earlier).unwrap_err().to_string();
+        assert_eq!(third.conditions, second.conditions);
+        let commits = ["commit", "commit, later"].map(|name| third.condition(name).unwrap());
+        assert_eq!(commits, ["a", "b"]);
+        for name in [Report::SCALE, Report::MACHINE] {
+            let error = report(&[(name, "0.5")]).go_on_from(&earlier).unwrap_err().to_string();
             assert!(error.contains("begin a run of its own"), "{error}");
         }
     }

@@ -205,8 +205,8 @@ impl Report {
     /// Returns the share of the cores that others used before the start, in percent, if it is large
     /// enough to spoil the measurements.
     pub fn disturbance(&self) -> Option<f64> {
-        let parts = self.condition(Self::OTHERS)?.split(LATER);
-        let percents = parts.filter_map(|it| it.strip_suffix(" %")?.parse::<f64>().ok());
+        let others = self.conditions.iter().filter(|(name, _)| name.starts_with(Self::OTHERS));
+        let percents = others.filter_map(|(_, it)| it.strip_suffix(" %")?.parse::<f64>().ok());
         percents.reduce(f64::max).filter(|percent| *percent > QUIET_PERCENT)
     }
 
@@ -223,7 +223,5 @@ impl Report {
 
 const PAPER_MISSING: &str =
     " The source's own figures are not known here: only what was measured is shown.";
-/// Separator between the conditions of runs that continue each other.
-const LATER: &str = "; later ";
 /// Share of the cores below which the machine counts as quiet; kernel and clock take as much.
 const QUIET_PERCENT: f64 = 5.0;
