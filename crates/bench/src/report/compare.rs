@@ -68,7 +68,7 @@ impl<'a> Comparison<'a> {
     pub fn refusal(&self) -> Option<String> {
         let scale = self.differing.iter().find(|it| it[0] == Report::SCALE)?;
         Some(format!(
-            "The scale is {} here and {} in the recorded result: changes are shown, but not judged.",
+            "The scale is {} here and {} in the recorded one: changes are shown, but not judged.",
             scale[1], scale[2]
         ))
     }

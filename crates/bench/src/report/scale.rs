@@ -12,7 +12,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Creates a scale for some values; with ticks at them if they are few and `at_values`, as sizes
+    /// Creates a scale of values, with ticks at them if they are few and `at_values`, as sizes
     /// and numbers of threads are, and else at round numbers.
     pub fn new(axis: &Axis, values: &[f64], at_values: bool, places: [f64; 2]) -> Self {
         let mut scale = match axis.logarithmic {
