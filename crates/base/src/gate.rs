@@ -32,8 +32,8 @@ pub struct Gate {
     members: AtomicU32,
 }
 
-/// One thread's membership of the gate.
-#[derive(Debug)]
+/// One thread's membership of the gate; a clone is for the same thread.
+#[derive(Clone, Debug)]
 pub struct GateMember {
     number: usize,
 }

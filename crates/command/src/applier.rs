@@ -1,7 +1,7 @@
 //! Application of effects, as recovery and replicas do it.
 
 use crate::args::Args;
-use crate::call::{Call, Row, Unanswered};
+use crate::call::{Call, Row, Turn, Unanswered};
 use crate::clients::Client;
 use crate::commands::table;
 use crate::execute::RowMemo;
@@ -120,7 +120,7 @@ impl<'i> Applier<'i> {
             now,
             row,
             first_hash: next.hash,
-            is_again: false,
+            turn: Turn::First,
         };
         call.reserve(args.bytes() + RECORD_OVERHEAD)?;
         match (row.spec.run)(&mut call) {

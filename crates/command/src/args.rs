@@ -106,6 +106,15 @@ impl<'c> Args<'c> {
         if value > 0 { Ok(value) } else { Err(Refusal::of(otherwise)) }
     }
 
+    /// Appends copies of the request and of the places of its arguments in it.
+    pub fn copy_to(&self, bytes: &mut Vec<u8>, spans: &mut Vec<Span>) {
+        // The line end behind the last word belongs to the request; an inline one has none.
+        let end = self.bytes().min(self.request.len());
+        let end = if self.as_request().is_some() { end + 2 } else { end };
+        bytes.extend_from_slice(&self.request[..end]);
+        spans.extend_from_slice(self.spans);
+    }
+
     /// Appends the request in RESP, as its bytes came unless it was an inline one. It is out of the
     /// way of commands that nobody hears of.
     #[inline(never)]

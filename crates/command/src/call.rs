@@ -45,6 +45,17 @@ pub type Table = table::Table<Handler>;
 /// Keys of one command; most have few.
 pub type Keys<'c> = SmallVec<[Key<'c>; 4]>;
 
+/// Turn of a command, by which it waits if it finds nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The first: the client may wait.
+    First,
+    /// Another: the client waits already, and the command is run again for it.
+    Again,
+    /// The only one, as in a transaction: the client never waits.
+    Only,
+}
+
 /// One execution of a command, as its handler gets it.
 pub struct Call<'c> {
     /// State shared by all clients.
@@ -65,8 +76,8 @@ pub struct Call<'c> {
     pub row: &'static Row,
     /// Position hash of the first key, if prefetching has computed it.
     pub first_hash: Option<PositionHash>,
-    /// True if the client waits for the keys already and the command is run again for it.
-    pub is_again: bool,
+    /// Whether the client may wait.
+    pub turn: Turn,
 }
 
 impl<'c> Call<'c> {

@@ -26,6 +26,10 @@ bitflags! {
         const BLOCKED = 1 << 5;
         /// Held back by CLIENT PAUSE.
         const PAUSED = 1 << 6;
+        /// Queues commands for EXEC.
+        const MULTI = 1 << 7;
+        /// A key that it watches has changed.
+        const CHANGED = 1 << 8;
     }
 }
 
@@ -83,6 +87,14 @@ pub struct Client {
     pub sent: AtomicU64,
     /// Commands processed.
     pub commands: AtomicU64,
+    /// Commands queued for EXEC.
+    pub queued: AtomicU64,
+    /// Memory of the queued commands, in bytes.
+    pub queue_bytes: AtomicU64,
+    /// Keys that it watches.
+    pub watched: AtomicU64,
+    /// Memory of the keys that it watches, in bytes.
+    pub watch_bytes: AtomicU64,
     /// Name, library and capabilities reported by the client.
     pub info: Mutex<ClientInfo>,
     /// True once it is to be closed.
@@ -131,6 +143,10 @@ impl Client {
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             commands: AtomicU64::new(0),
+            queued: AtomicU64::new(0),
+            queue_bytes: AtomicU64::new(0),
+            watched: AtomicU64::new(0),
+            watch_bytes: AtomicU64::new(0),
             info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),

@@ -1,15 +1,17 @@
 //! Execution of a request: finds the row, checks its needs against the grants, runs the handler.
 
 use crate::args::Args;
-use crate::call::{Call, Row, Table, Unanswered, wrong_arity};
+use crate::call::{Call, Outcome, Row, Table, Unanswered, wrong_arity};
 use crate::clients::Pause;
 use crate::commands::table;
+use crate::family::forget_watches;
 use crate::instance::Instance;
 use crate::needs::Needs;
 use crate::refusal::{Refusal, begin_of, begin_of_all};
 use crate::spec::Flags;
 use crate::waiting;
 use settings::MaxmemoryPolicy;
+use wire::Mark;
 
 /// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +32,14 @@ enum Rejection {
     Refused(Refusal),
     /// The command is held back and may run later.
     Held,
+    /// The command is queued for EXEC.
+    Queued,
     /// The sender is no client: it gets no reply, and its connection is closed.
     NoClient,
 }
 
 /// Maximum bytes that a record takes besides its key and value.
-const RECORD_OVERHEAD: usize = 32;
+pub(crate) const RECORD_OVERHEAD: usize = 32;
 
 /// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
 /// is memory for more data.
@@ -149,14 +153,38 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     if let Err(rejection) = admit(call, granted) {
         return reject(call, rejection);
     }
-    let counts = &call.statistics.commands[call.row.id];
     let mark = call.reply.mark();
     let waiters = &call.instance.waiters;
     let may_wake = call.row.spec.flags.contains(Flags::WRITE);
     let is_awaited = may_wake && waiters.count() > 0;
     let outcome = if is_awaited { waiting::run(call) } else { (call.row.spec.run)(call) };
+    let execution = finish(call, outcome, mark);
+    if may_wake && !is_awaited && waiters.count() > 0 {
+        waiting::look_again(call);
+    }
+    execution
+}
+
+/// Runs a command of a transaction, which never waits, and writes one reply.
+pub(crate) fn run_row(call: &mut Call<'_>) {
+    let mark = call.reply.mark();
+    let outcome = (call.row.spec.run)(call);
+    if finish(call, outcome, mark) == Execution::Waits {
+        call.reply.truncate(mark);
+        if call.row.spec.flags.contains(Flags::ANSWERS_NULL) {
+            call.reply.null();
+        } else {
+            call.reply.null_array();
+        }
+    }
+}
+
+/// Counts a run and, if the command was refused, makes the refusal its reply.
+#[inline]
+fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
+    let counts = &call.statistics.commands[call.row.id];
     counts.calls.add(1);
-    let execution = match outcome {
+    match outcome {
         Ok(()) => Execution::Done,
         Err(Unanswered::Waits) => Execution::Waits,
         Err(Unanswered::Refused(refusal)) => {
@@ -165,11 +193,7 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
             counts.failed.add(1);
             Execution::Done
         }
-    };
-    if may_wake && !is_awaited && waiters.count() > 0 {
-        waiting::look_again(call);
     }
-    execution
 }
 
 #[inline]
@@ -201,8 +225,17 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
         misnamed = found.map(|it| it.refusal);
     }
     let named = if misnamed.is_some() { Needs::NAMED } else { Needs::empty() };
+    let mut needs = call.row.needs | named;
+    if let Some(queue) = call.session.open_queue() {
+        if needs.contains(Needs::QUEUE) {
+            needs |= queue.needs();
+        }
+        if call.row.spec.flags.contains(Flags::NO_MULTI) && misnamed.is_none() {
+            return Err(Rejection::Refused(not_in_a_transaction(call.row)));
+        }
+    }
     let pause = call.instance.held_back(call.now);
-    for need in (call.row.needs | named).difference(granted).iter() {
+    for need in needs.difference(granted).iter() {
         match need {
             Needs::AUTHENTICATED => return Err(Rejection::Refused(Refusal::NO_AUTH)),
             Needs::NAMED => return misnamed.map_or(Ok(()), |it| Err(Rejection::Refused(it))),
@@ -218,6 +251,7 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             Needs::LOADED if call.instance.loading.is_active() => {
                 return Err(Rejection::Refused(Refusal::LOADING));
             }
+            Needs::NO_TRANSACTION => return Err(Rejection::Queued),
             Needs::JOURNAL_ROOM => return Err(Rejection::Held),
             Needs::WRITES_FLOW if pause != Pause::Nothing => return Err(Rejection::Held),
             Needs::UNPAUSED if pause == Pause::Everything => return Err(Rejection::Held),
@@ -233,7 +267,13 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     match rejection {
         Rejection::Held => return Execution::Held,
+        Rejection::Queued => {
+            let command = (call.row.id, call.row.needs);
+            call.session.enqueue(command, call.args, call.first_hash);
+            call.reply.simple("QUEUED");
+        }
         Rejection::Refused(refusal) => {
+            let refusal = spoiling(call, refusal);
             tell(call, &refusal);
             call.statistics.commands[call.row.id].rejected.add(1);
         }
@@ -243,6 +283,23 @@ fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
         }
     }
     Execution::Done
+}
+
+/// Makes EXEC run nothing since a command was refused. The refusal of EXEC itself ends the
+/// transaction, and says so.
+fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
+    let Some(queue) = call.session.open_queue() else { return refusal };
+    if !call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
+        queue.spoil();
+        return refusal;
+    }
+    drop(call.session.end_queue());
+    forget_watches(call.instance, call.session);
+    refusal.aborting()
+}
+
+fn not_in_a_transaction(row: &Row) -> Refusal {
+    Refusal::new(format!("ERR Command '{}' not allowed inside a transaction", row.full_name))
 }
 
 /// Writes a refusal as the reply and counts it.

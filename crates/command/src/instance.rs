@@ -9,13 +9,14 @@ use crate::needs::{Grants, Needs, Troubles};
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts};
 use crate::statistics::Statistics;
+use crate::transaction::Watches;
 use crate::waiting::Waiters;
 use base::{Clock, Millis};
 use settings::Settings;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use store::{Store, ThreadContext};
+use store::{Listener, Store, ThreadContext};
 
 /// Facts that identify this server.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ pub struct Instance {
     pub grants: Grants,
     /// Clients that wait for keys.
     pub waiters: Waiters,
+    /// Keys that clients watch.
+    pub watches: Arc<Watches>,
     /// Counters.
     pub statistics: Statistics,
     /// Identity of the server.
@@ -228,12 +231,16 @@ impl Instance {
         wake_main: Box<dyn Fn() + Send + Sync>,
         data_files: Box<dyn DataFiles>,
     ) -> Instance {
+        let watches = Arc::new(Watches::default());
+        let listener: Arc<dyn Listener> = watches.clone();
+        store.listen(&listener);
         Instance {
             store,
             settings,
             clients: Clients::default(),
             grants: Grants::default(),
             waiters: Waiters::default(),
+            watches,
             statistics: Statistics::new(commands),
             identity,
             clock,

@@ -30,6 +30,7 @@ mod call;
 mod carrier;
 mod clients;
 mod commands;
+mod database_key;
 mod effects;
 mod element;
 mod execute;
@@ -55,16 +56,18 @@ mod testing;
 mod tips;
 #[cfg(test)]
 mod told;
+mod transaction;
 mod value_limits;
 mod waiting;
 
 pub use applier::{Applier, Next, NotApplied};
 pub use args::Args;
-pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
+pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use clients::{Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Pause, Post};
 pub use commands::table;
 pub use execute::{Execution, RowMemo, execute, granted_for_batch};
+pub use family::forget_watches;
 pub use instance::{DataFiles, Identity, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};
 pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
@@ -77,10 +80,11 @@ pub use rates::Rates;
 pub use refusal::Refusal;
 pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts};
 pub use session::{ReplyMode, Session};
-pub use spec::{Categories, CommandSpec, Flags, Group, Wakes};
+pub use spec::{Categories, CommandSpec, Flags, Group, Locks, Wakes};
 pub use statistics::{
     CommandCounts, CommandTotals, Count, ServerCounts, ServerTotals, Statistics, Sums,
     WorkerStatistics,
 };
+pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
 pub use waiting::{Waiter, Waiters, recheck};

@@ -14,7 +14,7 @@ bitflags! {
     ///
     /// Those marked "always" are granted from the start and not withdrawn so far. Code that
     /// withdraws one must add its refusal to `execute::refuse`.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Needs: u32 {
         /// The client has given a password, or needs none. Granted by the session.
         const AUTHENTICATED = 1 << 0;
@@ -45,13 +45,16 @@ bitflags! {
         const WRITES_FLOW = 1 << 12;
         /// CLIENT PAUSE does not hold back all commands. Granted by the server.
         const UNPAUSED = 1 << 13;
-        /// Commands run at once and are not queued for EXEC. Granted by the session, always.
+        /// Commands run at once and are not queued for EXEC. Granted by the session.
         const NO_TRANSACTION = 1 << 14;
         /// No client runs MONITOR. Granted by the server, always.
         const UNMONITORED = 1 << 15;
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
         const JOURNAL_ROOM = 1 << 16;
+        /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
+        /// its queue needs.
+        const QUEUE = 1 << 17;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION =

@@ -55,6 +55,13 @@ impl Refusal {
         Refusal::new(text)
     }
 
+    /// The refusal of EXEC for this reason, which drops the transaction.
+    pub fn aborting(&self) -> Refusal {
+        let reason = self.0.strip_prefix(b"ERR ").unwrap_or(&self.0);
+        let begin = b"EXECABORT Transaction discarded because of: ";
+        Refusal::new([&begin[..], reason].concat())
+    }
+
     /// The whole text.
     pub fn text(&self) -> &[u8] {
         &self.0

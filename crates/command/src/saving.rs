@@ -3,6 +3,7 @@
 use crate::clients::{Client, Notice};
 use crate::refusal::Refusal;
 use crate::session::Session;
+use base::Millis;
 use std::sync::Arc;
 use wire::{Protocol, Reply};
 
@@ -19,6 +20,12 @@ impl Asker {
     /// The client of a session. Its handler ends with `Unanswered::Waits`.
     pub fn of(session: &Session) -> Asker {
         Asker { client: Arc::clone(&session.client), protocol: session.protocol, position: 0 }
+    }
+
+    /// Nobody, for a command that does not wait for the end.
+    pub fn of_nobody(now: Millis) -> Asker {
+        let client = Client::of_file("nobody", now);
+        Asker { client, protocol: Protocol::default(), position: 0 }
     }
 
     /// The same, whose reply leaves once a position is safe.

@@ -1,7 +1,10 @@
 //! State of a connection that lasts from one command to the next.
 
+use crate::args::Args;
 use crate::clients::{Client, ClientFlags};
 use crate::needs::Needs;
+use crate::transaction::{Queue, Watching};
+use base::PositionHash;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Access;
@@ -38,6 +41,10 @@ pub struct Session {
     pub reply_mode: ReplyMode,
     /// True if the connection is to be closed once the replies are written.
     pub close_after_reply: bool,
+    /// Commands queued since MULTI, or room for some.
+    queue: Option<Box<Queue>>,
+    /// Keys that it watches.
+    pub(crate) watching: Option<Box<Watching>>,
     /// True if the client loads data in import mode and sees keys whose deadline has passed.
     pub import_source: bool,
 }
@@ -53,6 +60,8 @@ impl Session {
             no_touch: false,
             reply_mode: ReplyMode::On,
             close_after_reply: false,
+            queue: None,
+            watching: None,
             import_source: false,
         };
         session.set_authenticated(authenticated);
@@ -68,6 +77,57 @@ impl Session {
     /// Marks the client as authenticated or not; one that needs no password counts as such.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.grants.set(Needs::AUTHENTICATED, authenticated);
+    }
+
+    /// Returns the queue of the open transaction, if there is one.
+    pub fn open_queue(&mut self) -> Option<&mut Queue> {
+        let is_open = !self.grants.contains(Needs::NO_TRANSACTION);
+        self.queue.as_deref_mut().filter(|_| is_open)
+    }
+
+    /// Opens a transaction.
+    pub(crate) fn begin_queue(&mut self) {
+        self.queue.get_or_insert_default();
+        self.grants.remove(Needs::NO_TRANSACTION);
+        self.client.set_flag(ClientFlags::MULTI, true);
+    }
+
+    /// Adds a command, by the id of its row and its needs, to the open transaction, and shows other threads how large it is.
+    pub(crate) fn enqueue(
+        &mut self,
+        command: (usize, Needs),
+        args: Args<'_>,
+        first_hash: Option<PositionHash>,
+    ) {
+        let queue = self.queue.get_or_insert_default();
+        queue.push(command, args, first_hash);
+        self.client.queued.store(queue.len() as u64, Relaxed);
+        self.client.queue_bytes.store(queue.bytes() as u64, Relaxed);
+    }
+
+    /// Ends the transaction; returns its queue if there was one.
+    pub(crate) fn end_queue(&mut self) -> Option<Box<Queue>> {
+        self.open_queue()?;
+        self.grants.insert(Needs::NO_TRANSACTION);
+        self.client.set_flag(ClientFlags::MULTI, false);
+        self.client.queued.store(0, Relaxed);
+        self.client.queue_bytes.store(0, Relaxed);
+        self.queue.take()
+    }
+
+    /// Keeps the memory of a queue that has ended for the next one, if it is little.
+    pub(crate) fn keep_queue(&mut self, mut queue: Box<Queue>) {
+        queue.clear();
+        self.queue = Some(queue);
+    }
+
+    /// Returns the bytes of the queue of an open transaction.
+    #[inline]
+    pub fn queue_bytes(&self) -> u64 {
+        if self.grants.contains(Needs::NO_TRANSACTION) {
+            return 0;
+        }
+        self.client.queue_bytes.load(Relaxed)
     }
 
     /// Selects a database, and shows it to other threads.
@@ -104,6 +164,7 @@ impl Session {
     /// Resets the session to its state when the client connected, except what the client's library
     /// reported about itself.
     pub fn reset(&mut self, authenticated: bool) {
+        drop(self.end_queue());
         self.select(0);
         self.speak(Protocol::Resp2);
         self.set_authenticated(authenticated);

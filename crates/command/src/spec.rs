@@ -47,6 +47,14 @@ bitflags! {
         /// Refused when writes are, for those who ask whether all is well. Not shown by COMMAND
         /// INFO.
         const TELLS_TROUBLE = 1 << 17;
+        /// Not shown by the log of slow commands.
+        const SKIP_COMMANDLOG = 1 << 18;
+        /// Answers null, and not a null array, where it may not wait. Not shown by COMMAND INFO.
+        const ANSWERS_NULL = 1 << 21;
+        /// Ends a transaction, so it is never queued. Not shown by COMMAND INFO.
+        const ENDS_MULTI = 1 << 19;
+        /// Runs what the client has queued. Not shown by COMMAND INFO.
+        const RUNS_QUEUE = 1 << 20;
         /// Reads, but may change how a value is kept, which has to reach replicas. Not shown by
         /// COMMAND INFO.
         const MAY_REPLICATE = 1 << 14;
@@ -117,6 +125,7 @@ pub enum Group {
     Connection,
     Server,
     Scripting,
+    Transactions,
 }
 
 impl Group {
@@ -136,6 +145,7 @@ impl Group {
             Group::Connection => "connection",
             Group::Server => "server",
             Group::Scripting => "scripting",
+            Group::Transactions => "transactions",
         }
     }
 
@@ -155,6 +165,7 @@ impl Group {
             Group::Connection => Categories::CONNECTION,
             Group::Server => Categories::empty(),
             Group::Scripting => Categories::SCRIPTING,
+            Group::Transactions => Categories::TRANSACTION,
         }
     }
 }
@@ -175,6 +186,17 @@ pub enum Wakes {
     Nobody,
 }
 
+/// Locks that a command takes in a transaction, whose locks are all taken before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locks {
+    /// Those of the keys that it names.
+    ItsKeys,
+    /// All: the data tells which keys it reaches.
+    All,
+    /// None: it closes the gate, which a thread that holds locks must not do.
+    Gate,
+}
+
 /// Row of the command table.
 #[derive(Debug)]
 pub struct CommandSpec<Run: 'static> {
@@ -191,6 +213,8 @@ pub struct CommandSpec<Run: 'static> {
     /// Position of the first argument that names a field of the hash at the first key, so that
     /// fields can be prefetched; zero for none.
     pub field_at: usize,
+    /// Locks that it takes.
+    pub locks: Locks,
     /// Waiters that it wakes, if it writes.
     pub wakes: Wakes,
     /// Its family.
@@ -231,6 +255,7 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
             keys: &[],
             find_keys: key_spec::find,
             field_at: 0,
+            locks: Locks::ItsKeys,
             wakes: Wakes::ItsKeys,
             group,
             categories: group.category(),
@@ -275,7 +300,9 @@ impl<Run> CommandSpec<Run> {
         let has = |flags| self.flags.intersects(flags);
         let writes = has(Flags::WRITE);
         // Any command may be one that the user may not run, or that is queued or held back.
-        let mut needs = Needs::PERMITTED | Needs::UNPAUSED | Needs::NO_TRANSACTION;
+        let mut needs = Needs::PERMITTED | Needs::UNPAUSED;
+        needs.set(Needs::NO_TRANSACTION, !has(Flags::ENDS_MULTI));
+        needs.set(Needs::QUEUE, has(Flags::RUNS_QUEUE));
         needs.set(Needs::AUTHENTICATED, !has(Flags::NO_AUTH));
         needs.set(Needs::SLOT, !self.keys.is_empty());
         needs.set(Needs::MEMORY, has(Flags::DENYOOM));

@@ -3,7 +3,7 @@
 //! `World::new().answer("SET k v EX 10")` gives the bytes that a client would read.
 
 use crate::args::Args;
-use crate::call::Call;
+use crate::call::{Call, Turn};
 use crate::clients::Endpoint;
 use crate::commands::table;
 use crate::execute::{Execution, RowMemo, execute, granted_for_batch};
@@ -106,7 +106,7 @@ impl World {
             now: self.instance.clock.now(),
             row,
             first_hash: None,
-            is_again: false,
+            turn: Turn::First,
         };
         let execution = execute(&mut call, granted);
         self.instance.store.leave(&self.thread);

@@ -7,8 +7,9 @@
 //! `-` for nothing.
 
 use crate::testing::World;
+use base::PositionHash;
 use std::sync::{Arc, Mutex};
-use store::{Change, EventClass, Listener, Unit};
+use store::{Change, Databases, EventClass, Interests, Listener, Unit};
 
 /// Listener that keeps the units and changes it gets.
 #[derive(Debug, Default)]
@@ -22,6 +23,13 @@ impl Listener for Heard {
         self.changes.lock().expect("no panic").push(change.key.bytes.to_vec());
     }
 
+    fn before_databases(
+        &self,
+        _: &Databases,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+    ) {
+    }
+
     fn unit(&self, unit: &Unit) {
         self.units.lock().expect("no panic").push(unit.clone());
     }
@@ -32,7 +40,8 @@ impl Heard {
     fn world() -> (World, Arc<Heard>) {
         let (world, heard) = (World::new(), Arc::new(Heard::default()));
         let listener: Arc<dyn Listener> = heard.clone();
-        world.instance.store.listen(&world.thread, &listener);
+        world.instance.store.listen(&listener);
+        world.instance.store.hear(Interests::all(), true);
         (world, heard)
     }
 

@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use store::ThreadContext;
+use store::{Interests, ThreadContext};
 
 /// Time from one round to the next.
 const ROUND: Duration = Duration::from_millis(100);
@@ -91,6 +91,7 @@ impl BackgroundJobs {
             self.instance.store.sweep_deadlines(&mut self.thread, now);
         }
         self.look_after_waiters(now);
+        self.look_after_watches();
         self.age();
         self.free_lazily();
         self.clean(now);
@@ -107,6 +108,19 @@ impl BackgroundJobs {
             self.instance.store.enter(&self.thread);
             command::recheck(&self.instance, &mut self.thread, &self.statistics, now);
             self.instance.store.leave(&self.thread);
+        }
+    }
+
+    /// Spares changes the look at the table of watched keys once it is empty.
+    fn look_after_watches(&mut self) {
+        let (store, watches) = (&self.instance.store, &self.instance.watches);
+        if store.hears(Interests::KEYS) && watches.keys() == 0 {
+            // Who watches a key is inside the gate.
+            store.exclusively_at_once(&self.thread, |store| {
+                if watches.keys() == 0 {
+                    store.hear(Interests::KEYS, false);
+                }
+            });
         }
     }
 

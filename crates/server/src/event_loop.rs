@@ -19,7 +19,7 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
-use command::{Instance, Notice, Pause, Post, ReplyMode, Session};
+use command::{Instance, Notice, Pause, Post, ReplyMode, Session, forget_watches};
 use mio::Token;
 use settings::{OutputLimit, network};
 use std::io;
@@ -304,6 +304,7 @@ impl<P: Poller> EventLoop<P> {
         self.poller.deregister(&mut connection.stream);
         self.timers.forget_wait(&mut connection, &self.instance);
         self.instance.waiters.forget(&connection.session.client);
+        forget_watches(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
     }

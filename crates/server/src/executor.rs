@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, ClientFlags, Execution, Instance, Needs, ReplyMode, Row, WorkerStatistics, execute,
+    Call, ClientFlags, Execution, Instance, Needs, ReplyMode, Row, Turn, WorkerStatistics, execute,
     granted_for_batch,
 };
 use settings::{OutputLimit, general, limits};
@@ -346,7 +346,7 @@ impl Executor {
             now,
             row,
             first_hash,
-            is_again: false,
+            turn: Turn::First,
         };
         let execution = execute(&mut call, granted);
         let row = call.row;
@@ -370,7 +370,7 @@ impl Executor {
     /// Holds back the reply of a change, which begins behind `ahead` bytes, until it is safe.
     #[inline(never)]
     fn follow_journal(&mut self, connection: &mut Connection, row: &Row, ahead: usize) {
-        let may_write = row.needs.contains(Needs::JOURNAL_ROOM);
+        let may_write = row.needs.intersects(Needs::JOURNAL_ROOM | Needs::QUEUE);
         self.position = self.thread.journal_position();
         self.has_put = true;
         if may_write && self.journal.holds_reply(self.position) {
@@ -412,14 +412,16 @@ impl Executor {
     /// Returns true if the query buffer or the output of a client is over its hard limit.
     #[inline]
     pub fn is_over_limits(&self, connection: &Connection) -> bool {
-        let is_clear = connection.query.is_empty() && connection.backlog() == 0;
+        let is_clear = connection.query.is_empty()
+            && connection.backlog() == 0
+            && connection.session.queue_bytes() == 0;
         !is_clear && (self.is_query_too_long(connection) || self.is_output_too_long(connection))
     }
 
     #[inline(never)]
     fn is_query_too_long(&self, connection: &Connection) -> bool {
         let most = limits::CLIENT_QUERY_BUFFER_LIMIT.get(&self.instance.settings);
-        let is_too_long = connection.query.len() as u64 > most;
+        let is_too_long = connection.query.len() as u64 + connection.session.queue_bytes() > most;
         if is_too_long {
             self.statistics.server.query_limit_closed.add(1);
             tracing::warn!("closing a client whose query buffer is over its limit");

@@ -84,6 +84,11 @@ impl<'a> Access<'a> {
         self.guard.lookup_without_touch(key)
     }
 
+    /// The deadline of a key, also of one that has passed it.
+    pub fn deadline_of(&self, key: &Key<'_>) -> Option<Millis> {
+        self.guard.value_of(key)?.deadline()
+    }
+
     /// Removes a key that is past its deadline, unless the store keeps such keys.
     pub fn drop_expired(&mut self, key: &Key<'_>) {
         self.guard.drop_expired(key);

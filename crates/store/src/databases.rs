@@ -1,7 +1,8 @@
 //! Databases: their keyspaces, their figures, and actions on them as a whole.
 
+use crate::key::Key;
 use crate::keyspaces::Renewed;
-use crate::shard::{Effect, EffectWords, OwnedArgs, Pending};
+use crate::shard::{Databases, Effect, EffectWords, Interests, OwnedArgs};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::units::SHARDS;
@@ -97,6 +98,36 @@ impl Store {
         ShardId::all().map(buckets).sum::<u64>() * ENTRIES_PER_BUCKET
     }
 
+    /// Runs commands while no other thread is inside the gate. What they do to databases as a whole
+    /// needs no further closing of the gate. The thread is inside, and holds no lock of a shard.
+    pub fn alone<T>(
+        &self,
+        thread: &mut ThreadContext,
+        act: impl FnOnce(&mut ThreadContext) -> T,
+    ) -> T {
+        // Its flushes find ids then: what a snapshot keeps is settled, and the rest can be freed.
+        self.make_ids(thread, self.databases());
+        self.closed(thread, |thread| {
+            thread.is_alone = true;
+            let done = act(thread);
+            thread.is_alone = false;
+            done
+        })
+    }
+
+    /// Runs `act` while the gate is closed, by this call or by the thread before.
+    fn closed<T>(
+        &self,
+        thread: &mut ThreadContext,
+        act: impl FnOnce(&mut ThreadContext) -> T,
+    ) -> T {
+        if thread.is_alone {
+            return act(thread);
+        }
+        let gate = thread.gate.clone();
+        self.gate.close(&gate, || act(thread))
+    }
+
     /// Runs `act` while no other thread is inside the gate. The calling thread may be inside, and
     /// is so afterwards; it holds no lock of a shard. Other threads that act on everything may go
     /// first.
@@ -111,6 +142,9 @@ impl Store {
         thread: &ThreadContext,
         act: impl FnOnce(&Store) -> T,
     ) -> Option<T> {
+        if thread.is_alone {
+            return Some(act(self));
+        }
         self.gate.close_once(&thread.gate, || act(self))
     }
 
@@ -120,15 +154,18 @@ impl Store {
         thread: &ThreadContext,
         act: impl FnOnce(&Store) -> T,
     ) -> (T, Duration) {
+        if thread.is_alone {
+            return (act(self), Duration::ZERO);
+        }
         self.gate.close_timed(&thread.gate, || act(self))
     }
 
     /// Exchanges the contents of two existing databases.
     pub fn swap_databases(&self, thread: &mut ThreadContext, one: usize, other: usize) {
-        let ThreadContext { gate, pending, .. } = thread;
-        self.gate.close(gate, || {
+        self.closed(thread, |thread| {
+            self.announce(thread, &Databases::Exchanged(one, other));
             self.shards.keyspaces.swap(one, other);
-            self.tell(pending, one, || {
+            self.tell(thread, one, || {
                 vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
             });
         });
@@ -138,19 +175,33 @@ impl Store {
     /// Does something that concerns no key, while no other thread is inside the gate; `words` are
     /// its effect. The thread is inside.
     pub fn act_for_all(&self, thread: &mut ThreadContext, words: &[&[u8]], act: impl FnOnce()) {
-        let ThreadContext { gate, pending, .. } = thread;
-        self.gate.close(gate, || {
+        self.closed(thread, |thread| {
             act();
-            self.tell(pending, 0, || words.iter().map(|word| word.to_vec()).collect());
+            self.tell(thread, 0, || words.iter().map(|word| word.to_vec()).collect());
         });
     }
 
-    /// Makes an action on databases as a whole a unit, while the gate is closed.
-    fn tell(&self, pending: &mut Pending, database: usize, args: impl FnOnce() -> OwnedArgs) {
-        if self.shards.listeners.is_any() {
+    /// Tells listeners of a change of databases as a whole. To be called while the gate is closed.
+    fn announce(&self, thread: &mut ThreadContext, change: &Databases) {
+        if !self.hears(Interests::KEYS) {
+            return;
+        }
+        let mut has = |database, bytes: &[u8], hash| {
+            let Some(keyspace) = self.keyspace(database) else { return false };
+            let key = Key { bytes, hash, keyspace };
+            self.shards.lock_quietly(thread, key.hash.shard(), NO_TIME).value_of(&key).is_some()
+        };
+        self.shards.listeners.tell(|listener| listener.before_databases(change, &mut has));
+    }
+
+    /// Makes an action on databases as a whole a unit, or a part of one, while the gate is closed.
+    fn tell(&self, thread: &mut ThreadContext, database: usize, args: impl FnOnce() -> OwnedArgs) {
+        if self.shards.listeners.hears_effects() {
             let words = EffectWords::Args(args());
-            pending.unit.effects.push(Effect { database, words });
-            self.shards.tell_unit(pending);
+            thread.pending.unit.effects.push(Effect { database, words });
+            if !thread.lent.is_any() {
+                self.shards.tell_unit(&mut thread.pending);
+            }
         }
     }
 
@@ -161,9 +212,8 @@ impl Store {
         loop {
             let wanted = self.flushed_by(what).filter(|database| self.len(*database) > 0).count();
             self.make_ids(thread, wanted);
-            let ThreadContext { gate, pending, .. } = &mut *thread;
             let is_complete =
-                self.gate.close(gate, || self.flush_all_of(pending, what, &mut flushed));
+                self.closed(thread, |thread| self.flush_all_of(thread, what, &mut flushed));
             // Another flush may have been faster to take the ids.
             if is_complete {
                 thread.counters.changes.add(flushed);
@@ -218,19 +268,19 @@ impl Store {
 
     /// Empties databases as long as there are free ids; returns true if all are empty. Listeners
     /// are told of it even if they were empty before. To be called while the gate is closed.
-    fn flush_all_of(&self, pending: &mut Pending, what: Flush, flushed: &mut u64) -> bool {
+    fn flush_all_of(&self, thread: &mut ThreadContext, what: Flush, flushed: &mut u64) -> bool {
+        self.announce(thread, &Databases::Emptied(self.flushed_by(what)));
         for database in self.flushed_by(what) {
             let Some(keys) = self.hand_to_lazy_free(database) else {
                 let emptied = self.flushed_by(what).start..database;
-                emptied
-                    .for_each(|database| self.tell(pending, database, || vec![FLUSHDB.to_vec()]));
+                emptied.for_each(|database| self.tell(thread, database, || vec![FLUSHDB.to_vec()]));
                 return false;
             };
             *flushed += keys;
         }
         match what {
-            Flush::All => self.tell(pending, 0, || vec![FLUSHALL.to_vec()]),
-            Flush::One(database) => self.tell(pending, database, || vec![FLUSHDB.to_vec()]),
+            Flush::All => self.tell(thread, 0, || vec![FLUSHALL.to_vec()]),
+            Flush::One(database) => self.tell(thread, database, || vec![FLUSHDB.to_vec()]),
         }
         true
     }

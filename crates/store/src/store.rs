@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
 use crate::key::Key;
-use crate::shard::{Hold, Listener, ShardSet, Shards, Sought};
+use crate::shard::{Hold, Interests, Listener, ShardSet, Shards, Sought};
 use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash, contention};
 use heap::Heap;
@@ -178,10 +178,23 @@ impl Store {
         }
     }
 
-    /// Adds a listener, which is told of every change from now on. The thread may be inside the
-    /// gate.
-    pub fn listen(&self, thread: &ThreadContext, listener: &Arc<dyn Listener>) {
-        self.gate.close(&thread.gate, || self.shards.listeners.add(Arc::clone(listener)));
+    /// Adds a listener, which stays for good and is told what `hear` switches on.
+    ///
+    /// # Panics
+    /// If there are too many.
+    pub fn listen(&self, listener: &Arc<dyn Listener>) {
+        self.shards.listeners.add(listener);
+    }
+
+    /// Sets whether listeners are told. Whoever locks a shard afterwards tells them.
+    pub fn hear(&self, interests: Interests, on: bool) {
+        self.shards.listeners.hear(interests, on);
+    }
+
+    /// Returns true if listeners are told of all these.
+    #[inline]
+    pub fn hears(&self, interests: Interests) -> bool {
+        self.shards.listeners.hears(interests)
     }
 
     /// Sets whether units go to the logs of their threads. To be called while the gate is closed

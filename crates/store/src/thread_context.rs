@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub struct ThreadContext {
     pub(crate) head: Head,
     pub(crate) gate: GateMember,
+    /// True while the thread is alone inside the gate, which it has closed.
+    pub(crate) is_alone: bool,
     pub(crate) counters: Arc<Counters>,
     pub(crate) paid: Paid,
     /// True if a change exceeded the budget, so that the next write has to make room.
@@ -42,6 +44,7 @@ impl ThreadContext {
         ThreadContext {
             head: Head::new(),
             gate,
+            is_alone: false,
             counters: Arc::default(),
             paid: Paid::default(),
             is_overdrawn: false,

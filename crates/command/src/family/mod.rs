@@ -14,6 +14,9 @@ mod set;
 mod sorted_set;
 mod stream;
 mod string;
+mod transaction;
+
+pub use transaction::forget_watches;
 
 use crate::call::Command;
 
@@ -32,4 +35,5 @@ pub const ALL: &[&[Command]] = &[
     connection::TABLE,
     client::TABLE,
     server::TABLE,
+    transaction::TABLE,
 ];

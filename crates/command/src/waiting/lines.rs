@@ -1,8 +1,8 @@
 //! Waiters of each key, in the order in which they came.
 
-use super::database_key::DatabaseKey;
 use super::waiter;
 use crate::clients::Client;
+use crate::database_key::DatabaseKey;
 use base::PositionHash;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;

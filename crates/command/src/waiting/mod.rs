@@ -10,7 +10,6 @@
 //! once more for it. It joins the lines before the locks of its keys are released, so no write is
 //! missed. `is_answered` makes sure that it gets one answer.
 
-mod database_key;
 mod lines;
 mod serve;
 mod timeout;
@@ -18,14 +17,14 @@ mod wait;
 pub(crate) mod waiter;
 
 pub use lines::Waiter;
-pub use serve::{look_again, recheck, run};
+pub use serve::{Touch, look_again, recheck, run, run_unit};
 pub use timeout::Timeout;
 pub use wait::Wait;
 pub use waiter::Wants;
 
 use crate::clients::{Client, Notice};
+use crate::database_key::DatabaseKey;
 use base::Millis;
-use database_key::DatabaseKey;
 use lines::{Lines, memory_of_place};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

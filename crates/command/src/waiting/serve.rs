@@ -10,12 +10,12 @@
 //! waiters, a command runs as usual and looks again at its end: a waiter that came in between,
 //! while the key was still empty, is served then.
 
-use super::database_key::DatabaseKey;
 use super::{Waiter, Waiters};
 use crate::args::Args;
-use crate::call::{Call, Outcome, Row, Unanswered};
+use crate::call::{Call, Outcome, Row, Turn, Unanswered};
 use crate::clients::{Client, Notice};
 use crate::commands::table;
+use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::session::Session;
 use crate::spec::Wakes;
@@ -55,7 +55,11 @@ pub fn run(call: &mut Call<'_>) -> Outcome {
     let mut shards = ShardSet::new();
     let touched = Request::of(call).touched(call.instance, &mut shards);
     if !touched.is_empty() {
-        return run_and_serve(call, arrivals, touched, shards);
+        let request = Request::of(call);
+        let touch = |instance: &Instance| request.touched(instance, &mut ShardSet::new());
+        return run_and_serve(call, arrivals, (touched, shards), touch, |call| {
+            (call.row.spec.run)(call)
+        });
     }
     let outcome = (call.row.spec.run)(call);
     if call.instance.waiters.arrivals() != arrivals {
@@ -133,14 +137,59 @@ fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
     keys.into_iter().map(|key| (key, 0)).collect()
 }
 
-/// Runs a command and serves the waiters that it wakes, under one hold of locks.
+/// Keys that the commands of a unit may write, and with them wake waiters.
+#[derive(Debug, Default)]
+pub struct Touch<'r> {
+    /// Keys of a database.
+    pub keys: Vec<DatabaseKey>,
+    /// Keys that are written in some database.
+    pub anywhere: HashSet<&'r [u8]>,
+    /// True if all keys may be written.
+    pub all: bool,
+}
+
+impl Touch<'_> {
+    /// Returns the keys with waiters.
+    fn touched(&self, instance: &Instance) -> Touched {
+        let lines = &instance.waiters.lines;
+        if instance.waiters.count() == 0 {
+            return Touched::new();
+        }
+        if self.all || !self.anywhere.is_empty() {
+            let names = &self.anywhere;
+            let is_meant = |key: &DatabaseKey| self.all || names.contains(&key.bytes[..]);
+            let is_named = |key: &DatabaseKey| self.keys.contains(key);
+            let all = lines.all().into_iter();
+            return begin_of_lines(all.filter(|key| is_meant(key) || is_named(key)));
+        }
+        let has_line = |key: &&DatabaseKey| lines.has(key.database, &key.bytes, key.hash);
+        begin_of_lines(self.keys.iter().filter(has_line).cloned())
+    }
+}
+
+/// Runs several commands under one hold of the locks of `shards`, and then the waiters that they
+/// wake: all that is one unit.
+pub fn run_unit(
+    call: &mut Call<'_>,
+    shards: ShardSet,
+    touch: &Touch<'_>,
+    act: impl FnOnce(&mut Call<'_>) -> Outcome,
+) -> Outcome {
+    let arrivals = call.instance.waiters.arrivals();
+    let touched = touch.touched(call.instance);
+    run_and_serve(call, arrivals, (touched, shards), |instance| touch.touched(instance), act)
+}
+
+/// Runs what `act` does and serves the waiters that it wakes, under one hold of locks: those of
+/// `shards`, and of all keys that those in the lines of the `touched` keys name.
 fn run_and_serve(
     call: &mut Call<'_>,
     mut arrivals: u64,
-    mut touched: Touched,
-    shards: ShardSet,
+    (mut touched, shards): (Touched, ShardSet),
+    touch: impl Fn(&Instance) -> Touched,
+    act: impl FnOnce(&mut Call<'_>) -> Outcome,
 ) -> Outcome {
-    let (server, request) = (Server::of(call), Request::of(call));
+    let server = Server::of(call);
     let mut held = server.shards_of(&touched, shards);
     let mut hold = loop {
         let hold = call.instance.store.hold(call.thread, held);
@@ -151,7 +200,7 @@ fn run_and_serve(
             break hold;
         }
         arrivals = came;
-        touched = request.touched(call.instance, &mut ShardSet::new());
+        touched = touch(call.instance);
         let all = server.shards_of(&touched, held);
         if all == held {
             break hold;
@@ -169,9 +218,9 @@ fn run_and_serve(
         now: call.now,
         row: call.row,
         first_hash: call.first_hash,
-        is_again: call.is_again,
+        turn: call.turn,
     };
-    let outcome = (inner.row.spec.run)(&mut inner);
+    let outcome = act(&mut inner);
     let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
     let rest = server.serve_held(hold.thread(), &held, touched);
     drop(hold);
@@ -357,7 +406,7 @@ impl<'s> Server<'s> {
             now: self.now,
             row,
             first_hash: None,
-            is_again: true,
+            turn: Turn::Again,
         };
         let mark = call.reply.mark();
         match (row.spec.run)(&mut call) {

@@ -1,11 +1,11 @@
 //! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
-use super::database_key::DatabaseKey;
 use super::waiter::{ClientState, Waiter, Wants};
 use crate::args::Args;
-use crate::call::{Call, Outcome, Row, Unanswered};
+use crate::call::{Call, Outcome, Row, Turn, Unanswered};
 use crate::clients::Client;
+use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ pub struct Wait<'c> {
     client_state: ClientState,
     timeout: Timeout,
     wants: Wants,
-    is_again: bool,
+    turn: Turn,
 }
 
 impl<'c> Call<'c> {
@@ -42,7 +42,7 @@ impl<'c> Call<'c> {
             },
             timeout,
             wants,
-            is_again: self.is_again,
+            turn: self.turn,
         }
     }
 }
@@ -65,8 +65,8 @@ impl Wait<'_> {
     /// Always: that the client waits, or that `request` takes 4 GiB or more, which no client can
     /// send but ids in place of `$` can cause.
     pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) -> Outcome {
-        if self.is_again {
-            // The client stands in its lines already.
+        if self.turn != Turn::First {
+            // The client stands in its lines already, or never will.
             return Err(Unanswered::Waits);
         }
         let key = |bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Client that waits for keys, with its request.
 
-use super::database_key::DatabaseKey;
 use crate::args::Args;
+use crate::database_key::DatabaseKey;
 use base::Millis;
 use smallvec::SmallVec;
 use std::fmt;

@@ -11,10 +11,12 @@
 //! command asked for report themselves.
 
 use crate::key::{Key, Value};
+use base::PositionHash;
+use bitflags::bitflags;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 /// Reason for the removal of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,28 @@ pub struct Change<'c> {
     pub removal: Option<Reason>,
     /// Value before the change; `None` for a new key.
     pub old: Option<Value<'c>>,
+}
+
+/// Change of databases as a whole that is about to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Databases {
+    /// Those with these numbers are emptied.
+    Emptied(Range<usize>),
+    /// The keys of two of them are exchanged.
+    Exchanged(usize, usize),
+}
+
+impl Databases {
+    /// Returns `None` if a database stays as it is; otherwise the database whose keys it gets, if
+    /// there is one.
+    pub fn source_of(&self, database: usize) -> Option<Option<usize>> {
+        match self {
+            Databases::Emptied(emptied) => emptied.contains(&database).then_some(None),
+            Databases::Exchanged(one, other) if database == *one => Some(Some(*other)),
+            Databases::Exchanged(one, other) if database == *other => Some(Some(*one)),
+            Databases::Exchanged(..) => None,
+        }
+    }
 }
 
 /// The class of an event, by which keyspace notifications are chosen.
@@ -216,13 +240,38 @@ pub(super) fn split_request(request: &[u8]) -> OwnedArgs {
     args
 }
 
-/// Receiver of every change of user data.
+/// Receiver of changes of user data. It runs under the locks of shards, so it only takes notes: it
+/// waits for nobody, and wakes nobody.
 pub trait Listener: fmt::Debug + Send + Sync {
-    /// Called before a change; the locks of its key's shard are held.
+    /// Called before a change of a key, while somebody listens to [`Interests::KEYS`]; the lock of
+    /// its shard is held.
     fn before(&self, change: &Change<'_>);
 
-    /// Called when a unit is complete; its locks are still held.
+    /// Called before databases are emptied or exchanged, while somebody listens to
+    /// [`Interests::KEYS`]; no other thread is inside the gate. `has` tells whether a database has a
+    /// key, whatever its deadline.
+    fn before_databases(
+        &self,
+        change: &Databases,
+        has: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+    );
+
+    /// Called when a unit is complete, while somebody listens to its effects or its events; its
+    /// locks are still held.
     fn unit(&self, unit: &Unit);
+}
+
+bitflags! {
+    /// What listeners are told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Interests: u32 {
+        /// Which keys are about to change.
+        const KEYS = 1 << 1;
+        /// What happened to keys, by the names of keyspace notifications.
+        const EVENTS = 1 << 2;
+        /// Plain commands with the same effect.
+        const EFFECTS = 1 << 3;
+    }
 }
 
 /// Writer of the units of one thread to a journal.
@@ -239,19 +288,27 @@ pub trait UnitLog: fmt::Debug + Send {
     }
 }
 
-/// Bits of who hears, so that a check reads a single word.
+/// Bits of what is heard, so that a check reads a single word.
 pub(super) type Heard = u32;
-/// Bit of the journal, which hears of effects alone; each other bit is a listener's.
+/// Bit of the journal, which hears of effects alone.
 pub(super) const JOURNAL: Heard = 1;
-
+/// Bits of listeners.
+pub(super) const KEYS: Heard = Interests::KEYS.bits();
+pub(super) const EVENTS: Heard = Interests::EVENTS.bits();
+/// Bits of those who hear of effects.
+pub(super) const EFFECTS: Heard = Interests::EFFECTS.bits() | JOURNAL;
 /// Bit of a snapshot, to which keys are handed over before they change.
 pub(super) const CUT: Heard = 1 << 31;
+
+/// Most listeners that a store has.
+const LISTENERS_MAX: usize = 4;
 
 /// The listeners.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     heard: AtomicU32,
-    all: RwLock<Vec<Arc<dyn Listener>>>,
+    /// Listeners, which stay for good: whether they are told is a matter of `heard`.
+    all: [OnceLock<Arc<dyn Listener>>; LISTENERS_MAX],
 }
 
 impl Listeners {
@@ -260,36 +317,39 @@ impl Listeners {
         self.heard.load(Relaxed)
     }
 
-    /// Returns true if there is a listener.
-    pub fn is_any(&self) -> bool {
-        self.heard() & !CUT != 0
+    /// Returns true if somebody hears of effects.
+    pub fn hears_effects(&self) -> bool {
+        self.heard() & EFFECTS != 0
     }
 
     /// Sets whether keys are handed over to a snapshot before they change. To be set while the gate
     /// is closed.
     pub(super) fn hear_cut(&self, on: bool) {
-        if on {
-            self.heard.fetch_or(CUT, Relaxed);
-        } else {
-            self.heard.fetch_and(!CUT, Relaxed);
-        }
+        self.set(CUT, on);
     }
 
-    /// Adds a listener. To be called while the gate is closed, so that no thread is in the middle
-    /// of a change.
-    pub fn add(&self, listener: Arc<dyn Listener>) {
-        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-        all.push(listener);
-        self.heard.fetch_or(1_u32 << all.len().min(30), Relaxed);
+    /// Adds a listener.
+    ///
+    /// # Panics
+    /// If there are too many.
+    pub fn add(&self, listener: &Arc<dyn Listener>) {
+        let is_added = self.all.iter().any(|slot| slot.set(Arc::clone(listener)).is_ok());
+        assert!(is_added, "a store has few listeners");
+    }
+
+    /// Sets whether listeners are told. A thread that locks a shard afterwards tells them.
+    pub fn hear(&self, interests: Interests, on: bool) {
+        self.set(interests.bits(), on);
+    }
+
+    /// Returns true if listeners are told of all these.
+    pub fn hears(&self, interests: Interests) -> bool {
+        self.heard() & interests.bits() == interests.bits()
     }
 
     /// Sets whether units go to the journal. To be called while the gate is closed.
     pub fn set_journal(&self, on: bool) {
-        if on {
-            self.heard.fetch_or(JOURNAL, Relaxed);
-        } else {
-            self.heard.fetch_and(!JOURNAL, Relaxed);
-        }
+        self.set(JOURNAL, on);
     }
 
     /// Returns true if units go to the journal.
@@ -299,8 +359,15 @@ impl Listeners {
 
     /// Calls `tell` for every listener.
     #[cold]
-    pub fn tell(&self, tell: impl Fn(&dyn Listener)) {
-        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
-        all.iter().for_each(|listener| tell(&**listener));
+    pub fn tell(&self, mut tell: impl FnMut(&dyn Listener)) {
+        self.all.iter().map_while(OnceLock::get).for_each(|listener| tell(&**listener));
+    }
+
+    fn set(&self, heard: Heard, on: bool) {
+        if on {
+            self.heard.fetch_or(heard, Relaxed);
+        } else {
+            self.heard.fetch_and(!heard, Relaxed);
+        }
     }
 }

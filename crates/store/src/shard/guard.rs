@@ -48,7 +48,8 @@ impl Shards {
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
-    /// Locks one shard, for work that leaves the access histories of keys unchanged.
+    /// Locks one shard, for work that leaves the access histories of keys unchanged: in the
+    /// background, or of a command that looks at keys which it does not name.
     #[inline]
     pub fn lock_quietly<'a>(
         &'a self,
@@ -56,8 +57,7 @@ impl Shards {
         shard: ShardId,
         now: Millis,
     ) -> Guard<'a> {
-        debug_assert!(!thread.lent.is_any(), "work in the background is not part of a unit");
-        let held = self.hold_one(shard);
+        let held = self.hold_one_of(thread, shard);
         Guard::new(self, thread, held, now, AccessHistory::Untouched)
     }
 
@@ -68,7 +68,7 @@ impl Shards {
         id: CollectionId,
         now: Millis,
     ) -> Option<Guard<'a>> {
-        let held = self.hold_owner(id)?;
+        let held = self.hold_owner(thread, id)?;
         Some(Guard::new(self, thread, held, now, AccessHistory::Untouched))
     }
 }

@@ -52,10 +52,15 @@ impl Shards {
         Held::Lent
     }
 
-    /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
-    pub(super) fn hold_owner(&self, id: CollectionId) -> Option<Held> {
+    /// Locks the shard of the key that owns a collection; `None` if the collection is closed. A
+    /// thread that lends locks lends all of them.
+    pub(super) fn hold_owner(&self, thread: &mut ThreadContext, id: CollectionId) -> Option<Held> {
         loop {
             let shard = self.collections.owner(id).shard();
+            if thread.lent.is_any() {
+                let has_owner = self.collections.has_owner(id);
+                return has_owner.then(|| self.hold_one_of(thread, shard));
+            }
             let lock = self.locks.one(shard);
             // An owner gives up or hands over a collection under the lock of its shard.
             if !self.collections.has_owner(id) {

@@ -1,6 +1,6 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
-use super::change::{CUT, Heard, JOURNAL, Unit, UnitLog};
+use super::change::{CUT, EFFECTS, EVENTS, Heard, JOURNAL, KEYS, Unit, UnitLog};
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
 
@@ -116,16 +116,34 @@ impl Changes {
 }
 
 impl Changes {
-    /// Returns true if somebody listens besides the journal.
+    /// Returns true if somebody hears which keys change.
     #[inline]
-    pub fn has_listeners(&self) -> bool {
-        self.heard & !(JOURNAL | CUT) != 0
+    pub fn hears_keys(&self) -> bool {
+        self.heard & KEYS != 0
     }
 
-    /// Returns true if there are listeners.
+    /// Returns true if somebody hears of events.
+    #[inline]
+    pub fn hears_events(&self) -> bool {
+        self.heard & EVENTS != 0
+    }
+
+    /// Returns true if somebody hears of effects.
+    #[inline(always)]
+    pub fn hears_effects(&self) -> bool {
+        self.heard & EFFECTS != 0
+    }
+
+    /// Returns true if somebody hears of effects or of events, which make a unit.
     #[inline(always)]
     pub fn is_heard(&self) -> bool {
-        self.heard & !CUT != 0
+        self.heard & (EFFECTS | EVENTS) != 0
+    }
+
+    /// Returns true if somebody besides the journal is told of units.
+    #[inline]
+    pub fn is_told(&self) -> bool {
+        self.heard & (EFFECTS | EVENTS) & !JOURNAL != 0
     }
 
     /// Returns true if a snapshot must keep what changes.

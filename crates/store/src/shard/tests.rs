@@ -1,9 +1,9 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
-use super::{Change, Event, Guard, Listener, Reason, ShardSet, Shards, Unit};
+use super::{Change, Databases, Event, Guard, Interests, Listener, Reason, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::thread_context::ThreadContext;
-use base::{Gate, KeyHasher, KeyspaceId, Millis, Random, ShardId};
+use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash, Random, ShardId};
 use heap::Head;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -229,6 +229,13 @@ impl Listener for Heard {
         self.before.lock().expect("no panic").push(heard);
     }
 
+    fn before_databases(
+        &self,
+        _: &Databases,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+    ) {
+    }
+
     fn unit(&self, unit: &Unit) {
         self.units.lock().expect("no panic").push(unit.clone());
     }
@@ -236,7 +243,9 @@ impl Listener for Heard {
 
 fn listened_to(world: &World) -> Arc<Heard> {
     let heard = Arc::new(Heard::default());
-    world.shards.listeners.add(Arc::clone(&heard) as Arc<dyn Listener>);
+    let listener: Arc<dyn Listener> = heard.clone();
+    world.shards.listeners.add(&listener);
+    world.shards.listeners.hear(Interests::all(), true);
     heard
 }
 

@@ -1,7 +1,8 @@
 //! Notes of a guard about the changes made through it, until its locks are released.
 
 use super::change::{
-    CUT, Change, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason, split_request,
+    Change, EFFECTS, EVENTS, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason,
+    split_request,
 };
 use super::found::Found;
 use super::guard::Guard;
@@ -62,29 +63,21 @@ impl<'a> Guard<'a> {
         if self.changes.is_cut() {
             self.settle(key);
         }
-        if self.is_heard() {
+        if self.changes.hears_keys() {
             self.tell_before(key, found, removal);
-            match removal {
-                Some(Reason::Expired) => self.note_removal(key, Event::EXPIRED),
-                Some(Reason::Evicted) => self.note_removal(key, Event::EVICTED),
-                None | Some(Reason::Deleted | Reason::Moved | Reason::Flushed) => {}
-            }
         }
-    }
-
-    /// Returns true if somebody listens besides the journal.
-    #[inline]
-    fn has_listeners(&self) -> bool {
-        self.changes.has_listeners()
+        match removal {
+            Some(Reason::Flushed) => {}
+            Some(Reason::Expired) => self.note_removal(key, Event::EXPIRED),
+            Some(Reason::Evicted) => self.note_removal(key, Event::EVICTED),
+            None | Some(Reason::Deleted | Reason::Moved) if self.changes.hears_effects() => {
+                self.thread.pending.changed.note(key);
+            }
+            None | Some(Reason::Deleted | Reason::Moved) => {}
+        }
     }
 
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
-        if matches!(removal, None | Some(Reason::Deleted | Reason::Moved)) {
-            self.thread.pending.changed.note(key);
-        }
-        if !self.has_listeners() {
-            return;
-        }
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
         let old = found.map(|found| ValueRef::new(self, *found).to_value());
         let change = Change { key: *key, database, removal, old };
@@ -130,7 +123,7 @@ impl<'a> Guard<'a> {
     /// effect of what follows.
     #[inline(always)]
     pub fn speak_for(&mut self, keyspace: KeyspaceId, write: impl FnOnce(&mut Vec<u8>)) {
-        if self.is_heard() {
+        if self.changes.hears_effects() {
             let pending = &mut self.thread.pending;
             let begin = pending.unit.requests.len();
             write(&mut pending.unit.requests);
@@ -194,9 +187,10 @@ impl<'a> Guard<'a> {
         }
     }
 
-    #[cold]
     fn note_removal(&mut self, key: &Key<'_>, event: Event) {
-        self.note_del(key);
+        if self.changes.hears_effects() {
+            self.note_del(key);
+        }
         self.note_event(event, key);
     }
 
@@ -213,7 +207,7 @@ impl<'a> Guard<'a> {
     /// Adds the event of a key to the unit.
     #[inline]
     pub fn note_event(&mut self, event: Event, key: &Key<'_>) {
-        if self.has_listeners() {
+        if self.changes.hears_events() {
             self.push_event(event, key);
         }
     }
@@ -229,7 +223,9 @@ impl<'a> Guard<'a> {
     /// Adds a plain command with the effect of a change to the unit.
     #[cold]
     pub fn note_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
-        if let Some(database) = self.shards.keyspaces.database_of(keyspace) {
+        if self.changes.hears_effects()
+            && let Some(database) = self.shards.keyspaces.database_of(keyspace)
+        {
             let words = EffectWords::Args(args);
             self.thread.pending.unit.effects.push(Effect { database, words });
         }
@@ -272,7 +268,7 @@ impl<'a> Guard<'a> {
     /// Ends the unit, before the locks are released.
     #[inline(never)]
     fn finish_unit(&mut self) {
-        let is_for_others = self.changes.has_listeners() || self.thread.lent.is_any();
+        let is_for_others = self.changes.is_told() || self.thread.lent.is_any();
         let pending = &mut self.thread.pending;
         // Most units are one request and nothing else, for the journal alone.
         let Some(keyspace) = pending.lone_request().filter(|_| !is_for_others) else {
@@ -328,7 +324,7 @@ impl Shards {
         {
             pending.position = log.put(&pending.unit);
         }
-        if heard & !(JOURNAL | CUT) != 0 {
+        if heard & (EFFECTS | EVENTS) & !JOURNAL != 0 {
             self.listeners.tell(|listener| listener.unit(&pending.unit));
         }
         pending.unit.clear();

@@ -1,6 +1,6 @@
 //! A server without sockets, for several clients, whose effects are recorded.
 
-use base::{Clock, KeyHasher, Millis};
+use base::{Clock, KeyHasher, Millis, PositionHash};
 use command::{
     Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, RowMemo, Session,
     WorkerStatistics, execute, granted_for_batch, table,
@@ -8,8 +8,8 @@ use command::{
 use settings::{Settings, Sources, load_text};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::{
-    Change, EvictionPolicy, Limits, Listener, ScanFilter, Scanned, Store, StoreConfig,
-    ThreadContext, Unit,
+    Change, Databases, EvictionPolicy, Interests, Limits, Listener, ScanFilter, Scanned, Store,
+    StoreConfig, ThreadContext, Unit,
 };
 use wire::{Reply, Span};
 
@@ -22,6 +22,13 @@ pub struct Recorder(Mutex<Vec<Unit>>);
 
 impl Listener for Recorder {
     fn before(&self, _: &Change<'_>) {}
+
+    fn before_databases(
+        &self,
+        _: &Databases,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+    ) {
+    }
 
     fn unit(&self, unit: &Unit) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(unit.clone());
@@ -74,7 +81,8 @@ impl Server {
     pub fn record(&self) -> Arc<Recorder> {
         let recorder = Arc::new(Recorder::default());
         let listener: Arc<dyn Listener> = recorder.clone();
-        self.instance.store.listen(&self.thread, &listener);
+        self.instance.store.listen(&listener);
+        self.instance.store.hear(Interests::EFFECTS, true);
         recorder
     }
 
@@ -116,7 +124,7 @@ impl Server {
             now: self.instance.clock.now(),
             row,
             first_hash: None,
-            is_again: false,
+            turn: Turn::First,
         };
         let execution = execute(&mut call, granted_for_batch(&self.instance));
         self.instance.store.leave(&self.thread);

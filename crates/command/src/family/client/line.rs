@@ -10,10 +10,12 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 7] = [
+const LETTERS: [(ClientFlags, char); 9] = [
+    (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),
     // Never both: a client that waits for keys sends no command that could be held back.
     (ClientFlags::PAUSED, 'b'),
+    (ClientFlags::CHANGED, 'd'),
     (ClientFlags::CLOSING, 'c'),
     (ClientFlags::UNIX_SOCKET, 'U'),
     (ClientFlags::NO_EVICT, 'e'),
@@ -39,13 +41,14 @@ pub(super) fn note_command(call: &Call<'_>) {
 pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     let info = client.info();
     let seconds = |since: u64| call.now.since(Millis(since)) / 1000;
-    let Sizes { query, query_free, room, buffered, blocks, listed, total } = Sizes::of(client);
+    let Sizes { query, query_free, queue, room, buffered, blocks, listed, total } =
+        Sizes::of(client);
     // Writing to a vector cannot fail.
     let _ = writeln!(
         out,
         "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
-         sub=0 psub=0 ssub=0 multi=-1 watch=0 qbuf={query} qbuf-free={query_free} argv-mem=0 \
-         multi-mem=0 rbs={room} rbp={room} obl={buffered} oll={blocks} omem={listed} \
+         sub=0 psub=0 ssub=0 multi={} watch={} qbuf={query} qbuf-free={query_free} argv-mem=0 \
+         multi-mem={queue} rbs={room} rbp={room} obl={buffered} oll={blocks} omem={listed} \
          tot-mem={total} events=r cmd={} user=default redir=-1 resp={} lib-name={} lib-ver={} \
          tot-net-in={} tot-net-out={} tot-cmds={}",
         client.id,
@@ -58,6 +61,8 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         letters(client.shown_flags()),
         info.capabilities,
         client.database.load(Relaxed),
+        queued(client),
+        client.watched.load(Relaxed),
         command_name(call.row.table(), client.last_command.load(Relaxed)),
         client.protocol.load(Relaxed),
         info.library,
@@ -66,6 +71,14 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         client.sent.load(Relaxed),
         client.commands.load(Relaxed),
     );
+}
+
+/// Returns the number of commands queued since MULTI; -1 outside a transaction.
+fn queued(client: &Client) -> i64 {
+    if !client.flags().contains(ClientFlags::MULTI) {
+        return -1;
+    }
+    client.queued.load(Relaxed).cast_signed()
 }
 
 fn command_name(commands: &'static Table, id_plus_one: u32) -> &'static str {
@@ -77,6 +90,7 @@ fn command_name(commands: &'static Table, id_plus_one: u32) -> &'static str {
 struct Sizes {
     query: u64,
     query_free: u64,
+    queue: u64,
     room: u64,
     buffered: u64,
     blocks: u64,
@@ -91,14 +105,16 @@ impl Sizes {
         let output = client.output_bytes.load(Relaxed);
         let room = client.output_room.load(Relaxed).max(output);
         let listed = output.saturating_sub(BUFFER_BYTES);
+        let (queue, watched) = (client.queue_bytes.load(Relaxed), client.watch_bytes.load(Relaxed));
         Sizes {
             query,
             query_free,
+            queue,
             room: room.min(BUFFER_BYTES),
             buffered: output - listed,
             blocks: u64::from(listed > 0),
             listed,
-            total: size_of::<Client>() as u64 + query + query_free + room,
+            total: size_of::<Client>() as u64 + query + query_free + queue + watched + room,
         }
     }
 }

@@ -6,6 +6,7 @@ pub use table::TABLE;
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::family::forget_watches;
 use crate::refusal::Refusal;
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
@@ -181,6 +182,7 @@ fn quit(call: &mut Call<'_>) -> Outcome {
 
 fn reset(call: &mut Call<'_>) -> Outcome {
     let is_open = REQUIREPASS.get(&call.instance.settings).is_empty();
+    forget_watches(call.instance, call.session);
     call.session.reset(is_open);
     call.reply.set_protocol(Protocol::Resp2);
     call.reply.simple("RESET");

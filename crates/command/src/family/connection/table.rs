@@ -8,6 +8,7 @@ use crate::tips;
 const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE).union(Flags::FAST);
 const UNKNOWN_CLIENT: Flags =
     ANY_TIME.union(Flags::NOSCRIPT).union(Flags::NO_AUTH).union(Flags::ALLOW_BUSY);
+const LEAVES: Flags = UNKNOWN_CLIENT.union(Flags::ENDS_MULTI);
 
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
@@ -32,10 +33,10 @@ pub const TABLE: &[Command] = &[
         syntax: "[message]",
         ..row("PING", -1, Flags::FAST.union(Flags::TELLS_TROUBLE), "1.0.0", ping)
     },
-    Command { summary: "Closes the connection.", ..row("QUIT", -1, UNKNOWN_CLIENT, "1.0.0", quit) },
+    Command { summary: "Closes the connection.", ..row("QUIT", -1, LEAVES, "1.0.0", quit) },
     Command {
         summary: "Makes the connection as it was when it was opened.",
-        ..row("RESET", 1, UNKNOWN_CLIENT, "6.2.0", reset)
+        ..row("RESET", 1, LEAVES, "6.2.0", reset)
     },
     Command {
         summary: "Chooses the database of the connection.",

@@ -1,7 +1,7 @@
 //! MIGRATE: keys that go to another server.
 
 use crate::args::Args;
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Outcome, Turn};
 use crate::carrier::{Migration, Target};
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec};
 use crate::migration::pack;
@@ -15,6 +15,8 @@ use store::Kind;
 const KEY_NOT_EMPTY: Refusal = Refusal::of(
     "ERR When using MIGRATE KEYS option, the key argument must be set to the empty string",
 );
+const NOT_IN_A_TRANSACTION: Refusal =
+    Refusal::of("ERR MIGRATE isn't allowed for DENY BLOCKING client");
 const UNREACHABLE: Refusal = Refusal::of("IOERR error or timeout connecting to the client");
 /// Milliseconds in place of a timeout that is not above zero.
 const TIMEOUT_MILLIS: u64 = 1000;
@@ -35,6 +37,9 @@ struct Options {
 
 pub fn migrate(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
+    if call.turn == Turn::Only {
+        return Err(NOT_IN_A_TRANSACTION.into());
+    }
     let options = parse(args)?;
     let timeout = args.integer(5)?;
     let target = Target {

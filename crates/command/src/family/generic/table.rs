@@ -4,7 +4,7 @@ use super::{copy, dump, expire, keys, migrate, object, scan, sort};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::key_spec::{KeyFlags, KeySpec};
-use crate::spec::{Categories, Flags, Group, Wakes};
+use crate::spec::{Categories, Flags, Group, Locks, Wakes};
 use crate::tips;
 
 const WRITE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
@@ -76,6 +76,7 @@ pub const TABLE: &[Command] = &[
         ..telling("EXPIRETIME", "7.0.0", expire::expiretime)
     },
     Command {
+        locks: Locks::All,
         categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
         tips: tips::ALL_SHARDS_UNORDERED,
         summary: "Lists all keys that match a pattern.",
@@ -134,6 +135,7 @@ pub const TABLE: &[Command] = &[
         ..telling("PTTL", "2.6.0", expire::pttl)
     },
     Command {
+        locks: Locks::All,
         tips: tips::ONE_OF_ALL_SHARDS,
         summary: "Picks a key by chance.",
         ..row("RANDOMKEY", 1, Flags::READONLY, "1.0.0", scan::randomkey)
@@ -153,12 +155,14 @@ pub const TABLE: &[Command] = &[
     restoring("RESTORE", "2.6.0", Flags::empty()),
     restoring("RESTORE-ASKING", "3.0.0", Flags::ASKING),
     Command {
+        locks: Locks::All,
         tips: tips::CURSOR,
         summary: "Goes over the keys of the database, a few with each call.",
         syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
         ..row("SCAN", -2, Flags::READONLY, "2.8.0", scan::scan)
     },
     Command {
+        locks: Locks::All,
         keys: &[KeySpec::one(LOOKS), KeySpec::unknown(LOOKS), KeySpec::unknown(SETS)],
         find_keys: sort::keys,
         wakes: Wakes::Anyone,
@@ -169,6 +173,7 @@ pub const TABLE: &[Command] = &[
         ..row("SORT", -2, SORTS, "1.0.0", sort::sort)
     },
     Command {
+        locks: Locks::All,
         keys: &[KeySpec::one(LOOKS), KeySpec::unknown(LOOKS)],
         categories: SORTING,
         summary: "Does what SORT does, but stores nothing.",

@@ -18,6 +18,7 @@ const TAKES: KeyFlags = REMOVES.union(KeyFlags::ACCESS);
 const FROM_TO: &[KeySpec] = &[KeySpec::one(TAKES), KeySpec::at(2, ADDS)];
 
 const WAITS: Flags = Flags::WRITE.union(Flags::BLOCKING);
+const MOVES: Flags = WAITS_TO_WRITE.union(Flags::ANSWERS_NULL);
 const WAITS_TO_WRITE: Flags = WAITS.union(Flags::DENYOOM);
 const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, TAKES)];
 
@@ -27,7 +28,7 @@ pub const TABLE: &[Command] = &[
         keys: FROM_TO,
         summary: "Does what LMOVE does, and waits for an element if there is none.",
         syntax: "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
-        ..row("BLMOVE", 6, WAITS_TO_WRITE, "6.2.0", blocking::blmove)
+        ..row("BLMOVE", 6, MOVES, "6.2.0", blocking::blmove)
     },
     Command {
         keys: &[KeySpec::counted(2, 1, TAKES)],
@@ -51,7 +52,7 @@ pub const TABLE: &[Command] = &[
         keys: FROM_TO,
         summary: "Does what RPOPLPUSH does, and waits for an element if there is none.",
         syntax: "source destination timeout",
-        ..row("BRPOPLPUSH", 4, WAITS_TO_WRITE, "2.2.0", blocking::brpoplpush)
+        ..row("BRPOPLPUSH", 4, MOVES, "2.2.0", blocking::brpoplpush)
     },
     Command {
         keys: &[KeySpec::one(READS)],

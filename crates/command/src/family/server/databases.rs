@@ -1,6 +1,6 @@
 //! Commands on whole databases, or on the whole server.
 
-use crate::call::{Call, Outcome, Unanswered};
+use crate::call::{Call, Outcome, Turn, Unanswered};
 use crate::instance::Rewrite;
 use crate::refusal::Refusal;
 use crate::saving::Asker;
@@ -24,8 +24,13 @@ pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     call.instance.store.flush(call.thread, Flush::All);
     // The file must not bring the keys back.
-    let asker = Asker::of(call.session).behind(call.thread.journal_position());
-    if call.instance.data_files.emptied(call.instance, call.thread, asker) {
+    let asker = match call.turn {
+        Turn::Only => Asker::of_nobody(call.now),
+        _ => Asker::of(call.session).behind(call.thread.journal_position()),
+    };
+    if call.instance.data_files.emptied(call.instance, call.thread, asker)
+        && call.turn != Turn::Only
+    {
         return Err(Unanswered::Waits);
     }
     call.reply.ok();

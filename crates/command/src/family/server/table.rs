@@ -3,7 +3,7 @@
 use super::{command, config, databases, debug, function, help, info, memory, saving};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
-use crate::spec::{Categories, Flags, Group, Wakes};
+use crate::spec::{Categories, Flags, Group, Locks, Wakes};
 use crate::tips;
 
 /// Flags of commands that are answered at any time.
@@ -46,17 +46,20 @@ pub const TABLE: &[Command] = &[
         ..Command::parent(Group::Server, "CONFIG", "2.0.0", CONFIG)
     },
     Command {
+        locks: Locks::All,
         categories: Categories::KEYSPACE,
         tips: tips::ALL_SHARDS_SUMMED,
         summary: "Counts the keys of the database.",
         ..row("DBSIZE", 1, Flags::READONLY.union(Flags::FAST), "1.0.0", databases::dbsize)
     },
     Command {
+        locks: Locks::All,
         summary: "Looks inside, for tests of the server.",
         syntax: "subcommand [arg ...]",
         ..row("DEBUG", -2, ADMIN, "1.0.0", debug::debug)
     },
     Command {
+        locks: Locks::Gate,
         categories: FLUSHING,
         wakes: Wakes::AnyoneAfterwards,
         tips: tips::ALL_SHARDS,
@@ -65,6 +68,7 @@ pub const TABLE: &[Command] = &[
         ..row("FLUSHALL", -1, Flags::WRITE, "1.0.0", databases::flushall)
     },
     Command {
+        locks: Locks::Gate,
         categories: FLUSHING,
         wakes: Wakes::AnyoneAfterwards,
         tips: tips::ALL_SHARDS,
@@ -77,6 +81,7 @@ pub const TABLE: &[Command] = &[
         ..Command::parent(Group::Scripting, "FUNCTION", "7.0.0", FUNCTION)
     },
     Command {
+        locks: Locks::All,
         categories: Categories::DANGEROUS,
         tips: tips::PER_SHARD,
         summary: "Tells what the server is and does.",
@@ -109,6 +114,7 @@ pub const TABLE: &[Command] = &[
         )
     },
     Command {
+        locks: Locks::Gate,
         categories: FLUSHING,
         wakes: Wakes::AnyoneAfterwards,
         summary: "Exchanges two databases.",
@@ -231,6 +237,7 @@ const MEMORY: &[Command] = &[
 
 const FUNCTION: &[Command] = &[
     Command {
+        locks: Locks::Gate,
         wakes: Wakes::Nobody,
         tips: tips::ALL_SHARDS,
         summary: "Removes all functions.",

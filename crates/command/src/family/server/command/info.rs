@@ -5,7 +5,7 @@ use crate::key_spec::{KeyFlags, KeySearch, KeySpec, are_movable, as_one_range};
 use crate::spec::{Categories, Flags};
 use wire::Reply;
 
-const FLAGS: [(Flags, &str); 16] = [
+const FLAGS: [(Flags, &str); 17] = [
     (Flags::WRITE, "write"),
     (Flags::READONLY, "readonly"),
     (Flags::DENYOOM, "denyoom"),
@@ -16,6 +16,7 @@ const FLAGS: [(Flags, &str); 16] = [
     (Flags::LOADING, "loading"),
     (Flags::STALE, "stale"),
     (Flags::SKIP_MONITOR, "skip_monitor"),
+    (Flags::SKIP_COMMANDLOG, "skip_commandlog"),
     (Flags::ASKING, "asking"),
     (Flags::FAST, "fast"),
     (Flags::NO_AUTH, "no_auth"),

@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
-    let (mut input, mut output, mut held_back) = (0, 0, 0);
+    let (mut input, mut output, mut held_back, mut watching) = (0, 0, 0, 0);
     for client in clients.list() {
         let query = client.query_bytes.load(Relaxed) + client.query_free.load(Relaxed);
         input = query.max(input);
         output = client.output_bytes.load(Relaxed).max(output);
+        watching += u64::from(client.watched.load(Relaxed) > 0);
         held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
     }
     let waiters = &call.instance.waiters;
@@ -32,9 +33,9 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("blocked_clients", &(waiters.count() + held_back)),
         ("tracking_clients", &0),
         ("pubsub_clients", &0),
-        ("watching_clients", &0),
+        ("watching_clients", &watching),
         ("clients_in_timeout_table", &waiters.deadlines()),
-        ("total_watched_keys", &0),
+        ("total_watched_keys", &call.instance.watches.keys()),
         ("total_blocking_keys", &waiters.keys()),
         ("total_blocking_keys_on_nokey", &waiters.keys_that_may_be_lost()),
         ("paused_reason", &if is_paused { "client_pause" } else { "none" }),

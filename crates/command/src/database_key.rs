@@ -1,10 +1,10 @@
-//! Key of a numbered database, as waiters name it.
+//! Key of a numbered database.
 
 use base::PositionHash;
 use smallvec::SmallVec;
 
-/// Key in the database with a number: after SWAPDB it stands for the key in the keyspace that has
-/// the number then.
+/// Key in the database with a number, as those name it who wait for it or watch it: after SWAPDB it
+/// stands for the key in the keyspace that has the number then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DatabaseKey {
     pub hash: PositionHash,

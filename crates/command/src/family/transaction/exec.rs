@@ -1,0 +1,195 @@
+//! EXEC: all queued commands as one unit.
+//!
+//! ```text
+//! Plan::of      room, shards and keys of all commands, with SELECT followed
+//! reserve       what could never fit is refused whole
+//! run_unit      locks: keys of the commands, keys watched, keys of those whom they wake
+//!   is_void?    a watched key has changed, or is past its deadline
+//!   run_all     the commands, one by one, which borrow the locks
+//! ```
+//! With a command that closes the gate among them, all of it runs behind the closed gate.
+
+use super::forget_watches;
+use crate::args::Args;
+use crate::call::{Call, Outcome, Row, Turn};
+use crate::clients::ClientFlags;
+use crate::commands::table;
+use crate::database_key::DatabaseKey;
+use crate::execute::{RECORD_OVERHEAD, run_row};
+use crate::refusal::Refusal;
+use crate::spec::{Flags, Locks, Wakes};
+use crate::transaction::Queue;
+use crate::waiting::{self, Touch};
+use smallvec::SmallVec;
+use store::{ShardSet, Sought};
+
+const WITHOUT_MULTI: Refusal = Refusal::of("ERR EXEC without MULTI");
+const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of previous errors.");
+
+pub(super) fn exec(call: &mut Call<'_>) -> Outcome {
+    let queue = call.session.end_queue().ok_or(WITHOUT_MULTI)?;
+    let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue) };
+    forget_watches(call.instance, call.session);
+    call.session.keep_queue(queue);
+    outcome
+}
+
+fn run(call: &mut Call<'_>, queue: &Queue) -> Outcome {
+    if is_void(call) {
+        call.reply.null_array();
+        return Ok(());
+    }
+    let plan = Plan::of(call, queue);
+    call.reserve(plan.bytes).map_err(|refusal| refusal.aborting())?;
+    if plan.closes_gate {
+        return run_alone(call, queue, &plan);
+    }
+    call.instance.store.prefetch_keys(&plan.sought);
+    waiting::run_unit(call, plan.shards, &plan.touch, |call| run_unless_void(call, queue))
+}
+
+/// Runs the commands while no other thread is inside the gate.
+fn run_alone(call: &mut Call<'_>, queue: &Queue, plan: &Plan<'_>) -> Outcome {
+    let Call { instance, thread, session, statistics, args, reply, now, row, .. } = call;
+    let (is_cut, protocol) = instance.store.alone(thread, |thread| {
+        let mut inner = Call {
+            instance,
+            thread,
+            session,
+            statistics,
+            args: *args,
+            reply: reply.reborrow(),
+            now: *now,
+            row,
+            first_hash: None,
+            turn: Turn::Only,
+        };
+        let act = |call: &mut Call<'_>| run_unless_void(call, queue);
+        let outcome = waiting::run_unit(&mut inner, ShardSet::all(), &plan.touch, act);
+        outcome.map(|()| (inner.reply.is_cut(), inner.reply.protocol()))
+    })?;
+    call.reply.take_over(is_cut, protocol);
+    Ok(())
+}
+
+/// Returns true if a watched key has changed, or has passed its deadline. What it says holds while
+/// the locks of these keys are held.
+fn is_void(call: &Call<'_>) -> bool {
+    let Some(watching) = &call.session.watching else { return false };
+    call.session.client.flags().contains(ClientFlags::CHANGED) || watching.has_expired(call.now)
+}
+
+fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
+    if is_void(call) {
+        call.reply.null_array();
+    } else {
+        run_all(call, queue);
+    }
+    Ok(())
+}
+
+/// Runs the commands; each writes one reply, whatever becomes of it.
+fn run_all(call: &mut Call<'_>, queue: &Queue) {
+    call.reply.array(queue.len());
+    for (queued, args) in queue.commands() {
+        let mut inner = Call {
+            instance: call.instance,
+            thread: call.thread,
+            session: call.session,
+            statistics: call.statistics,
+            args,
+            reply: call.reply.reborrow(),
+            now: call.now,
+            row: row_of(queued.command),
+            first_hash: queued.first_hash,
+            turn: Turn::Only,
+        };
+        run_row(&mut inner);
+        let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
+        call.reply.take_over(is_cut, protocol);
+    }
+}
+
+fn row_of(command: usize) -> &'static Row {
+    &table().rows()[command]
+}
+
+/// What the commands of a transaction need together.
+#[derive(Default)]
+struct Plan<'q> {
+    /// Bytes that they may append.
+    bytes: usize,
+    /// Shards of their keys and of those watched.
+    shards: ShardSet,
+    /// Their first keys.
+    sought: Vec<Sought>,
+    /// Keys whose waiters they may wake.
+    touch: Touch<'q>,
+    /// True if one of them closes the gate.
+    closes_gate: bool,
+}
+
+impl<'q> Plan<'q> {
+    fn of(call: &Call<'_>, queue: &'q Queue) -> Plan<'q> {
+        let mut plan = Plan::default();
+        let mut database = call.session.database;
+        for (queued, args) in queue.commands() {
+            let row = row_of(queued.command);
+            if row.spec.flags.contains(Flags::DENYOOM) {
+                plan.bytes = plan.bytes.saturating_add(args.bytes() + RECORD_OVERHEAD);
+            }
+            match row.spec.locks {
+                Locks::ItsKeys => {}
+                Locks::All => plan.shards = ShardSet::all(),
+                Locks::Gate => plan.closes_gate = true,
+            }
+            plan.add_keys(call, (row, args), database);
+            if row.spec.name == "SELECT" {
+                let selected = text::parse_i64(args.get(1)).and_then(|it| usize::try_from(it).ok());
+                database = selected.unwrap_or(database);
+            }
+        }
+        if let Some(watching) = &call.session.watching {
+            watching.add_shards(&mut plan.shards);
+        }
+        plan
+    }
+
+    fn add_keys(&mut self, call: &Call<'_>, (row, args): (&Row, Args<'q>), database: usize) {
+        let store = &call.instance.store;
+        let is_write = row.spec.flags.contains(Flags::WRITE);
+        let Some(names) = names(row, args) else {
+            self.shards = ShardSet::all();
+            self.touch.all |= is_write;
+            return;
+        };
+        for bytes in names {
+            let hash = store.hash(bytes);
+            self.shards.add(hash);
+            self.sought.extend(store.keyspace(database).map(|keyspace| (keyspace, hash)));
+            match row.spec.wakes {
+                Wakes::ItsKeys if is_write => {
+                    self.touch.keys.push(DatabaseKey::new(database, bytes, hash));
+                }
+                Wakes::ItsKeysAnywhere => {
+                    self.touch.anywhere.insert(bytes);
+                }
+                _ => {}
+            }
+        }
+        self.touch.all |= matches!(row.spec.wakes, Wakes::Anyone | Wakes::AnyoneAfterwards);
+    }
+}
+
+/// Returns the keys that a request names; `None` if it does not tell them.
+fn names<'q>(row: &Row, args: Args<'q>) -> Option<SmallVec<[&'q [u8]; 4]>> {
+    if row.has_one_key {
+        return Some(SmallVec::from_slice(&[args.get(row.first_key)]));
+    }
+    if row.spec.keys.is_empty() {
+        return Some(SmallVec::new());
+    }
+    let words: SmallVec<[&[u8]; 8]> = args.from(0).collect();
+    let found = (row.spec.find_keys)(row.spec.keys, &words)?;
+    Some(found.iter().map(|(key, _)| *key).collect())
+}

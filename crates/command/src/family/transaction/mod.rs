@@ -1,0 +1,65 @@
+//! Transactions: MULTI, EXEC, DISCARD, WATCH, UNWATCH.
+
+mod exec;
+mod table;
+
+pub use table::TABLE;
+
+use crate::call::{Call, Outcome};
+use crate::database_key::DatabaseKey;
+use crate::instance::Instance;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use std::sync::atomic::Ordering::Relaxed;
+use store::Interests;
+
+fn multi(call: &mut Call<'_>) -> Outcome {
+    call.session.begin_queue();
+    call.reply.ok();
+    Ok(())
+}
+
+fn discard(call: &mut Call<'_>) -> Outcome {
+    let queue = call.session.end_queue().ok_or(Refusal::of("ERR DISCARD without MULTI"))?;
+    call.session.keep_queue(queue);
+    forget_watches(call.instance, call.session);
+    call.reply.ok();
+    Ok(())
+}
+
+fn watch(call: &mut Call<'_>) -> Outcome {
+    let store = &call.instance.store;
+    // Before the locks: who changes one of the keys behind them tells the table.
+    if !store.hears(Interests::KEYS) {
+        store.hear(Interests::KEYS, true);
+    }
+    let mut watching = call.session.watching.take().unwrap_or_default();
+    for at in 1..call.args.len() {
+        let key = call.key(at);
+        let database_key = DatabaseKey::new(call.session.database, key.bytes, key.hash);
+        let access = store.lock(call.thread, &key, call.now);
+        let (client, deadline) = (&call.session.client, access.deadline_of(&key));
+        call.instance.watches.add(&mut watching, client, database_key, deadline, call.now);
+    }
+    let client = &call.session.client;
+    client.watched.store(watching.len() as u64, Relaxed);
+    client.watch_bytes.store(watching.bytes() as u64, Relaxed);
+    call.session.watching = Some(watching);
+    call.reply.ok();
+    Ok(())
+}
+
+fn unwatch(call: &mut Call<'_>) -> Outcome {
+    forget_watches(call.instance, call.session);
+    call.reply.ok();
+    Ok(())
+}
+
+/// Ends the watching of a client.
+pub fn forget_watches(instance: &Instance, session: &mut Session) {
+    if let Some(watching) = session.watching.take() {
+        instance.watches.forget(&watching, &session.client);
+        session.client.watched.store(0, Relaxed);
+        session.client.watch_bytes.store(0, Relaxed);
+    }
+}

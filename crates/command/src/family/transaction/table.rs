@@ -1,0 +1,45 @@
+//! Rows of the family.
+
+use super::{discard, exec, multi, unwatch, watch};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
+
+const ANY_TIME: Flags = Flags::NOSCRIPT.union(Flags::LOADING).union(Flags::STALE);
+const QUICK: Flags = ANY_TIME.union(Flags::FAST).union(Flags::ALLOW_BUSY);
+
+/// Rows of the family.
+pub const TABLE: &[Command] = &[
+    Command {
+        summary: "Drops the queued commands.",
+        ..row("DISCARD", 1, QUICK.union(Flags::ENDS_MULTI), "2.0.0", discard)
+    },
+    Command {
+        summary: "Runs the queued commands, unless a watched key has changed.",
+        ..row("EXEC", 1, RUNS, "1.2.0", exec::exec)
+    },
+    Command {
+        summary: "Begins a transaction: commands are queued from here on.",
+        ..row("MULTI", 1, QUICK.union(Flags::NO_MULTI), "1.2.0", multi)
+    },
+    Command { summary: "Watches no key any more.", ..row("UNWATCH", 1, QUICK, "2.2.0", unwatch) },
+    Command {
+        keys: &[KeySpec::all(KeyFlags::RO)],
+        summary: "Watches keys: EXEC runs nothing if one of them has changed.",
+        syntax: "key [key ...]",
+        ..row("WATCH", -2, QUICK.union(Flags::NO_MULTI), "2.2.0", watch)
+    },
+];
+
+const RUNS: Flags =
+    ANY_TIME.union(Flags::SKIP_COMMANDLOG).union(Flags::ENDS_MULTI).union(Flags::RUNS_QUEUE);
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Transactions, name, arity, flags, since, run)
+}

@@ -1,0 +1,17 @@
+//! Transactions: commands that a client queues, and keys that it watches, from WATCH and MULTI to
+//! EXEC.
+//!
+//! ```text
+//! MULTI ──▶ admission lacks NO_TRANSACTION ──▶ each command is copied into the queue
+//! EXEC  ──▶ room for all ──▶ locks of all keys, of those watched, and of whom they wake
+//!           ──▶ nothing watched has changed? ──▶ the commands, one by one ──▶ those they wake
+//!           locks go: all that is one unit
+//! ```
+//! The queue is part of the session, since only its worker sees it. Watched keys stand in a table
+//! that whoever changes a key asks under the lock of the key.
+
+mod queue;
+mod watch;
+
+pub use queue::Queue;
+pub use watch::{Watches, Watching};

@@ -1,0 +1,98 @@
+//! Commands that a client has queued since MULTI.
+
+use crate::args::Args;
+use crate::needs::Needs;
+use base::PositionHash;
+use wire::Span;
+
+/// Bytes of an empty queue that are kept for the client's next transaction.
+const KEPT_BYTES: usize = 4 << 10;
+
+/// Queued commands, with copies of their requests one behind the other.
+#[derive(Debug, Default)]
+pub struct Queue {
+    requests: Vec<u8>,
+    spans: Vec<Span>,
+    commands: Vec<Queued>,
+    /// Needs of any of the commands.
+    needs: Needs,
+    /// True if a command was refused, so that EXEC runs none.
+    is_spoiled: bool,
+}
+
+/// A queued command.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    /// Id of its row.
+    pub command: usize,
+    /// Position hash of its first key, if that is known.
+    pub first_hash: Option<PositionHash>,
+    /// Begin of its request in `requests`.
+    begin: usize,
+    /// Index of the span of its first argument, and number of arguments.
+    first_span: usize,
+    words: usize,
+}
+
+impl Queue {
+    /// Adds a command.
+    pub fn push(
+        &mut self,
+        (command, needs): (usize, Needs),
+        args: Args<'_>,
+        first_hash: Option<PositionHash>,
+    ) {
+        let (begin, first_span) = (self.requests.len(), self.spans.len());
+        args.copy_to(&mut self.requests, &mut self.spans);
+        self.commands.push(Queued { command, first_hash, begin, first_span, words: args.len() });
+        self.needs |= needs;
+    }
+
+    /// Returns the number of commands.
+    pub fn len(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// Returns the commands and their arguments, in order.
+    pub fn commands(&self) -> impl Iterator<Item = (&Queued, Args<'_>)> + Clone {
+        self.commands.iter().map(|queued| {
+            let spans = &self.spans[queued.first_span..][..queued.words];
+            (queued, Args::new(&self.requests[queued.begin..], spans))
+        })
+    }
+
+    /// Returns what is needed to run the commands.
+    pub fn needs(&self) -> Needs {
+        self.needs.difference(Needs::NO_TRANSACTION)
+    }
+
+    /// Notes that a command was refused.
+    pub fn spoil(&mut self) {
+        self.is_spoiled = true;
+    }
+
+    /// Returns true if a command was refused.
+    pub fn is_spoiled(&self) -> bool {
+        self.is_spoiled
+    }
+
+    /// Returns its bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.requests.capacity()
+            + self.spans.capacity() * size_of::<Span>()
+            + self.commands.capacity() * size_of::<Queued>()
+    }
+
+    /// Drops all commands, and the memory unless it is little.
+    pub fn clear(&mut self) {
+        if self.bytes() > KEPT_BYTES {
+            *self = Queue::default();
+            return;
+        }
+        self.requests.clear();
+        self.spans.clear();
+        self.commands.clear();
+        self.needs = Needs::empty();
+        self.is_spoiled = false;
+    }
+}

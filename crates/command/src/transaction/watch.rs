@@ -1,0 +1,203 @@
+//! Keys that clients watch.
+//!
+//! ```text
+//! WATCH     under the lock of the key: deadline noted, client into the key's entry
+//! a change  under the lock of the key: the clients of its entry are marked, and leave it
+//! EXEC      under the locks of its keys: marked, or a deadline has passed?
+//! ```
+//! Each key belongs to a database by its number: after SWAPDB it is the key of the database that
+//! has the number then.
+
+use crate::clients::{Client, ClientFlags};
+use crate::database_key::DatabaseKey;
+use base::units::SHARDS;
+use base::{Millis, PositionHash};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{Change, Databases, Listener, Reason, ShardSet, Unit};
+
+/// Keys that one client watches.
+#[derive(Debug)]
+pub struct Watching {
+    keys: HashTable<DatabaseKey>,
+    /// First deadline of those that had one ahead when they came to be watched.
+    first_deadline: Millis,
+}
+
+impl Default for Watching {
+    fn default() -> Watching {
+        Watching { keys: HashTable::new(), first_deadline: Millis(u64::MAX) }
+    }
+}
+
+impl Watching {
+    /// Returns the number of keys.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Adds the shards of all keys.
+    pub fn add_shards(&self, shards: &mut ShardSet) {
+        self.keys.iter().for_each(|key| shards.add(key.hash));
+    }
+
+    /// Returns true if the deadline of a key has passed since it came to be watched, whether or not
+    /// the key was removed.
+    pub fn has_expired(&self, now: Millis) -> bool {
+        self.first_deadline <= now
+    }
+
+    /// Returns its bytes of memory, those in the entries of the keys included.
+    pub fn bytes(&self) -> usize {
+        let key = size_of::<DatabaseKey>();
+        self.keys.capacity() * key + self.keys.len() * (size_of::<Watched>() + key)
+    }
+}
+
+/// Entry of a key: who watches it.
+#[derive(Debug)]
+struct Watched {
+    key: DatabaseKey,
+    watchers: SmallVec<[Watcher; 1]>,
+}
+
+#[derive(Debug)]
+struct Watcher {
+    client: Arc<Client>,
+    /// True if the key was past its deadline already and is not removed yet: its removal is no
+    /// change.
+    had_expired: bool,
+}
+
+impl Watcher {
+    fn mark(&self) {
+        self.client.set_flag(ClientFlags::CHANGED, true);
+    }
+}
+
+type Part = HashTable<Watched>;
+
+/// Entries of all keys that are watched, by shard: whoever asks for a key holds the lock of its
+/// shard, so nobody waits for a part.
+#[derive(Debug)]
+pub struct Watches {
+    parts: Box<[Mutex<Part>]>,
+}
+
+impl Default for Watches {
+    fn default() -> Watches {
+        Watches { parts: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+impl Watches {
+    fn part(&self, hash: PositionHash) -> MutexGuard<'_, Part> {
+        lock(&self.parts[hash.shard().index()])
+    }
+
+    /// Returns the number of keys that are watched.
+    pub fn keys(&self) -> usize {
+        self.parts.iter().map(|part| lock(part).len()).sum()
+    }
+
+    /// Lets a client watch a key, whose lock is held; `deadline` is that of the key.
+    pub(crate) fn add(
+        &self,
+        watching: &mut Watching,
+        client: &Arc<Client>,
+        key: DatabaseKey,
+        deadline: Option<Millis>,
+        now: Millis,
+    ) {
+        let own = watching.keys.entry(key.hash.0, |own| *own == key, |own| own.hash.0);
+        let Entry::Vacant(own) = own else { return };
+        let had_expired = deadline.is_some_and(|deadline| deadline <= now);
+        let ahead = deadline.filter(|_| !had_expired);
+        watching.first_deadline =
+            ahead.map_or(watching.first_deadline, |deadline| deadline.min(watching.first_deadline));
+        let mut part = self.part(key.hash);
+        let entry = part.entry(key.hash.0, |it| it.key == key, |it| it.key.hash.0);
+        let watched =
+            entry.or_insert_with(|| Watched { key: key.clone(), watchers: SmallVec::new() });
+        watched.into_mut().watchers.push(Watcher { client: Arc::clone(client), had_expired });
+        own.insert(key);
+    }
+
+    /// Ends the watching of a client.
+    pub fn forget(&self, watching: &Watching, client: &Arc<Client>) {
+        for key in &watching.keys {
+            let mut part = self.part(key.hash);
+            let entry = part.entry(key.hash.0, |it| it.key == *key, |it| it.key.hash.0);
+            let Entry::Occupied(mut entry) = entry else { continue };
+            let watchers = &mut entry.get_mut().watchers;
+            if let Some(at) = watchers.iter().position(|it| Arc::ptr_eq(&it.client, client)) {
+                watchers.swap_remove(at);
+            }
+            if watchers.is_empty() {
+                entry.remove();
+            }
+        }
+        client.set_flag(ClientFlags::CHANGED, false);
+    }
+
+    /// Marks those who watch a key that is about to change.
+    fn touch(&self, change: &Change<'_>) {
+        let mut part = self.part(change.key.hash);
+        let is_its = |it: &Watched| {
+            it.key.hash == change.key.hash
+                && it.key.database == change.database
+                && it.key.bytes[..] == *change.key.bytes
+        };
+        let entry = part.entry(change.key.hash.0, is_its, |it| it.key.hash.0);
+        let Entry::Occupied(mut entry) = entry else { return };
+        let is_expiry = change.removal == Some(Reason::Expired);
+        if entry.get_mut().change(is_expiry) {
+            entry.remove();
+        }
+    }
+}
+
+impl Watched {
+    /// Marks those who watch the key, which then leave; of an expiry only those who saw the key
+    /// alive. Returns true if nobody is left.
+    fn change(&mut self, is_expiry: bool) -> bool {
+        self.watchers.retain(|watcher| {
+            let is_none = is_expiry && std::mem::take(&mut watcher.had_expired);
+            if !is_none {
+                watcher.mark();
+            }
+            is_none
+        });
+        self.watchers.is_empty()
+    }
+}
+
+impl Listener for Watches {
+    fn before(&self, change: &Change<'_>) {
+        self.touch(change);
+    }
+
+    fn before_databases(
+        &self,
+        change: &Databases,
+        has: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+    ) {
+        for part in &self.parts {
+            lock(part).retain(|watched| {
+                let DatabaseKey { hash, database, bytes } = &watched.key;
+                let Some(source) = change.source_of(*database) else { return true };
+                let is_there = has(*database, bytes, *hash);
+                let comes = source.is_some_and(|other| has(other, bytes, *hash));
+                !(is_there || comes) || !watched.change(!comes)
+            });
+        }
+    }
+
+    fn unit(&self, _: &Unit) {}
+}
+
+fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
