@@ -2,6 +2,8 @@
 
 mod exec;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use table::TABLE;
 

@@ -1,0 +1,140 @@
+//! Tests of transactions: what of them only the server itself can see.
+
+use super::forget_watches;
+use crate::testing::{World, check, say};
+use base::PositionHash;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use store::{Change, Databases, EvictionPolicy, Interests, Limits, Listener, Unit};
+
+/// Listener that keeps the units it gets.
+#[derive(Debug, Default)]
+struct Units(Mutex<Vec<Unit>>);
+
+impl Listener for Units {
+    fn before(&self, _: &Change<'_>) {}
+
+    fn before_databases(
+        &self,
+        _: &Databases,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+    ) {
+    }
+
+    fn unit(&self, unit: &Unit) {
+        self.0.lock().expect("no panic").push(unit.clone());
+    }
+}
+
+/// Runs lines in a transaction; returns the effects of each unit, as words of a line.
+fn effects_of(world: &mut World, lines: &[&str]) -> Vec<Vec<String>> {
+    let units = Arc::new(Units::default());
+    let listener: Arc<dyn Listener> = units.clone();
+    world.instance.store.listen(&listener);
+    world.instance.store.hear(Interests::EFFECTS, true);
+    check(world, &[("MULTI", "+OK")]);
+    lines.iter().for_each(|line| check(world, &[(line, "+QUEUED")]));
+    say(world, "EXEC");
+    world.instance.store.hear(Interests::EFFECTS, false);
+    let units = std::mem::take(&mut *units.0.lock().expect("no panic"));
+    let words = |args: Vec<Vec<u8>>| String::from_utf8_lossy(&args.join(&b' ')).into_owned();
+    let effects = |unit: &Unit| unit.commands().map(|(_, args)| words(args)).collect();
+    units.iter().map(effects).collect()
+}
+
+#[test]
+fn what_a_transaction_changes_is_one_unit_and_reads_are_none() {
+    let mut world = World::new();
+    let lines = ["SET a 1", "GET a", "INCR a", "SADD a x", "SELECT 2", "SET b 2"];
+    let told = ["SET a 1", "INCR a", "SET b 2"].map(str::to_owned).to_vec();
+    assert_eq!(effects_of(&mut world, &lines), [told]);
+    assert_eq!(effects_of(&mut world, &["GET b", "DEL nothing"]), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn actions_on_databases_have_their_place_in_the_unit() {
+    let mut world = World::new();
+    let lines = ["SET a 1", "SWAPDB 0 1", "SET b 2", "FLUSHALL", "SET c 3"];
+    let told = lines.map(str::to_owned).to_vec();
+    assert_eq!(effects_of(&mut world, &lines), [told]);
+    check(&mut world, &[("DBSIZE", ":1"), ("GET c", "$1 3")]);
+}
+
+#[test]
+fn a_client_that_leaves_leaves_nothing_behind() {
+    let mut world = World::new();
+    check(&mut world, &[("WATCH a b a", "+OK"), ("MULTI", "+OK"), ("SET a 1", "+QUEUED")]);
+    assert_eq!(world.instance.watches.keys(), 2);
+    let client = Arc::clone(&world.session.client);
+    assert_eq!((client.watched.load(Relaxed), client.queued.load(Relaxed)), (2, 1));
+    assert!(client.queue_bytes.load(Relaxed) > 0 && client.watch_bytes.load(Relaxed) > 0);
+    forget_watches(&world.instance, &mut world.session);
+    assert_eq!(world.instance.watches.keys(), 0);
+    assert_eq!((client.watched.load(Relaxed), client.watch_bytes.load(Relaxed)), (0, 0));
+}
+
+#[test]
+fn however_a_transaction_ends_its_client_watches_nothing() {
+    let mut world = World::new();
+    for end in [&["UNWATCH"][..], &["MULTI", "EXEC"], &["MULTI", "DISCARD"], &["RESET"]] {
+        check(&mut world, &[("WATCH a b", "+OK")]);
+        end.iter().for_each(|line| drop(say(&mut world, line)));
+        assert_eq!(world.instance.watches.keys(), 0, "{end:?}");
+    }
+    for refusal in ["NOSUCH", "EXEC x"] {
+        check(&mut world, &[("WATCH a", "+OK"), ("MULTI", "+OK")]);
+        say(&mut world, refusal);
+        say(&mut world, "EXEC");
+        assert_eq!(world.instance.watches.keys(), 0, "{refusal}");
+        check(&mut world, &[("PING", "+PONG")]);
+    }
+}
+
+#[test]
+fn a_key_that_has_changed_is_watched_by_nobody() {
+    let mut world = World::new();
+    check(&mut world, &[("WATCH a b", "+OK"), ("SET a 1", "+OK")]);
+    assert_eq!(world.instance.watches.keys(), 1);
+    check(&mut world, &[("MULTI", "+OK"), ("EXEC", "*-1")]);
+    assert_eq!(world.instance.watches.keys(), 0);
+}
+
+#[test]
+fn a_queue_keeps_little_memory_and_no_command_of_the_one_before() {
+    let mut world = World::new();
+    let value = "x".repeat(100_000);
+    for value in ["short", &value, "short"] {
+        let line = format!("SET k {value}");
+        check(&mut world, &[("MULTI", "+OK"), (&line, "+QUEUED"), ("EXEC", "*1 +OK")]);
+        check(&mut world, &[("MULTI", "+OK"), ("PING", "+QUEUED"), ("EXEC", "*1 +PONG")]);
+        check(&mut world, &[("MULTI", "+OK"), ("GET k", "+QUEUED")]);
+        assert!(world.session.queue_bytes() < 8192);
+        check(&mut world, &[("DISCARD", "+OK")]);
+    }
+}
+
+#[test]
+fn a_transaction_for_which_there_is_never_room_is_refused_whole() {
+    let mut world = World::new();
+    world.instance.store.set_limits(&Limits {
+        maxmemory: 100 << 20,
+        other_bytes: 0,
+        workers: 1,
+        eviction: EvictionPolicy::NoEviction,
+        reclaim: Default::default(),
+        lfu_log_factor: 10,
+        lfu_decay_minutes: 1,
+    });
+    let value = "x".repeat(1 << 20);
+    for (count, fits) in [(20, true), (120, false), (20, true)] {
+        check(&mut world, &[("FLUSHALL", "+OK"), ("MULTI", "+OK")]);
+        for key in 0..count {
+            check(&mut world, &[(&format!("SET k{key} {value}"), "+QUEUED")]);
+        }
+        let reply = say(&mut world, "EXEC");
+        assert_eq!(reply.starts_with("-EXECABORT"), !fits, "{count}");
+        let keys = if fits { count } else { 0 };
+        check(&mut world, &[("DBSIZE", &format!(":{keys}"))]);
+        check(&mut world, &[("EXEC", "-ERR EXEC without MULTI")]);
+    }
+}
