@@ -1,30 +1,18 @@
 //! Execution of a request: finds the row, checks its needs against the grants, runs the handler.
 
 use crate::args::Args;
-use crate::call::{Call, Outcome, Row, Table, Unanswered, wrong_arity};
+use crate::call::{Call, Row, Table, wrong_arity};
 use crate::clients::Pause;
 use crate::commands::table;
+use crate::exec::exec;
 use crate::family::forget_watches;
 use crate::instance::Instance;
 use crate::needs::Needs;
 use crate::refusal::{Refusal, begin_of, begin_of_all};
+use crate::run::{Execution, RECORD_OVERHEAD, finish, tell};
 use crate::spec::Flags;
 use crate::waiting;
 use settings::MaxmemoryPolicy;
-use wire::Mark;
-
-/// Outcome of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Execution {
-    /// The request is finished, and its reply is written if it gets one.
-    Done,
-    /// The client waits for keys and is answered later.
-    Waits,
-    /// The request is held back by CLIENT PAUSE: nothing has happened, and it is to be executed
-    /// later.
-    Held,
-}
 
 /// Reason why a command does not run.
 enum Rejection {
@@ -34,12 +22,11 @@ enum Rejection {
     Held,
     /// The command is queued for EXEC.
     Queued,
+    /// The command is EXEC, and the queue runs in its place.
+    RunsQueue,
     /// The sender is no client: it gets no reply, and its connection is closed.
     NoClient,
 }
-
-/// Maximum bytes that a record takes besides its key and value.
-pub(crate) const RECORD_OVERHEAD: usize = 32;
 
 /// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
 /// is memory for more data.
@@ -165,37 +152,6 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     execution
 }
 
-/// Runs a command of a transaction, which never waits, and writes one reply.
-pub(crate) fn run_row(call: &mut Call<'_>) {
-    let mark = call.reply.mark();
-    let outcome = (call.row.spec.run)(call);
-    if finish(call, outcome, mark) == Execution::Waits {
-        call.reply.truncate(mark);
-        if call.row.spec.flags.contains(Flags::ANSWERS_NULL) {
-            call.reply.null();
-        } else {
-            call.reply.null_array();
-        }
-    }
-}
-
-/// Counts a run and, if the command was refused, makes the refusal its reply.
-#[inline]
-fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
-    let counts = &call.statistics.commands[call.row.id];
-    counts.calls.add(1);
-    match outcome {
-        Ok(()) => Execution::Done,
-        Err(Unanswered::Waits) => Execution::Waits,
-        Err(Unanswered::Refused(refusal)) => {
-            call.reply.truncate(mark);
-            tell(call, &refusal);
-            counts.failed.add(1);
-            Execution::Done
-        }
-    }
-}
-
 #[inline]
 fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     let granted = granted | call.session.grants | call.instance.grants.get();
@@ -258,10 +214,10 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             _ => {}
         }
     }
-    Ok(())
+    if needs.contains(Needs::QUEUE) { Err(Rejection::RunsQueue) } else { Ok(()) }
 }
 
-/// Finishes a request that does not run.
+/// Finishes a request that does not run by its handler.
 #[cold]
 #[inline(never)]
 fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
@@ -271,6 +227,11 @@ fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             let command = (call.row.id, call.row.needs);
             call.session.enqueue(command, call.args, call.first_hash);
             call.reply.simple("QUEUED");
+        }
+        Rejection::RunsQueue => {
+            let mark = call.reply.mark();
+            let outcome = exec(call);
+            return finish(call, outcome, mark);
         }
         Rejection::Refused(refusal) => {
             let refusal = spoiling(call, refusal);
@@ -300,13 +261,6 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
 
 fn not_in_a_transaction(row: &Row) -> Refusal {
     Refusal::new(format!("ERR Command '{}' not allowed inside a transaction", row.full_name))
-}
-
-/// Writes a refusal as the reply and counts it.
-#[cold]
-fn tell(call: &mut Call<'_>, refusal: &Refusal) {
-    call.reply.error(refusal.text());
-    call.instance.statistics.count_error(refusal.code());
 }
 
 /// Returns true for the first word of an HTTP request, which a browser may have been tricked into

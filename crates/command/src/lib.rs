@@ -9,7 +9,8 @@
 //! names it. The effect on values is implemented in `store::value`.
 //!
 //! ```text
-//! execute, manual, waiting::serve     run commands, or tell about all of them
+//! execute, exec, waiting::serve       run commands
+//! manual                              tells about all of them
 //! commands                            the table of all families
 //! family/*                            rows and handlers
 //! call, waiting::wait                 one command at work
@@ -33,6 +34,7 @@ mod commands;
 mod database_key;
 mod effects;
 mod element;
+mod exec;
 mod execute;
 mod family;
 mod instance;
@@ -45,6 +47,7 @@ mod migration;
 mod needs;
 mod rates;
 mod refusal;
+mod run;
 mod saving;
 mod session;
 mod spec;
@@ -66,7 +69,7 @@ pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use clients::{Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Pause, Post};
 pub use commands::table;
-pub use execute::{Execution, RowMemo, execute, granted_for_batch};
+pub use execute::{RowMemo, execute, granted_for_batch};
 pub use family::forget_watches;
 pub use instance::{DataFiles, Identity, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};
@@ -78,6 +81,7 @@ pub use migration::Settled;
 pub use needs::{Grants, Needs, Troubles};
 pub use rates::Rates;
 pub use refusal::Refusal;
+pub use run::Execution;
 pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts};
 pub use session::{ReplyMode, Session};
 pub use spec::{Categories, CommandSpec, Flags, Group, Locks, Wakes};

@@ -92,7 +92,8 @@ impl Session {
         self.client.set_flag(ClientFlags::MULTI, true);
     }
 
-    /// Adds a command, by the id of its row and its needs, to the open transaction, and shows other threads how large it is.
+    /// Adds a command, by the id of its row and its needs, to the open transaction, and shows other
+    /// threads how large it is.
     pub(crate) fn enqueue(
         &mut self,
         command: (usize, Needs),

@@ -51,6 +51,8 @@ bitflags! {
         const SKIP_COMMANDLOG = 1 << 18;
         /// Answers null, and not a null array, where it may not wait. Not shown by COMMAND INFO.
         const ANSWERS_NULL = 1 << 21;
+        /// Makes its first argument the client's database. Not shown by COMMAND INFO.
+        const SELECTS = 1 << 22;
         /// Ends a transaction, so it is never queued. Not shown by COMMAND INFO.
         const ENDS_MULTI = 1 << 19;
         /// Runs what the client has queued. Not shown by COMMAND INFO.

@@ -248,8 +248,8 @@ pub trait Listener: fmt::Debug + Send + Sync {
     fn before(&self, change: &Change<'_>);
 
     /// Called before databases are emptied or exchanged, while somebody listens to
-    /// [`Interests::KEYS`]; no other thread is inside the gate. `has` tells whether a database has a
-    /// key, whatever its deadline.
+    /// [`Interests::KEYS`]; no other thread is inside the gate. `has` tells whether a database has
+    /// a key, whatever its deadline.
     fn before_databases(
         &self,
         change: &Databases,

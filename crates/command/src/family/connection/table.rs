@@ -8,6 +8,7 @@ use crate::tips;
 const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE).union(Flags::FAST);
 const UNKNOWN_CLIENT: Flags =
     ANY_TIME.union(Flags::NOSCRIPT).union(Flags::NO_AUTH).union(Flags::ALLOW_BUSY);
+const SELECTS: Flags = ANY_TIME.union(Flags::ALLOW_BUSY).union(Flags::SELECTS);
 const LEAVES: Flags = UNKNOWN_CLIENT.union(Flags::ENDS_MULTI);
 
 /// Rows of the family.
@@ -41,7 +42,7 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Chooses the database of the connection.",
         syntax: "index",
-        ..row("SELECT", 2, ANY_TIME.union(Flags::ALLOW_BUSY), "1.0.0", select)
+        ..row("SELECT", 2, SELECTS, "1.0.0", select)
     },
 ];
 

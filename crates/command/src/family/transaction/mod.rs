@@ -1,6 +1,5 @@
 //! Transactions: MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
-mod exec;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Rows of the family.
 
-use super::{discard, exec, multi, unwatch, watch};
+use super::{discard, multi, unwatch, watch};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
+use crate::refusal::Refusal;
 use crate::spec::{Flags, Group};
 
 const ANY_TIME: Flags = Flags::NOSCRIPT.union(Flags::LOADING).union(Flags::STALE);
@@ -14,9 +15,10 @@ pub const TABLE: &[Command] = &[
         summary: "Drops the queued commands.",
         ..row("DISCARD", 1, QUICK.union(Flags::ENDS_MULTI), "2.0.0", discard)
     },
+    // `crate::exec`, above all families, runs it in place of a handler.
     Command {
         summary: "Runs the queued commands, unless a watched key has changed.",
-        ..row("EXEC", 1, RUNS, "1.2.0", exec::exec)
+        ..row("EXEC", 1, RUNS, "1.2.0", |_| Err(Refusal::SYNTAX.into()))
     },
     Command {
         summary: "Begins a transaction: commands are queued from here on.",

@@ -9,14 +9,14 @@
 //! ```
 //! With a command that closes the gate among them, all of it runs behind the closed gate.
 
-use super::forget_watches;
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn};
 use crate::clients::ClientFlags;
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
-use crate::execute::{RECORD_OVERHEAD, run_row};
+use crate::family::forget_watches;
 use crate::refusal::Refusal;
+use crate::run::{RECORD_OVERHEAD, run_row};
 use crate::spec::{Flags, Locks, Wakes};
 use crate::transaction::Queue;
 use crate::waiting::{self, Touch};
@@ -26,7 +26,11 @@ use store::{ShardSet, Sought};
 const WITHOUT_MULTI: Refusal = Refusal::of("ERR EXEC without MULTI");
 const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of previous errors.");
 
-pub(super) fn exec(call: &mut Call<'_>) -> Outcome {
+/// Runs what the client has queued, and ends its transaction.
+///
+/// # Errors
+/// When there is none, when a command was refused, or when there is no room for all of them.
+pub fn exec(call: &mut Call<'_>) -> Outcome {
     let queue = call.session.end_queue().ok_or(WITHOUT_MULTI)?;
     let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue) };
     forget_watches(call.instance, call.session);
@@ -144,7 +148,7 @@ impl<'q> Plan<'q> {
                 Locks::Gate => plan.closes_gate = true,
             }
             plan.add_keys(call, (row, args), database);
-            if row.spec.name == "SELECT" {
+            if row.spec.flags.contains(Flags::SELECTS) {
                 let selected = text::parse_i64(args.get(1)).and_then(|it| usize::try_from(it).ok());
                 database = selected.unwrap_or(database);
             }

@@ -1,0 +1,60 @@
+//! End of a run: what it was becomes the reply, and is counted.
+
+use crate::call::{Call, Outcome, Unanswered};
+use crate::refusal::Refusal;
+use crate::spec::Flags;
+use wire::Mark;
+
+/// Outcome of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Execution {
+    /// The request is finished, and its reply is written if it gets one.
+    Done,
+    /// The client waits for keys and is answered later.
+    Waits,
+    /// The request is held back by CLIENT PAUSE: nothing has happened, and it is to be executed
+    /// later.
+    Held,
+}
+
+/// Maximum bytes that a record takes besides its key and value.
+pub const RECORD_OVERHEAD: usize = 32;
+
+/// Runs a command of a transaction, which never waits, and writes one reply.
+pub fn run_row(call: &mut Call<'_>) {
+    let mark = call.reply.mark();
+    let outcome = (call.row.spec.run)(call);
+    if finish(call, outcome, mark) == Execution::Waits {
+        call.reply.truncate(mark);
+        if call.row.spec.flags.contains(Flags::ANSWERS_NULL) {
+            call.reply.null();
+        } else {
+            call.reply.null_array();
+        }
+    }
+}
+
+/// Counts a run and, if the command was refused, makes the refusal its reply.
+#[inline]
+pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
+    let counts = &call.statistics.commands[call.row.id];
+    counts.calls.add(1);
+    match outcome {
+        Ok(()) => Execution::Done,
+        Err(Unanswered::Waits) => Execution::Waits,
+        Err(Unanswered::Refused(refusal)) => {
+            call.reply.truncate(mark);
+            tell(call, &refusal);
+            counts.failed.add(1);
+            Execution::Done
+        }
+    }
+}
+
+/// Writes a refusal as the reply and counts it.
+#[cold]
+pub fn tell(call: &mut Call<'_>, refusal: &Refusal) {
+    call.reply.error(refusal.text());
+    call.instance.statistics.count_error(refusal.code());
+}
