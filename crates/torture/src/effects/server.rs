@@ -2,7 +2,7 @@
 
 use base::{Clock, KeyHasher, Millis, PositionHash};
 use command::{
-    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, RowMemo, Session,
+    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, RowMemo, Session, Turn,
     WorkerStatistics, execute, granted_for_batch, table,
 };
 use settings::{Settings, Sources, load_text};
