@@ -17,7 +17,7 @@ mod results;
 mod say;
 mod ycsb;
 
-use load::{RunArguments, StoreArguments};
+use load::RunArguments;
 use page::PageArguments;
 use report::{Choice, ReportArguments};
 use ycsb::YcsbArguments;
@@ -63,8 +63,6 @@ enum Command {
     List(Choice),
     /// Writes a recorded result as a page of HTML, beside an older one if there is one.
     Page(PageArguments),
-    /// Stores keys in a running server.
-    Load(StoreArguments),
     /// Runs one load, on a running server or on one that is started for it.
     Run(RunArguments),
     /// Runs the phases of a workload of YCSB.
@@ -84,7 +82,6 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Scenario(choice) => report::scenario(&bench(&server, &peers)?, &choice),
         Command::List(choice) => report::list(&choice),
         Command::Page(arguments) => page::page(&arguments),
-        Command::Load(arguments) => load::load(&arguments),
         Command::Run(arguments) => load::run(&server, &arguments),
         Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
     }

@@ -2,47 +2,19 @@
 //! server.
 //!
 //! ```text
-//! connect ──▶ warm up ──▶ measure          each on all threads, which wait for each other
+//! connect ──▶ warm up ──▶ measure          each on all threads, and when the last has ended
 //! ```
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
 
-use crate::generator::{EventLoop, Load, Monitor, Outcome, Protocol, Sender, Sizes, Stop};
-use crate::process::{self, CpuMeter};
-use crate::sampler::{Sample, Sampler};
+use crate::generator::{EventLoop, Load, Monitor, Outcome, Sender, Sizes, Stop};
+use crate::process;
+use crate::sampler::{Sample, Sampler, Watch};
 use crate::servers::{Kind, Server};
-
-/// Server that is measured.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Name in messages.
-    pub label: String,
-    /// TCP port on 127.0.0.1.
-    pub port: u16,
-    /// Process that serves; without it neither its CPU time nor its memory are known.
-    pub pid: Option<u32>,
-    /// Protocol that it speaks.
-    pub protocol: Protocol,
-    /// Number of its cores, which come first: the threads of the load are bound to the others, or
-    /// to the last one.
-    pub cores: usize,
-}
-
-impl From<&Server> for Target {
-    fn from(server: &Server) -> Self {
-        let protocol = match server.kind {
-            Kind::Memcached => Protocol::Memcached,
-            _ => Protocol::Resp,
-        };
-        let (label, port, pid) = (server.label.clone(), server.port, Some(server.pid));
-        Self { label, port, pid, protocol, cores: server.cores }
-    }
-}
 
 /// Result of a measurement.
 #[derive(Debug)]
@@ -82,7 +54,7 @@ impl Measured {
 
 /// Runs a load and measures its cost for the server.
 pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
-    sound(&server.into(), load, try_measure(&server.into(), load, &Arc::default(), None))
+    sound(server, load, try_measure(server, load, &Arc::default(), None))
 }
 
 /// Runs a load until `act` is done on the calling thread; returns the results of both. Otherwise as
@@ -92,15 +64,14 @@ pub fn measure_during<T>(
     load: &Load,
     act: impl FnOnce(&Monitor) -> Result<T>,
 ) -> Result<(Measured, T)> {
-    let (target, monitor) = (Target::from(server), Arc::new(Monitor::default()));
-    let load = load.clone().lasting(LONGEST);
+    let (load, monitor) = (load.clone().lasting(LONGEST), Arc::new(Monitor::default()));
     thread::scope(|scope| {
-        let measured = scope.spawn(|| try_measure(&target, &load, &monitor, None));
+        let measured = scope.spawn(|| try_measure(server, &load, &monitor, None));
         let acted = act(&monitor);
         monitor.halt();
         let measured = measured.join().map_err(|_| anyhow!("the load failed"))?;
         let acted = acted?;
-        Ok((sound(&target, &load, measured)?, acted))
+        Ok((sound(server, &load, measured)?, acted))
     })
 }
 
@@ -112,7 +83,7 @@ pub fn measure_watched(
     watch: impl FnMut(&Sample) + Send + 'static,
 ) -> Result<Measured> {
     let watch = Watch { every, watch: Box::new(watch) };
-    sound(&server.into(), load, try_measure(&server.into(), load, &Arc::default(), Some(watch)))
+    sound(server, load, try_measure(server, load, &Arc::default(), Some(watch)))
 }
 
 /// Sends a request once for each number below `count`, in order, without measuring.
@@ -128,141 +99,106 @@ pub fn fill(server: &Server, count: u64, value: &Sizes) -> Result<()> {
     measure(server, &Load::fill(count, value)).map(|_| ())
 }
 
-fn sound(target: &Target, load: &Load, measured: Measured) -> Result<Measured> {
+fn sound(server: &Server, load: &Load, measured: Measured) -> Result<Measured> {
     let Measured { outcome, failure, .. } = measured;
-    failure.map_or(Ok(()), Err).with_context(|| target.label.clone())?;
-    let outcome = outcome.sound().with_context(|| target.label.clone())?;
+    failure.map_or(Ok(()), Err).with_context(|| server.label.clone())?;
+    let outcome = outcome.sound().with_context(|| server.label.clone())?;
     let missed = outcome.replies.nil;
-    ensure!(load.misses || missed == 0, "{}: {missed} were missing", target.label);
+    ensure!(load.misses || missed == 0, "{}: {missed} were missing", server.label);
     Ok(Measured { outcome, failure: None, ..measured })
-}
-
-/// What is called with samples of a server.
-pub struct Watch {
-    /// Time between two samples.
-    pub every: Duration,
-    /// Called with each sample when it is taken.
-    pub watch: Box<dyn FnMut(&Sample) + Send>,
 }
 
 /// Runs a load on all its threads. Faults of the server are in [`Measured::failure`], replies that
 /// are errors in the outcome.
 pub fn try_measure(
-    target: &Target,
+    server: &Server,
     load: &Load,
     monitor: &Arc<Monitor>,
     watch: Option<Watch>,
 ) -> Measured {
-    if load.threads == 0 || load.connections < load.threads {
-        return Measured::failed(anyhow!("{} threads need as many connections", load.threads));
-    }
-    let gate = Gate::new(load.threads + 1);
-    thread::scope(|scope| {
-        let run = |thread| run_thread(target, load, thread, &gate, monitor);
-        let threads: Vec<_> =
-            (0..load.threads).map(|thread| scope.spawn(move || run(thread))).collect();
-        gate.pass(true);
-        let is_well = gate.pass(true);
-        let mut meter = target.pid.map(CpuMeter::new);
-        let before = settled(&mut meter);
-        let sampler =
-            watch.map(|it| Sampler::start(target.pid, it.every, Arc::clone(monitor), it.watch));
-        gate.pass(true);
-        let ended = threads.into_iter().map(|thread| thread.join());
-        let mut measured = Measured { failure: None, ..Measured::failed(anyhow!("")) };
-        for ended in ended.collect::<Vec<_>>() {
-            let merged = match ended.unwrap_or_else(|_| Err(anyhow!("a thread failed"))) {
-                Ok((outcome, failure)) => {
-                    measured.failure = measured.failure.take().or(failure);
-                    measured.outcome.merge(outcome)
-                }
-                Err(error) => Err(error),
-            };
-            measured.failure = measured.failure.take().or(merged.err());
+    let mut parts = match prepare(server, load) {
+        Ok(parts) => parts,
+        Err(error) => return Measured::failed(error),
+    };
+    let before = settled_cpu_time(server).ok();
+    let sampler = watch.map(|watch| Sampler::start(server.pid, watch, Arc::clone(monitor)));
+    let ended = on_threads(server, &mut parts, |thread, (event_loop, sender)| {
+        sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
+        let ran = event_loop.run(&mut [sender]);
+        if ran.is_err() {
+            monitor.halt();
         }
-        measured.samples = sampler.map(Sampler::stop).unwrap_or_default();
-        if is_well {
-            let used = before.zip(settled(&mut meter));
-            let used = used.and_then(|(before, after)| after.checked_sub(before));
-            // The CPU time of a server that has ended is only in the samples.
-            let last = measured.samples.iter().rev().find_map(|sample| sample.cpu);
-            measured.server_cpu = used.filter(|used| !used.is_zero()).or(last);
-        }
-        measured
-    })
-}
-
-/// Runs one thread, which passes the gate three times, whatever has happened to it.
-fn run_thread(
-    target: &Target,
-    load: &Load,
-    thread: usize,
-    gate: &Gate,
-    monitor: &Arc<Monitor>,
-) -> Result<(Outcome, Option<Error>)> {
-    let cores = process::cores();
-    let first = target.cores.min(cores - 1);
-    process::pin_this_thread(first + thread % (cores - first));
-    let prepared = prepare(target, load, thread);
-    let is_well = gate.pass(prepared.is_ok());
-    let warmed = prepared.and_then(|(mut event_loop, mut sender)| {
-        if is_well && !load.warm_up.is_zero() {
-            sender.restart(Stop::After(load.warm_up), Arc::default())?;
-            event_loop.run(&mut [&mut sender])?;
-        }
-        Ok((event_loop, sender))
+        Ok((sender.finish(), ran.err()))
     });
-    gate.pass(warmed.is_ok());
-    let is_well = gate.pass(true);
-    let (mut event_loop, mut sender) = warmed?;
-    if !is_well {
-        return Ok((Outcome::empty(), None));
+    let samples = sampler.map(Sampler::stop).unwrap_or_default();
+    let used = before.zip(settled_cpu_time(server).ok());
+    let used = used.and_then(|(before, after)| after.checked_sub(before));
+    // The CPU time of a server that has ended is only in the samples.
+    let last = samples.iter().rev().find_map(|sample| sample.cpu);
+    let server_cpu = used.filter(|used| !used.is_zero()).or(last);
+    let mut measured = Measured { outcome: Outcome::empty(), server_cpu, samples, failure: None };
+    for ended in ended {
+        let merged = ended.and_then(|(outcome, failure)| {
+            measured.outcome.merge(outcome)?;
+            failure.map_or(Ok(()), Err)
+        });
+        measured.failure = measured.failure.take().or(merged.err());
     }
-    sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
-    let ran = event_loop.run(&mut [&mut sender]);
-    if ran.is_err() {
-        monitor.halt();
-    }
-    Ok((sender.finish()?, ran.err()))
+    measured
 }
 
-fn prepare(target: &Target, load: &Load, thread: usize) -> Result<(EventLoop, Sender)> {
-    let mut event_loop = EventLoop::new()?;
-    event_loop.connect(target.port, target.protocol, load.connections_of(thread))?;
-    Ok((event_loop, Sender::new(target.protocol, load, thread)?))
+/// What one thread drives.
+type Part = (EventLoop, Sender);
+
+/// Connects the threads of a load, and lets them warm up.
+fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
+    let threads = load.threads;
+    ensure!(
+        (1..=load.connections).contains(&threads),
+        "{threads} threads need as many connections"
+    );
+    let part = |thread| -> Result<Part> {
+        let mut event_loop = EventLoop::new()?;
+        event_loop.connect(server.port, server.protocol(), load.connections_of(thread))?;
+        Ok((event_loop, Sender::new(server.protocol(), load, thread)?))
+    };
+    let mut parts: Vec<_> = (0..threads).map(part).collect::<Result<_>>()?;
+    if !load.warm_up.is_zero() {
+        let warmed = on_threads(server, &mut parts, |_, (event_loop, sender)| {
+            sender.restart(Stop::After(load.warm_up), Arc::default())?;
+            event_loop.run(&mut [sender])
+        });
+        warmed.into_iter().collect::<Result<()>>()?;
+    }
+    Ok(parts)
+}
+
+/// Runs each part on a thread of its own, on the cores behind the server's or on the last one.
+fn on_threads<T: Send>(
+    server: &Server,
+    parts: &mut [Part],
+    run: impl Fn(usize, &mut Part) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
+    let (cores, run) = (process::cores(), &run);
+    let first = server.cores.min(cores - 1);
+    thread::scope(|scope| {
+        let start = |(thread, part)| {
+            scope.spawn(move || {
+                process::pin_this_thread(first + thread % (cores - first));
+                run(thread, part)
+            })
+        };
+        let threads: Vec<_> = parts.iter_mut().enumerate().map(start).collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended.map(|ended| ended.unwrap_or_else(|_| Err(anyhow!("a thread failed")))).collect()
+    })
 }
 
 /// Returns the server's CPU time after a short pause: the kernel adds up the time of a running
 /// thread when it leaves the core, so the server must go to sleep first.
-pub(crate) fn settled(meter: &mut Option<CpuMeter>) -> Option<Duration> {
-    thread::sleep(SETTLE);
-    meter.as_mut().and_then(|meter| meter.read().ok())
-}
-
-/// Returns the server's CPU time when its threads sleep.
 pub fn settled_cpu_time(server: &Server) -> Result<Duration> {
     thread::sleep(SETTLE);
     server.cpu_time()
-}
-
-/// Barrier at which threads wait for each other and learn whether all are well.
-struct Gate {
-    barrier: Barrier,
-    has_failed: AtomicBool,
-}
-
-impl Gate {
-    fn new(threads: usize) -> Self {
-        Self { barrier: Barrier::new(threads), has_failed: AtomicBool::new(false) }
-    }
-
-    fn pass(&self, is_well: bool) -> bool {
-        if !is_well {
-            self.has_failed.store(true, Ordering::Relaxed);
-        }
-        self.barrier.wait();
-        !self.has_failed.load(Ordering::Relaxed)
-    }
 }
 
 const SETTLE: Duration = Duration::from_millis(2);
@@ -273,27 +209,26 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub(crate) mod tests {
     use std::io::{Read, Write};
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::generator::{Arrival, Pace, Spacing};
+    use crate::generator::{Arrival, Protocol};
     use crate::null;
 
-    fn target(port: u16) -> Target {
-        let (label, protocol) = ("tested".to_owned(), Protocol::Resp);
-        Target { label, port, pid: None, protocol, cores: 1 }
+    fn server(port: u16) -> Server {
+        Server::running(port, Some(0), Protocol::Resp)
     }
 
-    pub fn null_server() -> Target {
+    pub fn null_server() -> Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
-        target(port)
+        server(port)
     }
 
     /// Starts a server that waits a while before it answers each GET; also returns its count of
     /// GETs.
-    fn counting_server(pause: Duration) -> (Target, Arc<AtomicU64>) {
+    fn counting_server(pause: Duration) -> (Server, Arc<AtomicU64>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(AtomicU64::new(0));
@@ -304,7 +239,7 @@ pub(crate) mod tests {
                 thread::spawn(move || answer_gets(stream, &count, pause));
             }
         });
-        (target(port), seen)
+        (server(port), seen)
     }
 
     fn answer_gets(mut stream: TcpStream, count: &AtomicU64, pause: Duration) {
@@ -324,8 +259,8 @@ pub(crate) mod tests {
         Load { threads, ..Load::get(1000).on(7).count(operations) }
     }
 
-    fn run(target: &Target, load: &Load) -> Measured {
-        try_measure(target, load, &Arc::default(), None)
+    fn run(server: &Server, load: &Load) -> Measured {
+        try_measure(server, load, &Arc::default(), None)
     }
 
     #[test]
@@ -374,8 +309,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_run_that_is_halted_waits_for_what_is_in_flight() {
-        let pace = Pace { per_second: 1000.0, spacing: Spacing::Even, seed: 1 };
-        for arrival in [Arrival::Open(pace), Arrival::Limited(pace), Arrival::Closed] {
+        for arrival in [Arrival::Even(1000.0), Arrival::Limited(1000.0), Arrival::Closed] {
             let (target, seen) = counting_server(Duration::from_millis(50));
             let load = Load { arrival, ..gets(0, 1) }.pipelined(2).lasting(LONGEST);
             let monitor = Arc::new(Monitor::default());
@@ -393,7 +327,7 @@ pub(crate) mod tests {
     #[test]
     fn what_cannot_be_measured_is_a_failure() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let nobody = target(listener.local_addr().unwrap().port());
+        let nobody = server(listener.local_addr().unwrap().port());
         drop(listener);
         let null = null_server();
         for (target, load, why) in [

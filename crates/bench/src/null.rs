@@ -7,26 +7,30 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
+use crate::generator::{Frame, Protocol, Unexpected, frame};
+
 /// Serves connections until the process ends. They are dealt out to `threads` in turn and all get
 /// the same replies. Fails only if epoll or the listening socket does; a failing connection is
 /// closed.
 pub fn serve(listener: &TcpListener, threads: usize, replies: &Replies) -> io::Result<()> {
-    let mut doors = Vec::new();
+    let mut workers = Vec::new();
     for _ in 0..threads {
-        let (mut server, door) = Server::new(replies)?;
-        doors.push(door);
-        thread::spawn(move || server.run());
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let connections = Mutex::default();
+        let worker = Arc::new(Worker { epoll, connections, replies: replies.clone() });
+        workers.push(Arc::clone(&worker));
+        thread::spawn(move || worker.run());
     }
-    for (stream, door) in listener.incoming().zip(doors.iter().cycle()) {
+    for (stream, worker) in listener.incoming().zip(workers.iter().cycle()) {
         match stream {
-            Ok(stream) => door.send_in(stream)?,
+            Ok(stream) => worker.admit(stream)?,
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => return Err(error),
         }
@@ -34,99 +38,67 @@ pub fn serve(listener: &TcpListener, threads: usize, replies: &Replies) -> io::R
     Ok(())
 }
 
-/// Entrance of a thread for new connections: its epoll and a channel.
-struct Door {
+/// A thread's connections.
+struct Worker {
     epoll: OwnedFd,
-    streams: Sender<TcpStream>,
-}
-
-impl Door {
-    /// Registers the stream and sends it to the thread, which picks it up when its first bytes
-    /// arrive.
-    fn send_in(&self, stream: TcpStream) -> io::Result<()> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
-        let number = stream.as_raw_fd() as u64;
-        epoll::add(&self.epoll, &stream, EventData::new_u64(number), EventFlags::IN)?;
-        // Epoll is level-triggered: it reports the stream again until the thread has received it.
-        self.streams.send(stream).map_err(io::Error::other)
-    }
-}
-
-struct Server {
-    epoll: OwnedFd,
-    streams: Receiver<TcpStream>,
     /// Connections by file descriptor.
-    connections: Vec<Option<Connection>>,
-    input: Box<[u8]>,
-    output: Vec<u8>,
+    connections: Mutex<Vec<Option<Connection>>>,
     replies: Replies,
 }
 
-impl Server {
-    fn new(replies: &Replies) -> io::Result<(Self, Door)> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let (sender, streams) = mpsc::channel();
-        let door = Door { epoll: epoll.try_clone()?, streams: sender };
-        let server = Self {
-            epoll,
-            streams,
-            connections: Vec::new(),
-            input: vec![0; INPUT_BYTES].into_boxed_slice(),
-            output: Vec::with_capacity(INPUT_BYTES),
-            replies: replies.clone(),
-        };
-        Ok((server, door))
+impl Worker {
+    fn admit(&self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        let slot = stream.as_raw_fd() as usize;
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if connections.len() <= slot {
+            connections.resize_with(slot + 1, || None);
+        }
+        epoll::add(&self.epoll, &stream, EventData::new_u64(slot as u64), EventFlags::IN)?;
+        connections[slot] = Some(Connection { stream, partial: Vec::new(), unsent: Vec::new() });
+        Ok(())
     }
 
-    fn run(&mut self) -> io::Result<()> {
+    fn run(&self) -> io::Result<()> {
         let mut events = Vec::with_capacity(EVENTS_PER_TURN);
+        let (mut input, mut output) = (vec![0; INPUT_BYTES], Vec::with_capacity(INPUT_BYTES));
         loop {
             events.clear();
             match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
+            let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
             for event in &events {
-                self.turn(event.data.u64() as usize);
+                let slot = event.data.u64() as usize;
+                let Some(connection) = &mut connections[slot] else { continue };
+                if self.turn(slot, connection, &mut input, &mut output).is_err() {
+                    connections[slot] = None;
+                }
             }
         }
     }
 
-    fn let_in(&mut self) {
-        while let Ok(stream) = self.streams.try_recv() {
-            let number = stream.as_raw_fd() as usize;
-            if self.connections.len() <= number {
-                self.connections.resize_with(number + 1, || None);
-            }
-            let (partial, unsent) = (Vec::new(), Vec::new());
-            self.connections[number] = Some(Connection { stream, partial, unsent, unsent_from: 0 });
-        }
-    }
-
-    /// Serves one connection once; an error closes that connection only.
-    fn turn(&mut self, slot: usize) {
-        if !matches!(self.connections.get(slot), Some(Some(_))) {
-            self.let_in();
-        }
-        let Some(Some(connection)) = self.connections.get_mut(slot) else { return };
+    /// Serves one connection once.
+    fn turn(
+        &self,
+        slot: usize,
+        connection: &mut Connection,
+        input: &mut [u8],
+        output: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let was_blocked = connection.is_blocked();
-        let result = if was_blocked {
-            connection.flush()
-        } else {
-            connection.answer(&mut self.input, &mut self.output, &self.replies)
-        };
-        let result = result.and_then(|()| {
-            if connection.is_blocked() == was_blocked {
-                return Ok(());
-            }
-            let flags = if was_blocked { EventFlags::IN } else { EventFlags::OUT };
-            let number = EventData::new_u64(slot as u64);
-            Ok(epoll::modify(&self.epoll, &connection.stream, number, flags)?)
-        });
-        if result.is_err() {
-            self.connections[slot] = None;
+        match was_blocked {
+            true => connection.flush()?,
+            false => connection.answer(input, output, &self.replies)?,
         }
+        if connection.is_blocked() != was_blocked {
+            let flags = if was_blocked { EventFlags::IN } else { EventFlags::OUT };
+            let data = EventData::new_u64(slot as u64);
+            epoll::modify(&self.epoll, &connection.stream, data, flags)?;
+        }
+        Ok(())
     }
 }
 
@@ -136,7 +108,6 @@ struct Connection {
     stream: TcpStream,
     partial: Vec<u8>,
     unsent: Vec<u8>,
-    unsent_from: usize,
 }
 
 impl Connection {
@@ -152,8 +123,7 @@ impl Connection {
     ) -> io::Result<()> {
         let read = match self.stream.read(input) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(read) => read,
-            Err(error) => return retry_later(error),
+            read => or_later(read)?,
         };
         output.clear();
         if self.partial.is_empty() {
@@ -164,26 +134,16 @@ impl Connection {
             let used = answer_all(&self.partial, output, replies)?;
             self.partial.drain(..used);
         }
-        if output.is_empty() {
-            return Ok(());
+        if !output.is_empty() {
+            let written = or_later(self.stream.write(output))?;
+            self.unsent.extend_from_slice(&output[written..]);
         }
-        let written = match self.stream.write(output) {
-            Ok(written) => written,
-            Err(error) => retry_later(error).map(|()| 0)?,
-        };
-        self.unsent.extend_from_slice(&output[written..]);
         Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self.stream.write(&self.unsent[self.unsent_from..]) {
-            Ok(written) => self.unsent_from += written,
-            Err(error) => return retry_later(error),
-        }
-        if self.unsent_from == self.unsent.len() {
-            self.unsent.clear();
-            self.unsent_from = 0;
-        }
+        let written = or_later(self.stream.write(&self.unsent))?;
+        self.unsent.drain(..written);
         Ok(())
     }
 }
@@ -191,106 +151,40 @@ impl Connection {
 /// Answers every whole command and returns how many bytes they took.
 fn answer_all(bytes: &[u8], output: &mut Vec<u8>, replies: &Replies) -> io::Result<usize> {
     let mut used = 0;
-    loop {
-        match scan(&bytes[used..]) {
-            Ok((command, length)) => {
-                output.extend_from_slice(replies.0[command as usize].as_bytes());
-                used += length;
-            }
-            Err(Stop::Partial) => return Ok(used),
-            Err(Stop::Malformed) => return Err(ErrorKind::InvalidData.into()),
+    let malformed = |unexpected: Unexpected| io::Error::other(unexpected.0);
+    while let Some((name, length)) = scan(&bytes[used..]).map_err(malformed)? {
+        output.extend_from_slice(replies.to(name).as_bytes());
+        used += length;
+    }
+    Ok(used)
+}
+
+/// Returns the number of bytes, which is zero if it is to be tried again.
+fn or_later(done: io::Result<usize>) -> io::Result<usize> {
+    match done {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            Ok(0)
         }
+        done => done,
     }
 }
 
-fn retry_later(error: io::Error) -> io::Result<()> {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(()),
-        _ => Err(error),
+/// Finds the first command; returns its name and its length in bytes, `None` if the rest of it has
+/// not arrived. Fails if the bytes are no array of bulk strings, or an excessively large one.
+pub fn scan(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
+    let unexpected = || Unexpected(String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into());
+    let Some((head, mut at)) = frame(Protocol::Resp, bytes)? else { return Ok(None) };
+    let Frame::Array(count @ ..=ARGUMENTS_MAX) = head else { return Err(unexpected()) };
+    let mut name = None;
+    for _ in 0..count {
+        let Some((argument, length)) = frame(Protocol::Resp, &bytes[at..])? else {
+            return Ok(None);
+        };
+        let Frame::Value(argument) = argument else { return Err(unexpected()) };
+        name.get_or_insert(argument);
+        at += length;
     }
-}
-
-/// Reason why the bytes do not begin with a command.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The rest of it has not arrived.
-    Partial,
-    /// Not an array of bulk strings, or an excessively large one.
-    Malformed,
-}
-
-/// Commands with replies of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "their names say all")]
-pub enum Command {
-    Get,
-    Hgetall,
-    /// ZADD, and what deletes.
-    Count,
-    Zrangebyscore,
-    Other,
-    /// PING or INFO, which clients send to detect a server.
-    Search,
-}
-
-impl Command {
-    #[inline]
-    fn named(name: &[u8]) -> Self {
-        let is = |text: &[u8]| name.eq_ignore_ascii_case(text);
-        match name.len() {
-            3 if is(b"GET") => Self::Get,
-            3 if is(b"DEL") => Self::Count,
-            4 if is(b"ZADD") || is(b"ZREM") => Self::Count,
-            4 if is(b"PING") || is(b"INFO") => Self::Search,
-            7 if is(b"HGETALL") => Self::Hgetall,
-            13 if is(b"ZRANGEBYSCORE") => Self::Zrangebyscore,
-            _ => Self::Other,
-        }
-    }
-}
-
-/// Finds the first command; returns it and its length in bytes.
-pub fn scan(bytes: &[u8]) -> Result<(Command, usize), Stop> {
-    let (count, mut at) = header(bytes, 0, b'*', ARGUMENTS_MAX)?;
-    let mut command = Command::Other;
-    let reach = bytes.len().min(COMMAND_BYTES_MAX);
-    for argument in 0..count {
-        let (length, from) = header(bytes, at, b'$', BULK_BYTES_MAX)?;
-        at = from + length + 2;
-        if at > reach {
-            return Err(if at > COMMAND_BYTES_MAX { Stop::Malformed } else { Stop::Partial });
-        }
-        if argument == 0 {
-            command = Command::named(&bytes[from..from + length]);
-        }
-    }
-    Ok((command, at))
-}
-
-/// Reads `<kind><digits>\r\n` at `at`; returns the number, and the position behind the line.
-fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize), Stop> {
-    let line = &bytes[at.min(bytes.len())..];
-    match line.first() {
-        None => return Err(Stop::Partial),
-        Some(found) if *found != kind => return Err(Stop::Malformed),
-        Some(_) => {}
-    }
-    let mut number = 0;
-    let within = &line[..line.len().min(HEADER_BYTES_MAX)];
-    for (index, byte) in within.iter().enumerate().skip(1) {
-        match byte {
-            b'0'..=b'9' if number <= max => number = number * 10 + usize::from(byte - b'0'),
-            b'\r' if index > 1 && number <= max => {
-                return match line.get(index + 1) {
-                    Some(b'\n') => Ok((number, at + index + 2)),
-                    Some(_) => Err(Stop::Malformed),
-                    None => Err(Stop::Partial),
-                };
-            }
-            _ => return Err(Stop::Malformed),
-        }
-    }
-    Err(if within.len() < HEADER_BYTES_MAX { Stop::Partial } else { Stop::Malformed })
+    Ok(Some((name.unwrap_or_default(), at)))
 }
 
 /// Sizes of the replies; by default those of YCSB's core workloads.
@@ -313,16 +207,20 @@ impl Default for Shape {
     }
 }
 
-/// Constant replies, in the form of a server that stores data, in the order of [`Command`].
+/// Constant replies, in the form of a server that stores data.
 #[derive(Clone, Debug)]
-pub struct Replies([String; 6]);
+pub struct Replies {
+    named: Vec<(&'static str, String)>,
+    /// Reply to all other commands.
+    other: String,
+}
 
 impl Replies {
-    /// Creates the same reply, given in wire format, to every command but PING and INFO.
+    /// Creates the same reply, given in wire format, to every command but PING and INFO, which
+    /// clients send to detect a server.
     pub fn always(reply: &str) -> Self {
-        let mut replies = [reply; 6].map(str::to_owned);
-        replies[Command::Search as usize] = OK.to_owned();
-        Self(replies)
+        let named = ["PING", "INFO"].map(|name| (name, OK.to_owned())).to_vec();
+        Self { named, other: reply.to_owned() }
     }
 
     /// Creates replies of the given sizes; a value has 16 bytes.
@@ -332,8 +230,22 @@ impl Replies {
         let record = format!("*{}\r\n{}", 2 * fields, record.collect::<String>());
         let names = (0..keys).map(|key| bulk(&format!("user{key:019}")));
         let names = format!("*{keys}\r\n{}", names.collect::<String>());
-        let (value, one) = (bulk(&"v".repeat(16)), ":1\r\n".to_owned());
-        Self([value, record, one, names, OK.to_owned(), OK.to_owned()])
+        let one = ":1\r\n".to_owned();
+        let named = vec![
+            ("GET", bulk(&"v".repeat(16))),
+            ("HGETALL", record),
+            ("ZRANGEBYSCORE", names),
+            ("ZADD", one.clone()),
+            ("ZREM", one.clone()),
+            ("DEL", one),
+        ];
+        Self { named, other: OK.to_owned() }
+    }
+
+    #[inline]
+    fn to(&self, name: &[u8]) -> &str {
+        let is = |(known, _): &&(&str, String)| name.eq_ignore_ascii_case(known.as_bytes());
+        self.named.iter().find(is).map_or(&self.other, |(_, reply)| reply)
     }
 }
 
@@ -352,22 +264,10 @@ const EVENTS_PER_TURN: usize = 256;
 const INPUT_BYTES: usize = 64 * 1024;
 const OK: &str = "+OK\r\n";
 const ARGUMENTS_MAX: usize = 1024;
-const BULK_BYTES_MAX: usize = 64 << 20;
-const COMMAND_BYTES_MAX: usize = 2 * BULK_BYTES_MAX;
-/// Most bytes up to the end of the line that holds a length.
-const HEADER_BYTES_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Returns the answers to some commands without arguments.
-    fn answers(replies: &Replies, names: &[&str]) -> String {
-        let commands = names.iter().map(|name| format!("*1\r\n{}", bulk(name)));
-        let (bytes, mut output) = (commands.collect::<String>(), Vec::new());
-        assert_eq!(answer_all(bytes.as_bytes(), &mut output, replies).unwrap(), bytes.len());
-        String::from_utf8(output).unwrap()
-    }
 
     #[test]
     fn answers_each_whole_command_and_leaves_the_rest() {
@@ -386,47 +286,41 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_as_large_as_records_are() {
-        let replies = Replies::new(Shape { fields: 2, field_bytes: 3, keys: 1 });
-        for (name, reply) in [
-            ("HGETALL", "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n"),
-            ("ZRANGEBYSCORE", "*1\r\n$23\r\nuser0000000000000000000\r\n"),
-            ("ZADD", ":1\r\n"),
-            ("del", ":1\r\n"),
-            ("HMSET", "+OK\r\n"),
-            ("INFO", "+OK\r\n"),
+    fn answers_are_as_large_as_records_are_or_all_alike() {
+        let shaped = Replies::new(Shape { fields: 2, field_bytes: 3, keys: 1 });
+        let alike = Replies::always(":7\r\n");
+        for (replies, name, reply) in [
+            (
+                &shaped,
+                "HGETALL",
+                "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n",
+            ),
+            (&shaped, "ZRANGEBYSCORE", "*1\r\n$23\r\nuser0000000000000000000\r\n"),
+            (&shaped, "ZADD", ":1\r\n"),
+            (&shaped, "del", ":1\r\n"),
+            (&shaped, "HMSET", "+OK\r\n"),
+            (&shaped, "INFO", "+OK\r\n"),
+            (&alike, "GET", ":7\r\n"),
+            (&alike, "PING", "+OK\r\n"),
         ] {
-            assert_eq!(answers(&replies, &[name]), reply, "{name}");
+            assert_eq!(replies.to(name.as_bytes()), reply, "{name}");
         }
     }
 
     #[test]
-    fn answers_everything_alike_if_it_is_told_to() {
-        let said = answers(&Replies::always(":7\r\n"), &["SET", "GET", "ZADD", "PING"]);
-        assert_eq!(said, ":7\r\n:7\r\n:7\r\n+OK\r\n", "but who looks for it finds it");
-    }
-
-    #[test]
     fn what_is_no_command_or_has_no_end_is_malformed() {
-        let endless = [&b"*"[..], &b"0".repeat(100)].concat();
+        let endless = [&b"*"[..], &b"0".repeat(100_000)].concat();
         for bytes in [
             &b"GET k\r\n"[..],
             b"*1\r\n:3\r\n",
             b"*x\r\n",
             b"*1\r\n$-5\r\n",
-            b"*2147483647\r\n",
+            b"*1025\r\n",
             b"*1\r\n$99999999999\r\n",
             b"*1\r\n$\r\n",
             &endless,
         ] {
-            assert_eq!(scan(bytes), Err(Stop::Malformed), "{:?}", String::from_utf8_lossy(bytes));
-            assert!(answer_all(bytes, &mut Vec::new(), &Replies::default()).is_err());
+            assert!(scan(bytes).is_err(), "{:?}", String::from_utf8_lossy(bytes));
         }
-        let largest = b"$67108864\r\n";
-        let mut bytes = [&b"*2\r\n"[..], largest].concat();
-        bytes.resize(bytes.len() + BULK_BYTES_MAX + 2, 0);
-        assert_eq!(scan(&bytes), Err(Stop::Partial));
-        bytes.extend_from_slice(largest);
-        assert_eq!(scan(&bytes), Err(Stop::Malformed));
     }
 }

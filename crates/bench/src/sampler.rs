@@ -23,6 +23,14 @@ pub struct Sample {
     pub operations: u64,
 }
 
+/// What is called with samples of a server.
+pub struct Watch {
+    /// Time between two samples.
+    pub every: Duration,
+    /// Called with each sample when it is taken.
+    pub watch: Box<dyn FnMut(&Sample) + Send>,
+}
+
 /// Thread that takes samples until it is stopped.
 pub struct Sampler {
     stop: Sender<()>,
@@ -30,18 +38,14 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Takes a sample now and one after each `every`; calls `watch` with each of them.
-    pub fn start(
-        pid: Option<u32>,
-        every: Duration,
-        monitor: Arc<Monitor>,
-        mut watch: impl FnMut(&Sample) + Send + 'static,
-    ) -> Self {
+    /// Takes a sample of a process now and again and again.
+    pub fn start(pid: u32, watch: Watch, monitor: Arc<Monitor>) -> Self {
+        let Watch { every, mut watch } = watch;
         let (stop, stopped) = mpsc::channel();
-        let cpu_time = move || CpuMeter::new(pid?).read().ok();
+        let cpu_time = move || CpuMeter::new(pid).read().ok();
         let (cpu_before, began) = (cpu_time(), Instant::now());
         let mut look = move || {
-            let resident = pid.and_then(|pid| process::memory_with_children(pid).ok());
+            let resident = process::memory_with_children(pid).ok();
             let resident_bytes = resident.filter(|bytes| *bytes > 0);
             let cpu = cpu_time().zip(cpu_before).map(|(now, before)| now - before);
             let (cpu, operations) = (resident_bytes.and(cpu), monitor.operations());
@@ -74,7 +78,8 @@ impl Sampler {
 /// Returns the most memory of a server and its children while something is done, in bytes, and the
 /// result of that.
 pub fn peak_during<T>(pid: u32, act: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
-    let sampler = Sampler::start(Some(pid), PEAK_EVERY, Arc::default(), |_| {});
+    let watch = Watch { every: PEAK_EVERY, watch: Box::new(|_| {}) };
+    let sampler = Sampler::start(pid, watch, Arc::default());
     let acted = act();
     Ok((most_memory(&sampler.stop()), acted?))
 }
@@ -99,8 +104,8 @@ mod tests {
             // The receiver is gone after the first few samples.
             let _ = sender.send(*sample);
         };
-        let (this, every) = (Some(std::process::id()), Duration::from_millis(1));
-        let sampler = Sampler::start(this, every, Arc::default(), watch);
+        let watch = Watch { every: Duration::from_millis(1), watch: Box::new(watch) };
+        let sampler = Sampler::start(std::process::id(), watch, Arc::default());
         let watched: Vec<_> = seen.iter().take(3).collect();
         let samples = sampler.stop();
         assert!(samples.len() > 3 && samples[..3] == watched);
@@ -114,9 +119,9 @@ mod tests {
         while !process::has_ended(ended.id()) {
             thread::yield_now();
         }
-        for pid in [None, Some(u32::MAX), Some(ended.id())] {
-            let every = Duration::from_secs(3600);
-            let samples = Sampler::start(pid, every, Arc::default(), |_| {}).stop();
+        for pid in [0, u32::MAX, ended.id()] {
+            let watch = Watch { every: Duration::from_secs(3600), watch: Box::new(|_| {}) };
+            let samples = Sampler::start(pid, watch, Arc::default()).stop();
             assert_eq!(samples.len(), 2, "one at the start, one at the end");
             let is_bare =
                 |it: &Sample| (it.resident_bytes, it.cpu, it.operations) == (None, None, 0);

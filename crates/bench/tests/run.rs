@@ -14,7 +14,7 @@ fn run(port: u16, options: &[&str]) -> (Output, Value) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.json");
     let output = Command::new(env!("CARGO_BIN_EXE_varve-bench"))
-        .args(["run", "--operation", "get", "--warm-up-ms", "0", "--port", &port.to_string()])
+        .args(["run", "--warm-up-ms", "0", "--port", &port.to_string()])
         .arg("--json")
         .arg(&path)
         .args(options)
@@ -73,15 +73,15 @@ fn a_whole_run_is_complete() {
     thread::spawn(move || bench::null::serve(&listener, 1, &bench::null::Replies::default()));
     let folder = tempfile::tempdir().unwrap();
     let csv = folder.path().join("samples.csv");
-    let options = ["--operations", "5000", "--client-threads", "2", "--choice", "latest"];
+    let options = ["--operations", "5000", "--client-threads", "2", "--choice", "zipf:0.5"];
     let pid = std::process::id().to_string();
     let more = ["--pid", &pid, "--csv", csv.to_str().unwrap()];
     let (output, result) = run(port, &[&options[..], &more].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("run: 5000 operations"));
-    assert_eq!((&result["version"], &result["complete"]), (&2.into(), &true.into()));
+    assert_eq!((&result["version"], &result["complete"]), (&3.into(), &true.into()));
     assert_eq!(result["totals"]["operations"], 5000);
-    assert_eq!(result["settings"]["choice"], "latest");
+    assert_eq!(result["settings"]["choice"]["zipf"]["exponent"], 0.5);
     let latency = |quantile: &str| result["latency_us"][quantile].as_f64().unwrap();
     assert!(0.0 < latency("p99.99") && latency("p99.99") <= latency("max"));
     let samples = result["samples"].as_array().unwrap();

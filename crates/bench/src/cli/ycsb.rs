@@ -7,11 +7,10 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::load::{SAMPLE_EVERY, progress, start, target_of, write};
+use super::load::{SAMPLE_EVERY, progress, served, write};
 use super::results;
 use super::say::say;
 use crate::generator::{Protocol, Stop};
-use crate::measure::Target;
 use crate::scenario::pin_client;
 use crate::ycsb::{Plan, Properties, Workload, play};
 
@@ -47,14 +46,7 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
     arguments.files.iter().try_for_each(|file| properties.read(file))?;
     arguments.properties.iter().try_for_each(|property| properties.set(property))?;
     let mut workload = Workload::new(&properties)?;
-    let (_server, target) = match arguments.port {
-        Some(port) => (None, target_of(port, None, arguments.protocol)),
-        None => {
-            let server = start(server, arguments.protocol, 1)?;
-            let target = Target::from(&server);
-            (Some(server), target)
-        }
-    };
+    let server = served(server, arguments.port, None, arguments.protocol, 1)?;
     let mut written: Vec<Value> = Vec::new();
     for phase in &arguments.phases {
         let mut records = workload.loading();
@@ -68,7 +60,7 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
             operations => Stop::Operations(operations),
         };
         let watch = progress(stop, SAMPLE_EVERY)?;
-        let (measured, by_kind) = play(&target, plan, workload, Some(watch));
+        let (measured, by_kind) = play(&server, plan, workload, Some(watch));
         say(results::text(phase, &measured, &by_kind));
         let settings = json!({ "phase": phase, "clients": plan.clients, "target": plan.target });
         written.push(results::as_json(&settings, &measured, &by_kind));

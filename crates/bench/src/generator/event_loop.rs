@@ -73,7 +73,6 @@ pub struct EventLoop {
     /// True if it spins before a due time, since the kernel may sleep longer than asked. A thread
     /// that spins keeps its core from the kernel's own threads, which deliver what it waits for.
     is_exact: bool,
-    events: Vec<Event>,
     buffer: Box<[u8]>,
     batch: Batch,
 }
@@ -97,7 +96,6 @@ impl EventLoop {
             connections: Vec::new(),
             groups: Vec::new(),
             is_exact: true,
-            events: Vec::new(),
             buffer: vec![0; BUFFER_BYTES].into(),
             batch: Batch { bytes: Vec::new(), expected: Expected::default(), since },
         })
@@ -135,7 +133,6 @@ impl EventLoop {
             epoll::add(&self.epoll, connection.stream(), data, EventFlags::IN)?;
             self.connections.push((group, connection));
         }
-        self.events.reserve(self.connections.len().max(1));
         Ok(())
     }
 
@@ -155,6 +152,7 @@ impl EventLoop {
             let is_free = |number: &usize| !self.connections[group.first + number].1.is_busy();
             group.idle = (0..group.count).filter(is_free).collect();
         }
+        let mut events = Vec::with_capacity(self.connections.len().max(1));
         let mut last_heard = Instant::now();
         loop {
             let now = Instant::now();
@@ -166,10 +164,11 @@ impl EventLoop {
             if wake.is_none() && !self.is_awaited(clients) {
                 return Ok(());
             }
-            if self.wait(wake.map(|at: Instant| at.saturating_duration_since(now)))? {
+            let longest = wake.map(|at: Instant| at.saturating_duration_since(now));
+            if self.wait(longest, &mut events)? {
                 last_heard = now;
             }
-            self.hear(clients)?;
+            self.hear(&events, clients)?;
             ensure!(
                 wake.is_some() || now - last_heard < SILENCE_MAX,
                 "no reply for {SILENCE_MAX:?}"
@@ -212,21 +211,20 @@ impl EventLoop {
     }
 
     /// Waits for replies; returns true if something happened.
-    fn wait(&mut self, longest: Option<Duration>) -> Result<bool> {
+    fn wait(&self, longest: Option<Duration>, events: &mut Vec<Event>) -> Result<bool> {
         let longest = longest.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
         let sleep = if self.is_exact { longest.saturating_sub(SHORTEST_SLEEP) } else { longest };
         let timeout = Timespec { tv_sec: 0, tv_nsec: sleep.subsec_nanos().into() };
-        self.events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+        events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
             Ok(_) => Ok(true),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn hear(&mut self, clients: &mut [&mut dyn Client]) -> Result<()> {
-        let events = std::mem::take(&mut self.events);
-        for event in &events {
+    fn hear(&mut self, events: &[Event], clients: &mut [&mut dyn Client]) -> Result<()> {
+        for event in events {
             let (slot, flags) = (event.data.u64() as usize, event.flags);
             if flags.contains(EventFlags::OUT) {
                 self.connections[slot].1.flush()?;
@@ -255,7 +253,6 @@ impl EventLoop {
             }
             self.groups[*group].busy -= 1;
         }
-        self.events = events;
         Ok(())
     }
 

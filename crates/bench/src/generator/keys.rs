@@ -1,18 +1,17 @@
 //! Keys of a run, and their order.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-
-use super::permutation::{KEY_COUNT_MAX, Permutation};
 use rand_distr::{Distribution, Zipf};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Distribution from which the next key number in `0..count` is drawn.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum KeyChoice {
     /// 0, 1, 2, ... up to the last, and from the start again.
@@ -26,12 +25,6 @@ pub enum KeyChoice {
         /// Exponent; YCSB uses 0.99.
         exponent: f64,
     },
-    /// Zipf over the distance from the highest key number. If the keys were stored in order, the
-    /// newest ones are the most popular.
-    Latest {
-        /// Exponent; YCSB uses 0.99.
-        exponent: f64,
-    },
     /// A `share` of the draws goes to the `hot` part of the keys, which are scattered as for Zipf.
     HotCold {
         /// Share of the keys that are hot, 0 to 1.
@@ -42,6 +35,21 @@ pub enum KeyChoice {
     /// The listed keys, in this order, and from the start again.
     #[serde(skip)]
     Listed(Arc<[u32]>),
+}
+
+impl FromStr for KeyChoice {
+    type Err = Error;
+
+    /// Reads the name of a choice and its numbers, with colons between them.
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text.split(':').collect::<Vec<_>>()[..] {
+            ["uniform"] => Self::Uniform,
+            ["sequential"] => Self::Sequential,
+            ["zipf", exponent] => Self::Zipf { exponent: exponent.parse()? },
+            ["hot-cold", hot, share] => Self::HotCold { hot: hot.parse()?, share: share.parse()? },
+            _ => bail!("none of uniform, sequential, zipf:EXPONENT, hot-cold:PART:SHARE"),
+        })
+    }
 }
 
 /// Stream of key numbers.
@@ -59,11 +67,10 @@ enum Source {
         step: u64,
     },
     Uniform,
-    Ranked(Ranked),
+    Zipf(Zipf<f64>),
     HotCold {
         hot_count: u64,
         share: f64,
-        scatter: Permutation,
     },
     Listed {
         list: Arc<[u32]>,
@@ -91,19 +98,12 @@ impl Keys {
                 Source::Sequential { next: first, first, step: threads }
             }
             KeyChoice::Uniform => Source::Uniform,
-            KeyChoice::Zipf { exponent } => {
-                let place = Place::Scattered(Permutation::of(count));
-                Source::Ranked(Ranked { ranks: Zipf::new(count as f64, *exponent)?, place })
-            }
-            KeyChoice::Latest { exponent } => {
-                let place = Place::BackFrom(count - 1);
-                Source::Ranked(Ranked { ranks: Zipf::new(count as f64, *exponent)?, place })
-            }
+            KeyChoice::Zipf { exponent } => Source::Zipf(Zipf::new(count as f64, *exponent)?),
             KeyChoice::HotCold { hot, share } => {
                 ensure!((0.0..1.0).contains(hot), "hot part of the keys: 0 to 1");
                 ensure!((0.0..=1.0).contains(share), "share of the hot keys: 0 to 1");
                 let hot_count = ((count as f64 * hot) as u64).max(1);
-                Source::HotCold { hot_count, share: *share, scatter: Permutation::of(count) }
+                Source::HotCold { hot_count, share: *share }
             }
             KeyChoice::Listed(list) => {
                 ensure!(!list.is_empty(), "an empty list of keys");
@@ -123,15 +123,15 @@ impl Keys {
                 key
             }
             Source::Uniform => below(&mut self.random, self.count),
-            Source::Ranked(ranked) => ranked.draw(&mut self.random),
-            Source::HotCold { hot_count, share, scatter } => {
+            Source::Zipf(ranks) => scattered(ranks.sample(&mut self.random) as u64 - 1, self.count),
+            Source::HotCold { hot_count, share } => {
                 let cold_count = self.count - *hot_count;
                 let rank = if cold_count == 0 || self.random.random_bool(*share) {
                     below(&mut self.random, *hot_count)
                 } else {
                     *hot_count + below(&mut self.random, cold_count)
                 };
-                scatter.apply(rank)
+                scattered(rank, self.count)
             }
             Source::Listed { list, next } => {
                 let key = list[*next];
@@ -142,34 +142,15 @@ impl Keys {
     }
 }
 
-/// Keys drawn by rank.
-struct Ranked {
-    ranks: Zipf<f64>,
-    place: Place,
-}
-
-/// Mapping from ranks to keys.
-#[derive(Clone, Copy)]
-enum Place {
-    /// Mapping by the permutation.
-    Scattered(Permutation),
-    /// Rank 0 is this key, and the next ranks are the keys before it.
-    BackFrom(u64),
-}
-
-impl Ranked {
-    #[inline]
-    fn draw(&self, random: &mut SmallRng) -> u64 {
-        let rank = self.ranks.sample(random) as u64 - 1;
-        match self.place {
-            Place::Scattered(permutation) => permutation.apply(rank),
-            Place::BackFrom(newest) => newest - rank,
-        }
-    }
+/// Returns the key of a rank: a bijection on the keys, since the factor is a prime above their
+/// count.
+#[inline]
+fn scattered(rank: u64, count: u64) -> u64 {
+    rank * SCATTER % count
 }
 
 /// Draws a number below `count` by multiply and shift instead of a division; the bias is below
-/// 2^-24 for allowed counts.
+/// 2^-32 for allowed counts.
 #[inline]
 fn below(random: &mut SmallRng, count: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
@@ -182,98 +163,62 @@ pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     keys
 }
 
+/// Highest number of keys.
+const KEY_COUNT_MAX: u64 = 2_000_000_000;
+const SCATTER: u64 = 2_654_435_761;
+
 #[cfg(test)]
 mod tests {
-    use super::{KEY_COUNT_MAX, KeyChoice, Keys, Permutation, Result, shuffled};
+    use super::*;
 
-    fn keys(choice: &KeyChoice, count: u64, seed: u64) -> Result<Keys> {
-        Keys::for_thread(choice, count, seed, 0, 1)
+    fn keys(choice: &KeyChoice, count: u64) -> Result<Keys> {
+        Keys::for_thread(choice, count, 7, 0, 1)
     }
 
-    fn counts(choice: &KeyChoice, count: u64, draws: usize) -> Vec<f64> {
-        let mut stream = keys(choice, count, 7).unwrap();
-        let mut seen = vec![0.0; count as usize];
-        for _ in 0..draws {
-            seen[stream.draw() as usize] += 1.0;
+    /// Returns the distance (chi-square) of a million draws of 1,000 keys from these shares.
+    fn chi_square(choice: &KeyChoice, share: impl Fn(u64) -> f64) -> f64 {
+        let (mut stream, mut seen) = (keys(choice, 1000).unwrap(), [0.0; 1000]);
+        (0..1_000_000).for_each(|_| seen[stream.draw() as usize] += 1.0);
+        let mut expected = [0.0; 1000];
+        (0..1000).for_each(|rank| expected[scattered(rank, 1000) as usize] = 1e6 * share(rank));
+        seen.iter().zip(expected).map(|(seen, all)| (seen - all).powi(2) / all).sum()
+    }
+
+    #[test]
+    fn keys_are_drawn_as_often_as_their_distribution_says() {
+        let zipf = |rank: u64| 1.0 / ((rank + 1) as f64).powf(0.99);
+        let all: f64 = (0..1000).map(zipf).sum();
+        let hot = |rank| if rank < 200 { 0.8 / 200.0 } else { 0.2 / 800.0 };
+        for distance in [
+            chi_square(&KeyChoice::Uniform, |_| 1e-3),
+            chi_square(&KeyChoice::Zipf { exponent: 0.99 }, |rank| zipf(rank) / all),
+            chi_square(&KeyChoice::HotCold { hot: 0.2, share: 0.8 }, hot),
+        ] {
+            // The 99.9 % point of chi-square with 999 degrees of freedom.
+            assert!(distance < 1143.0, "{distance}");
         }
-        seen
-    }
-
-    fn chi_square(seen: &[f64], expected: impl Fn(usize) -> f64) -> f64 {
-        let term = |(key, seen): (usize, &f64)| (seen - expected(key)).powi(2) / expected(key);
-        seen.iter().enumerate().map(term).sum()
-    }
-
-    /// The 99.9 % point of chi-square with 999 degrees of freedom is 1,143.
-    const CHI_SQUARE_LIMIT: f64 = 1143.0;
-
-    #[test]
-    fn uniform_draws_every_key_equally_often() {
-        let seen = counts(&KeyChoice::Uniform, 1000, 1_000_000);
-        assert!(chi_square(&seen, |_| 1000.0) < CHI_SQUARE_LIMIT);
-    }
-
-    /// Returns the distance (chi-square) of a million draws from the weights of ranks with exponent
-    /// 0.99; `key_of` gives the key of a rank.
-    fn chi_square_of_ranks(choice: &KeyChoice, key_of: impl Fn(u64) -> u64) -> f64 {
-        let draws = 1_000_000;
-        let seen = counts(choice, 1000, draws);
-        let weight = |rank: u64| 1.0 / ((rank + 1) as f64).powf(0.99);
-        let total: f64 = (0..1000).map(weight).sum();
-        let mut by_key = vec![0.0; 1000];
-        (0..1000).for_each(|rank| by_key[key_of(rank) as usize] = weight(rank));
-        chi_square(&seen, |key| draws as f64 * by_key[key] / total)
     }
 
     #[test]
-    fn zipf_draws_a_rank_in_proportion_to_its_power() {
-        let choice = KeyChoice::Zipf { exponent: 0.99 };
-        let scatter = Permutation::of(1000);
-        assert!(chi_square_of_ranks(&choice, |rank| scatter.apply(rank)) < CHI_SQUARE_LIMIT);
-    }
-
-    #[test]
-    fn the_newest_keys_are_drawn_in_proportion_to_the_power_of_their_distance() {
-        let choice = KeyChoice::Latest { exponent: 0.99 };
-        assert!(chi_square_of_ranks(&choice, |rank| 999 - rank) < CHI_SQUARE_LIMIT);
-    }
-
-    #[test]
-    fn a_long_run_meets_new_keys_all_the_time() {
-        let mut stream = keys(&KeyChoice::Zipf { exponent: 0.5 }, KEY_COUNT_MAX, 1).unwrap();
-        let mut seen = std::collections::HashSet::new();
-        let is_new = (0..3_000_000).filter(|_| seen.insert(stream.draw())).count();
-        assert!(is_new > 2_990_000, "{is_new}");
-    }
-
-    #[test]
-    fn hot_keys_get_their_share() {
-        let scatter = Permutation::of(1000);
-        for (part, share) in [(0.1, 0.9), (0.2, 0.8)] {
-            let seen = counts(&KeyChoice::HotCold { hot: part, share }, 1000, 1_000_000);
-            let hot_count = (1000.0 * part) as u64;
-            let hot: f64 = (0..hot_count).map(|rank| seen[scatter.apply(rank) as usize]).sum();
-            assert!((hot - share * 1e6).abs() < 3_000.0, "{hot}");
-            assert!(seen.iter().all(|seen| *seen > 0.0));
+    fn ranks_are_scattered_over_all_keys() {
+        const { assert!(SCATTER > KEY_COUNT_MAX) };
+        assert!((2..=SCATTER.isqrt()).all(|divisor| !SCATTER.is_multiple_of(divisor)), "a prime");
+        for count in [1, 2, 7, 1000, 65_536, 99_991] {
+            let mut keys: Vec<_> = (0..count).map(|rank| scattered(rank, count)).collect();
+            keys.sort_unstable();
+            assert!(keys.into_iter().eq(0..count));
         }
     }
 
     #[test]
     fn keys_of_the_largest_count_stay_below_it() {
-        let choices = [
-            KeyChoice::Uniform,
-            KeyChoice::Zipf { exponent: 0.99 },
-            KeyChoice::Latest { exponent: 0.99 },
-            KeyChoice::HotCold { hot: 0.2, share: 0.8 },
-        ];
-        for count in [KEY_COUNT_MAX - 1, KEY_COUNT_MAX] {
-            for choice in &choices {
-                let mut stream = keys(choice, count, 1).unwrap();
-                let largest = (0..10_000).map(|_| stream.draw()).max().unwrap();
-                assert!(largest < count && largest > count / 10 * 9, "{choice:?}: {largest}");
-            }
+        let zipf = KeyChoice::Zipf { exponent: 0.5 };
+        for choice in [KeyChoice::Uniform, zipf, KeyChoice::HotCold { hot: 0.2, share: 0.8 }] {
+            let mut stream = keys(&choice, KEY_COUNT_MAX).unwrap();
+            let largest = (0..10_000).map(|_| stream.draw()).max().unwrap();
+            assert!(largest < KEY_COUNT_MAX && largest > KEY_COUNT_MAX / 10 * 9, "{choice:?}");
         }
-        assert!(keys(&KeyChoice::Uniform, KEY_COUNT_MAX + 1, 1).is_err());
+        assert!(keys(&KeyChoice::Uniform, KEY_COUNT_MAX + 1).is_err());
     }
 
     #[test]
@@ -290,16 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn sequential_keys_start_again_behind_the_last() {
-        let mut stream = keys(&KeyChoice::Sequential, 3, 0).unwrap();
-        assert_eq!([0; 5].map(|_: u64| stream.draw()), [0, 1, 2, 0, 1]);
-    }
-
-    #[test]
-    fn a_shuffle_is_a_permutation() {
-        let mut keys = shuffled(1000, 1);
-        assert_ne!(keys, (0..1000).collect::<Vec<_>>());
-        keys.sort_unstable();
-        assert!(keys.into_iter().eq(0..1000));
+    fn a_shuffled_list_has_each_key_once() {
+        let list = shuffled(1000, 1);
+        assert!(!list.is_sorted());
+        let mut stream = keys(&KeyChoice::Listed(list.into()), 1000).unwrap();
+        let mut all: Vec<_> = (0..1000).map(|_| stream.draw()).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..1000));
     }
 }

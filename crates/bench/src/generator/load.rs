@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Arrival, KeyChoice, Pace, Sizes, Spacing, Stop};
+use super::{Arrival, KeyChoice, Sizes, Stop};
 
 /// A load.
 #[derive(Clone, Debug)]
@@ -119,8 +119,7 @@ impl Load {
     /// Makes it an open loop of so many operations per second, at equal distances.
     #[must_use]
     pub fn paced(self, per_second: f64) -> Self {
-        let pace = Pace { per_second, spacing: Spacing::Even, seed: self.seed };
-        Self { arrival: Arrival::Open(pace), ..self }
+        Self { arrival: Arrival::Even(per_second), ..self }
     }
 
     /// Returns the end of one of its threads.

@@ -19,7 +19,7 @@
 //! | `load`, `sender` | requests, keys and pace as data; the client that sends them |
 //! | `commands`, `probe` | clients for single commands and for pauses |
 //! | `schedule`, `outcome` | due times and delays; what was measured |
-//! | `keys`, `permutation`, `sizes`, `template` | what requests are made of |
+//! | `keys`, `sizes`, `template` | what requests are made of |
 
 mod commands;
 mod connection;
@@ -27,7 +27,6 @@ mod event_loop;
 mod keys;
 mod load;
 mod outcome;
-mod permutation;
 mod probe;
 mod replies;
 mod schedule;
@@ -42,9 +41,10 @@ pub use keys::{KeyChoice, Keys, shuffled};
 pub use load::{KEY_BYTES, Load};
 pub use outcome::{Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
-pub use replies::{Answer, Expected, Replies, ReplyReader, Value};
-pub(crate) use schedule::Schedule;
-pub use schedule::{Arrival, Lag, Pace, Spacing, Stop};
+pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
+pub(crate) use replies::{Frame, frame};
+pub use schedule::{Arrival, Lag, Stop};
+pub(crate) use schedule::{Schedule, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;
 

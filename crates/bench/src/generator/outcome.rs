@@ -1,14 +1,12 @@
 //! What a load measured, and how others see it run.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use hdrhistogram::Histogram;
 
-use super::{Heard, Lag, Replies, Stop};
-use crate::process;
+use super::{Heard, Lag, Replies};
 
 /// View of a running load for other threads, and their means to end it.
 #[derive(Debug, Default)]
@@ -111,6 +109,19 @@ impl Outcome {
         Ok(self)
     }
 
+    /// Counts the replies to a batch.
+    #[inline]
+    pub fn record(&mut self, heard: &Heard<'_>) {
+        self.operations += heard.replies.total();
+        self.replies.add(&heard.replies);
+        let nanos = |time: Instant| (time - heard.since).as_nanos() as u64;
+        self.latencies.saturating_record(nanos(heard.now));
+        self.first_replies.saturating_record(nanos(heard.first.max(heard.since)));
+        if heard.replies.error > 0 && self.first_error.is_none() {
+            self.first_error = heard.first_error.map(str::to_owned);
+        }
+    }
+
     /// Adds the result of another thread that ran at the same time.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         self.operations += other.operations;
@@ -133,94 +144,4 @@ pub fn quantile_us(times: &Histogram<u64>, quantile: f64) -> f64 {
     times.value_at_quantile(quantile).min(times.max()) as f64 / 1e3
 }
 
-/// Counts and latencies of a run so far.
-pub struct Tally {
-    outcome: Outcome,
-    stop: Stop,
-    monitor: Arc<Monitor>,
-    started: Instant,
-    cpu_started: Duration,
-    now: Instant,
-    sent: u64,
-}
-
-impl Tally {
-    /// Starts to count, on the thread that runs the load.
-    pub fn start(stop: Stop, monitor: Arc<Monitor>) -> Self {
-        let (now, cpu_started) = (Instant::now(), process::cpu_time_of_this_thread());
-        Self { outcome: Outcome::empty(), stop, monitor, started: now, cpu_started, now, sent: 0 }
-    }
-
-    /// Returns true if the run is to end.
-    pub fn is_halted(&self) -> bool {
-        self.monitor.is_halted()
-    }
-
-    /// Returns the number of operations of a batch that may still be sent, and counts them as sent.
-    #[inline]
-    pub fn allowance(&mut self, pipeline: usize) -> usize {
-        let count = match self.stop {
-            _ if self.monitor.is_halted() => 0,
-            Stop::After(time) if self.now - self.started >= time => 0,
-            Stop::After(_) => pipeline as u64,
-            Stop::Operations(limit) => (limit - self.sent).min(pipeline as u64),
-        };
-        self.sent += count;
-        count as usize
-    }
-
-    /// Counts the replies to a batch.
-    #[inline]
-    pub fn record(&mut self, heard: &Heard<'_>) {
-        self.now = heard.now;
-        self.outcome.replies.add(&heard.replies);
-        self.monitor.add(heard.replies.total());
-        let nanos = |time: Instant| (time - heard.since).as_nanos() as u64;
-        self.outcome.latencies.saturating_record(nanos(heard.now));
-        self.outcome.first_replies.saturating_record(nanos(heard.first.max(heard.since)));
-        if heard.replies.error > 0 && self.outcome.first_error.is_none() {
-            self.outcome.first_error = heard.first_error.map(str::to_owned);
-        }
-    }
-
-    /// Returns what was counted.
-    pub fn finish(self, lag: Option<Lag>) -> Outcome {
-        Outcome {
-            operations: self.outcome.replies.total(),
-            elapsed: self.now - self.started,
-            client_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
-            lag,
-            ..self.outcome
-        }
-    }
-}
-
 const LATENCY_MAX_NS: u64 = 60_000_000_000;
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::Outcome;
-
-    #[test]
-    fn outcomes_of_threads_add_up() {
-        let outcome = |operations, seconds, latency, error: Option<&str>| {
-            let mut outcome = Outcome::empty();
-            (outcome.operations, outcome.replies.bulk) = (operations, operations);
-            outcome.elapsed = Duration::from_secs(seconds);
-            outcome.client_cpu = outcome.elapsed;
-            outcome.first_error = error.map(str::to_owned);
-            outcome.latencies.record_n(latency, operations).unwrap();
-            outcome
-        };
-        let mut all = Outcome::empty();
-        all.merge(outcome(30, 2, 1000, None)).unwrap();
-        all.merge(outcome(10, 3, 9000, Some("OOM"))).unwrap();
-        assert_eq!((all.operations, all.replies.bulk), (40, 40));
-        assert_eq!((all.elapsed.as_secs(), all.client_cpu.as_secs()), (3, 5));
-        assert_eq!(all.first_error.as_deref(), Some("OOM"));
-        assert!((all.latency_us(0.75) - 1.0).abs() < 0.01);
-        assert!((all.latency_us(0.76) - 9.0).abs() < 0.01);
-    }
-}

@@ -137,15 +137,13 @@ pub struct Unexpected(pub String);
 pub struct ReplyReader {
     protocol: Protocol,
     counted: Replies,
-    /// Bytes of a value and its line end that have not arrived.
-    body_left: usize,
-    /// Beginning of a line whose end has not arrived.
-    line: Vec<u8>,
+    /// Beginning of a frame whose end has not arrived.
+    partial: Vec<u8>,
     /// RESP: values of the current array that have not arrived. Memcached: values since the last
     /// `END`.
     open: u64,
     first_error: Option<String>,
-    /// Values that arrived, those in arrays too, if they are kept; the last may be incomplete.
+    /// Values that arrived, those in arrays too, if they are kept.
     kept: Option<Vec<Value>>,
 }
 
@@ -185,247 +183,202 @@ impl ReplyReader {
     /// Counts the replies that end in `bytes`.
     #[inline]
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unexpected> {
-        let mut at = 0;
-        if self.body_left > 0 || !self.line.is_empty() {
-            at = self.resume(bytes)?;
+        let mut rest = if self.partial.is_empty() { bytes } else { self.complete(bytes)? };
+        while let Some((frame, length)) = frame(self.protocol, rest)? {
+            self.count(frame)?;
+            rest = &rest[length..];
         }
-        while at < bytes.len() {
-            let rest = &bytes[at..];
-            at += match self.common(rest) {
-                Some((header, body)) => header + self.body(&rest[header..], body)?,
-                None => self.other(rest)?,
-            };
+        self.partial.extend_from_slice(rest);
+        Ok(())
+    }
+
+    /// Completes and counts the partial frame; returns the bytes behind it.
+    #[cold]
+    fn complete<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Unexpected> {
+        let mut partial = std::mem::take(&mut self.partial);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let before = partial.len();
+            // As much again, so that little is copied of what lies behind the frame.
+            let (part, behind) = rest.split_at(before.min(rest.len()));
+            partial.extend_from_slice(part);
+            if let Some((frame, length)) = frame(self.protocol, &partial)? {
+                self.count(frame)?;
+                return Ok(&rest[length - before..]);
+            }
+            rest = behind;
+        }
+        self.partial = partial;
+        Ok(rest)
+    }
+
+    #[inline]
+    fn count(&mut self, frame: Frame<'_>) -> Result<(), Unexpected> {
+        if self.kept.is_some() {
+            self.keep(&frame)?;
+        }
+        let counted = &mut self.counted;
+        let kind = match frame {
+            Frame::Array(values) => return self.array(values),
+            Frame::Value(_) | Frame::Line(_) if self.protocol == Protocol::Memcached => {
+                self.open += 1;
+                return Ok(());
+            }
+            Frame::End => {
+                let values = std::mem::take(&mut self.open);
+                counted.elements += values.saturating_sub(1);
+                if values > 0 { &mut counted.bulk } else { &mut counted.nil }
+            }
+            Frame::Error(line) => {
+                self.first_error.get_or_insert_with(|| text(line));
+                if self.protocol == Protocol::Memcached {
+                    // No `END` follows values that an error cuts short.
+                    self.open = 0;
+                }
+                &mut counted.error
+            }
+            Frame::Integer(number) => {
+                counted.zero += u64::from(self.open == 0 && number == 0);
+                &mut counted.integer
+            }
+            Frame::Value(_) => &mut counted.bulk,
+            Frame::Line(_) | Frame::Stored => &mut counted.status,
+            Frame::Nil => &mut counted.nil,
+        };
+        if self.open == 0 || self.protocol == Protocol::Memcached {
+            *kind += 1;
+        } else {
+            counted.elements += 1;
+            self.open -= 1;
+            counted.array += u64::from(self.open == 0);
         }
         Ok(())
     }
 
-    /// Reads the front if it is one of the most frequent lines: returns the length of the line, and
-    /// that of the value behind it with its line end.
-    #[inline]
-    fn common(&mut self, bytes: &[u8]) -> Option<(usize, usize)> {
-        let stored: &[u8] = match self.protocol {
-            Protocol::Resp if bytes[0] == b'$' => {
-                return length(&bytes[1..]).map(|(digits, body)| (1 + digits, body + 2));
-            }
-            Protocol::Resp => b"+OK\r\n",
-            Protocol::Memcached if bytes.starts_with(b"END\r\n") => {
-                self.end();
-                return Some((5, 0));
-            }
-            Protocol::Memcached => b"STORED\r\n",
-        };
-        if self.kept.is_some() || !bytes.starts_with(stored) {
-            return None;
-        }
-        self.arrived(|counted| &mut counted.status);
-        Some((stored.len(), 0))
-    }
-
-    /// Continues the value or the line that the last bytes left unfinished.
-    #[cold]
-    fn resume(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
-        if self.body_left > 0 {
-            return self.part_of_body(bytes);
-        }
-        let Some(end) = memchr::memchr(b'\n', bytes) else {
-            return self.keep_line(bytes);
-        };
-        let mut line = std::mem::take(&mut self.line);
-        line.extend_from_slice(&bytes[..=end]);
-        let body = self.line(&line)?;
-        Ok(end + 1 + self.body(&bytes[end + 1..], body)?)
-    }
-
-    #[cold]
-    fn other(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
-        let Some(end) = memchr::memchr(b'\n', bytes) else {
-            return self.keep_line(bytes);
-        };
-        let body = self.line(&bytes[..=end])?;
-        Ok(end + 1 + self.body(&bytes[end + 1..], body)?)
-    }
-
-    /// Takes what is there of a value that is `whole` bytes long with its line end; returns the
-    /// number of bytes taken.
-    #[inline]
-    fn body(&mut self, bytes: &[u8], whole: usize) -> Result<usize, Unexpected> {
-        if whole == 0 {
-            return Ok(0);
-        }
-        if bytes.len() < whole || self.kept.is_some() {
-            self.keep_value(Value::Text(Vec::new()))?;
-            self.body_left = whole;
-            return self.part_of_body(bytes);
-        }
-        if &bytes[whole - 2..whole] != b"\r\n" {
-            return Err(unexpected(&bytes[whole - 2..whole]));
-        }
-        self.value_arrived();
-        Ok(whole)
-    }
-
-    /// Takes the next part of a value whose beginning was taken before.
-    #[cold]
-    fn part_of_body(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
-        let left = self.body_left;
-        let part = &bytes[..left.min(bytes.len())];
-        let (text, line_end) = part.split_at(left.saturating_sub(2).min(part.len()));
-        if !b"\r\n"[2_usize.saturating_sub(left)..].starts_with(line_end) {
-            return Err(unexpected(line_end));
-        }
-        if let Some(Value::Text(kept)) = self.kept.as_mut().and_then(|kept| kept.last_mut()) {
-            kept.extend_from_slice(text);
-        }
-        self.body_left -= part.len();
-        if self.body_left == 0 {
-            self.value_arrived();
-        }
-        Ok(part.len())
-    }
-
-    #[inline]
-    fn value_arrived(&mut self) {
-        match self.protocol {
-            Protocol::Resp => self.arrived(|counted| &mut counted.bulk),
-            Protocol::Memcached => self.open += 1,
-        }
-    }
-
-    fn keep_line(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
-        self.line.extend_from_slice(bytes);
-        if self.line.len() >= LINE_BYTES_MAX {
-            return Err(unexpected(&self.line));
-        }
-        Ok(bytes.len())
-    }
-
-    /// Counts a line that includes its end; returns the length of the value that follows, with its
-    /// line end, or zero.
-    fn line(&mut self, line: &[u8]) -> Result<usize, Unexpected> {
-        let text = line.strip_suffix(b"\r\n").filter(|_| line.len() <= LINE_BYTES_MAX);
-        let text = text.ok_or_else(|| unexpected(line))?;
-        let body = match self.protocol {
-            Protocol::Resp => self.resp_line(text),
-            Protocol::Memcached => self.memcached_line(text),
-        };
-        body?.ok_or_else(|| unexpected(line))
-    }
-
-    /// Counts a line of RESP; `None` if it is none.
-    fn resp_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
-        let Some((kind, rest)) = line.split_first() else { return Ok(None) };
-        let count = || length(&[rest, b"\r\n"].concat()).map(|(_, count)| count);
-        let (value, counter): (_, fn(&mut Replies) -> &mut u64) = match kind {
-            b'$' | b'*' if rest == b"-1" => (Value::Nil, |counted| &mut counted.nil),
-            b'_' if rest.is_empty() => (Value::Nil, |counted| &mut counted.nil),
-            b'$' => return Ok(count().map(|bytes| bytes + 2)),
-            b'*' => return count().map(|values| self.array(values)).transpose(),
-            b'+' => (Value::Text(rest.to_vec()), |counted| &mut counted.status),
-            b':' => {
-                let Some(number) = integer(rest) else { return Ok(None) };
-                self.counted.zero += u64::from(self.open == 0 && number == 0);
-                (Value::Integer(number), |counted| &mut counted.integer)
-            }
-            b'-' => {
-                self.first_error.get_or_insert_with(|| text(rest));
-                (Value::Error(text(rest)), |counted| &mut counted.error)
-            }
-            _ => return Ok(None),
-        };
-        self.keep_value(value)?;
-        self.arrived(counter);
-        Ok(Some(0))
-    }
-
-    /// Counts a line of memcached; `None` if it is none.
-    fn memcached_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
-        let words = || line.split(|byte| *byte == b' ');
-        match words().next().unwrap_or_default() {
-            b"VALUE" => {
-                let bytes = words().nth(3).filter(|_| words().count() == 4);
-                let bytes = bytes.and_then(|digits| length(&[digits, b"\r\n"].concat()));
-                return Ok(bytes.map(|(_, bytes)| bytes + 2));
-            }
-            b"STAT" => {
-                self.keep_value(Value::Text(line.to_vec()))?;
-                self.open += 1;
-            }
-            b"STORED" => self.counted.status += 1,
-            b"END" => self.end(),
-            b"DELETED" => self.counted.integer += 1,
-            b"NOT_FOUND" => {
-                self.counted.integer += 1;
-                self.counted.zero += 1;
-            }
-            b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" | b"NOT_STORED" | b"EXISTS" => {
-                self.counted.error += 1;
-                self.first_error.get_or_insert_with(|| text(line));
-                // No `END` follows values that an error cuts short.
-                self.open = 0;
-            }
-            _ => return Ok(None),
-        }
-        Ok(Some(0))
-    }
-
-    /// Counts the end of memcached's values.
-    #[inline]
-    fn end(&mut self) {
-        let values = std::mem::take(&mut self.open);
-        self.counted.nil += u64::from(values == 0);
-        self.counted.bulk += u64::from(values > 0);
-        self.counted.elements += values.saturating_sub(1);
-    }
-
-    /// Counts a value of RESP, as a reply or as an element of the current array.
-    #[inline]
-    fn arrived(&mut self, kind: impl FnOnce(&mut Replies) -> &mut u64) {
-        if self.open == 0 {
-            *kind(&mut self.counted) += 1;
-        } else {
-            self.counted.elements += 1;
-            self.open -= 1;
-            self.counted.array += u64::from(self.open == 0);
-        }
-    }
-
     /// Counts the head of an array; the elements of a nested array take its place.
-    fn array(&mut self, values: usize) -> Result<usize, Unexpected> {
+    fn array(&mut self, values: usize) -> Result<(), Unexpected> {
         self.open = self.open.saturating_sub(1) + values as u64;
         if self.open > OPEN_MAX {
             return Err(Unexpected(format!("an array of {} values", self.open)));
         }
         self.counted.array += u64::from(self.open == 0);
-        Ok(0)
+        Ok(())
     }
 
-    fn keep_value(&mut self, value: Value) -> Result<(), Unexpected> {
-        let Some(kept) = &mut self.kept else { return Ok(()) };
-        if kept.len() >= KEPT_MAX {
+    fn keep(&mut self, frame: &Frame<'_>) -> Result<(), Unexpected> {
+        let value = match frame {
+            Frame::Value(bytes) | Frame::Line(bytes) => Value::Text(bytes.to_vec()),
+            Frame::Error(line) => Value::Error(text(line)),
+            Frame::Integer(number) => Value::Integer(*number),
+            Frame::Nil => Value::Nil,
+            Frame::Array(_) | Frame::End | Frame::Stored => return Ok(()),
+        };
+        let kept = self.kept.get_or_insert_default();
+        kept.push(value);
+        if kept.len() > KEPT_MAX {
             return Err(Unexpected(format!("more than {KEPT_MAX} values")));
         }
-        kept.push(value);
         Ok(())
     }
 }
 
-/// Reads `<digits>\r\n` at the front; returns the number of bytes read, and the number.
+/// One line of a stream, with the value that it announces.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Frame<'a> {
+    /// A simple string of RESP, or a line of memcached's statistics.
+    Line(&'a [u8]),
+    Value(&'a [u8]),
+    Nil,
+    Integer(i64),
+    Error(&'a [u8]),
+    /// Head of an array of so many values.
+    Array(usize),
+    /// Memcached's `STORED`.
+    Stored,
+    /// End of memcached's values.
+    End,
+}
+
+/// Reads the frame at the front, and its length; `None` if its end has not arrived.
 #[inline]
-fn length(bytes: &[u8]) -> Option<(usize, usize)> {
-    let (mut length, mut at) = (0, 0);
-    while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
-        length = length * 10 + usize::from(digit - b'0');
-        at += 1;
-        if at > LENGTH_DIGITS_MAX {
+pub(crate) fn frame(
+    protocol: Protocol,
+    bytes: &[u8],
+) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
+    let Some(end) = memchr::memchr(b'\n', bytes) else {
+        return if bytes.len() < LINE_BYTES_MAX { Ok(None) } else { Err(unexpected(bytes)) };
+    };
+    let from = end + 1;
+    let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
+    let line = is_sound.then(|| &bytes[..end - 1]);
+    let head = line.and_then(|line| match protocol {
+        Protocol::Resp => resp(line),
+        Protocol::Memcached => memcached(line),
+    });
+    match head.ok_or_else(|| unexpected(&bytes[..from]))? {
+        Head::Whole(frame) => Ok(Some((frame, from))),
+        Head::Length(length) => match bytes.get(from..from + length + 2) {
+            None => Ok(None),
+            Some(value) => match value.split_at(length) {
+                (value, b"\r\n") => Ok(Some((Frame::Value(value), from + length + 2))),
+                (_, line_end) => Err(unexpected(line_end)),
+            },
+        },
+    }
+}
+
+/// What a line begins.
+enum Head<'a> {
+    Whole(Frame<'a>),
+    /// A value of so many bytes.
+    Length(usize),
+}
+
+#[inline]
+fn resp(line: &[u8]) -> Option<Head<'_>> {
+    let (kind, rest) = line.split_first()?;
+    Some(Head::Whole(match kind {
+        b'$' if rest != b"-1" => return length(rest).map(Head::Length),
+        b'+' => Frame::Line(rest),
+        b':' => Frame::Integer(str::from_utf8(rest).ok()?.parse().ok()?),
+        b'$' | b'*' if rest == b"-1" => Frame::Nil,
+        b'*' => Frame::Array(length(rest)?),
+        b'-' => Frame::Error(rest),
+        b'_' if rest.is_empty() => Frame::Nil,
+        _ => return None,
+    }))
+}
+
+#[inline]
+fn memcached(line: &[u8]) -> Option<Head<'_>> {
+    let mut words = line.split(|byte| *byte == b' ');
+    Some(Head::Whole(match words.next()? {
+        b"STORED" => Frame::Stored,
+        b"END" => Frame::End,
+        b"VALUE" => {
+            let bytes = words.nth(2).filter(|_| words.next().is_none())?;
+            return length(bytes).map(Head::Length);
+        }
+        b"STAT" => Frame::Line(line),
+        b"DELETED" => Frame::Integer(1),
+        b"NOT_FOUND" => Frame::Integer(0),
+        b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" | b"NOT_STORED" | b"EXISTS" => {
+            Frame::Error(line)
+        }
+        _ => return None,
+    }))
+}
+
+#[inline]
+fn length(digits: &[u8]) -> Option<usize> {
+    let mut length = 0;
+    for digit in digits {
+        length = length * 10 + usize::from(digit.wrapping_sub(b'0'));
+        if !digit.is_ascii_digit() || length > LENGTH_MAX {
             return None;
         }
     }
-    let ends = at > 0 && bytes.get(at..at + 2)? == b"\r\n";
-    ends.then_some((at + 2, length))
-}
-
-fn integer(digits: &[u8]) -> Option<i64> {
-    str::from_utf8(digits).ok()?.parse().ok()
+    (!digits.is_empty()).then_some(length)
 }
 
 fn unexpected(bytes: &[u8]) -> Unexpected {
@@ -438,7 +391,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// Most bytes of a line with its end.
 const LINE_BYTES_MAX: usize = 64 * 1024;
-const LENGTH_DIGITS_MAX: usize = 12;
+/// Most bytes in a value, and values in an array.
+const LENGTH_MAX: usize = 1 << 30;
 /// Most missing values of an array and the arrays in it.
 const OPEN_MAX: u64 = 1 << 37;
 /// Most values that are kept.
@@ -474,7 +428,7 @@ mod tests {
                     b"$1\r\nabc",
                     b"$1\r\na\rX",
                     b"$0\r\n\n\r",
-                    b"$9999999999999\r\n",
+                    b"$9999999999\r\n",
                     b"*x\r\n",
                     b":x\r\n",
                     b"*999999999999\r\n",
@@ -497,7 +451,7 @@ mod tests {
                     b"VALUE k 0 \r\n",
                     b"VALUE k 0 1\r\nabc",
                     b"VALUE k 0 1\r\na\rX",
-                    b"VALUE k 0 9999999999999\r\n",
+                    b"VALUE k 0 1 1\r\n",
                 ],
                 "ERROR ",
             ),

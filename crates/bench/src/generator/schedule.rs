@@ -1,4 +1,4 @@
-//! Arrival of requests: due times of batches, the number that wait, and the end of a run.
+//! When batches are sent, until when, and how far an open loop is behind.
 //!
 //! In an open loop a request waits from its due time on, also while all connections wait for
 //! replies, so every request that falls due during a stall sees it. A closed loop sends nothing
@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -20,51 +20,30 @@ pub enum Stop {
     Operations(u64),
 }
 
-/// Distances between due times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    /// Equal distances.
-    Even,
-    /// Distances as of many independent clients (a Poisson process).
-    Random,
-}
-
-/// Due times of operations.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Operations per second.
-    pub per_second: f64,
-    /// Distances between them.
-    pub spacing: Spacing,
-    /// Seed of random distances.
-    pub seed: u64,
-}
-
-/// Event upon which a batch is sent.
+/// Event upon which a batch is sent; rates are operations per second.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrival {
     /// Last reply of the previous batch on the same connection: a closed loop.
     Closed,
-    /// As in a closed loop, but not before the pace allows it; time lost to a slow server is not
-    /// made up for.
-    Limited(Pace),
-    /// Pace alone: an open loop.
-    Open(Pace),
+    /// As in a closed loop, but not above this rate; time lost to a slow server is not made up
+    /// for.
+    Limited(f64),
+    /// Due times at equal distances: an open loop.
+    Even(f64),
+    /// Due times as of many independent clients (a Poisson process): an open loop.
+    Poisson(f64),
 }
 
 impl Arrival {
     /// Returns the arrival for one of several threads that share the rate.
     #[must_use]
-    pub fn for_thread(self, thread: usize, threads: usize) -> Self {
-        let share = |pace: Pace| Pace {
-            per_second: pace.per_second / threads as f64,
-            seed: pace.seed.wrapping_add(thread as u64),
-            ..pace
-        };
+    pub fn shared_by(self, threads: usize) -> Self {
+        let share = |rate| rate / threads as f64;
         match self {
             Self::Closed => Self::Closed,
-            Self::Limited(pace) => Self::Limited(share(pace)),
-            Self::Open(pace) => Self::Open(share(pace)),
+            Self::Limited(rate) => Self::Limited(share(rate)),
+            Self::Even(rate) => Self::Even(share(rate)),
+            Self::Poisson(rate) => Self::Poisson(share(rate)),
         }
     }
 }
@@ -78,7 +57,7 @@ pub struct Lag {
     pub most: Duration,
     /// Waiting time of the oldest unsent request at the end of the schedule.
     pub at_end: Duration,
-    /// Operations that were unsent at the end of the schedule.
+    /// Operations that were unsent at the end of the schedule, as many as its rate says.
     pub unsent: u64,
 }
 
@@ -92,14 +71,12 @@ impl Lag {
     /// Returns the delay in words, if the server was too slow.
     pub fn complaint(&self) -> Option<String> {
         let (schedule, late) = (self.schedule.as_secs_f64(), self.at_end.as_secs_f64());
-        let what = match self.unsent {
-            0 => format!("the last request was sent {late:.3} s late"),
-            unsent => format!("{unsent} operations had not been sent, the oldest for {late:.3} s"),
-        };
         (!self.is_held()).then(|| {
             format!(
                 "behind schedule: the server was too slow for the rate; when the schedule of \
-                 {schedule:.3} s was over, {what}"
+                 {schedule:.3} s was over, {} operations had not been sent, the oldest for \
+                 {late:.3} s",
+                self.unsent
             )
         })
     }
@@ -123,169 +100,120 @@ impl Lag {
     }
 }
 
-/// Due times, in ascending order.
-#[derive(Clone)]
-struct DueTimes {
-    spacing: Spacing,
-    /// Average distance in nanoseconds; at high rates it is not a whole number.
-    gap: f64,
-    /// Next due time, in nanoseconds since the start.
-    next: f64,
-    random: SmallRng,
+/// What may be sent at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// So many operations, whose latency counts from this time.
+    Send(Instant, usize),
+    /// Nothing before this time.
+    At(Instant),
+    /// Nothing more.
+    Over,
 }
 
-impl DueTimes {
-    fn step(&mut self) {
-        self.next += match self.spacing {
-            Spacing::Even => self.gap,
-            Spacing::Random => -self.gap * (1.0 - self.random.random::<f64>()).ln(),
-        };
-    }
-}
-
-/// Due times of batches, and the number that wait. Due times of waiting batches are not kept, but
-/// drawn a second time when the batches are sent.
+/// Due times of batches, in ascending order.
 pub(crate) struct Schedule {
-    pace: Pace,
+    arrival: Arrival,
+    /// Operations in a batch.
     pipeline: usize,
-    is_open: bool,
     begin: Instant,
-    /// End of the schedule, in nanoseconds since the start.
-    end: Option<f64>,
-    /// Batches that will still become due, if their number is limited.
-    left: Option<u64>,
-    /// Due times of batches that will still become due.
-    coming: DueTimes,
-    /// Due times of unsent batches, from the oldest on.
-    unsent: DueTimes,
-    /// Due batches that wait for a connection.
-    waiting: u64,
+    /// Average distance of due times in nanoseconds; at high rates it is not a whole number.
+    gap: f64,
+    /// Due time of the next batch, in nanoseconds since the start.
+    next: f64,
+    /// Time from which nothing is due, if time ends the run.
+    end: f64,
+    /// Operations that may still be sent.
+    left: u64,
+    random: SmallRng,
     lag: Lag,
+    /// True if the delay at the end of the schedule is noted.
+    has_ended: bool,
 }
 
 impl Schedule {
-    /// Creates the schedule; `None` for a closed loop without a pace.
+    /// Creates the schedule; the same seed gives the same due times.
     pub(crate) fn new(
         arrival: Arrival,
         pipeline: usize,
         begin: Instant,
         stop: Stop,
-    ) -> Result<Option<Schedule>> {
-        let (pace, is_open) = match arrival {
-            Arrival::Closed => return Ok(None),
-            Arrival::Limited(pace) => (pace, false),
-            Arrival::Open(pace) => (pace, true),
-        };
-        let gap = pipeline as f64 / pace.per_second * 1e9;
-        ensure!(pace.per_second > 0.0 && gap < GAP_MAX_NS, "a pace needs a rate");
-        ensure!(
-            pace.per_second <= RATE_MAX,
-            "a rate of {} operations per second: a thread makes at most {RATE_MAX}",
-            pace.per_second
-        );
-        let (end, left) = match stop {
-            Stop::After(time) => (Some(time.as_nanos() as f64), None),
-            Stop::Operations(count) => (None, Some(count.div_ceil(pipeline as u64))),
-        };
-        let random = SmallRng::seed_from_u64(pace.seed);
-        let coming = DueTimes { spacing: pace.spacing, gap, next: 0.0, random };
-        Ok(Some(Schedule {
-            pace,
-            pipeline,
-            is_open,
-            begin,
-            end,
-            left,
-            unsent: coming.clone(),
-            coming,
-            waiting: 0,
-            lag: Lag::default(),
-        }))
-    }
-
-    pub(crate) fn lag(&self) -> Option<Lag> {
-        self.is_open.then_some(self.lag)
-    }
-
-    /// Returns the nanoseconds since the start.
-    fn nanos_at(&self, now: Instant) -> f64 {
-        now.saturating_duration_since(self.begin).as_nanos() as f64
-    }
-
-    /// Returns true if the next batch is due, and moves on to the one behind it.
-    fn becomes_due(&mut self, now: f64) -> bool {
-        let is_due = self.coming.next <= now && !self.is_over();
-        if is_due {
-            self.coming.step();
-            self.left = self.left.map(|left| left - 1);
-        }
-        is_due
-    }
-
-    /// Returns true if nothing more becomes due.
-    pub(crate) fn is_over(&self) -> bool {
-        self.left == Some(0) || self.end.is_some_and(|end| self.coming.next >= end)
-    }
-
-    /// Counts due batches in an open loop. In a closed loop nothing waits, and only a little of the
-    /// missed time is made up for.
-    pub(crate) fn advance(&mut self, now: Instant) {
-        let nanos = self.nanos_at(now);
-        if !self.is_open {
-            self.coming.next = self.coming.next.max(nanos - BURST_NS);
-            return;
-        }
-        let was_over = self.is_over();
-        while self.becomes_due(nanos) {
-            self.waiting += 1;
-        }
-        if self.is_over() && !was_over {
-            self.note_lag(Duration::from_nanos(self.coming.next as u64), now);
-        }
-    }
-
-    /// Returns the time from which the next batch counts, if one may be sent.
-    pub(crate) fn take(&mut self, now: Instant) -> Option<Instant> {
-        if !self.is_open {
-            return self.becomes_due(self.nanos_at(now)).then_some(now);
-        }
-        let behind = self.behind(now)?;
-        self.unsent.step();
-        self.waiting -= 1;
-        self.lag.most = self.lag.most.max(behind);
-        Some(now - behind)
-    }
-
-    /// Returns the waiting time of the oldest unsent batch.
-    fn behind(&self, now: Instant) -> Option<Duration> {
-        let due = self.begin + Duration::from_nanos(self.unsent.next as u64);
-        (self.waiting > 0).then(|| now.saturating_duration_since(due))
-    }
-
-    pub(crate) fn until_next(&self, now: Instant) -> Duration {
-        Duration::from_nanos((self.coming.next - self.nanos_at(now)) as u64)
-    }
-
-    fn note_lag(&mut self, schedule: Duration, now: Instant) {
-        let at_end = self.behind(now).unwrap_or_default();
-        let unsent = self.waiting * self.pipeline as u64;
-        self.lag = Lag { schedule, at_end, unsent, ..self.lag };
-    }
-
-    /// Fails if an open loop is hopelessly behind.
-    pub(crate) fn check(&mut self, now: Instant) -> Result<()> {
-        let behind = self.behind(now).unwrap_or_default();
-        if behind >= BEHIND_MAX {
-            if !self.is_over() {
-                self.note_lag(now - self.begin, now);
+        seed: u64,
+    ) -> Result<Self> {
+        let gap = match arrival {
+            Arrival::Closed => 0.0,
+            Arrival::Limited(rate) | Arrival::Even(rate) | Arrival::Poisson(rate) => {
+                let gap = pipeline as f64 / rate * 1e9;
+                ensure!(rate > 0.0 && gap < GAP_MAX_NS, "a rate of {rate} operations per second");
+                ensure!(
+                    rate <= RATE_MAX,
+                    "a rate of {rate} operations per second: a thread makes at most {RATE_MAX}"
+                );
+                gap
             }
-            self.lag.most = self.lag.most.max(behind);
-            bail!(
-                "the server is too slow for {} operations per second: requests wait for {} s",
-                self.pace.per_second,
-                behind.as_secs(),
-            );
+        };
+        let (end, left) = match stop {
+            Stop::After(time) => (time.as_nanos() as f64, u64::MAX),
+            Stop::Operations(count) => (f64::INFINITY, count),
+        };
+        let all = end.min(left.div_ceil(pipeline as u64) as f64 * gap);
+        let lag = Lag { schedule: Duration::from_nanos(all as u64), ..Lag::default() };
+        let (random, next, has_ended) = (SmallRng::seed_from_u64(seed), 0.0, false);
+        Ok(Self { arrival, pipeline, begin, gap, next, end, left, random, lag, has_ended })
+    }
+
+    /// Returns the delay of an open loop.
+    pub(crate) fn lag(&self) -> Option<Lag> {
+        matches!(self.arrival, Arrival::Even(_) | Arrival::Poisson(_)).then_some(self.lag)
+    }
+
+    /// Decides what is sent now, and counts it as sent. Fails if an open loop is hopelessly behind.
+    #[inline]
+    pub(crate) fn turn(&mut self, now: Instant) -> Result<Turn> {
+        let nanos = now.saturating_duration_since(self.begin).as_nanos() as u64 as f64;
+        match self.arrival {
+            Arrival::Closed => self.next = nanos,
+            Arrival::Limited(_) => self.next = self.next.max(nanos - BURST_NS),
+            Arrival::Even(_) | Arrival::Poisson(_) => self.note_lag(nanos)?,
         }
+        if self.is_over() {
+            return Ok(Turn::Over);
+        }
+        let due = self.begin + Duration::from_nanos(self.next as u64);
+        if self.next > nanos {
+            return Ok(Turn::At(due));
+        }
+        let since = if self.lag().is_some() { due } else { now };
+        self.next += match self.arrival {
+            Arrival::Poisson(_) => -self.gap * (1.0 - self.random.random::<f64>()).ln(),
+            _ => self.gap,
+        };
+        let count = self.left.min(self.pipeline as u64);
+        self.left -= count;
+        Ok(Turn::Send(since, count as usize))
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0 || self.next >= self.end
+    }
+
+    fn note_lag(&mut self, nanos: f64) -> Result<()> {
+        if self.is_over() {
+            return Ok(());
+        }
+        let behind = Duration::from_nanos((nanos - self.next).max(0.0) as u64);
+        let all = self.lag.schedule.as_nanos() as f64;
+        if !self.has_ended && (nanos >= all || behind >= BEHIND_MAX) {
+            self.has_ended = true;
+            let due = (nanos.min(all) - self.next) / self.gap;
+            self.lag.schedule = Duration::from_nanos(nanos.min(all) as u64);
+            self.lag.unsent = (due.ceil() as u64).saturating_mul(self.pipeline as u64);
+            self.lag.unsent = self.lag.unsent.min(self.left);
+            self.lag.at_end = behind;
+        }
+        self.lag.most = self.lag.most.max(behind);
+        let waiting = behind.as_secs();
+        ensure!(behind < BEHIND_MAX, "the server is too slow: requests wait for {waiting} s");
         Ok(())
     }
 }
@@ -296,70 +224,67 @@ const LAG_ALLOWED: Duration = Duration::from_millis(20);
 const BEHIND_MAX: Duration = Duration::from_secs(20);
 /// Highest rate, in operations per second; no thread reaches it.
 const RATE_MAX: f64 = 1e8;
-/// Nanoseconds that a limited pace makes up for after a pause.
+/// Nanoseconds that a limited rate makes up for after a pause.
 const BURST_NS: f64 = 1e7;
 const GAP_MAX_NS: f64 = 1e15;
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use super::*;
 
-    use super::{Arrival, Lag, Pace, Schedule, Spacing, Stop};
-
-    fn pace(per_second: f64, spacing: Spacing) -> Pace {
-        Pace { per_second, spacing, seed: 1 }
-    }
+    const LONG: Stop = Stop::After(Duration::from_secs(100));
 
     fn schedule(arrival: Arrival, stop: Stop) -> (Schedule, Instant) {
         let begin = Instant::now();
-        (Schedule::new(arrival, 1, begin, stop).unwrap().unwrap(), begin)
+        (Schedule::new(arrival, 1, begin, stop, 1).unwrap(), begin)
     }
 
     fn millis(count: u64) -> Duration {
         Duration::from_millis(count)
     }
 
+    /// Returns the times from which all batches count that are sent at a moment.
+    fn sent(schedule: &mut Schedule, now: Instant) -> Vec<Instant> {
+        let mut turn = || match schedule.turn(now).unwrap() {
+            Turn::Send(since, 1) => Some(since),
+            _ => None,
+        };
+        std::iter::from_fn(&mut turn).collect()
+    }
+
     #[test]
     fn an_open_loop_queues_all_that_was_due() {
-        let arrival = Arrival::Open(pace(1000.0, Spacing::Even));
-        let (mut schedule, begin) = schedule(arrival, Stop::After(millis(100)));
-        schedule.advance(begin + millis(50));
-        let due = std::iter::from_fn(|| schedule.take(begin + millis(50))).count();
-        assert_eq!(due, 51);
-        assert_eq!(schedule.lag.most, millis(50));
-        schedule.advance(begin + millis(200));
-        assert!(schedule.is_over());
-        let lag = schedule.lag().unwrap();
-        assert_eq!((lag.unsent, lag.at_end), (49, millis(149)));
-        assert!(!lag.is_held());
+        for stop in [Stop::After(millis(100)), Stop::Operations(100)] {
+            let (mut schedule, begin) = schedule(Arrival::Even(1000.0), stop);
+            let due: Vec<_> = (0..=50).map(|ms| begin + millis(ms)).collect();
+            assert_eq!(sent(&mut schedule, begin + millis(50)), due);
+            assert_eq!(schedule.turn(begin + millis(50)).unwrap(), Turn::At(begin + millis(51)));
+            assert_eq!(sent(&mut schedule, begin + millis(200)).len(), 49);
+            assert_eq!(schedule.turn(begin + millis(200)).unwrap(), Turn::Over);
+            let (at_end, unsent) = (millis(149), 49);
+            let lag = Lag { schedule: millis(100), most: millis(149), at_end, unsent };
+            assert_eq!(schedule.lag(), Some(lag));
+            assert!(!lag.is_held());
+        }
     }
 
     #[test]
-    fn random_distances_keep_the_rate() {
-        let arrival = Arrival::Open(pace(1000.0, Spacing::Random));
-        let (mut schedule, begin) = schedule(arrival, Stop::After(Duration::from_secs(100)));
-        schedule.advance(begin + Duration::from_secs(100));
-        let due = schedule.waiting as f64;
-        assert!((due - 100_000.0).abs() < 1500.0, "{due}");
-    }
-
-    #[test]
-    fn a_high_rate_is_kept_though_its_distances_are_no_whole_nanoseconds() {
-        let arrival = Arrival::Open(pace(70_000_000.0, Spacing::Even));
-        let (mut schedule, begin) = schedule(arrival, Stop::After(millis(10)));
-        schedule.advance(begin + millis(10));
-        assert!(schedule.is_over());
-        assert!(schedule.waiting.abs_diff(700_000) <= 1, "{}", schedule.waiting);
-        assert!(schedule.lag.schedule.abs_diff(millis(10)) < Duration::from_nanos(15));
+    fn rates_are_kept_by_chance_and_though_distances_are_no_whole_nanoseconds() {
+        for (arrival, time, count, within) in [
+            (Arrival::Poisson(1000.0), Duration::from_secs(15), 15_000, 600),
+            (Arrival::Even(70_000_000.0), millis(10), 700_000, 1),
+        ] {
+            let (mut schedule, begin) = schedule(arrival, LONG);
+            let sent = sent(&mut schedule, begin + time).len();
+            assert!(sent.abs_diff(count) <= within, "{sent} of {count}");
+        }
     }
 
     #[test]
     fn a_rate_that_is_none_or_that_nothing_reaches_is_refused() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 1e12] {
-            for arrive in [Arrival::Open, Arrival::Limited] {
-                let arrival = arrive(pace(rate, Spacing::Even));
-                let stop = Stop::After(millis(1));
-                let schedule = Schedule::new(arrival, 1, Instant::now(), stop);
+            for arrival in [Arrival::Even(rate), Arrival::Limited(rate)] {
+                let schedule = Schedule::new(arrival, 1, Instant::now(), LONG, 1);
                 assert!(schedule.is_err(), "{rate} operations per second");
             }
         }
@@ -367,22 +292,18 @@ mod tests {
 
     #[test]
     fn a_limit_makes_up_for_little() {
-        let arrival = Arrival::Limited(pace(1000.0, Spacing::Even));
-        let (mut schedule, begin) = schedule(arrival, Stop::After(Duration::from_secs(10)));
+        let (mut schedule, begin) = schedule(Arrival::Limited(1000.0), LONG);
         let now = begin + millis(5000);
-        schedule.advance(now);
-        let sent: Vec<_> = std::iter::from_fn(|| schedule.take(now)).collect();
-        assert_eq!(sent, vec![now; 11]);
+        assert_eq!(sent(&mut schedule, now), vec![now; 11]);
         assert!(schedule.lag().is_none());
     }
 
     #[test]
-    fn a_count_ends_a_schedule() {
-        let arrival = Arrival::Open(pace(1000.0, Spacing::Even));
-        let (mut schedule, begin) = schedule(arrival, Stop::Operations(7));
-        schedule.advance(begin + millis(6));
-        assert!(schedule.is_over());
-        assert_eq!(schedule.waiting, 7);
+    fn who_waits_for_very_long_ends_the_run() {
+        let (mut schedule, begin) = schedule(Arrival::Even(1000.0), LONG);
+        assert!(schedule.turn(begin + BEHIND_MAX).is_err());
+        let lag = schedule.lag().unwrap();
+        assert_eq!((lag.schedule, lag.unsent), (BEHIND_MAX, 20_000));
     }
 
     #[test]

@@ -1,19 +1,19 @@
 //! The client that sends a load.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
-use super::outcome::Tally;
-use super::schedule::Schedule;
 use super::template::{Chance, Template};
 use super::{
-    Answer, Arrival, Batch, Client, Heard, Keys, Load, Monitor, Next, Outcome, Protocol, Stop,
+    Answer, Arrival, Batch, Client, Heard, Keys, Load, Monitor, Next, Outcome, Protocol, Schedule,
+    Stop, Turn,
 };
+use crate::process;
 
 /// Client that sends one thread's part of a load and measures it.
 pub struct Sender {
@@ -26,9 +26,13 @@ pub struct Sender {
     chance: Chance,
     pipeline: usize,
     arrival: Arrival,
-    stop: Stop,
-    schedule: Option<Schedule>,
-    tally: Tally,
+    seed: u64,
+    schedule: Schedule,
+    monitor: Arc<Monitor>,
+    outcome: Outcome,
+    started: Instant,
+    cpu_started: Duration,
+    last_heard: Instant,
 }
 
 impl Sender {
@@ -36,7 +40,6 @@ impl Sender {
     pub fn new(protocol: Protocol, load: &Load, thread: usize) -> Result<Self> {
         ensure!(load.pipeline > 0, "pipeline: at least 1");
         let (threads, seed) = (load.threads, load.seed.wrapping_add((thread as u64) << 32));
-        let stop = load.stop_of(thread);
         let parse = |(_, request): &(u32, String)| {
             Ok((Template::parse(protocol, request)?, Answer::to(request)))
         };
@@ -48,42 +51,43 @@ impl Sender {
         }
         order.shuffle(&mut SmallRng::seed_from_u64(seed));
         let (number, count) = (thread as u64, threads as u64);
-        let mut sender = Self {
+        let (arrival, started) = (load.arrival.shared_by(threads), Instant::now());
+        Ok(Self {
             requests: load.requests.iter().map(parse).collect::<Result<_>>()?,
             order,
             at: 0,
             keys: Keys::for_thread(&load.keys, load.key_count, load.seed, number, count)?,
             chance: Chance::new(seed),
             pipeline: load.pipeline,
-            arrival: load.arrival.for_thread(thread, threads),
-            stop,
-            schedule: None,
-            tally: Tally::start(stop, Arc::default()),
-        };
-        sender.restart(stop, Arc::default())?;
-        Ok(sender)
+            arrival,
+            seed,
+            schedule: Schedule::new(arrival, load.pipeline, started, load.stop_of(thread), seed)?,
+            monitor: Arc::default(),
+            outcome: Outcome::empty(),
+            started,
+            cpu_started: process::cpu_time_of_this_thread(),
+            last_heard: started,
+        })
     }
 
-    /// Starts to measure anew; requests go on where they were.
+    /// Starts to measure anew, on the thread that runs the load; requests go on where they were.
     pub fn restart(&mut self, stop: Stop, monitor: Arc<Monitor>) -> Result<()> {
-        self.stop = stop;
-        self.schedule = Schedule::new(self.arrival, self.pipeline, Instant::now(), stop)?;
-        // With a pace, time ends the schedule, and batches that were due before are still sent.
-        let sends = match (&self.schedule, stop) {
-            (Some(_), Stop::After(_)) => Stop::Operations(u64::MAX),
-            _ => stop,
-        };
-        self.tally = Tally::start(sends, monitor);
+        self.started = Instant::now();
+        self.last_heard = self.started;
+        self.cpu_started = process::cpu_time_of_this_thread();
+        self.schedule = Schedule::new(self.arrival, self.pipeline, self.started, stop, self.seed)?;
+        (self.monitor, self.outcome) = (monitor, Outcome::empty());
         Ok(())
     }
 
-    /// Returns what was measured since the last start, and starts anew.
-    pub fn finish(&mut self) -> Result<Outcome> {
-        let lag = self.schedule.as_ref().and_then(Schedule::lag);
-        let fresh = Tally::start(self.stop, Arc::default());
-        let outcome = std::mem::replace(&mut self.tally, fresh).finish(lag);
-        self.restart(self.stop, Arc::default())?;
-        Ok(outcome)
+    /// Returns what was measured since the last start.
+    pub fn finish(&mut self) -> Outcome {
+        Outcome {
+            elapsed: self.last_heard - self.started,
+            client_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
+            lag: self.schedule.lag(),
+            ..std::mem::replace(&mut self.outcome, Outcome::empty())
+        }
     }
 
     /// Writes `count` requests.
@@ -101,20 +105,14 @@ impl Sender {
 impl Client for Sender {
     #[inline]
     fn next(&mut self, _: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
-        if let Some(schedule) = &mut self.schedule
-            && !self.tally.is_halted()
-        {
-            schedule.advance(now);
-            schedule.check(now)?;
-            match schedule.take(now) {
-                Some(due) => batch.since = due,
-                None if schedule.is_over() => return Ok(Next::Rest),
-                None => return Ok(Next::At(now + schedule.until_next(now))),
-            }
+        if self.monitor.is_halted() {
+            return Ok(Next::Rest);
         }
-        match self.tally.allowance(self.pipeline) {
-            0 => Ok(Next::Rest),
-            count => {
+        match self.schedule.turn(now)? {
+            Turn::Over => Ok(Next::Rest),
+            Turn::At(due) => Ok(Next::At(due)),
+            Turn::Send(since, count) => {
+                batch.since = since;
                 self.write(count, batch);
                 Ok(Next::Send)
             }
@@ -123,7 +121,9 @@ impl Client for Sender {
 
     #[inline]
     fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<()> {
-        self.tally.record(heard);
+        self.last_heard = heard.now;
+        self.monitor.add(heard.replies.total());
+        self.outcome.record(heard);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::{Context, Error, Result, ensure};
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// Distribution of the bytes in a value.
 ///
@@ -16,102 +16,81 @@ use serde::{Deserialize, Serialize};
 /// | `16` | one size |
 /// | `8-16` | all of the range, equally often |
 /// | `16*90,1024-10240*10` | sizes and ranges, each with its weight |
-/// | `exp:1000` | exponentially distributed with this mean: many short values and few long ones |
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Sizes {
     text: String,
-    form: Form,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Form {
-    Weighted(Vec<(RangeInclusive<usize>, u32)>),
-    Exponential { mean: usize },
-}
-
-impl From<Sizes> for String {
-    fn from(sizes: Sizes) -> Self {
-        sizes.text
-    }
+    ranges: Vec<(RangeInclusive<usize>, u32)>,
+    /// Sum of the weights.
+    whole: u32,
 }
 
 impl Sizes {
     /// Creates one size.
     #[must_use]
     pub fn fixed(size: usize) -> Self {
-        Self { text: size.to_string(), form: Form::Weighted(vec![(size..=size, 1)]) }
+        Self { text: size.to_string(), ranges: vec![(size..=size, 1)], whole: 1 }
     }
 
     /// Returns the size, if there is only one.
     #[must_use]
     pub fn only(&self) -> Option<usize> {
-        match &self.form {
-            Form::Weighted(list) => match &list[..] {
-                [(range, _)] if range.start() == range.end() => Some(*range.start()),
-                _ => None,
-            },
-            Form::Exponential { .. } => None,
-        }
+        let [(range, _)] = &self.ranges[..] else { return None };
+        (range.start() == range.end()).then_some(*range.start())
     }
 
     /// Returns the mean in bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        match &self.form {
-            Form::Exponential { mean } => *mean as f64,
-            Form::Weighted(list) => {
-                let bytes = |(range, weight): &(RangeInclusive<usize>, u32)| {
-                    f64::midpoint(*range.start() as f64, *range.end() as f64) * f64::from(*weight)
-                };
-                list.iter().map(bytes).sum::<f64>() / f64::from(total(list))
-            }
-        }
+        let bytes = |(range, weight): &(RangeInclusive<usize>, u32)| {
+            f64::midpoint(*range.start() as f64, *range.end() as f64) * f64::from(*weight)
+        };
+        self.ranges.iter().map(bytes).sum::<f64>() / f64::from(self.whole)
     }
 
     /// Draws a size.
     #[inline]
     pub fn draw(&self, random: &mut SmallRng) -> usize {
-        match &self.form {
-            Form::Exponential { mean } => {
-                let size = -(1.0 - random.random::<f64>()).ln() * *mean as f64;
-                size.round().min(VALUE_BYTES_MAX as f64) as usize
-            }
-            Form::Weighted(list) if list.len() == 1 => in_range(&list[0].0, random),
-            Form::Weighted(list) => {
-                let mut place = random.random_range(0..total(list));
-                let is_here = |(_, weight): &&(RangeInclusive<usize>, u32)| {
-                    let is_here = place < *weight;
-                    place = place.saturating_sub(*weight);
-                    is_here
-                };
-                list.iter().find(is_here).map_or(0, |(range, _)| in_range(range, random))
-            }
+        if let Some(size) = self.only() {
+            return size;
         }
+        let mut place = if self.ranges.len() == 1 { 0 } else { random.random_range(0..self.whole) };
+        for (range, weight) in &self.ranges {
+            if place < *weight {
+                return random.random_range(range.clone());
+            }
+            place -= weight;
+        }
+        0
     }
-}
-
-#[inline]
-fn in_range(range: &RangeInclusive<usize>, random: &mut SmallRng) -> usize {
-    match range.start() == range.end() {
-        true => *range.start(),
-        false => random.random_range(range.clone()),
-    }
-}
-
-fn total(list: &[(RangeInclusive<usize>, u32)]) -> u32 {
-    list.iter().map(|(_, weight)| weight).sum()
 }
 
 impl FromStr for Sizes {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let form = parse(text).with_context(|| {
-            format!("value size {text:?}: none of 16, 16-64, exp:1000, 16*9,99*1")
-        })?;
-        Ok(Self { text: text.to_owned(), form })
+        let parse = || {
+            let is_weighted = text.contains(['*', ',']);
+            text.split(',').map(|entry| parse(entry, is_weighted)).collect::<Result<Vec<_>>>()
+        };
+        let ranges = parse()
+            .with_context(|| format!("value size {text:?}: none of 16, 16-64, 16*9,99*1"))?;
+        let whole: u64 = ranges.iter().map(|(_, weight)| u64::from(*weight)).sum();
+        let whole = whole.try_into().with_context(|| format!("weights of {whole} together"))?;
+        Ok(Self { text: text.to_owned(), ranges, whole })
     }
+}
+
+fn parse(entry: &str, is_weighted: bool) -> Result<(RangeInclusive<usize>, u32)> {
+    let (sizes, weight) = match entry.split_once('*') {
+        Some((sizes, weight)) => (sizes, weight.parse()?),
+        None => (entry, 1),
+    };
+    ensure!(weight > 0 && entry.contains('*') == is_weighted, "sizes need weights");
+    let (least, most) = sizes.split_once('-').unwrap_or((sizes, sizes));
+    let (least, most) = (least.parse()?, most.parse()?);
+    ensure!(least <= most && most <= VALUE_BYTES_MAX, "0 to {VALUE_BYTES_MAX} bytes, in order");
+    Ok((least..=most, weight))
 }
 
 impl TryFrom<String> for Sizes {
@@ -128,36 +107,8 @@ impl fmt::Display for Sizes {
     }
 }
 
-fn parse(text: &str) -> Result<Form> {
-    if let Some(mean) = text.strip_prefix("exp:") {
-        return Ok(Form::Exponential { mean: bytes(mean)? });
-    }
-    let is_weighted = text.contains(['*', ',']);
-    let entry = |entry: &str| -> Result<_> {
-        let (sizes, weight) = match entry.split_once('*') {
-            Some((sizes, weight)) => (sizes, weight.parse()?),
-            None => (entry, 1),
-        };
-        ensure!(weight > 0 && entry.contains('*') == is_weighted, "sizes need weights");
-        let (least, most) = sizes.split_once('-').unwrap_or((sizes, sizes));
-        let (least, most) = (bytes(least)?, bytes(most)?);
-        ensure!(least <= most, "an empty range");
-        Ok((least..=most, weight))
-    };
-    let list: Vec<_> = text.split(',').map(entry).collect::<Result<_>>()?;
-    let weight: u64 = list.iter().map(|(_, weight)| u64::from(*weight)).sum();
-    ensure!(u32::try_from(weight).is_ok(), "weights of {weight} together");
-    Ok(Form::Weighted(list))
-}
-
-fn bytes(text: &str) -> Result<usize> {
-    let size = text.parse()?;
-    ensure!(size <= VALUE_BYTES_MAX, "at most {VALUE_BYTES_MAX} bytes");
-    Ok(size)
-}
-
 /// Most bytes in a value.
-pub(super) const VALUE_BYTES_MAX: usize = 512 << 20;
+const VALUE_BYTES_MAX: usize = 512 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -165,55 +116,29 @@ mod tests {
 
     use super::*;
 
-    fn sizes(text: &str) -> Vec<usize> {
-        let (sizes, mut random) = (text.parse::<Sizes>().unwrap(), SmallRng::seed_from_u64(1));
-        (0..100_000).map(|_| sizes.draw(&mut random)).collect()
-    }
-
     #[test]
-    fn means_hold() {
-        for text in ["7", "100-300", "exp:1000", "16*90,1024*9,65536*1", "8-16*95,1024-10240*5"] {
-            let (sizes, wanted) = (sizes(text), text.parse::<Sizes>().unwrap().mean());
-            let mean = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
-            assert!((mean / wanted - 1.0).abs() < 0.05, "{text}: {mean} for {wanted}");
-        }
-    }
-
-    #[test]
-    fn shares_hold() {
-        let share = |text: &str, below: usize| {
-            sizes(text).iter().filter(|size| **size < below).count() as f64 / 1e5
-        };
-        for (text, below, wanted) in [
-            ("8-16*95,1024-10240*5", 1024, 0.95),
+    fn means_and_shares_hold() {
+        for (text, below, share) in [
+            ("7", 8, 1.0),
             ("1-16", 9, 0.5),
-            ("exp:1000", 1000, 0.632),
-            ("exp:1000", 3000, 0.950),
+            ("16*90,1024*9,65536*1", 1024, 0.9),
+            ("8-16*95,1024-10240*5", 17, 0.95),
         ] {
-            let share = share(text, below);
-            assert!((share - wanted).abs() < 0.01, "{text} below {below}: {share}");
+            let (sizes, mut random) = (text.parse::<Sizes>().unwrap(), SmallRng::seed_from_u64(1));
+            let drawn: Vec<_> = (0..100_000).map(|_| sizes.draw(&mut random)).collect();
+            let mean = drawn.iter().sum::<usize>() as f64 / drawn.len() as f64;
+            assert!((mean / sizes.mean() - 1.0).abs() < 0.05, "{text}: {mean}");
+            let small = drawn.iter().filter(|size| **size < below).count() as f64 / 1e5;
+            assert!((small - share).abs() < 0.01, "{text} below {below}: {small}");
+            assert_eq!(sizes.to_string(), text);
         }
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for text in [
-            "",
-            "x",
-            "16-",
-            "64-16",
-            "exp:",
-            "exp:x",
-            "16*",
-            "16*0",
-            "16,32",
-            "16*1,",
-            "536870913",
-            "1-536870913",
-            "16*4294967295,32*1",
-        ] {
+        let text = " x 16- 64-16 16* 16*0 16,32 16*1, 536870913 1-536870913 16*4294967295,32*1";
+        for text in text.split(' ') {
             assert!(text.parse::<Sizes>().is_err(), "{text:?}");
         }
-        assert_eq!("16*90,1024*10".parse::<Sizes>().unwrap().to_string(), "16*90,1024*10");
     }
 }

@@ -13,7 +13,7 @@ use super::{Bench, Scenario, mebibytes, pin_client};
 use crate::generator::{
     Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, Sender, Sizes, Value, shuffled,
 };
-use crate::measure::{Target, measure};
+use crate::measure::measure;
 use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
@@ -236,12 +236,12 @@ impl<'p> Running<'p> {
 
     /// Returns the live payload in bytes, and its part of the resident memory.
     fn share(&self, asked: u64) -> Result<(f64, f64)> {
-        let target = Target::from(&self.server);
+        let (port, protocol) = (self.server.port, self.server.protocol());
         let load = Load::of(format!("GET {}", self.key(0)), self.named);
-        let sender = Sender::new(target.protocol, &load.count(asked), 0)?;
+        let sender = Sender::new(protocol, &load.count(asked), 0)?;
         let mut lengths = Lengths { sender, found: 0, bytes: 0 };
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect_keeping(target.port, target.protocol, 8)?;
+        event_loop.connect_keeping(port, protocol, 8)?;
         event_loop.run(&mut [&mut lengths])?;
         let mean = lengths.bytes as f64 / lengths.found.max(1) as f64;
         let live = self.server.key_counter()?()? as f64 * (self.plan.key as f64 + mean);

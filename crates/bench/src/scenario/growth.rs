@@ -87,7 +87,7 @@ impl Plan {
             empty,
             samples,
             stolen: process::stolen().saturating_sub(stolen),
-            sets_per_second: writer.finish()?.sound()?.per_second(),
+            sets_per_second: writer.finish().sound()?.per_second(),
             pauses: probe.times()?,
             longest: probe.longest,
         })

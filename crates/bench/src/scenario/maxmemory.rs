@@ -11,9 +11,9 @@ use serde::Deserialize;
 use super::rounds::{cell, in_turns};
 use super::{Bench, Scenario, mebibytes, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{Measured, Watch, try_measure};
+use crate::measure::{Measured, try_measure};
 use crate::report::{Figure, Plot, Section};
-use crate::sampler::Sample;
+use crate::sampler::{Sample, Watch};
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
@@ -153,7 +153,7 @@ pub(super) fn push(
     watch: impl FnMut(&Sample) + Send + 'static,
 ) -> Result<Measured> {
     let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
-    let measured = try_measure(&server.into(), load, &Arc::default(), Some(watch));
+    let measured = try_measure(server, load, &Arc::default(), Some(watch));
     let Measured { outcome, server_cpu, samples, failure } = measured;
     failure.map_or(Ok(()), Err).with_context(|| server.label.clone())?;
     let outcome = match server.kind {

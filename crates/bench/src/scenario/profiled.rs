@@ -158,7 +158,7 @@ impl Plan {
         let mut drive = |sender: &mut Sender, requests| -> Result<()> {
             sender.restart(Stop::Operations(requests), Arc::default())?;
             event_loop.run(&mut [&mut *sender])?;
-            sender.finish()?.sound().map(|_| ()).with_context(|| text.name.clone())
+            sender.finish().sound().map(|_| ()).with_context(|| text.name.clone())
         };
         let other = |request: &String| {
             let requests = vec![(1, with_keys(request, keys))];

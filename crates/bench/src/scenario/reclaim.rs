@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{Target, fill, try_measure};
+use crate::measure::{fill, try_measure};
 use crate::report::{Plot, Section};
 use crate::servers::Launch;
 
@@ -115,7 +115,7 @@ impl Plan {
         control.tell(&["CONFIG", "RESETSTAT"])?;
         let load = Load::set(self.keys(), &self.values).choosing(choice.clone());
         let load = load.count(self.keys() * self.turns);
-        let measured = try_measure(&Target::from(&server), &load, &Arc::default(), None);
+        let measured = try_measure(&server, &load, &Arc::default(), None);
         let (replies, server_us) = (measured.outcome.replies, measured.server_us());
         measured.failure.map_or(Ok(()), Err)?;
         let mut bytes = |name: &str| -> Result<f64> {

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
 use super::{Bench, Scenario, milliseconds, pin_client};
-use crate::generator::{Arrival, Load, Outcome, Pace, Sizes, Spacing};
+use crate::generator::{Arrival, Load, Outcome, Sizes};
 use crate::measure::{fill, measure};
 use crate::report::{Plot, Section};
 use crate::servers::{Launch, Server};
@@ -33,8 +33,7 @@ impl Scenario for Plan {
         let closed = Load::get(KEYS).pipelined(1).lasting(self.time);
         let most = measure(&server, &closed.clone().lasting(self.time / 4))?.outcome;
         let per_second = most.per_second() / 2.0;
-        let pace = Pace { per_second, spacing: Spacing::Random, seed: 1 };
-        let open = Load { arrival: Arrival::Open(pace), ..closed.clone() };
+        let open = Load { arrival: Arrival::Poisson(per_second), ..closed.clone() };
 
         let calm = measure(&server, &open)?.outcome;
         let stalled = [self.stalled(&server, &open)?, self.stalled(&server, &closed)?];

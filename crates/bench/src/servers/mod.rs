@@ -12,4 +12,4 @@ mod server;
 
 pub use launch::{Kind, Launch};
 pub use program::{Peers, Program};
-pub use server::{Server, ask_pid};
+pub use server::Server;

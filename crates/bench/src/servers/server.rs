@@ -25,7 +25,7 @@ pub struct Server {
     pub kind: Kind,
     /// TCP port on 127.0.0.1.
     pub port: u16,
-    /// Process that serves the port.
+    /// Process that serves the port; 0 if it is not known, when its CPU time and memory are errors.
     pub pid: u32,
     /// Number of its cores.
     pub cores: usize,
@@ -33,7 +33,8 @@ pub struct Server {
     pub ready_after: Duration,
     /// Leader of a process group of its own; absent after an end that was requested.
     child: Option<Child>,
-    log: NamedTempFile,
+    /// Output of a server that was started here.
+    log: Option<NamedTempFile>,
     /// Hears about an end by itself; absent until the server is ready.
     program: Option<Program>,
 }
@@ -65,7 +66,7 @@ impl Program {
             cores: launch.cores,
             ready_after: Duration::ZERO,
             child: Some(child),
-            log,
+            log: Some(log),
             program: None,
         };
         let is_ready = within(launch.ready_within, || server.is_ready());
@@ -79,6 +80,20 @@ impl Program {
 }
 
 impl Server {
+    /// Returns a server that was started by others; its process is asked for, unless it is known.
+    pub fn running(port: u16, pid: Option<u32>, protocol: Protocol) -> Self {
+        let kind = if protocol == Protocol::Memcached { Kind::Memcached } else { Kind::Varve };
+        let pid = pid.or_else(|| ask_pid(port, protocol).ok().flatten()).unwrap_or_default();
+        let (label, ready_after) = (format!("port {port}"), Duration::ZERO);
+        let (child, log, program) = (None, None, None);
+        Self { label, kind, port, pid, cores: 1, ready_after, child, log, program }
+    }
+
+    /// Returns the protocol that it speaks.
+    pub fn protocol(&self) -> Protocol {
+        if self.kind == Kind::Memcached { Protocol::Memcached } else { Protocol::Resp }
+    }
+
     /// Opens a connection for commands that control the server.
     pub fn control(&self) -> Result<Control> {
         Control::open(self.port)
@@ -129,12 +144,11 @@ impl Server {
 
     /// Returns the process id that the server reports, if it is not loading.
     fn answer(&self) -> Result<Option<u32>> {
-        if self.kind == Kind::Memcached {
-            return ask_pid(self.port, Protocol::Memcached);
+        if self.protocol() == Protocol::Resp {
+            let pong = self.control()?.ask(&["PING"])?;
+            ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
         }
-        let pong = self.control()?.ask(&["PING"])?;
-        ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
-        ask_pid(self.port, Protocol::Resp)
+        ask_pid(self.port, self.protocol())
     }
 
     /// Sets the process that serves. If a wrapper forks, that is not the wrapper's process, so the
@@ -152,7 +166,7 @@ impl Server {
     }
 
     fn complaint(&self) -> String {
-        let log = fs::read(self.log.path()).unwrap_or_default();
+        let log = self.log.as_ref().and_then(|log| fs::read(log.path()).ok()).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<_> = log.lines().collect();
         let tail = &lines[lines.len().saturating_sub(TAIL_LINES)..];
@@ -193,7 +207,7 @@ impl Drop for Server {
 }
 
 /// Asks a server on 127.0.0.1 for its process id; `None` if it does not report one.
-pub fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
+fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
     match protocol {
         Protocol::Resp => {
             let pid = Control::open(port)?.info_text("process_id")?;

@@ -9,12 +9,13 @@ use anyhow::{Result, anyhow, ensure};
 use super::talk::Talk;
 use super::workload::{Kind, Workload};
 use crate::generator::{
-    Arrival, Batch, Client, EventLoop, Heard, Monitor, Next, Outcome, Pace, Protocol, Schedule,
-    Spacing, Stop,
+    Arrival, Batch, Client, EventLoop, Heard, Monitor, Next, Outcome, Protocol, Schedule, Stop,
+    Turn,
 };
-use crate::measure::{Measured, Target, Watch, settled};
-use crate::process::{self, CpuMeter};
-use crate::sampler::Sampler;
+use crate::measure::{Measured, settled_cpu_time};
+use crate::process;
+use crate::sampler::{Sampler, Watch};
+use crate::servers::Server;
 
 /// Settings of the clients.
 #[derive(Clone, Copy, Debug)]
@@ -36,30 +37,29 @@ pub type ByKind = BTreeMap<Kind, Outcome>;
 /// Runs operations with clients on the calling thread; `watch` gets samples of the server. The
 /// result has a failure if one of them was not done.
 pub fn play(
-    target: &Target,
+    server: &Server,
     plan: Plan,
     workload: &mut Workload,
     watch: Option<Watch>,
 ) -> (Measured, ByKind) {
     let mut clients = Clients {
-        protocol: target.protocol,
+        protocol: server.protocol(),
         plan,
         workload,
         monitor: Arc::default(),
         schedule: None,
         talks: (0..plan.clients).map(|_| None).collect(),
-        begun: 0,
         started: Instant::now(),
         outcome: Outcome::empty(),
         by_kind: ByKind::new(),
     };
-    let mut meter = target.pid.map(CpuMeter::new);
-    let before = settled(&mut meter);
+    let cpu_time = || settled_cpu_time(server).ok();
+    let before = cpu_time();
     let monitor = Arc::clone(&clients.monitor);
-    let sampler = watch.map(|it| Sampler::start(target.pid, it.every, monitor, it.watch));
-    let failure = clients.run(target.port).err();
+    let sampler = watch.map(|it| Sampler::start(server.pid, it, monitor));
+    let failure = clients.run(server.port).err();
     let samples = sampler.map(Sampler::stop).unwrap_or_default();
-    let used = before.zip(settled(&mut meter)).and_then(|(before, now)| now.checked_sub(before));
+    let used = before.zip(cpu_time()).and_then(|(before, now)| now.checked_sub(before));
     let Clients { outcome, by_kind, .. } = clients;
     let (all, done) = (outcome.operations, outcome.latencies.len());
     let undone = || anyhow!("{} of {all} operations were not done", all - done);
@@ -75,7 +75,6 @@ struct Clients<'w> {
     schedule: Option<Schedule>,
     /// Operations on their way, by connection.
     talks: Vec<Option<Talk>>,
-    begun: u64,
     started: Instant,
     outcome: Outcome,
     by_kind: ByKind,
@@ -94,13 +93,12 @@ impl Clients<'_> {
         }
         let cpu_before = process::cpu_time_of_this_thread();
         self.started = Instant::now();
-        let arrival = match target {
-            Some(per_second) => Arrival::Open(Pace { per_second, spacing: Spacing::Even, seed: 1 }),
-            None => Arrival::Closed,
+        let (arrival, in_time) = match target {
+            Some(rate) => (Arrival::Even(rate), (rate * longest.as_secs_f64()) as u64),
+            None => (Arrival::Closed, u64::MAX),
         };
-        let in_time = (target.unwrap_or_default() * longest.as_secs_f64()) as u64;
         let stop = Stop::Operations(operations.min(in_time));
-        self.schedule = Schedule::new(arrival, 1, self.started, stop)?;
+        self.schedule = Some(Schedule::new(arrival, 1, self.started, stop, 1)?);
         let ran = event_loop.run(&mut [self]);
         self.outcome.elapsed = self.started.elapsed();
         self.outcome.client_cpu = process::cpu_time_of_this_thread() - cpu_before;
@@ -110,26 +108,16 @@ impl Clients<'_> {
 
     /// Begins the next operation of a connection, or returns what it does instead.
     fn begin(&mut self, connection: usize, now: Instant) -> Result<Option<Next>> {
-        if let Some(schedule) = &mut self.schedule {
-            schedule.advance(now);
-            schedule.check(now)?;
-        }
-        if self.begun >= self.plan.operations || now - self.started > self.plan.longest {
-            return Ok(Some(Next::Rest));
-        }
-        let mut since = now;
-        if let Some(schedule) = &mut self.schedule {
-            match schedule.take(now) {
-                Some(due) => since = due,
-                None if schedule.is_over() => return Ok(Some(Next::Rest)),
-                None => return Ok(Some(Next::At(now + schedule.until_next(now)))),
-            }
-        }
+        let turn = self.schedule.as_mut().map_or(Ok(Turn::Over), |it| it.turn(now))?;
+        let since = match turn {
+            Turn::Send(since, _) if now - self.started <= self.plan.longest => since,
+            Turn::At(due) => return Ok(Some(Next::At(due))),
+            _ => return Ok(Some(Next::Rest)),
+        };
         let talks = self.talks.iter().flatten();
         let in_flight = talks.filter(|it| it.kind == Kind::Insert).map(|it| it.record);
         let operation = self.workload.draw(in_flight);
         let Some(operation) = operation else { return Ok(Some(Next::Rest)) };
-        self.begun += 1;
         let talk = Talk::new(self.protocol, self.workload, operation, since);
         self.talks[connection] = Some(talk);
         Ok(None)

@@ -107,7 +107,7 @@ impl Plan {
             let mut caller = Commands::over(time, commands, server.pid)?;
             others.restart(Stop::After(time), Arc::default())?;
             event_loop.run(&mut [&mut others, &mut caller])?;
-            Ok((others.finish()?.sound()?, caller.waited))
+            Ok((others.finish().sound()?, caller.waited))
         };
         watch(WARM_UP, &[])?;
         let first = Moment::now(server.pid)?;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::disk::append;
-use crate::generator::{Arrival, Load, Pace, Sizes, Spacing};
+use crate::generator::{Arrival, Load, Sizes};
 use crate::measure::{fill, measure, measure_during};
 use crate::report::Section;
 use crate::scenario::folder::{Folder, programs};
@@ -98,8 +98,7 @@ impl Plan {
         };
         let alone = measure(always, &short(&sets))?.outcome.per_second();
         let (per_second, gets_beside) = beside(always, &sets)?;
-        let pace = Pace { per_second, spacing: Spacing::Even, seed: 1 };
-        let paced = Load { arrival: Arrival::Limited(pace), ..sets };
+        let paced = Load { arrival: Arrival::Limited(per_second), ..sets };
         Ok([alone, per_second, gets_beside, beside(without, &paced)?.1])
     }
 }

@@ -191,7 +191,7 @@ impl<'run> Clients<'run> {
         let mut commands = Commands::over(time, commands, self.server.pid)?;
         self.sender.restart(Stop::After(time), Arc::default())?;
         self.event_loop.run(&mut [&mut self.sender, &mut commands])?;
-        self.sender.finish()?.sound()
+        self.sender.finish().sound()
     }
 }
 

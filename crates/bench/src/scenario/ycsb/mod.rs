@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::measure::{Measured, Target};
+use crate::measure::Measured;
 use crate::process::user_and_system_time;
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::ycsb::{ByKind, Plan, Properties, Workload, play};
@@ -49,7 +49,7 @@ struct Details {
 /// Runs a phase.
 fn played(server: &Server, plan: Plan, workload: &mut Workload) -> Result<(Measured, Details)> {
     let before = user_and_system_time(server.pid)?;
-    let (mut measured, by_kind) = play(&Target::from(server), plan, workload, None);
+    let (mut measured, by_kind) = play(server, plan, workload, None);
     measured.failure.take().map_or(Ok(()), Err).with_context(|| server.label.clone())?;
     let after = user_and_system_time(server.pid)?;
     Ok((measured, Details { by_kind, ticked: [after.0 - before.0, after.1 - before.1] }))
