@@ -72,16 +72,13 @@ impl Said {
     /// Reads the table of `--csv`: a line of names, then one of numbers.
     fn parse(text: &str) -> Result<Self> {
         let mut lines = text.lines().skip_while(|line| !line.starts_with("\"test\""));
-        let mut cells = || -> Result<Vec<&str>> {
-            let line = lines.next().context("valkey-benchmark printed no result")?;
-            Ok(line.split(',').map(|cell| cell.trim_matches('"')).collect())
-        };
-        let (names, numbers) = (cells()?, cells()?);
+        let (names, numbers) =
+            lines.next().zip(lines.next()).context("valkey-benchmark printed no result")?;
         let of = |name: &str| -> Result<f64> {
-            let mut pairs = names.iter().zip(&numbers);
-            let number = pairs.find(|(it, _)| **it == name).map(|(_, number)| *number);
+            let mut cells = names.split(',').zip(numbers.split(','));
+            let number = cells.find(|(it, _)| it.trim_matches('"') == name).map(|(_, it)| it);
             let number = number.with_context(|| format!("valkey-benchmark has no {name}"))?;
-            number.parse().with_context(|| format!("{name} is {number:?}"))
+            number.trim_matches('"').parse().with_context(|| format!("{name} is {number:?}"))
         };
         Ok(Self {
             operations_per_second: of("rps")?,
