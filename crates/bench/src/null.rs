@@ -152,7 +152,9 @@ impl Connection {
 fn answer_all(bytes: &[u8], output: &mut Vec<u8>, replies: &Replies) -> io::Result<usize> {
     let mut used = 0;
     let malformed = |unexpected: Unexpected| io::Error::other(unexpected.0);
-    while let Some((name, length)) = scan(&bytes[used..]).map_err(malformed)? {
+    while used < bytes.len()
+        && let Some((name, length)) = scan(&bytes[used..]).map_err(malformed)?
+    {
         output.extend_from_slice(replies.to(name).as_bytes());
         used += length;
     }
@@ -171,7 +173,44 @@ fn or_later(done: io::Result<usize>) -> io::Result<usize> {
 
 /// Finds the first command; returns its name and its length in bytes, `None` if the rest of it has
 /// not arrived. Fails if the bytes are no array of bulk strings, or an excessively large one.
+#[inline]
 pub fn scan(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
+    short(bytes).map_or_else(|| scan_any(bytes), |found| Ok(Some(found)))
+}
+
+/// Finds the first command if it is whole and sound and its numbers have few digits, which costs
+/// less than a search for the end of each line.
+#[inline]
+fn short(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    let (count, mut at) = short_head(bytes, b'*')?;
+    let mut name = None;
+    for _ in 0..count {
+        let (length, head) = short_head(bytes.get(at..)?, b'$')?;
+        let (argument, end) = bytes.get(at + head..)?.split_at_checked(length)?;
+        end.starts_with(b"\r\n").then(|| name.get_or_insert(argument))?;
+        at += head + length + 2;
+    }
+    Some((name?, at)).filter(|_| count <= ARGUMENTS_MAX)
+}
+
+/// Reads the number behind the first byte, and the length of its line.
+#[inline]
+fn short_head(bytes: &[u8], kind: u8) -> Option<(usize, usize)> {
+    let (_, digits) = bytes.split_first().filter(|(first, _)| **first == kind)?;
+    let mut number = 0;
+    for (at, byte) in digits.iter().enumerate().take(DIGITS_SHORT + 1) {
+        match byte {
+            b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
+            b'\r' if at > 0 && digits.get(at + 1) == Some(&b'\n') => return Some((number, at + 3)),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Finds the first command as [`scan`] does, frame by frame.
+#[cold]
+fn scan_any(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
     let unexpected = || Unexpected(String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into());
     let Some((head, mut at)) = frame(Protocol::Resp, bytes)? else { return Ok(None) };
     let Frame::Array(count @ ..=ARGUMENTS_MAX) = head else { return Err(unexpected()) };
@@ -233,6 +272,7 @@ impl Replies {
         let one = ":1\r\n".to_owned();
         let named = vec![
             ("GET", bulk(&"v".repeat(16))),
+            ("SET", OK.to_owned()),
             ("HGETALL", record),
             ("ZRANGEBYSCORE", names),
             ("ZADD", one.clone()),
@@ -264,6 +304,8 @@ const EVENTS_PER_TURN: usize = 256;
 const INPUT_BYTES: usize = 64 * 1024;
 const OK: &str = "+OK\r\n";
 const ARGUMENTS_MAX: usize = 1024;
+/// Most digits of a number that the shortcut reads.
+const DIGITS_SHORT: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -304,6 +346,26 @@ mod tests {
             (&alike, "PING", "+OK\r\n"),
         ] {
             assert_eq!(replies.to(name.as_bytes()), reply, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_shortcut_finds_what_the_frames_hold() {
+        for (arguments, bytes, is_short) in [
+            (vec!["GET", "k"], String::new(), true),
+            (vec!["PING"], String::new(), true),
+            (vec!["SET", ""], "v".repeat(9999), true),
+            (vec!["SET", "k"], "v".repeat(10_000), false),
+            (vec!["k"; ARGUMENTS_MAX - 1], String::new(), true),
+            (vec!["k"; ARGUMENTS_MAX], String::new(), false),
+        ] {
+            let all = arguments.iter().copied().chain([&*bytes]).map(bulk).collect::<String>();
+            let command = format!("*{}\r\n{all}", arguments.len() + 1);
+            let found = Some((arguments[0].as_bytes(), command.len()));
+            let shortly = short(command.as_bytes());
+            assert_eq!(shortly, found.filter(|_| is_short), "{} bytes", command.len());
+            let is_sound = arguments.len() < ARGUMENTS_MAX;
+            assert_eq!(scan_any(command.as_bytes()).ok(), is_sound.then_some(found));
         }
     }
 

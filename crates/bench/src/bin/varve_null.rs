@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use bench::null::{self, Replies, Shape};
 use clap::Parser;
 
-/// Answers GET, HGETALL, HMGET, ZADD and ZRANGEBYSCORE with constant replies, all else with OK.
+/// Answers commands of YCSB with constant replies of their kinds, all else with OK.
 #[derive(Parser)]
 #[command(name = "varve-null")]
 struct Arguments {
