@@ -16,6 +16,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("lastsave", "tells the time"),
     ("memory", "tells about the server's memory"),
     ("migrate", "goes to other servers"),
+    ("multi", "holds back what follows, and with it the steps in which clients wait"),
     ("object|freq", "depends on time and chance"),
     ("object|help", "lists what the server has"),
     ("object|idletime", "depends on time"),
