@@ -247,16 +247,17 @@ fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
 }
 
 /// Makes EXEC run nothing since a command was refused. The refusal of EXEC itself ends the
-/// transaction, and says so.
+/// transaction and says so, also where there is none.
 fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
-    let Some(queue) = call.session.open_queue() else { return refusal };
-    if !call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
-        queue.spoil();
-        return refusal;
+    if call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
+        drop(call.session.end_queue());
+        forget_watches(call.instance, call.session);
+        return refusal.aborting();
     }
-    drop(call.session.end_queue());
-    forget_watches(call.instance, call.session);
-    refusal.aborting()
+    if let Some(queue) = call.session.open_queue() {
+        queue.spoil();
+    }
+    refusal
 }
 
 fn not_in_a_transaction(row: &Row) -> Refusal {
