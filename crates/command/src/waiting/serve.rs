@@ -155,15 +155,13 @@ impl Touch<'_> {
         if instance.waiters.count() == 0 {
             return Touched::new();
         }
-        if self.all || !self.anywhere.is_empty() {
-            let names = &self.anywhere;
-            let is_meant = |key: &DatabaseKey| self.all || names.contains(&key.bytes[..]);
-            let is_named = |key: &DatabaseKey| self.keys.contains(key);
-            let all = lines.all().into_iter();
-            return begin_of_lines(all.filter(|key| is_meant(key) || is_named(key)));
-        }
         let has_line = |key: &&DatabaseKey| lines.has(key.database, &key.bytes, key.hash);
-        begin_of_lines(self.keys.iter().filter(has_line).cloned())
+        let mut touched = begin_of_lines(self.keys.iter().filter(has_line).cloned());
+        if self.all || !self.anywhere.is_empty() {
+            let is_meant = |key: &DatabaseKey| self.all || self.anywhere.contains(&key.bytes[..]);
+            touched.extend(begin_of_lines(lines.all().into_iter().filter(is_meant)));
+        }
+        touched
     }
 }
 
