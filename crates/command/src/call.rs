@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::instance::Instance;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, begin_of};
 use crate::session::Session;
 use crate::spec::{Categories, CommandSpec, Flags, Group};
 use crate::statistics::WorkerStatistics;
@@ -190,6 +190,17 @@ impl<'c> Call<'c> {
     /// The refusal of a request with a wrong number of arguments.
     pub fn wrong_arity(&self) -> Refusal {
         wrong_arity(self.row)
+    }
+
+    /// The refusal of a subcommand with arguments that it does not have.
+    #[cold]
+    pub fn wrong_subcommand(&self) -> Refusal {
+        let word = begin_of(self.args.get(1));
+        let name = self.row.parent.map_or("", |parent| parent.name);
+        Refusal::naming(
+            "ERR unknown subcommand or wrong number of arguments for '{}'. Try {} HELP.",
+            &[word, name.as_bytes()],
+        )
     }
 }
 

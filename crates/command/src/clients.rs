@@ -1,5 +1,6 @@
 //! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
 
+use crate::pubsub::Letter;
 use crate::waiting::waiter::Waiter;
 use base::Millis;
 use bitflags::bitflags;
@@ -30,11 +31,13 @@ bitflags! {
         const MULTI = 1 << 7;
         /// A key that it watches has changed.
         const CHANGED = 1 << 8;
+        /// Has subscribed to something.
+        const PUBSUB = 1 << 9;
     }
 }
 
 /// Message from another thread to one worker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Notice {
     /// Close the client with this id.
     Close(u64),
@@ -42,14 +45,51 @@ pub enum Notice {
     Answer(u64, Vec<u8>, u64),
     /// Send the client with this id a message that is shared with other clients.
     Message(u64, Arc<[u8]>),
+    /// Send messages to clients.
+    Letter(Letter),
     /// Look again at replies that wait for positions: more is safe.
     Safe,
     /// Look at paused connections again.
     Unpaused,
 }
 
-/// Delivers a notice to the worker that owns a client, and wakes it.
-pub type Post = Arc<dyn Fn(Notice) + Send + Sync>;
+/// Way to a worker from any thread.
+pub trait Post: Send + Sync {
+    /// Leaves a notice in its mailbox. Returns true if the worker may sleep, and has to be woken
+    /// for it.
+    fn leave(&self, notice: Notice) -> bool;
+
+    /// Wakes the worker, which may cost a system call.
+    fn wake(&self);
+
+    /// Returns true if the worker has more letters to read than it is to have.
+    fn is_behind(&self) -> bool;
+}
+
+impl dyn Post {
+    /// Delivers a notice.
+    pub fn send(&self, notice: Notice) {
+        if self.leave(notice) {
+            self.wake();
+        }
+    }
+}
+
+/// Way to nobody, for clients without a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Nowhere;
+
+impl Post for Nowhere {
+    fn leave(&self, _: Notice) -> bool {
+        false
+    }
+
+    fn wake(&self) {}
+
+    fn is_behind(&self) -> bool {
+        false
+    }
+}
 
 /// State of one client as other threads see it. Its worker updates it once per batch.
 pub struct Client {
@@ -61,6 +101,8 @@ pub struct Client {
     pub local_address: String,
     /// File descriptor, only for display.
     pub fd: i32,
+    /// Slot of its connection in the table of its worker.
+    pub slot: u32,
     /// Time of the connection.
     pub created: Millis,
     /// Time when it last sent or took bytes, in milliseconds since the Unix epoch.
@@ -95,12 +137,20 @@ pub struct Client {
     pub watched: AtomicU64,
     /// Memory of the keys that it watches, in bytes.
     pub watch_bytes: AtomicU64,
+    /// Channels that it has subscribed to.
+    pub channels: AtomicU64,
+    /// Patterns that it has subscribed to.
+    pub patterns: AtomicU64,
+    /// Shard channels that it has subscribed to.
+    pub shard_channels: AtomicU64,
+    /// Memory of its subscriptions, in bytes.
+    pub subscription_bytes: AtomicU64,
     /// Name, library and capabilities reported by the client.
     pub info: Mutex<ClientInfo>,
     /// True once it is to be closed.
     pub doomed: AtomicBool,
     waiter: Mutex<Option<Arc<Waiter<Client>>>>,
-    post: Post,
+    post: Arc<dyn Post>,
 }
 
 /// Facts that a client has reported about itself.
@@ -123,13 +173,14 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    fn new(id: u64, endpoint: Endpoint, post: Post, now: Millis) -> Client {
+    fn new(id: u64, endpoint: Endpoint, home: (Arc<dyn Post>, u32), now: Millis) -> Client {
         let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
         Client {
             id,
             address: endpoint.address,
             local_address: endpoint.local_address,
             fd: endpoint.fd,
+            slot: home.1,
             created: now,
             last_interaction: AtomicU64::new(now.0),
             database: AtomicU32::new(0),
@@ -147,10 +198,14 @@ impl Client {
             queue_bytes: AtomicU64::new(0),
             watched: AtomicU64::new(0),
             watch_bytes: AtomicU64::new(0),
+            channels: AtomicU64::new(0),
+            patterns: AtomicU64::new(0),
+            shard_channels: AtomicU64::new(0),
+            subscription_bytes: AtomicU64::new(0),
             info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),
-            post,
+            post: home.0,
         }
     }
 
@@ -162,7 +217,7 @@ impl Client {
             fd: -1,
             is_unix: false,
         };
-        Arc::new(Client::new(u64::MAX, endpoint, Arc::new(|_| ()), now))
+        Arc::new(Client::new(u64::MAX, endpoint, (Arc::new(Nowhere), 0), now))
     }
 
     /// Locks and returns the facts that the client has reported about itself.
@@ -207,7 +262,7 @@ impl Client {
     pub fn kill(&self) -> bool {
         let is_first = !self.doomed.swap(true, Relaxed);
         if is_first {
-            (self.post)(Notice::Close(self.id));
+            self.notify(Notice::Close(self.id));
         }
         is_first
     }
@@ -219,7 +274,12 @@ impl Client {
 
     /// Sends a notice to its worker.
     pub fn notify(&self, notice: Notice) {
-        (self.post)(notice);
+        self.post.send(notice);
+    }
+
+    /// Returns the way to its worker.
+    pub(crate) fn post(&self) -> &Arc<dyn Post> {
+        &self.post
     }
 }
 
@@ -253,8 +313,8 @@ pub enum Pause {
 #[derive(Default)]
 pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
-    /// Functions that deliver notices, one for each worker.
-    workers: Mutex<Vec<Post>>,
+    /// Ways to the workers.
+    workers: Mutex<Vec<Arc<dyn Post>>>,
     /// Bytes of notices that workers have not received yet.
     mail_bytes: Arc<AtomicU64>,
     next_id: AtomicU64,
@@ -273,12 +333,12 @@ impl fmt::Debug for Clients {
 }
 
 impl Clients {
-    fn workers(&self) -> MutexGuard<'_, Vec<Post>> {
+    fn workers(&self) -> MutexGuard<'_, Vec<Arc<dyn Post>>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a worker; its clients are those that are added with the same `post`.
-    pub fn add_worker(&self, post: Post) {
+    pub fn add_worker(&self, post: Arc<dyn Post>) {
         self.workers().push(post);
     }
 
@@ -303,10 +363,11 @@ impl Clients {
         self.admitted.fetch_sub(1, Relaxed);
     }
 
-    /// Registers an admitted connection as a client.
-    pub fn add(&self, endpoint: Endpoint, post: Post, now: Millis) -> Arc<Client> {
+    /// Registers an admitted connection as a client; `home` is the way to its worker, and its slot
+    /// there.
+    pub fn add(&self, endpoint: Endpoint, home: (Arc<dyn Post>, u32), now: Millis) -> Arc<Client> {
         let id = self.next_id.fetch_add(1, Relaxed) + 1;
-        let client = Arc::new(Client::new(id, endpoint, post, now));
+        let client = Arc::new(Client::new(id, endpoint, home, now));
         self.all().insert(id, Arc::clone(&client));
         client
     }
@@ -360,7 +421,7 @@ impl Clients {
 
     /// Sends a notice to every worker.
     pub fn tell_workers(&self, notice: &Notice) {
-        self.workers().iter().for_each(|post| post(notice.clone()));
+        self.workers().iter().for_each(|post| post.send(notice.clone()));
     }
 
     /// Returns the pause in force at `now`.

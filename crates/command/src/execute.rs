@@ -208,7 +208,8 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
                 return Err(Rejection::Refused(Refusal::LOADING));
             }
             Needs::NO_TRANSACTION => return Err(Rejection::Queued),
-            Needs::JOURNAL_ROOM => return Err(Rejection::Held),
+            Needs::UNSUBSCRIBED => return Err(Rejection::Refused(subscribed(call.row))),
+            Needs::JOURNAL_ROOM | Needs::MAIL_ROOM => return Err(Rejection::Held),
             Needs::WRITES_FLOW if pause != Pause::Nothing => return Err(Rejection::Held),
             Needs::UNPAUSED if pause == Pause::Everything => return Err(Rejection::Held),
             _ => {}
@@ -262,6 +263,14 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
 
 fn not_in_a_transaction(row: &Row) -> Refusal {
     Refusal::new(format!("ERR Command '{}' not allowed inside a transaction", row.full_name))
+}
+
+fn subscribed(row: &Row) -> Refusal {
+    Refusal::new(format!(
+        "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \
+         allowed in this context",
+        row.full_name
+    ))
 }
 
 /// Returns true for the first word of an HTTP request, which a browser may have been tricked into

@@ -6,6 +6,7 @@ use crate::clients::{Clients, Pause};
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
 use crate::needs::{Grants, Needs, Troubles};
+use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts};
 use crate::statistics::Statistics;
@@ -60,6 +61,8 @@ pub struct Instance {
     pub waiters: Waiters,
     /// Keys that clients watch.
     pub watches: Arc<Watches>,
+    /// Subscriptions to messages.
+    pub pubsub: PubSub,
     /// Counters.
     pub statistics: Statistics,
     /// Identity of the server.
@@ -241,6 +244,7 @@ impl Instance {
             grants: Grants::default(),
             waiters: Waiters::default(),
             watches,
+            pubsub: PubSub::default(),
             statistics: Statistics::new(commands),
             identity,
             clock,
@@ -365,6 +369,20 @@ impl Instance {
     pub fn resume_changes(&self) {
         if self.holds_changes() {
             self.grants.restore(Needs::JOURNAL_ROOM);
+            self.clients.look_again();
+        }
+    }
+
+    /// Holds back commands that may cause messages until `resume_messages`, as a worker has more
+    /// mail than it is to have.
+    pub(crate) fn hold_messages(&self) {
+        self.grants.withdraw(Needs::MAIL_ROOM);
+    }
+
+    /// Lets commands go on that were held back until a worker has read its mail.
+    pub fn resume_messages(&self) {
+        if !self.grants.get().contains(Needs::MAIL_ROOM) {
+            self.grants.restore(Needs::MAIL_ROOM);
             self.clients.look_again();
         }
     }

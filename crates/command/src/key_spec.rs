@@ -33,6 +33,8 @@ bitflags! {
         const VARIABLE = 1 << 8;
         /// The specification does not find all keys, or others than keys.
         const INCOMPLETE = 1 << 9;
+        /// No key, but routed as one in a cluster.
+        const NOT_KEY = 1 << 10;
     }
 }
 
@@ -149,15 +151,22 @@ impl KeySpec {
         KeySpec { search: KeySearch::Unknown, flags }
     }
 
+    /// Returns true if what it finds are keys.
+    pub fn is_key(&self) -> bool {
+        !self.flags.contains(KeyFlags::NOT_KEY)
+    }
+
     /// Returns true if it names one key, at the same position in every request.
     pub fn is_one(&self) -> bool {
-        matches!(self.search, KeySearch::Range { first, last, .. } if first == last && first > 0)
+        let is_one = |first, last| first == last && first > 0;
+        self.is_key()
+            && matches!(self.search, KeySearch::Range { first, last, .. } if is_one(first, last))
     }
 
     /// Position of the first key, if it is the same in every request.
     pub fn first_position(&self) -> Option<usize> {
         match self.search {
-            KeySearch::Range { first, .. } => usize::try_from(first).ok(),
+            KeySearch::Range { first, .. } if self.is_key() => usize::try_from(first).ok(),
             _ => None,
         }
     }
@@ -166,7 +175,8 @@ impl KeySpec {
 /// Finds keys by their specifications alone.
 pub fn find<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
     let mut found = Vec::new();
-    for KeySpec { search, flags } in specs {
+    let keys = specs.iter().filter(|spec| spec.is_key());
+    for KeySpec { search, flags } in keys {
         let mut add = |keys: &mut dyn Iterator<Item = &&'r [u8]>| {
             let before = found.len();
             found.extend(keys.map(|key| (*key, *flags)));

@@ -33,7 +33,7 @@ bitflags! {
         const REPLICAS = 1 << 6;
         /// The server is not a read-only replica. Granted by the server, always.
         const PRIMARY = 1 << 7;
-        /// The connection is not in subscriber mode. Granted by the session, always.
+        /// The client has no subscription, or speaks RESP3. Granted by the session.
         const UNSUBSCRIBED = 1 << 8;
         /// The server is not a replica that has lost its primary. Granted by the server, always.
         const FRESH = 1 << 9;
@@ -52,6 +52,8 @@ bitflags! {
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
         const JOURNAL_ROOM = 1 << 16;
+        /// No worker has more mail than it is to have. Granted by the server.
+        const MAIL_ROOM = 1 << 18;
         /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
         /// its queue needs.
         const QUEUE = 1 << 17;
@@ -70,7 +72,8 @@ bitflags! {
             | Self::WRITES_FLOW.bits()
             | Self::UNPAUSED.bits()
             | Self::UNMONITORED.bits()
-            | Self::JOURNAL_ROOM.bits();
+            | Self::JOURNAL_ROOM.bits()
+            | Self::MAIL_ROOM.bits();
     }
 }
 

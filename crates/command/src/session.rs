@@ -3,6 +3,7 @@
 use crate::args::Args;
 use crate::clients::{Client, ClientFlags};
 use crate::needs::Needs;
+use crate::pubsub::{Subscriptions, Topic};
 use crate::transaction::{Queue, Watching};
 use base::PositionHash;
 use std::sync::Arc;
@@ -45,6 +46,11 @@ pub struct Session {
     queue: Option<Box<Queue>>,
     /// Keys that it watches.
     pub(crate) watching: Option<Box<Watching>>,
+    /// What it has subscribed to.
+    pub(crate) subscriptions: Option<Box<Subscriptions>>,
+    /// True if messages that its last command has caused may be on their way to itself: they come
+    /// before its next command runs.
+    pub yields: bool,
     /// True if the client loads data in import mode and sees keys whose deadline has passed.
     pub import_source: bool,
 }
@@ -62,6 +68,8 @@ impl Session {
             close_after_reply: false,
             queue: None,
             watching: None,
+            subscriptions: None,
+            yields: false,
             import_source: false,
         };
         session.set_authenticated(authenticated);
@@ -143,6 +151,40 @@ impl Session {
         self.protocol = protocol;
         let version = if protocol == Protocol::Resp3 { 3 } else { 2 };
         self.client.protocol.store(version, Relaxed);
+        self.grant_by_subscriptions();
+    }
+
+    /// Returns true if the client receives messages.
+    #[inline]
+    pub fn is_subscriber(&self) -> bool {
+        self.subscriptions.is_some()
+    }
+
+    /// Lets messages that a command may have caused come before the next command.
+    pub(crate) fn yield_if_told(&mut self) {
+        self.yields |= self.is_subscriber();
+    }
+
+    /// Takes note of subscriptions that have begun or ended: which commands are granted, and what
+    /// other threads see.
+    pub(crate) fn note_subscriptions(&mut self) {
+        self.subscriptions.take_if(|subscriptions| subscriptions.is_empty());
+        let count = |topic| self.subscriptions.as_ref().map_or(0, |it| it.count(topic) as u64);
+        let client = &self.client;
+        client.channels.store(count(Topic::Channel), Relaxed);
+        client.patterns.store(count(Topic::Pattern), Relaxed);
+        client.shard_channels.store(count(Topic::ShardChannel), Relaxed);
+        let bytes = self.subscriptions.as_ref().map_or(0, |it| it.bytes() as u64);
+        client.subscription_bytes.store(bytes, Relaxed);
+        client.set_flag(ClientFlags::PUBSUB, self.is_subscriber());
+        self.grant_by_subscriptions();
+    }
+
+    /// Grants what a subscriber may do: under RESP2, where replies and messages cannot be told
+    /// apart, it may do little else.
+    fn grant_by_subscriptions(&mut self) {
+        let is_free = !self.is_subscriber() || self.protocol == Protocol::Resp3;
+        self.grants.set(Needs::UNSUBSCRIBED, is_free);
     }
 
     /// Closes the connection once the replies are written.

@@ -57,6 +57,8 @@ bitflags! {
         const ENDS_MULTI = 1 << 19;
         /// Runs what the client has queued. Not shown by COMMAND INFO.
         const RUNS_QUEUE = 1 << 20;
+        /// Allowed to a subscriber that speaks RESP2. Not shown by COMMAND INFO.
+        const WHILE_SUBSCRIBED = 1 << 23;
         /// Reads, but may change how a value is kept, which has to reach replicas. Not shown by
         /// COMMAND INFO.
         const MAY_REPLICATE = 1 << 14;
@@ -128,6 +130,7 @@ pub enum Group {
     Server,
     Scripting,
     Transactions,
+    PubSub,
 }
 
 impl Group {
@@ -148,6 +151,7 @@ impl Group {
             Group::Server => "server",
             Group::Scripting => "scripting",
             Group::Transactions => "transactions",
+            Group::PubSub => "pubsub",
         }
     }
 
@@ -168,6 +172,7 @@ impl Group {
             Group::Server => Categories::empty(),
             Group::Scripting => Categories::SCRIPTING,
             Group::Transactions => Categories::TRANSACTION,
+            Group::PubSub => Categories::empty(),
         }
     }
 }
@@ -280,6 +285,11 @@ impl<Run> CommandSpec<Run> {
         if self.arity >= 0 { len == arity } else { len >= arity }
     }
 
+    /// Returns true if its replies are pushes, as those of SUBSCRIBE.
+    pub fn replies_by_push(&self) -> bool {
+        self.flags.contains(Flags::PUBSUB.union(Flags::WHILE_SUBSCRIBED))
+    }
+
     /// All its ACL categories.
     pub fn all_categories(&self) -> Categories {
         let has = |flag| self.flags.contains(flag);
@@ -310,12 +320,13 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::MEMORY, has(Flags::DENYOOM));
         needs.set(Needs::REPLICAS | Needs::PRIMARY, writes);
         needs.set(Needs::DISK, writes || has(Flags::TELLS_TROUBLE));
-        needs.set(Needs::UNSUBSCRIBED, !has(Flags::PUBSUB));
+        needs.set(Needs::UNSUBSCRIBED, !has(Flags::WHILE_SUBSCRIBED));
         needs.set(Needs::FRESH, !has(Flags::STALE));
         needs.set(Needs::LOADED, !has(Flags::LOADING));
         needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
         let may_write = writes || has(Flags::MAY_REPLICATE);
         needs.set(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM, may_write);
+        needs.set(Needs::MAIL_ROOM, has(Flags::PUBSUB) && may_write);
         needs.set(Needs::UNMONITORED, !has(Flags::SKIP_MONITOR));
         needs
     }

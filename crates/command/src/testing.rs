@@ -4,7 +4,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Turn};
-use crate::clients::Endpoint;
+use crate::clients::{Endpoint, Nowhere};
 use crate::commands::table;
 use crate::execute::{RowMemo, execute, granted_for_batch};
 use crate::instance::{Identity, Instance, NoDataFiles};
@@ -56,7 +56,7 @@ impl World {
             is_unix: false,
         };
         assert!(instance.clients.admit(1));
-        let client = instance.clients.add(here, Arc::new(|_| ()), BEGIN);
+        let client = instance.clients.add(here, (Arc::new(Nowhere), 0), BEGIN);
         let statistics = instance.statistics.worker();
         World { instance, session: Session::new(client, true), thread, statistics }
     }

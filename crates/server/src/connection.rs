@@ -6,7 +6,7 @@ use crate::query::Query;
 use crate::stream::Stream;
 use base::Millis;
 use command::Session;
-use settings::OutputLimit;
+use settings::{OutputLimit, OutputLimits};
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
@@ -152,9 +152,16 @@ impl Connection {
         self.output.send(replies, &mut self.stream, safe)
     }
 
-    /// Lets the backlog grow to the size at which `limit` closes the connection, which it could not
-    /// reach otherwise.
-    pub fn follow_limit(&mut self, limit: &OutputLimit) {
+    /// Returns the limit of its output: that of its class.
+    #[inline]
+    pub fn output_limit<'l>(&self, limits: &'l OutputLimits) -> &'l OutputLimit {
+        if self.session.is_subscriber() { &limits.pubsub } else { &limits.normal }
+    }
+
+    /// Lets the backlog grow to the size at which its limit closes the connection, which it could
+    /// not reach otherwise.
+    pub fn follow_limits(&mut self, limits: &OutputLimits) {
+        let limit = &limits.normal;
         let closed_at = limit.hard_bytes.max(limit.soft_bytes);
         self.backlog_max = BACKLOG_MAX.max(usize::try_from(closed_at).unwrap_or(usize::MAX));
     }

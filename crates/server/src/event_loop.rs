@@ -19,9 +19,11 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
-use command::{Instance, Notice, Pause, Post, ReplyMode, Session, forget_watches};
+use command::{
+    Instance, Letter, Notice, Pause, Post, ReplyMode, Session, forget_subscriptions, forget_watches,
+};
 use mio::Token;
-use settings::{OutputLimit, network};
+use settings::{OutputLimits, network};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -29,6 +31,10 @@ use std::time::Duration;
 
 /// Token of the mailbox; those of listeners follow, and then those of connections.
 pub const MAILBOX: Token = Token(0);
+/// Bytes of messages that are given to clients before they are written and others are served.
+const MESSAGES_PER_ITERATION: usize = 16 << 20;
+/// Bytes of messages that gather for one client before they are written.
+const MESSAGES_PER_WRITE: usize = 256 << 10;
 /// First token of a connection.
 pub const FIRST_CONNECTION: usize = 64;
 
@@ -36,8 +42,8 @@ pub const FIRST_CONNECTION: usize = 64;
 pub struct EventLoop<P> {
     instance: Arc<Instance>,
     pub(crate) poller: P,
-    /// Sends a notice to this worker from any thread.
-    post: Post,
+    /// Way to this worker from any thread.
+    post: Arc<dyn Post>,
     inbox: Inbox,
     pub(crate) connections: Connections,
     /// Connections that have requests not served yet, or whose sockets may hold more.
@@ -50,8 +56,8 @@ pub struct EventLoop<P> {
     last_in_line: u64,
     acceptor: Option<Acceptor>,
     timers: Timers,
-    /// Limit of the output of a client, by the settings.
-    output_limit: OutputLimit,
+    /// Limits of the output of clients, by the settings.
+    output_limits: OutputLimits,
     /// True while another pipeline is in the middle of a command.
     is_nested: bool,
     /// True once the server is to stop.
@@ -67,7 +73,7 @@ impl<P: Poller> EventLoop<P> {
         (mailbox, inbox): (Mailbox, Inbox),
         acceptor: Option<Acceptor>,
     ) -> EventLoop<P> {
-        let post: Post = Arc::new(move |notice| mailbox.send(Mail::Notice(notice)));
+        let post: Arc<dyn Post> = Arc::new(mailbox);
         instance.clients.add_worker(Arc::clone(&post));
         EventLoop {
             instance,
@@ -81,7 +87,7 @@ impl<P: Poller> EventLoop<P> {
             last_in_line: 0,
             acceptor,
             timers: Timers::default(),
-            output_limit: OutputLimit::default(),
+            output_limits: OutputLimits::DEFAULT,
             is_nested: false,
             is_stopping: false,
         }
@@ -155,10 +161,10 @@ impl<P: Poller> EventLoop<P> {
         Ok(())
     }
 
-    /// Passes a new output limit on to all connections.
-    pub fn follow_limit(&mut self, limit: OutputLimit) {
-        self.output_limit = limit;
-        self.connections.iter_mut().for_each(|connection| connection.follow_limit(&limit));
+    /// Passes new output limits on to all connections.
+    pub fn follow_limits(&mut self, limits: &OutputLimits) {
+        self.output_limits = *limits;
+        self.connections.iter_mut().for_each(|connection| connection.follow_limits(limits));
     }
 
     /// Closes all connections.
@@ -287,10 +293,11 @@ impl<P: Poller> EventLoop<P> {
             return;
         }
         let now = self.instance.clock.now();
-        let client = self.instance.clients.add(stream.endpoint(), Arc::clone(&self.post), now);
+        let home = (Arc::clone(&self.post), narrow::to_u32(at));
+        let client = self.instance.clients.add(stream.endpoint(), home, now);
         let is_open = network::REQUIREPASS.get(settings).is_empty();
         let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
-        connection.follow_limit(&self.output_limit);
+        connection.follow_limits(&self.output_limits);
         self.connections.add(at, connection);
     }
 
@@ -305,6 +312,7 @@ impl<P: Poller> EventLoop<P> {
         self.timers.forget_wait(&mut connection, &self.instance);
         self.instance.waiters.forget(&connection.session.client);
         forget_watches(&self.instance, &mut connection.session);
+        forget_subscriptions(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
     }
@@ -317,10 +325,34 @@ impl<P: Poller> EventLoop<P> {
         if self.is_nested {
             return self.read_mail_meanwhile();
         }
+        let mut given = 0;
         for _ in 0..self.inbox.arrived() {
             let Some(mail) = self.inbox.next() else { return };
-            self.on_mail(pipeline, mail);
+            given += self.on_mail(pipeline, mail);
+            if given > MESSAGES_PER_ITERATION {
+                return self.inbox.leave_rest();
+            }
         }
+        if given > 0 && self.inbox.has_room() {
+            self.instance.resume_messages();
+        }
+    }
+
+    /// Gives the messages of a letter to the clients of this worker. Returns the bytes given.
+    fn on_letter(&mut self, pipeline: &mut Pipeline, letter: &Letter) -> usize {
+        let mut given = 0;
+        for (message, receivers) in letter.messages() {
+            for receiver in receivers {
+                let at = receiver.slot as usize;
+                let Some(connection) = self.connections.get_mut(at) else { continue };
+                if connection.session.client.id == receiver.client {
+                    let bytes = message.bytes(connection.session.protocol);
+                    given += bytes.len();
+                    self.give(pipeline, at, Arc::clone(bytes));
+                }
+            }
+        }
+        given
     }
 
     /// Reads only mail that is not about clients: they may be away, and their notices must stay in
@@ -335,7 +367,8 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    fn on_mail(&mut self, pipeline: &mut Pipeline, mail: Mail) {
+    /// Does what a message asks for. Returns the bytes of messages given to clients.
+    fn on_mail(&mut self, pipeline: &mut Pipeline, mail: Mail) -> usize {
         match mail {
             Mail::Accepted(stream) => self.add(stream),
             Mail::Notice(Notice::Close(client)) => {
@@ -346,11 +379,17 @@ impl<P: Poller> EventLoop<P> {
             Mail::Notice(Notice::Answer(client, reply, position)) => {
                 self.on_answer(pipeline, client, reply, position);
             }
-            Mail::Notice(Notice::Message(client, message)) => self.on_message(client, message),
+            Mail::Notice(Notice::Message(client, message)) => {
+                if let Some(at) = self.connections.find(client) {
+                    self.give(pipeline, at, message);
+                }
+            }
+            Mail::Notice(Notice::Letter(letter)) => return self.on_letter(pipeline, &letter),
             Mail::Notice(Notice::Safe) => self.on_safe(pipeline),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
             Mail::Stop => self.is_stopping = true,
         }
+        0
     }
 
     /// Sends the answer to a client that has waited, and goes on with the requests it sent
@@ -366,16 +405,20 @@ impl<P: Poller> EventLoop<P> {
         self.settle(pipeline, Served { at, connection, fate });
     }
 
-    /// Queues a message, which is written at the end of the loop iteration together with others.
-    fn on_message(&mut self, client: u64, message: Arc<[u8]>) {
-        let Some(at) = self.connections.find(client) else { return };
+    /// Gives a message to a client; it is written at the end of the loop iteration together with
+    /// others.
+    fn give(&mut self, pipeline: &mut Pipeline, at: usize, message: Arc<[u8]>) {
         let Some(connection) = self.connections.get_mut(at) else { return };
         if connection.session.close_after_reply {
             return;
         }
         connection.share(message);
+        let is_much = connection.backlog() > MESSAGES_PER_WRITE;
         if !std::mem::replace(&mut connection.is_unwritten, true) {
             self.unwritten.push(at);
+        }
+        if is_much {
+            self.flush(pipeline, at);
         }
     }
 
@@ -439,6 +482,9 @@ impl<P: Poller> EventLoop<P> {
         } else {
             self.timers.look_by(self.instance.clients.paused_until());
         }
+        if self.inbox.has_room() {
+            self.instance.resume_messages();
+        }
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
         let is_at_rest = self.instance.chores_paused.load(Relaxed);
         for at in 0..self.connections.slots() {
@@ -447,7 +493,8 @@ impl<P: Poller> EventLoop<P> {
             if !is_at_rest {
                 connection.trim(silent);
             }
-            let is_slow = is_too_slow(connection, &self.output_limit, now);
+            let limit = *connection.output_limit(&self.output_limits);
+            let is_slow = is_too_slow(connection, &limit, now);
             let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
             if is_slow {
                 pipeline.executor.note_output_limit();

@@ -9,7 +9,7 @@ use command::{
     Call, ClientFlags, Execution, Instance, Needs, ReplyMode, Row, Turn, WorkerStatistics, execute,
     granted_for_batch,
 };
-use settings::{OutputLimit, general, limits};
+use settings::{OutputLimits, general, limits};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ pub struct Executor {
     pub stopwatch: Stopwatch,
     /// Current time, as read for the batch at work.
     pub now: Millis,
-    /// Limit of the output of a client, by the settings.
-    pub output_limit: OutputLimit,
+    /// Limits of the output of clients, by the settings.
+    pub output_limits: OutputLimits,
     /// The journal: positions for which replies wait.
     pub journal: Arc<Journal>,
     /// Position behind the last unit of this thread that was looked at.
@@ -82,7 +82,7 @@ impl Executor {
             thread,
             stopwatch,
             now: Millis::default(),
-            output_limit: OutputLimit::default(),
+            output_limits: OutputLimits::DEFAULT,
             journal,
             position: 0,
             has_put: false,
@@ -99,9 +99,9 @@ impl Executor {
         self.now = self.instance.clock.now();
     }
 
-    /// Sets a new limit of outputs.
-    pub fn follow_limit(&mut self, limit: OutputLimit) {
-        self.output_limit = limit;
+    /// Sets new limits of outputs.
+    pub fn follow_limits(&mut self, limits: OutputLimits) {
+        self.output_limits = limits;
         self.replies_max = usize::MAX;
     }
 
@@ -278,13 +278,20 @@ impl Executor {
             if self.thread.journal_position() != self.position {
                 self.follow_journal(connection, request.row, mark);
             }
-            keep_replies(connection, &mut self.replies, mark);
+            if connection.session.reply_mode != ReplyMode::On {
+                keep_replies(connection, request.row, &mut self.replies, mark);
+            }
             if self.replies.len() > REPLIES_MAX {
                 if self.send_replies(connection).is_err() {
                     connection.session.close_after_reply = true;
                 }
                 self.limit_replies(connection);
                 is_held |= connection.is_held(input.len() - request.start);
+            }
+            if connection.session.yields {
+                // Before the next request, what this one caused is read from the mail.
+                connection.session.yields = false;
+                self.slice_nanos = 0;
             }
             if connection.session.close_after_reply || connection.session.client.is_doomed() {
                 connection.session.close_after_reply = true;
@@ -381,8 +388,10 @@ impl Executor {
     /// Computes how many bytes of replies may gather before a client is over its limit.
     #[inline]
     fn limit_replies(&mut self, connection: &Connection) {
-        let hard = self.output_limit.hard_bytes;
-        if hard > 0 {
+        let hard = connection.output_limit(&self.output_limits).hard_bytes;
+        if hard == 0 {
+            self.replies_max = usize::MAX;
+        } else {
             let hard = usize::try_from(hard).unwrap_or(usize::MAX);
             self.replies_max = hard.saturating_sub(connection.backlog()).max(1);
         }
@@ -431,7 +440,7 @@ impl Executor {
 
     #[inline(never)]
     fn is_output_too_long(&self, connection: &Connection) -> bool {
-        let hard = self.output_limit.hard_bytes;
+        let hard = connection.output_limit(&self.output_limits).hard_bytes;
         let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
         if is_too_long {
             self.note_output_limit();
@@ -447,14 +456,13 @@ impl Executor {
     }
 }
 
-/// Drops replies that the client does not want.
-#[inline]
-fn keep_replies(connection: &mut Connection, replies: &mut Vec<u8>, mark: usize) {
+/// Drops the reply behind `mark`, which the client does not want, unless it is a push.
+#[cold]
+fn keep_replies(connection: &mut Connection, row: &Row, replies: &mut Vec<u8>, mark: usize) {
     let session = &mut connection.session;
-    if session.reply_mode == ReplyMode::On {
-        return;
+    if !row.spec.replies_by_push() {
+        replies.truncate(mark);
     }
-    replies.truncate(mark);
     session.reply_mode = match session.reply_mode {
         ReplyMode::SkipNext => ReplyMode::Skip,
         ReplyMode::Skip => ReplyMode::On,

@@ -2,16 +2,20 @@
 //! only while the loop sleeps or is about to sleep.
 //!
 //! The number of clients bounds what may wait: a client is closed once, and answered once for each
-//! time it waits; and one message that pauses are over is enough for all.
+//! time it waits; and one message that pauses are over is enough for all. Letters, which carry what
+//! clients publish, are bounded by holding publishers back while a worker has many of them to read.
 
 use crate::stream::Stream;
 use base::WakeState;
-use command::Notice;
+use command::{Notice, Post};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+
+/// Bytes of letters that may wait in a mailbox before publishers are held back.
+const LETTERS_MAX: u64 = 8 << 20;
 
 /// Message to a worker.
 #[derive(Debug)]
@@ -30,9 +34,14 @@ impl Mail {
         let more = match self {
             Mail::Notice(Notice::Answer(_, reply, _)) => reply.capacity(),
             Mail::Notice(Notice::Message(_, message)) => message.len(),
+            Mail::Notice(Notice::Letter(letter)) => letter.room(),
             _ => 0,
         };
         (size_of::<Mail>() + more) as u64
+    }
+
+    fn is_letter(&self) -> bool {
+        matches!(self, Mail::Notice(Notice::Letter(_)))
     }
 }
 
@@ -49,6 +58,8 @@ pub struct Inbox {
     receiver: Receiver<Mail>,
     /// Messages that were deferred; they are older than those in the channel.
     deferred: VecDeque<Mail>,
+    /// True if messages that had arrived were left for later.
+    has_rest: bool,
     shared: Arc<Shared>,
 }
 
@@ -58,6 +69,8 @@ struct Shared {
     wake: Box<dyn Fn() + Send + Sync>,
     /// Bytes of the messages that wait in all mailboxes.
     bytes: Arc<AtomicU64>,
+    /// Bytes of the letters that wait in this one.
+    letters: AtomicU64,
     /// True while an `Unpaused` waits.
     is_unpaused: AtomicBool,
 }
@@ -77,26 +90,69 @@ impl Mailbox {
             state: WakeState::new(),
             wake: Box::new(wake),
             bytes,
+            letters: AtomicU64::new(0),
             is_unpaused: AtomicBool::new(false),
         });
-        let inbox = Inbox { receiver, deferred: VecDeque::new(), shared: Arc::clone(&shared) };
+        let inbox = Inbox {
+            receiver,
+            deferred: VecDeque::new(),
+            has_rest: false,
+            shared: Arc::clone(&shared),
+        };
         (Mailbox { sender, shared }, inbox)
     }
 
     /// Delivers a message, and wakes the worker if it may sleep. A message to a worker that has
     /// ended is dropped.
     pub fn send(&self, mail: Mail) {
+        if self.put(mail) {
+            (self.shared.wake)();
+        }
+    }
+
+    /// Puts a message into the mailbox. Returns true if the worker may sleep.
+    fn put(&self, mail: Mail) -> bool {
         let shared = &*self.shared;
         let is_unpaused = matches!(mail, Mail::Notice(Notice::Unpaused));
         if is_unpaused && shared.is_unpaused.swap(true, SeqCst) {
-            return;
+            return false;
         }
-        let bytes = mail.bytes();
-        shared.bytes.fetch_add(bytes, Relaxed);
+        let (bytes, is_letter) = (mail.bytes(), mail.is_letter());
+        shared.count(bytes, is_letter);
         if self.sender.send(mail).is_err() {
-            shared.bytes.fetch_sub(bytes, Relaxed);
-        } else if shared.state.notify() {
-            (shared.wake)();
+            shared.discount(bytes, is_letter);
+            return false;
+        }
+        shared.state.notify()
+    }
+}
+
+impl Post for Mailbox {
+    fn leave(&self, notice: Notice) -> bool {
+        self.put(Mail::Notice(notice))
+    }
+
+    fn wake(&self) {
+        (self.shared.wake)();
+    }
+
+    fn is_behind(&self) -> bool {
+        self.shared.letters.load(Relaxed) > LETTERS_MAX
+    }
+}
+
+impl Shared {
+    fn count(&self, bytes: u64, is_letter: bool) {
+        self.bytes.fetch_add(bytes, Relaxed);
+        if is_letter {
+            self.letters.fetch_add(bytes, Relaxed);
+        }
+    }
+
+    fn discount(&self, bytes: u64, is_letter: bool) {
+        self.bytes.fetch_sub(bytes, Relaxed);
+        if is_letter {
+            self.letters.fetch_sub(bytes, Relaxed);
         }
     }
 }
@@ -106,7 +162,7 @@ impl Inbox {
     /// must not.
     #[inline]
     pub fn fall_asleep(&self) -> bool {
-        self.deferred.is_empty() && self.shared.state.fall_asleep()
+        self.deferred.is_empty() && !self.has_rest && self.shared.state.fall_asleep()
     }
 
     /// Tells senders that the worker is awake.
@@ -118,15 +174,26 @@ impl Inbox {
     /// Returns the number of messages to read now; those that come later keep the worker from
     /// sleeping.
     #[inline]
-    pub fn arrived(&self) -> usize {
-        let is_noticed = self.shared.state.take_notice();
+    pub fn arrived(&mut self) -> usize {
+        let is_noticed = self.shared.state.take_notice() | std::mem::take(&mut self.has_rest);
         self.deferred.len() + if is_noticed { self.receiver.len() } else { 0 }
+    }
+
+    /// Leaves what has arrived and was not read for the next time, which keeps the worker from
+    /// sleeping.
+    pub fn leave_rest(&mut self) {
+        self.has_rest = true;
+    }
+
+    /// Returns true if publishers need not be held back for the letters that wait.
+    pub fn has_room(&self) -> bool {
+        self.shared.letters.load(Relaxed) < LETTERS_MAX / 2
     }
 
     /// Removes and returns the oldest message; `None` if none waits.
     pub fn next(&mut self) -> Option<Mail> {
         let mail = self.deferred.pop_front().or_else(|| self.receiver.try_recv().ok())?;
-        self.shared.bytes.fetch_sub(mail.bytes(), Relaxed);
+        self.shared.discount(mail.bytes(), mail.is_letter());
         if matches!(mail, Mail::Notice(Notice::Unpaused)) {
             // A pause that ends from now on needs a message of its own.
             self.shared.is_unpaused.store(false, SeqCst);
@@ -138,10 +205,10 @@ impl Inbox {
     /// order too.
     pub fn pick(&mut self, choose: impl Fn(&Mail) -> bool) -> Vec<Mail> {
         let mut picked = Vec::new();
-        if self.shared.state.take_notice() {
+        if self.shared.state.take_notice() | std::mem::take(&mut self.has_rest) {
             while let Ok(mail) = self.receiver.try_recv() {
                 if choose(&mail) {
-                    self.shared.bytes.fetch_sub(mail.bytes(), Relaxed);
+                    self.shared.discount(mail.bytes(), mail.is_letter());
                     picked.push(mail);
                 } else {
                     self.deferred.push_back(mail);
@@ -181,7 +248,7 @@ mod tests {
 
     #[test]
     fn mail_to_a_worker_that_is_awake_costs_no_system_call() {
-        let post = post();
+        let mut post = post();
         for client in 0..100 {
             post.mailbox.send(Mail::Notice(Notice::Close(client)));
         }
@@ -192,7 +259,7 @@ mod tests {
 
     #[test]
     fn mail_to_a_worker_that_sleeps_wakes_it_once() {
-        let post = post();
+        let mut post = post();
         assert!(post.inbox.fall_asleep());
         for client in 0..100 {
             post.mailbox.send(Mail::Notice(Notice::Close(client)));

@@ -13,7 +13,7 @@ use crate::connection::Connection;
 use crate::executor::Executor;
 use crate::group::{Group, Member, READ_BYTES};
 use command::ClientFlags;
-use settings::{OutputLimit, limits};
+use settings::{OutputLimits, limits};
 use std::io::{self, Read};
 
 /// Most bytes that one read returns while a large request is being received.
@@ -94,18 +94,18 @@ impl Pipeline {
     }
 
     /// Reads settings whose values are not plain numbers, if any has changed. Returns the output
-    /// limit that connections must know then.
+    /// limits that connections must know then.
     #[inline]
-    pub fn follow_settings(&mut self) -> Option<OutputLimit> {
+    pub fn follow_settings(&mut self) -> Option<OutputLimits> {
         let settings = &self.executor.instance.settings;
         let generation = settings.generation();
         if self.settings_read == generation {
             return None;
         }
         self.settings_read = generation;
-        let limit = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(settings).normal;
-        self.executor.follow_limit(limit);
-        Some(limit)
+        let limits = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(settings);
+        self.executor.follow_limits(limits);
+        Some(limits)
     }
 
     /// Reads from a connection and makes it a member of the group. Returns it if there was nothing

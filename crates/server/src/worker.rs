@@ -73,8 +73,8 @@ impl<P: Poller> Worker<P> {
         let Worker { pipeline, event_loop } = self;
         event_loop.wait(events)?;
         let began = pipeline.enter();
-        if let Some(limit) = pipeline.follow_settings() {
-            event_loop.follow_limit(limit);
+        if let Some(limits) = pipeline.follow_settings() {
+            event_loop.follow_limits(&limits);
         }
         if P::ready(events).next().is_none() {
             pipeline.executor.read_clock();

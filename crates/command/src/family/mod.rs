@@ -9,6 +9,7 @@ mod geo;
 mod hash;
 mod hyperloglog;
 mod list;
+mod pubsub;
 mod server;
 mod set;
 mod sorted_set;
@@ -16,6 +17,7 @@ mod stream;
 mod string;
 mod transaction;
 
+pub use pubsub::forget_subscriptions;
 pub use transaction::forget_watches;
 
 use crate::call::Command;
@@ -36,4 +38,5 @@ pub const ALL: &[&[Command]] = &[
     client::TABLE,
     server::TABLE,
     transaction::TABLE,
+    pubsub::TABLE,
 ];

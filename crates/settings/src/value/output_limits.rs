@@ -25,7 +25,8 @@ pub struct OutputLimits {
 }
 
 impl OutputLimits {
-    pub(crate) const DEFAULT: OutputLimits = OutputLimits {
+    /// Limits unless the settings say otherwise.
+    pub const DEFAULT: OutputLimits = OutputLimits {
         normal: OutputLimit { hard_bytes: 0, soft_bytes: 0, soft_seconds: 0 },
         replica: OutputLimit { hard_bytes: 256 << 20, soft_bytes: 64 << 20, soft_seconds: 60 },
         pubsub: OutputLimit { hard_bytes: 32 << 20, soft_bytes: 8 << 20, soft_seconds: 60 },

@@ -2,8 +2,8 @@
 
 use base::{Clock, KeyHasher, Millis, PositionHash};
 use command::{
-    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, RowMemo, Session, Turn,
-    WorkerStatistics, execute, granted_for_batch, table,
+    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Nowhere, RowMemo, Session,
+    Turn, WorkerStatistics, execute, granted_for_batch, table,
 };
 use settings::{Settings, Sources, load_text};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -181,7 +181,7 @@ fn client(instance: &Instance) -> Arc<Client> {
         fd: 3,
         is_unix: false,
     };
-    instance.clients.add(here, Arc::new(|_| ()), instance.clock.now())
+    instance.clients.add(here, (Arc::new(Nowhere), 0), instance.clock.now())
 }
 
 fn identity() -> Identity {

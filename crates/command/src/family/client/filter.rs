@@ -4,7 +4,7 @@ use super::line::letters;
 use super::own::REDIRECT;
 use crate::args::Args;
 use crate::call::Call;
-use crate::clients::Client;
+use crate::clients::{Client, ClientFlags};
 use crate::family::connection::DEFAULT_USER;
 use crate::refusal::Refusal;
 use base::Millis;
@@ -35,7 +35,7 @@ enum Test<'c> {
     Ids(BTreeSet<i64>),
     AgeSeconds(u64),
     IdleSeconds(u64),
-    IsNormal(bool),
+    Type(ClientType),
     Address(&'c [u8]),
     LocalAddress(&'c [u8]),
     Ip(&'c [u8]),
@@ -46,6 +46,24 @@ enum Test<'c> {
     LibraryVersion(&'c [u8]),
     Database(usize),
     Capabilities(&'c [u8]),
+}
+
+/// Type of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClientType {
+    /// Neither of the others.
+    Normal,
+    /// It has subscribed to something.
+    PubSub,
+    /// It is another server. There is none so far.
+    Server,
+}
+
+impl ClientType {
+    fn of(client: &Client) -> ClientType {
+        let is_subscriber = client.flags().contains(ClientFlags::PUBSUB);
+        if is_subscriber { ClientType::PubSub } else { ClientType::Normal }
+    }
 }
 
 impl<'c> Filter<'c> {
@@ -129,7 +147,7 @@ impl Test<'_> {
             Test::Ids(ref ids) => ids.contains(&client.id.cast_signed()),
             Test::AgeSeconds(seconds) => is_older(client.created.0, seconds),
             Test::IdleSeconds(seconds) => is_older(client.last_interaction.load(Relaxed), seconds),
-            Test::IsNormal(is_normal) => is_normal,
+            Test::Type(wanted) => wanted == ClientType::of(client),
             Test::Address(address) => client.address.as_bytes() == address,
             Test::LocalAddress(address) => client.local_address.as_bytes() == address,
             Test::Ip(ip) => comes_from(client.address.as_bytes(), ip),
@@ -198,7 +216,7 @@ fn parse_test<'c>(
     value: &'c [u8],
 ) -> Result<Test<'c>, Refusal> {
     Ok(match name {
-        b"TYPE" => Test::IsNormal(parse_type(value)?),
+        b"TYPE" => Test::Type(parse_type(value)?),
         b"ADDR" => Test::Address(value),
         b"LADDR" => Test::LocalAddress(value),
         b"IP" => Test::Ip(value),
@@ -214,11 +232,11 @@ fn parse_test<'c>(
     })
 }
 
-/// Reads a type of client; returns true for the one that all clients have, `normal`.
-fn parse_type(value: &[u8]) -> Result<bool, Refusal> {
+fn parse_type(value: &[u8]) -> Result<ClientType, Refusal> {
     match value.to_ascii_lowercase().as_slice() {
-        b"normal" => Ok(true),
-        b"replica" | b"slave" | b"primary" | b"master" | b"pubsub" => Ok(false),
+        b"normal" => Ok(ClientType::Normal),
+        b"pubsub" => Ok(ClientType::PubSub),
+        b"replica" | b"slave" | b"primary" | b"master" => Ok(ClientType::Server),
         _ => Err(Refusal::naming("ERR Unknown client type '{}'", &[value])),
     }
 }

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 9] = [
+const LETTERS: [(ClientFlags, char); 10] = [
+    (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),
     // Never both: a client that waits for keys sends no command that could be held back.
@@ -47,7 +48,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     let _ = writeln!(
         out,
         "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
-         sub=0 psub=0 ssub=0 multi={} watch={} qbuf={query} qbuf-free={query_free} argv-mem=0 \
+         sub={} psub={} ssub={} multi={} watch={} qbuf={query} qbuf-free={query_free} argv-mem=0 \
          multi-mem={queue} rbs={room} rbp={room} obl={buffered} oll={blocks} omem={listed} \
          tot-mem={total} events=r cmd={} user=default redir=-1 resp={} lib-name={} lib-ver={} \
          tot-net-in={} tot-net-out={} tot-cmds={}",
@@ -61,6 +62,9 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         letters(client.shown_flags()),
         info.capabilities,
         client.database.load(Relaxed),
+        client.channels.load(Relaxed),
+        client.patterns.load(Relaxed),
+        client.shard_channels.load(Relaxed),
         queued(client),
         client.watched.load(Relaxed),
         command_name(call.row.table(), client.last_command.load(Relaxed)),
@@ -106,6 +110,7 @@ impl Sizes {
         let room = client.output_room.load(Relaxed).max(output);
         let listed = output.saturating_sub(BUFFER_BYTES);
         let (queue, watched) = (client.queue_bytes.load(Relaxed), client.watch_bytes.load(Relaxed));
+        let subscribed = client.subscription_bytes.load(Relaxed);
         Sizes {
             query,
             query_free,
@@ -114,7 +119,13 @@ impl Sizes {
             buffered: output - listed,
             blocks: u64::from(listed > 0),
             listed,
-            total: size_of::<Client>() as u64 + query + query_free + queue + watched + room,
+            total: size_of::<Client>() as u64
+                + query
+                + query_free
+                + queue
+                + watched
+                + subscribed
+                + room,
         }
     }
 }

@@ -6,7 +6,7 @@ pub use table::TABLE;
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
-use crate::family::forget_watches;
+use crate::family::{forget_subscriptions, forget_watches};
 use crate::refusal::Refusal;
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
@@ -166,10 +166,20 @@ pub(super) fn shown(text: &[u8]) -> Option<String> {
 }
 
 fn ping(call: &mut Call<'_>) -> Outcome {
+    if !matches!(call.args.len(), 1 | 2) {
+        return Err(call.wrong_arity().into());
+    }
+    if call.session.is_subscriber() && call.session.protocol == Protocol::Resp2 {
+        // As a message, so that a client finds it among others.
+        let text = if call.args.len() == 2 { call.args.get(1) } else { b"" };
+        call.reply.array(2);
+        call.reply.bulk(b"pong");
+        call.reply.bulk(text);
+        return Ok(());
+    }
     match call.args.len() {
         1 => call.reply.simple("PONG"),
-        2 => call.reply.bulk(call.args.get(1)),
-        _ => return Err(Refusal::of("ERR wrong number of arguments for 'ping' command").into()),
+        _ => call.reply.bulk(call.args.get(1)),
     }
     Ok(())
 }
@@ -183,6 +193,7 @@ fn quit(call: &mut Call<'_>) -> Outcome {
 fn reset(call: &mut Call<'_>) -> Outcome {
     let is_open = REQUIREPASS.get(&call.instance.settings).is_empty();
     forget_watches(call.instance, call.session);
+    forget_subscriptions(call.instance, call.session);
     call.session.reset(is_open);
     call.reply.set_protocol(Protocol::Resp2);
     call.reply.simple("RESET");

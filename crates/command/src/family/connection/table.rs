@@ -9,7 +9,8 @@ const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE).union(Flags::FAST);
 const UNKNOWN_CLIENT: Flags =
     ANY_TIME.union(Flags::NOSCRIPT).union(Flags::NO_AUTH).union(Flags::ALLOW_BUSY);
 const SELECTS: Flags = ANY_TIME.union(Flags::ALLOW_BUSY).union(Flags::SELECTS);
-const LEAVES: Flags = UNKNOWN_CLIENT.union(Flags::ENDS_MULTI);
+const LEAVES: Flags = UNKNOWN_CLIENT.union(Flags::ENDS_MULTI).union(Flags::WHILE_SUBSCRIBED);
+const PINGS: Flags = Flags::FAST.union(Flags::TELLS_TROUBLE).union(Flags::WHILE_SUBSCRIBED);
 
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
@@ -32,7 +33,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::ALL_SHARDS,
         summary: "Answers, to show that the server is there.",
         syntax: "[message]",
-        ..row("PING", -1, Flags::FAST.union(Flags::TELLS_TROUBLE), "1.0.0", ping)
+        ..row("PING", -1, PINGS, "1.0.0", ping)
     },
     Command { summary: "Closes the connection.", ..row("QUIT", -1, LEAVES, "1.0.0", quit) },
     Command {

@@ -1,6 +1,6 @@
 //! XGROUP.
 
-use super::{bad_options, id, no_group_in, refusal_of};
+use super::{id, no_group_in, refusal_of};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::stream::group::{self, GroupError};
@@ -42,7 +42,7 @@ impl Options {
                 };
                 at += 2;
             } else {
-                return Err(bad_options(call));
+                return Err(call.wrong_subcommand());
             }
         }
         Ok(options)
@@ -76,7 +76,7 @@ pub fn create(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let options = Options::parse(call, true)?;
     let is_too_long = args.len() > 8;
-    let too_long = bad_options(call);
+    let too_long = call.wrong_subcommand();
     let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
     if stream::lookup_without_touch(&access, &key)?.is_none() && !options.makes_stream {
@@ -98,7 +98,7 @@ pub fn setid(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let options = Options::parse(call, false)?;
     let is_too_long = args.len() > 7;
-    let too_long = bad_options(call);
+    let too_long = call.wrong_subcommand();
     let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
     must_have(&access, &key, Some(name))?;

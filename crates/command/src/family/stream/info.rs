@@ -1,6 +1,6 @@
 //! XINFO.
 
-use super::{bad_options, entries, id, no_group_in};
+use super::{entries, id, no_group_in};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::stream::group::{Consumer, Group, Pending};
@@ -30,7 +30,7 @@ fn full_count(call: &Call<'_>) -> Result<Option<u64>, Refusal> {
         6 if args.is(3, "FULL") && args.is(4, "COUNT") => {
             Ok(Some(u64::try_from(args.integer(5)?).unwrap_or(COUNT_DEFAULT)))
         }
-        _ => Err(bad_options(call)),
+        _ => Err(call.wrong_subcommand()),
     }
 }
 

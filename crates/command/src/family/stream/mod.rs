@@ -14,7 +14,7 @@ mod table;
 
 pub use table::TABLE;
 
-use crate::refusal::{Refusal, begin_of};
+use crate::refusal::Refusal;
 use store::value::stream::group::GroupError;
 use store::value::stream::{AddError, SetIdError};
 
@@ -70,16 +70,6 @@ fn no_group(key: &[u8], group: &[u8]) -> Refusal {
 /// Refusal of subcommands that need a group in a stream that exists.
 fn no_group_in(key: &[u8], group: &[u8]) -> Refusal {
     Refusal::naming("NOGROUP No such consumer group '{}' for key name '{}'", &[group, key])
-}
-
-/// Refusal of options that a subcommand does not have.
-fn bad_options(call: &crate::call::Call<'_>) -> Refusal {
-    let word = begin_of(call.args.get(1));
-    let name = call.row.parent.map_or("", |parent| parent.name);
-    Refusal::naming(
-        "ERR unknown subcommand or wrong number of arguments for '{}'. Try {} HELP.",
-        &[word, name.as_bytes()],
-    )
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ const FLAGS: [(Flags, &str); 17] = [
     (Flags::ALLOW_BUSY, "allow_busy"),
 ];
 
-const KEY_FLAGS: [(KeyFlags, &str); 10] = [
+const KEY_FLAGS: [(KeyFlags, &str); 11] = [
     (KeyFlags::RO, "RO"),
     (KeyFlags::RW, "RW"),
     (KeyFlags::OW, "OW"),
@@ -34,6 +34,7 @@ const KEY_FLAGS: [(KeyFlags, &str); 10] = [
     (KeyFlags::UPDATE, "update"),
     (KeyFlags::INSERT, "insert"),
     (KeyFlags::DELETE, "delete"),
+    (KeyFlags::NOT_KEY, "not_key"),
     (KeyFlags::VARIABLE, "variable_flags"),
     (KeyFlags::INCOMPLETE, "incomplete"),
 ];

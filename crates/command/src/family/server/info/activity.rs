@@ -3,6 +3,7 @@
 
 use super::text::Text;
 use crate::call::Call;
+use crate::pubsub::Topic;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
@@ -128,6 +129,7 @@ fn traffic(text: &mut Text, call: &Call<'_>) {
 }
 
 fn keys(text: &mut Text, call: &Call<'_>) {
+    let pubsub = &call.instance.pubsub;
     let sockets = call.instance.carrier.get().map_or(0, |carrier| carrier.sockets());
     let store = call.instance.statistics.since_reset(&call.instance.store.totals());
     text.fields(&[
@@ -145,9 +147,9 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("current_eviction_exceeded_time", &0),
         ("keyspace_hits", &store.hits),
         ("keyspace_misses", &store.misses),
-        ("pubsub_channels", &0),
-        ("pubsub_patterns", &0),
-        ("pubsubshard_channels", &0),
+        ("pubsub_channels", &pubsub.count(Topic::Channel)),
+        ("pubsub_patterns", &pubsub.count(Topic::Pattern)),
+        ("pubsubshard_channels", &pubsub.count(Topic::ShardChannel)),
         ("latest_fork_usec", &call.instance.data_files.saving().pause_micros),
         ("total_forks", &0),
         ("migrate_cached_sockets", &sockets),

@@ -8,11 +8,13 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
     let (mut input, mut output, mut held_back, mut watching) = (0, 0, 0, 0);
+    let mut subscribed: u64 = 0;
     for client in clients.list() {
         let query = client.query_bytes.load(Relaxed) + client.query_free.load(Relaxed);
         input = query.max(input);
         output = client.output_bytes.load(Relaxed).max(output);
         watching += u64::from(client.watched.load(Relaxed) > 0);
+        subscribed += u64::from(client.flags().contains(ClientFlags::PUBSUB));
         held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
     }
     let waiters = &call.instance.waiters;
@@ -32,7 +34,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("client_recent_max_output_buffer", &output),
         ("blocked_clients", &(waiters.count() + held_back)),
         ("tracking_clients", &0),
-        ("pubsub_clients", &0),
+        ("pubsub_clients", &subscribed),
         ("watching_clients", &watching),
         ("clients_in_timeout_table", &waiters.deadlines()),
         ("total_watched_keys", &call.instance.watches.keys()),

@@ -1,0 +1,144 @@
+//! Messages from clients to clients: who has subscribed to what, and how a message reaches them.
+//!
+//! ```text
+//! PUBLISH ──▶ channel ──┐                 one letter for each worker
+//!         └─▶ patterns ─┴─▶ receivers ──▶ worker A ──▶ outputs of its clients
+//!                                    └──▶ worker B ──▶ ...
+//! ```
+//! Who receives a message is decided when it is published, under the lock of its channel, and the
+//! letters are left in the mailboxes under it too. So all clients get the messages of a channel in
+//! the same order. A client that gives up a subscription gets the confirmation as mail too, behind
+//! all messages that were published before.
+
+mod channels;
+mod message;
+mod patterns;
+mod receivers;
+mod subscriptions;
+#[cfg(test)]
+mod tests;
+
+pub use message::Message;
+pub use receivers::{Letter, Receiver};
+pub use subscriptions::Subscriptions;
+
+use crate::clients::Client;
+use base::PositionHash;
+use channels::Channels;
+use patterns::Patterns;
+use receivers::Outgoing;
+use std::sync::Arc;
+use wire::Protocol;
+
+/// Kind of what a client subscribes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// A channel.
+    Channel,
+    /// All channels whose names match a pattern.
+    Pattern,
+    /// A channel that belongs to a hash slot.
+    ShardChannel,
+}
+
+/// Name of a channel, or a pattern; the table and all who have subscribed to it share it.
+pub type Name = Arc<[u8]>;
+
+/// Table of all subscriptions.
+#[derive(Debug, Default)]
+pub struct PubSub {
+    channels: Channels,
+    shard_channels: Channels,
+    patterns: Patterns,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Subscriptions by which it is received; one client may have several of them.
+    pub receivers: usize,
+    /// True if a worker has more mail than it is to have: who publishes is held back.
+    pub is_behind: bool,
+}
+
+impl PubSub {
+    /// Adds a client to those who receive what is published on a topic; it has not subscribed to
+    /// it yet. `hash` is that of the name.
+    pub(crate) fn subscribe(
+        &self,
+        topic: Topic,
+        (name, hash): (&[u8], PositionHash),
+        client: &Client,
+        protocol: Protocol,
+    ) -> Name {
+        match topic {
+            Topic::Pattern => self.patterns.add(name, client, protocol),
+            topic => self.channels(topic).add((name, hash), client, protocol),
+        }
+    }
+
+    /// Removes a client from those who receive what is published on a topic.
+    pub(crate) fn unsubscribe(
+        &self,
+        topic: Topic,
+        (name, hash): (&[u8], PositionHash),
+        client: &Client,
+    ) {
+        match topic {
+            Topic::Pattern => self.patterns.remove(name, client),
+            topic => self.channels(topic).remove((name, hash), client),
+        }
+    }
+
+    /// Returns the number of channels, patterns or shard channels that somebody has subscribed to.
+    pub fn count(&self, topic: Topic) -> usize {
+        match topic {
+            Topic::Pattern => self.patterns.count(),
+            topic => self.channels(topic).count(),
+        }
+    }
+
+    /// Returns the names of the channels, or shard channels, that match a pattern; without one, of
+    /// all.
+    pub fn names(&self, topic: Topic, pattern: Option<&[u8]>) -> Vec<Name> {
+        self.channels(topic).names(pattern)
+    }
+
+    /// Returns the number of clients that have subscribed to a channel, or a shard channel, by its
+    /// name.
+    pub fn subscribers(&self, topic: Topic, (name, hash): (&[u8], PositionHash)) -> usize {
+        self.channels(topic).lock(hash).find(name).map_or(0, |receivers| receivers.len())
+    }
+
+    /// Sends a message to those who have subscribed to a channel or to a pattern that fits, or to a
+    /// shard channel.
+    pub(crate) fn publish(
+        &self,
+        topic: Topic,
+        (name, hash): (&[u8], PositionHash),
+        payload: &[u8],
+    ) -> Published {
+        let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
+        let channels = self.channels(topic);
+        let channel = (channels.count() > 0).then(|| channels.lock(hash));
+        let mut outgoing = Outgoing::default();
+        if let Some(receivers) = channel.as_ref().and_then(|channel| channel.find(name)) {
+            let word = if topic == Topic::Channel { &b"message"[..] } else { b"smessage" };
+            outgoing.add(receivers, |protocol| Message::push(protocol, &[word, name, payload]));
+        }
+        for (pattern, receivers) in patterns.iter().flat_map(|patterns| patterns.iter()) {
+            let words = [b"pmessage", &pattern[..], name, payload];
+            outgoing.add(receivers, |protocol| Message::push(protocol, &words));
+        }
+        let left = outgoing.leave();
+        drop((channel, patterns));
+        left.wake()
+    }
+
+    fn channels(&self, topic: Topic) -> &Channels {
+        match topic {
+            Topic::ShardChannel => &self.shard_channels,
+            _ => &self.channels,
+        }
+    }
+}

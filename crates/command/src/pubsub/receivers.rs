@@ -1,0 +1,165 @@
+//! Clients that receive the same messages, by worker; and the letters that carry messages there.
+
+use super::{Message, Published};
+use crate::clients::{Client, Notice, Post};
+use smallvec::SmallVec;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use wire::Protocol;
+
+/// Client that receives messages, as its worker finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiver {
+    /// Id of the client.
+    pub client: u64,
+    /// Slot of its connection in the worker's table.
+    pub slot: u32,
+    /// Version of the protocol that it spoke when it subscribed.
+    protocol: Protocol,
+}
+
+/// Messages for clients of one worker, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Letter(SmallVec<[(Arc<Message>, Arc<[Receiver]>); 1]>);
+
+impl Letter {
+    /// Returns the messages, each with those who receive it.
+    pub fn messages(&self) -> impl Iterator<Item = (&Message, &[Receiver])> {
+        self.0.iter().map(|(message, receivers)| (&**message, &**receivers))
+    }
+
+    /// Returns the bytes of memory of the messages.
+    pub fn room(&self) -> usize {
+        self.0.iter().map(|(message, _)| message.room()).sum()
+    }
+}
+
+/// Clients that receive the same messages.
+#[derive(Debug, Default)]
+pub(super) struct Receivers {
+    groups: SmallVec<[Group; 1]>,
+}
+
+/// Those of one worker.
+struct Group {
+    post: Arc<dyn Post>,
+    /// In order of their ids.
+    members: Vec<Receiver>,
+    /// The same as letters carry them; made by the first message after a change.
+    shared: OnceLock<Arc<[Receiver]>>,
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").field("members", &self.members).finish_non_exhaustive()
+    }
+}
+
+impl Receivers {
+    /// Returns the number of clients.
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(|group| group.members.len()).sum()
+    }
+
+    /// Returns true if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Adds a client.
+    pub fn add(&mut self, client: &Client, protocol: Protocol) {
+        let receiver = Receiver { client: client.id, slot: client.slot, protocol };
+        let group = match self.group_of(client) {
+            Some(at) => &mut self.groups[at],
+            None => {
+                let post = Arc::clone(client.post());
+                self.groups.push(Group { post, members: Vec::new(), shared: OnceLock::new() });
+                self.groups.last_mut().expect("it was just added")
+            }
+        };
+        if let Err(at) = group.find(client.id) {
+            group.members.insert(at, receiver);
+            group.shared = OnceLock::new();
+        }
+    }
+
+    /// Removes a client.
+    pub fn remove(&mut self, client: &Client) {
+        let Some(at) = self.group_of(client) else { return };
+        let group = &mut self.groups[at];
+        if let Ok(member) = group.find(client.id) {
+            group.members.remove(member);
+            group.shared = OnceLock::new();
+        }
+        if group.members.is_empty() {
+            self.groups.swap_remove(at);
+        }
+    }
+
+    fn group_of(&self, client: &Client) -> Option<usize> {
+        self.groups.iter().position(|group| Arc::ptr_eq(&group.post, client.post()))
+    }
+}
+
+impl Group {
+    fn find(&self, client: u64) -> Result<usize, usize> {
+        self.members.binary_search_by_key(&client, |member| member.client)
+    }
+}
+
+/// Letters that are about to leave.
+#[derive(Default)]
+pub(super) struct Outgoing<'r> {
+    letters: SmallVec<[(&'r Arc<dyn Post>, Letter); 4]>,
+    receivers: usize,
+}
+
+impl<'r> Outgoing<'r> {
+    /// Adds a message for all of `receivers`. `write` formats it, for clients of a protocol first.
+    pub fn add(&mut self, receivers: &'r Receivers, write: impl FnOnce(Protocol) -> Message) {
+        let Some(first) = receivers.groups.first() else { return };
+        let message = Arc::new(write(first.members[0].protocol));
+        for Group { post, members, shared } in &receivers.groups {
+            self.receivers += members.len();
+            let shared = shared.get_or_init(|| members.as_slice().into());
+            self.letter_to(post).0.push((Arc::clone(&message), Arc::clone(shared)));
+        }
+    }
+
+    fn letter_to(&mut self, post: &'r Arc<dyn Post>) -> &mut Letter {
+        let known = self.letters.iter().position(|(other, _)| Arc::ptr_eq(other, post));
+        let at = known.unwrap_or_else(|| {
+            self.letters.push((post, Letter::default()));
+            self.letters.len() - 1
+        });
+        &mut self.letters[at].1
+    }
+
+    /// Leaves the letters in the mailboxes; nobody is woken yet.
+    pub fn leave(self) -> Left {
+        let published = Published { receivers: self.receivers, is_behind: false };
+        let mut left = Left { published, sleepers: SmallVec::new() };
+        for (post, letter) in self.letters {
+            if post.leave(Notice::Letter(letter)) {
+                left.sleepers.push(Arc::clone(post));
+            }
+            left.published.is_behind |= post.is_behind();
+        }
+        left
+    }
+}
+
+/// Letters that have left, and the workers that may sleep.
+#[must_use]
+pub(super) struct Left {
+    published: Published,
+    sleepers: SmallVec<[Arc<dyn Post>; 4]>,
+}
+
+impl Left {
+    /// Wakes the workers; to be called without locks, as it costs a system call for each.
+    pub fn wake(self) -> Published {
+        self.sleepers.iter().for_each(|post| post.wake());
+        self.published
+    }
+}
