@@ -21,6 +21,7 @@
 //! with.
 #![forbid(unsafe_code)]
 
+mod audience;
 pub mod cli;
 mod control;
 mod generator;

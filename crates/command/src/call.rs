@@ -239,13 +239,16 @@ impl Command {
 #[inline(always)]
 fn begun<'a>(
     mut access: Access<'a>,
-    session: &Session,
+    session: &mut Session,
     row: &Row,
     args: Args<'_>,
     keyspace: KeyspaceId,
 ) -> Access<'a> {
     if session.no_touch | session.import_source {
         session.mark(&mut access);
+    }
+    if access.is_heard() {
+        session.yield_if_told();
     }
     if access.is_heard() && row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
         access.speak_for(keyspace, |to| args.write_request(to));

@@ -15,6 +15,7 @@ use crate::clients::ClientFlags;
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::family::forget_watches;
+use crate::observing::{Observer, Seen};
 use crate::refusal::Refusal;
 use crate::run::{RECORD_OVERHEAD, run_row};
 use crate::spec::{Flags, Locks, Wakes};
@@ -95,7 +96,10 @@ fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
 /// Runs the commands; each writes one reply, whatever becomes of it.
 fn run_all(call: &mut Call<'_>, queue: &Queue) {
     call.reply.array(queue.len());
+    let (observer, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
+    let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
+        let mark = call.reply.written().len();
         let mut inner = Call {
             instance: call.instance,
             thread: call.thread,
@@ -109,6 +113,11 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             turn: Turn::Only,
         };
         run_row(&mut inner);
+        let ended = stopwatch.read();
+        let nanos = stopwatch.nanos_between(began, ended);
+        began = ended;
+        let reply_bytes = inner.reply.written().len().saturating_sub(mark) as u64;
+        observer.note(&inner, Seen { nanos, request_bytes: args.bytes() as u64, reply_bytes });
         let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
         call.reply.take_over(is_cut, protocol);
     }

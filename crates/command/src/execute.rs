@@ -209,7 +209,9 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             }
             Needs::NO_TRANSACTION => return Err(Rejection::Queued),
             Needs::UNSUBSCRIBED => return Err(Rejection::Refused(subscribed(call.row))),
-            Needs::JOURNAL_ROOM | Needs::MAIL_ROOM => return Err(Rejection::Held),
+            Needs::JOURNAL_ROOM | Needs::MAIL_ROOM | Needs::EVENT_ROOM => {
+                return Err(Rejection::Held);
+            }
             Needs::WRITES_FLOW if pause != Pause::Nothing => return Err(Rejection::Held),
             Needs::UNPAUSED if pause == Pause::Everything => return Err(Rejection::Held),
             _ => {}
@@ -244,7 +246,7 @@ fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             call.session.close_after_reply = true;
         }
     }
-    Execution::Done
+    Execution::Aside
 }
 
 /// Makes EXEC run nothing since a command was refused. The refusal of EXEC itself ends the

@@ -6,18 +6,20 @@ use crate::clients::{Clients, Pause};
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
 use crate::needs::{Grants, Needs, Troubles};
+use crate::notifications::Notifications;
+use crate::observing::{CommandLog, LatencyEvents};
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts};
 use crate::statistics::Statistics;
 use crate::transaction::Watches;
 use crate::waiting::Waiters;
-use base::{Clock, Millis};
+use base::{Clock, Millis, Stopwatch};
 use settings::Settings;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use store::{Listener, Store, ThreadContext};
+use store::{Interests, Listener, Store, ThreadContext};
 
 /// Facts that identify this server.
 #[derive(Clone, Debug)]
@@ -62,13 +64,21 @@ pub struct Instance {
     /// Keys that clients watch.
     pub watches: Arc<Watches>,
     /// Subscriptions to messages.
-    pub pubsub: PubSub,
+    pub pubsub: Arc<PubSub>,
+    /// Keyspace notifications.
+    pub(crate) notifications: Arc<Notifications>,
+    /// Commands that took long or were large.
+    pub command_log: CommandLog,
+    /// What took longer than `latency-monitor-threshold`.
+    pub latency: LatencyEvents,
     /// Counters.
     pub statistics: Statistics,
     /// Identity of the server.
     pub identity: Identity,
     /// Clock of the server.
     pub clock: Clock,
+    /// Stopwatch for commands.
+    pub stopwatch: Stopwatch,
     /// True while the background jobs remove keys whose deadline has passed (DEBUG
     /// SET-ACTIVE-EXPIRE).
     pub active_expire: AtomicBool,
@@ -229,14 +239,16 @@ impl Instance {
         store: Store,
         settings: Arc<Settings>,
         identity: Identity,
-        clock: Clock,
+        (clock, stopwatch): (Clock, Stopwatch),
         commands: usize,
         wake_main: Box<dyn Fn() + Send + Sync>,
         data_files: Box<dyn DataFiles>,
     ) -> Instance {
         let watches = Arc::new(Watches::default());
-        let listener: Arc<dyn Listener> = watches.clone();
-        store.listen(&listener);
+        let pubsub = Arc::new(PubSub::default());
+        let notifications = Arc::new(Notifications::of(Arc::clone(&pubsub)));
+        let listeners: [Arc<dyn Listener>; 2] = [watches.clone(), notifications.clone()];
+        listeners.iter().for_each(|listener| store.listen(listener));
         Instance {
             store,
             settings,
@@ -244,10 +256,14 @@ impl Instance {
             grants: Grants::default(),
             waiters: Waiters::default(),
             watches,
-            pubsub: PubSub::default(),
+            pubsub,
+            notifications,
+            command_log: CommandLog::default(),
+            latency: LatencyEvents::default(),
             statistics: Statistics::new(commands),
             identity,
             clock,
+            stopwatch,
             active_expire: AtomicBool::new(true),
             chores_paused: AtomicBool::new(false),
             skips_checksums: AtomicBool::new(false),
@@ -373,18 +389,34 @@ impl Instance {
         }
     }
 
-    /// Holds back commands that may cause messages until `resume_messages`, as a worker has more
-    /// mail than it is to have.
-    pub(crate) fn hold_messages(&self) {
-        self.grants.withdraw(Needs::MAIL_ROOM);
+    /// Holds back commands with these needs until `resume_messages`: a worker has more mail than it
+    /// is to have.
+    pub(crate) fn hold(&self, needs: Needs) {
+        self.grants.withdraw(needs);
     }
 
     /// Lets commands go on that were held back until a worker has read its mail.
     pub fn resume_messages(&self) {
-        if !self.grants.get().contains(Needs::MAIL_ROOM) {
-            self.grants.restore(Needs::MAIL_ROOM);
+        let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM;
+        if !self.grants.get().contains(rooms) {
+            self.grants.restore(rooms);
             self.clients.look_again();
         }
+    }
+
+    /// Does what notifications have left for a thread without locks: wakes who has mail, and holds
+    /// commands back where there is too much of it.
+    #[inline]
+    pub fn settle_notifications(&self) {
+        if self.notifications.has_left() && self.notifications.settle() {
+            self.hold(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
+        }
+    }
+
+    /// Follows the setting of keyspace notifications.
+    pub fn follow_event_classes(&self) {
+        let classes = settings::observing::NOTIFY_KEYSPACE_EVENTS.get(&self.settings);
+        self.store.hear(Interests::EVENTS, self.notifications.follow(classes));
     }
 
     /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.

@@ -14,7 +14,9 @@
 //! commands                            the table of all families
 //! family/*                            rows and handlers
 //! call, waiting::wait                 one command at work
+//! notifications, observing            what others see of it
 //! instance, session, statistics       what it works on
+//! pubsub, transaction, waiting::lines subscriptions, watched keys, waiting lines
 //! table, spec, key_spec, needs        what a row is; knows neither calls nor families
 //! ```
 //! A module uses those below it.
@@ -45,6 +47,8 @@ mod loading;
 mod manual;
 mod migration;
 mod needs;
+mod notifications;
+mod observing;
 mod pubsub;
 mod rates;
 mod refusal;
@@ -82,7 +86,8 @@ pub use loading::{Loading, LoadingFacts};
 pub use manual::manual;
 pub use migration::Settled;
 pub use needs::{Grants, Needs, Troubles};
-pub use pubsub::{Letter, Message, PubSub, Published, Receiver, Subscriptions, Topic};
+pub use observing::{Observer, Seen};
+pub use pubsub::{Letter, Message, PubSub, Receiver, Subscriptions, Topic};
 pub use rates::Rates;
 pub use refusal::Refusal;
 pub use run::Execution;

@@ -5,7 +5,7 @@ use crate::family;
 use crate::spec::{Flags, Group};
 use std::fmt::Write;
 
-const GROUPS: [(Group, &str); 14] = [
+const GROUPS: [(Group, &str); 15] = [
     (Group::String, "Strings"),
     (Group::Bitmap, "Bitmaps"),
     (Group::List, "Lists"),
@@ -19,6 +19,7 @@ const GROUPS: [(Group, &str); 14] = [
     (Group::Connection, "Connections"),
     (Group::Server, "Server"),
     (Group::Transactions, "Transactions"),
+    (Group::PubSub, "Messages"),
     (Group::Scripting, "Functions"),
 ];
 

@@ -54,6 +54,9 @@ bitflags! {
         const JOURNAL_ROOM = 1 << 16;
         /// No worker has more mail than it is to have. Granted by the server.
         const MAIL_ROOM = 1 << 18;
+        /// No worker has more keyspace notifications to read than it is to have. Granted by the
+        /// server.
+        const EVENT_ROOM = 1 << 19;
         /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
         /// its queue needs.
         const QUEUE = 1 << 17;
@@ -73,7 +76,8 @@ bitflags! {
             | Self::UNPAUSED.bits()
             | Self::UNMONITORED.bits()
             | Self::JOURNAL_ROOM.bits()
-            | Self::MAIL_ROOM.bits();
+            | Self::MAIL_ROOM.bits()
+            | Self::EVENT_ROOM.bits();
     }
 }
 

@@ -11,6 +11,8 @@ use wire::Mark;
 pub enum Execution {
     /// The request is finished, and its reply is written if it gets one.
     Done,
+    /// The request is answered without a run: it was refused, or queued for EXEC.
+    Aside,
     /// The client waits for keys and is answered later.
     Waits,
     /// The request is held back by CLIENT PAUSE: nothing has happened, and it is to be executed

@@ -5,6 +5,7 @@
 
 use crate::key_spec::{self, FindKeys, KeySpec};
 use crate::needs::Needs;
+use crate::observing::{FindSecrets, no_secrets};
 use crate::tips::Tips;
 use bitflags::bitflags;
 
@@ -217,6 +218,8 @@ pub struct CommandSpec<Run: 'static> {
     pub keys: &'static [KeySpec],
     /// Function that finds the keys of a request.
     pub find_keys: FindKeys,
+    /// Function that finds arguments that logs must not show.
+    pub(crate) secrets: FindSecrets,
     /// Position of the first argument that names a field of the hash at the first key, so that
     /// fields can be prefetched; zero for none.
     pub field_at: usize,
@@ -261,6 +264,7 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
             flags,
             keys: &[],
             find_keys: key_spec::find,
+            secrets: no_secrets,
             field_at: 0,
             locks: Locks::ItsKeys,
             wakes: Wakes::ItsKeys,
@@ -326,6 +330,7 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
         let may_write = writes || has(Flags::MAY_REPLICATE);
         needs.set(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM, may_write);
+        needs.set(Needs::EVENT_ROOM, writes || !self.keys.is_empty());
         needs.set(Needs::MAIL_ROOM, has(Flags::PUBSUB) && may_write);
         needs.set(Needs::UNMONITORED, !has(Flags::SKIP_MONITOR));
         needs

@@ -1,10 +1,11 @@
 //! Counters of the running server. Each worker counts for itself; sums are made on request.
 
+use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
 use base::Millis;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use store::Totals;
 
 /// A number that one thread writes and any thread reads.
@@ -35,6 +36,16 @@ pub struct CommandCounts {
     pub rejected: Count,
     /// Number of runs that ended with a refusal.
     pub failed: Count,
+    /// Times of runs; made by the first one.
+    histogram: OnceLock<Histogram>,
+}
+
+impl CommandCounts {
+    /// The times of runs. For the owning thread only.
+    #[inline]
+    pub fn histogram(&self) -> &Histogram {
+        self.histogram.get_or_init(Histogram::default)
+    }
 }
 
 macro_rules! server_counts {
@@ -127,6 +138,8 @@ pub struct Statistics {
     errors: Mutex<BTreeMap<String, u64>>,
     /// Counts at the last CONFIG RESETSTAT, which are subtracted from later ones.
     reset: Mutex<(Sums, Totals)>,
+    /// Times of runs before that.
+    reset_times: Mutex<BTreeMap<usize, Distribution>>,
     rates: Mutex<Sampler>,
     /// Connections accepted.
     pub connections: AtomicU64,
@@ -145,6 +158,7 @@ impl Statistics {
             workers: Mutex::default(),
             errors: Mutex::default(),
             reset: Mutex::default(),
+            reset_times: Mutex::default(),
             rates: Mutex::default(),
             connections: AtomicU64::new(0),
             rejected_connections: AtomicU64::new(0),
@@ -200,6 +214,7 @@ impl Statistics {
         // Active time counts from the start of the server and is never reset.
         sums.server.active_nanos = 0;
         *lock(&self.reset) = (sums, totals);
+        *lock(&self.reset_times) = self.all_times();
         lock(&self.errors).clear();
         *lock(&self.rates) = Sampler::default();
         self.connections.store(0, Relaxed);
@@ -217,6 +232,27 @@ impl Statistics {
     /// Returns the present rates per second: means over the last samples.
     pub fn rates(&self) -> Rates {
         lock(&self.rates).rates()
+    }
+
+    /// Times of runs since the last reset, in nanoseconds, by id of the row; of commands that ran.
+    pub fn times(&self) -> BTreeMap<usize, Distribution> {
+        let mut times = self.all_times();
+        for (id, before) in lock(&self.reset_times).iter() {
+            times.entry(*id).or_default().subtract(before);
+        }
+        times.retain(|_, distribution| distribution.total() > 0);
+        times
+    }
+
+    fn all_times(&self) -> BTreeMap<usize, Distribution> {
+        let mut times = BTreeMap::<usize, Distribution>::new();
+        for worker in lock(&self.workers).iter() {
+            let made = worker.commands.iter().enumerate();
+            for (id, histogram) in made.filter_map(|(id, it)| Some((id, it.histogram.get()?))) {
+                times.entry(id).or_default().add(histogram);
+            }
+        }
+        times
     }
 
     fn all_sums(&self) -> Sums {

@@ -4,18 +4,20 @@
 
 use crate::args::Args;
 use crate::call::{Call, Turn};
-use crate::clients::{Endpoint, Nowhere};
+use crate::clients::{Endpoint, Notice, Nowhere, Post};
 use crate::commands::table;
 use crate::execute::{RowMemo, execute, granted_for_batch};
 use crate::instance::{Identity, Instance, NoDataFiles};
+use crate::pubsub::Letter;
 use crate::run::Execution;
 use crate::session::Session;
 use crate::statistics::WorkerStatistics;
-use base::{Clock, KeyHasher, Millis};
+use base::{Clock, KeyHasher, Millis, Stopwatch};
 use settings::Settings;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use store::{Store, StoreConfig, ThreadContext};
-use wire::{Reply, Span};
+use wire::{Protocol, Reply, Span};
 
 /// Server whose clock stands still, with one client.
 pub struct World {
@@ -23,6 +25,57 @@ pub struct World {
     pub session: Session,
     pub thread: ThreadContext,
     pub statistics: Arc<WorkerStatistics>,
+}
+
+/// Address of the client.
+pub fn here() -> Endpoint {
+    Endpoint {
+        address: "127.0.0.1:1".to_owned(),
+        local_address: "127.0.0.1:2".to_owned(),
+        fd: 3,
+        is_unix: false,
+    }
+}
+
+/// Mailbox of a worker that sleeps.
+#[derive(Default)]
+pub struct Mailbox {
+    letters: Mutex<Vec<Letter>>,
+    /// How often it was woken.
+    pub wakes: AtomicUsize,
+}
+
+impl Post for Mailbox {
+    fn leave(&self, notice: Notice) -> bool {
+        let Notice::Letter(letter) = notice else { panic!("only letters are sent here") };
+        self.letters.lock().expect("no panic").push(letter);
+        true
+    }
+
+    fn wake(&self) {
+        self.wakes.fetch_add(1, Relaxed);
+    }
+
+    fn is_behind(&self) -> bool {
+        false
+    }
+}
+
+impl Mailbox {
+    /// Returns the number of letters that wait.
+    pub fn letters(&self) -> usize {
+        self.letters.lock().expect("no panic").len()
+    }
+
+    /// Returns what the letters bring, as client and text, in order.
+    pub fn take(&self) -> Vec<(u64, String)> {
+        let letters = std::mem::take(&mut *self.letters.lock().expect("no panic"));
+        let given = letters.iter().flat_map(Letter::messages).flat_map(|(message, receivers)| {
+            let text = String::from_utf8_lossy(message.bytes(Protocol::Resp3)).replace("\r\n", " ");
+            receivers.iter().map(move |receiver| (receiver.client, text.clone()))
+        });
+        given.collect()
+    }
 }
 
 /// Time at which every world begins.
@@ -44,19 +97,13 @@ impl World {
             store,
             settings,
             identity(),
-            clock,
+            (clock, Stopwatch::still()),
             table().ids(),
             Box::new(|| ()),
             Box::new(NoDataFiles),
         );
-        let here = Endpoint {
-            address: "127.0.0.1:1".to_owned(),
-            local_address: "127.0.0.1:2".to_owned(),
-            fd: 3,
-            is_unix: false,
-        };
         assert!(instance.clients.admit(1));
-        let client = instance.clients.add(here, (Arc::new(Nowhere), 0), BEGIN);
+        let client = instance.clients.add(here(), (Arc::new(Nowhere), 0), BEGIN);
         let statistics = instance.statistics.worker();
         World { instance, session: Session::new(client, true), thread, statistics }
     }
@@ -71,7 +118,8 @@ impl World {
     /// Executes a request; returns the reply.
     pub fn answer_words(&mut self, words: &[&[u8]]) -> Vec<u8> {
         let (execution, out) = self.execute(words);
-        assert_eq!(execution, Execution::Done, "it is held back");
+        let is_answered = matches!(execution, Execution::Done | Execution::Aside);
+        assert!(is_answered, "it is held back");
         out
     }
 
@@ -87,8 +135,23 @@ impl World {
         self.execute(&words).0 == Execution::Waits
     }
 
+    /// Executes a line, and calls `seen` behind it.
+    pub fn run(&mut self, line: &str, seen: impl FnOnce(&Call<'_>)) {
+        let words = text::split_args(line.as_bytes()).expect("quotes are closed");
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        let _ = self.execute_and(&words, seen);
+    }
+
     /// Executes a request; returns its outcome and the reply.
     fn execute(&mut self, words: &[&[u8]]) -> (Execution, Vec<u8>) {
+        self.execute_and(words, |_| ())
+    }
+
+    fn execute_and(
+        &mut self,
+        words: &[&[u8]],
+        seen: impl FnOnce(&Call<'_>),
+    ) -> (Execution, Vec<u8>) {
         let spans: Vec<Span> = spans(words).collect();
         let request = words.concat();
         let args = Args::new(&request, &spans);
@@ -110,6 +173,7 @@ impl World {
             turn: Turn::First,
         };
         let execution = execute(&mut call, granted);
+        seen(&call);
         self.instance.store.leave(&self.thread);
         (execution, out)
     }

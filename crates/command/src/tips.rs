@@ -10,6 +10,16 @@ pub const NONDETERMINISTIC: Tips = &["nondeterministic_output"];
 pub const NONDETERMINISTIC_ORDER: Tips = &["nondeterministic_output_order"];
 /// Sent to all nodes, replicas included.
 pub const ALL_NODES: Tips = &["request_policy:all_nodes", "response_policy:all_succeeded"];
+/// Sent to all nodes, replicas included, each of which replies about itself.
+pub const EACH_NODE: Tips = &["request_policy:all_nodes", "nondeterministic_output"];
+/// Sent to all nodes, replicas included, whose numbers are added.
+pub const ALL_NODES_SUMMED: Tips = &["request_policy:all_nodes", "response_policy:agg_sum"];
+/// The same, of numbers that change by themselves.
+pub const ALL_NODES_COUNTED: Tips =
+    &["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"];
+/// Sent to all nodes, replicas included, whose replies clients put together.
+pub const ALL_NODES_GATHERED: Tips =
+    &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"];
 /// Sent to all primaries.
 pub const ALL_SHARDS: Tips = &["request_policy:all_shards", "response_policy:all_succeeded"];
 /// Sent to all primaries, whose numbers are added.

@@ -9,7 +9,7 @@
 use crate::testing::World;
 use base::PositionHash;
 use std::sync::{Arc, Mutex};
-use store::{Change, Databases, EventClass, Interests, Listener, Unit};
+use store::{Change, Databases, EventClass, Interests, Listener, Presence, Unit};
 
 /// Listener that keeps the units and changes it gets.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Listener for Heard {
     fn before_databases(
         &self,
         _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
     }
 
@@ -58,7 +58,9 @@ fn written(_: &[Vec<u8>], units: &[Unit]) -> Words {
         let class = match it.event.class {
             EventClass::SortedSet => "sorted_set".to_owned(),
             // The store raises these itself; its own tests cover them.
-            EventClass::New | EventClass::Expired | EventClass::Evicted => continue,
+            EventClass::New | EventClass::Expired | EventClass::Evicted | EventClass::Miss => {
+                continue;
+            }
             class => format!("{class:?}").to_lowercase(),
         };
         let mut words = vec![class.into_bytes(), it.event.name.into(), it.key.clone()];

@@ -90,6 +90,7 @@ impl BackgroundJobs {
         if self.instance.active_expire.load(Relaxed) {
             self.instance.store.sweep_deadlines(&mut self.thread, now);
         }
+        self.instance.settle_notifications();
         self.look_after_waiters(now);
         self.look_after_watches();
         self.age();

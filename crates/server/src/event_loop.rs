@@ -482,6 +482,7 @@ impl<P: Poller> EventLoop<P> {
         } else {
             self.timers.look_by(self.instance.clients.paused_until());
         }
+        self.instance.settle_notifications();
         if self.inbox.has_room() {
             self.instance.resume_messages();
         }

@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, ClientFlags, Execution, Instance, Needs, ReplyMode, Row, Turn, WorkerStatistics, execute,
-    granted_for_batch,
+    Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen, Turn,
+    WorkerStatistics, execute, granted_for_batch,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -41,6 +41,8 @@ pub struct Executor {
     pub now: Millis,
     /// Limits of the output of clients, by the settings.
     pub output_limits: OutputLimits,
+    /// Limits from which on a command is worth a note.
+    observer: Observer,
     /// The journal: positions for which replies wait.
     pub journal: Arc<Journal>,
     /// Position behind the last unit of this thread that was looked at.
@@ -78,11 +80,11 @@ impl Executor {
     ) -> Executor {
         Executor {
             statistics: instance.statistics.worker(),
-            instance,
             thread,
             stopwatch,
             now: Millis::default(),
             output_limits: OutputLimits::DEFAULT,
+            observer: Observer::of(&instance.settings),
             journal,
             position: 0,
             has_put: false,
@@ -90,6 +92,7 @@ impl Executor {
             slice_nanos: 0,
             replies: Vec::new(),
             replies_max: usize::MAX,
+            instance,
         }
     }
 
@@ -97,6 +100,11 @@ impl Executor {
     #[inline]
     pub fn read_clock(&mut self) {
         self.now = self.instance.clock.now();
+    }
+
+    /// Reads the limits from which on commands are worth a note.
+    pub fn follow_observer(&mut self) {
+        self.observer = Observer::of(&self.instance.settings);
     }
 
     /// Sets new limits of outputs.
@@ -264,7 +272,7 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done => {}
+                Execution::Done | Execution::Aside => {}
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
                     connection.is_waiting = true;
@@ -342,7 +350,7 @@ impl Executor {
         granted: Needs,
         now: Millis,
     ) -> Execution {
-        let protocol = connection.session.protocol;
+        let (protocol, mark) = (connection.session.protocol, self.replies.len());
         let mut call = Call {
             instance: &self.instance,
             thread: &mut self.thread,
@@ -356,6 +364,13 @@ impl Executor {
             turn: Turn::First,
         };
         let execution = execute(&mut call, granted);
+        let ended = self.stopwatch.read();
+        let nanos = self.stopwatch.nanos_between(self.command_began, ended);
+        if execution == Execution::Done {
+            let reply_bytes = (call.reply.written().len() - mark) as u64;
+            let request_bytes = call.args.bytes() as u64;
+            self.observer.note(&call, Seen { nanos, request_bytes, reply_bytes });
+        }
         let row = call.row;
         if call.reply.is_cut() {
             self.give_up(connection);
@@ -365,9 +380,6 @@ impl Executor {
             connection.session.client.set_flag(ClientFlags::PAUSED, true);
             return execution;
         }
-        let ended = self.stopwatch.read();
-        let nanos = self.stopwatch.nanos_between(self.command_began, ended);
-        self.statistics.commands[row.id].nanos.add(nanos);
         self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
         self.command_began = ended;
         connection.session.client.last_command.store(narrow::to_u32(row.id) + 1, Relaxed);
@@ -413,6 +425,7 @@ impl Executor {
             self.journal.after_batch(&self.instance);
         }
         self.instance.store.upkeep(&mut self.thread, now);
+        self.instance.settle_notifications();
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);

@@ -105,6 +105,7 @@ impl Pipeline {
         self.settings_read = generation;
         let limits = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(settings);
         self.executor.follow_limits(limits);
+        self.executor.follow_observer();
         Some(limits)
     }
 
@@ -240,7 +241,9 @@ impl Pipeline {
             Err(_) => return Fate::Close,
         }
         connection.publish(self.executor.instance.clock.now());
-        if !connection.is_query_held() && !connection.query.is_empty() {
+        // One whose slice is over has its turn in the next loop iteration.
+        let goes_on = !connection.is_query_held() && !connection.is_cut;
+        if goes_on && !connection.query.is_empty() {
             return self.serve_on(connection);
         }
         self.fate(connection, false)

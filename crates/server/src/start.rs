@@ -24,7 +24,7 @@ use journal::Reader;
 use mio::{Poll, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use settings::journal::{APPENDFSYNC, APPENDONLY};
-use settings::{Invocation, Loaded, Settings, general, memory, network, snapshots};
+use settings::{Invocation, Loaded, Settings, general, memory, network, observing, snapshots};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -226,7 +226,7 @@ fn make_instance(
         store,
         settings,
         identity,
-        clock,
+        (clock, Stopwatch::calibrate()),
         commands,
         wake,
         Box::new(load::Files::new(&services.journal, &services.saver)),
@@ -253,7 +253,7 @@ fn start_workers(
     services: &Services,
     opened: Vec<(ListenAddress, Listener)>,
 ) -> Result<Threads, StartError> {
-    let stopwatch = Stopwatch::calibrate();
+    let stopwatch = instance.stopwatch.clone();
     let mut loops = Vec::new();
     for _ in 0..instance.identity.threads {
         let poll = Poll::new().map_err(system("making an event loop"))?;
@@ -404,6 +404,16 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     });
     instance.settings.on_change(APPENDONLY.name(), Arc::new(turn_journal(instance, services)));
     instance.settings.on_change(APPENDFSYNC.name(), tell_writer);
+    let weak = Arc::downgrade(instance);
+    let follow_event_classes = move |_: &Settings| {
+        if let Some(instance) = weak.upgrade() {
+            instance.follow_event_classes();
+        }
+        Ok(())
+    };
+    let _ = follow_event_classes(&instance.settings);
+    let name = observing::NOTIFY_KEYSPACE_EVENTS.name();
+    instance.settings.on_change(name, Arc::new(follow_event_classes));
     let weak = Arc::downgrade(instance);
     let slow_loading = move |settings: &Settings| {
         if let Some(instance) = weak.upgrade() {

@@ -6,7 +6,7 @@ use crate::choice::{
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
-use crate::value::{ClientsMemory, OutputLimits, SavePoints, Value};
+use crate::value::{ClientsMemory, EventClasses, OutputLimits, SavePoints, Value};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -73,7 +73,8 @@ pub enum Shape {
     AnyOf,
     Text,
     Bytes,
-    Addresses,
+    Words,
+    EventClasses,
     OutputLimits,
     SavePoints,
 }
@@ -94,7 +95,8 @@ impl Shape {
             | (Shape::AnyOf, Kind::AnyOf { .. })
             | (Shape::Text, Kind::Text { .. } | Kind::FileName { .. } | Kind::Directory)
             | (Shape::Bytes, Kind::Bytes)
-            | (Shape::Addresses, Kind::Addresses { .. })
+            | (Shape::Words, Kind::Addresses { .. } | Kind::Percentiles { .. })
+            | (Shape::EventClasses, Kind::EventClasses)
             | (Shape::OutputLimits, Kind::OutputLimits)
             | (Shape::SavePoints, Kind::SavePoints) => true,
             _ => false,
@@ -189,12 +191,20 @@ impl Read for Arc<[u8]> {
 
 impl private::Sealed for Arc<[String]> {}
 impl Read for Arc<[String]> {
-    const SHAPE: Shape = Shape::Addresses;
+    const SHAPE: Shape = Shape::Words;
     fn read(settings: &Settings, slot: usize) -> Self {
         settings.value(slot, |value| match value {
-            Value::Addresses(words) => words.clone(),
+            Value::Words(words) => words.clone(),
             _ => Arc::from([]),
         })
+    }
+}
+
+impl private::Sealed for EventClasses {}
+impl Read for EventClasses {
+    const SHAPE: Shape = Shape::EventClasses;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        EventClasses::of_bits(narrow::low_u32(settings.bits(slot)))
     }
 }
 

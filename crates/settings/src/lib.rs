@@ -55,5 +55,5 @@ pub use live::{Hook, Settings};
 pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
-pub use rows::{all, general, journal, limits, memory, network, snapshots, values};
-pub use value::{ClientsMemory, OutputLimit, OutputLimits, SavePoint, SavePoints};
+pub use rows::{all, general, journal, limits, memory, network, observing, snapshots, values};
+pub use value::{ClientsMemory, EventClasses, OutputLimit, OutputLimits, SavePoint, SavePoints};

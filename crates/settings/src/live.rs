@@ -95,6 +95,7 @@ fn bits_of(value: &Value) -> u64 {
         Value::Number(n, _) => narrow::low_u64(n.cast_unsigned()),
         Value::OneOf(position, _) => *position as u64,
         Value::AnyOf(bits, _) => u64::from(*bits),
+        Value::EventClasses(classes) => u64::from(classes.bits()),
         _ => 0,
     }
 }

@@ -70,8 +70,15 @@ pub enum Kind {
         /// Most words accepted.
         count_max: usize,
     },
+    /// Numbers from 0 to 100, one per word.
+    Percentiles {
+        /// Value at start.
+        default: &'static [&'static str],
+    },
     /// An existing directory; the working directory at start.
     Directory,
+    /// Classes of keyspace notifications, a letter each.
+    EventClasses,
     /// Hard limit, soft limit and seconds for each class of clients.
     OutputLimits,
     /// Pairs of seconds and changes.
@@ -114,9 +121,11 @@ impl Row {
     /// Returns true if the value may have several words.
     pub const fn takes_words(&self) -> bool {
         match self.kind {
-            Kind::AnyOf { .. } | Kind::Addresses { .. } | Kind::OutputLimits | Kind::SavePoints => {
-                true
-            }
+            Kind::AnyOf { .. }
+            | Kind::Addresses { .. }
+            | Kind::Percentiles { .. }
+            | Kind::OutputLimits
+            | Kind::SavePoints => true,
             // Some of these are lists in Valkey, and files give them several words.
             Kind::Fixed { .. } => true,
             _ => false,
@@ -283,8 +292,20 @@ pub(crate) const fn addresses(
     row(name, Kind::Addresses { default, count_max }, doc)
 }
 
+pub(crate) const fn percentiles(
+    name: &'static str,
+    default: &'static [&'static str],
+    doc: &'static str,
+) -> Row {
+    row(name, Kind::Percentiles { default }, doc)
+}
+
 pub(crate) const fn directory(name: &'static str, doc: &'static str) -> Row {
     row(name, Kind::Directory, doc)
+}
+
+pub(crate) const fn event_classes(name: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::EventClasses, doc)
 }
 
 pub(crate) const fn output_limits(name: &'static str, doc: &'static str) -> Row {

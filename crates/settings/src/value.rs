@@ -1,8 +1,10 @@
 //! Conversion of settings' values from and to words of text.
 
+mod event_classes;
 mod output_limits;
 mod save_points;
 
+pub use event_classes::EventClasses;
 pub use output_limits::{OutputLimit, OutputLimits};
 pub use save_points::{SavePoint, SavePoints};
 
@@ -30,7 +32,8 @@ pub(crate) enum Value {
     AnyOf(u32, &'static [&'static str]),
     Text(Arc<str>),
     Bytes(Arc<[u8]>),
-    Addresses(Arc<[String]>),
+    Words(Arc<[String]>),
+    EventClasses(EventClasses),
     OutputLimits(OutputLimits),
     SavePoints(SavePoints),
     Fixed(&'static str),
@@ -48,7 +51,8 @@ impl Value {
             Value::AnyOf(bits, names) => names_of(*bits, names).join(" ").into(),
             Value::Text(text) => text.as_bytes().to_vec(),
             Value::Bytes(bytes) => bytes.to_vec(),
-            Value::Addresses(words) => words.join(" ").into(),
+            Value::Words(words) => words.join(" ").into(),
+            Value::EventClasses(classes) => classes.to_string().into(),
             Value::OutputLimits(limits) => limits.to_string().into(),
             Value::SavePoints(points) => points.to_string().into(),
             Value::Fixed(value) => (*value).into(),
@@ -64,7 +68,7 @@ impl Value {
             Value::AnyOf(bits, names) => {
                 names_of(*bits, names).into_iter().map(Vec::from).collect()
             }
-            Value::Addresses(words) if !words.is_empty() => {
+            Value::Words(words) if !words.is_empty() => {
                 words.iter().map(|word| word.clone().into_bytes()).collect()
             }
             Value::OutputLimits(limits) => limits.words(),
@@ -95,14 +99,15 @@ pub(crate) fn default_of(row: &Row) -> Value {
         Kind::AnyOf { names } => Value::AnyOf(0, names),
         Kind::Text { default } | Kind::FileName { default, .. } => Value::Text(default.into()),
         Kind::Bytes => Value::Bytes(Arc::from(&b""[..])),
-        Kind::Addresses { default, .. } => {
-            Value::Addresses(default.iter().map(|word| (*word).to_owned()).collect())
+        Kind::Addresses { default, .. } | Kind::Percentiles { default } => {
+            Value::Words(default.iter().map(|word| (*word).to_owned()).collect())
         }
         Kind::Directory => {
             let here = std::env::current_dir().ok();
             let here = here.as_ref().and_then(|path| path.to_str()).unwrap_or("/");
             Value::Text(here.into())
         }
+        Kind::EventClasses => Value::EventClasses(EventClasses::default()),
         Kind::OutputLimits => Value::OutputLimits(OutputLimits::DEFAULT),
         Kind::SavePoints => Value::SavePoints(SavePoints::defaults()),
         Kind::Fixed { value, .. } => Value::Fixed(value),
@@ -137,8 +142,12 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
         Kind::Text { .. } => utf8(word()?).map(|text| Value::Text(text.into())),
         Kind::FileName { what, .. } => file_name(row, what, utf8(word()?)?).map(Value::Text),
         Kind::Bytes => Ok(Value::Bytes(word()?.into())),
-        Kind::Addresses { count_max, .. } => addresses(words, count_max).map(Value::Addresses),
+        Kind::Addresses { count_max, .. } => addresses(words, count_max).map(Value::Words),
+        Kind::Percentiles { .. } => percentiles(words).map(Value::Words),
         Kind::Directory => directory(utf8(word()?)?).map(Value::Text),
+        Kind::EventClasses => {
+            EventClasses::parse(utf8(word()?)?).map(Value::EventClasses).map_err(str::to_owned)
+        }
         Kind::OutputLimits => {
             let mut limits = match before {
                 Value::OutputLimits(limits) => *limits,
@@ -188,7 +197,9 @@ pub(crate) fn expected(row: &Row) -> String {
         Kind::FileName { .. } => "the name of a file, without a path".to_owned(),
         Kind::Bytes => "a word; quote it if it has spaces or is empty".to_owned(),
         Kind::Addresses { count_max, .. } => format!("up to {count_max} addresses"),
+        Kind::Percentiles { .. } => "numbers from 0 to 100, or \"\"".to_owned(),
         Kind::Directory => "an existing directory".to_owned(),
+        Kind::EventClasses => "letters, of K, E, A, g, $, l, s, h, z, x, e, t, d, n, m".to_owned(),
         Kind::OutputLimits => {
             "normal, replica or pubsub, then hard limit, soft limit, seconds".to_owned()
         }
@@ -297,6 +308,26 @@ fn utf8(word: &[u8]) -> Result<&str, String> {
         Ok(text) if !text.contains('\0') => Ok(text),
         _ => Err("argument must be text in UTF-8".to_owned()),
     }
+}
+
+/// Reads percentiles; one empty word is none.
+fn percentiles(words: &[&[u8]]) -> Result<Arc<[String]>, String> {
+    let words = words.iter().filter(|word| !word.is_empty() || words.len() > 1);
+    words
+        .map(|word| {
+            let share = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
+            match share {
+                None => Err("Invalid latency-tracking-info-percentiles parameters".to_owned()),
+                Some(share) if (0.0..=100.0).contains(&share) => {
+                    let text = format!("{share:.6}");
+                    Ok(text.trim_end_matches('0').trim_end_matches('.').to_owned())
+                }
+                Some(_) => Err("latency-tracking-info-percentiles parameters should sit between \
+                                [0.0,100.0]"
+                    .to_owned()),
+            }
+        })
+        .collect()
 }
 
 fn addresses(words: &[&[u8]], count_max: usize) -> Result<Arc<[String]>, String> {

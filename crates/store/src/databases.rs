@@ -2,7 +2,7 @@
 
 use crate::key::Key;
 use crate::keyspaces::Renewed;
-use crate::shard::{Databases, Effect, EffectWords, Interests, OwnedArgs};
+use crate::shard::{Databases, Effect, EffectWords, Interests, OwnedArgs, Presence};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::units::SHARDS;
@@ -161,9 +161,15 @@ impl Store {
     }
 
     /// Exchanges the contents of two existing databases.
-    pub fn swap_databases(&self, thread: &mut ThreadContext, one: usize, other: usize) {
+    pub fn swap_databases(
+        &self,
+        thread: &mut ThreadContext,
+        one: usize,
+        other: usize,
+        now: Millis,
+    ) {
         self.closed(thread, |thread| {
-            self.announce(thread, &Databases::Exchanged(one, other));
+            self.announce(thread, &Databases::Exchanged(one, other), now);
             self.shards.keyspaces.swap(one, other);
             self.tell(thread, one, || {
                 vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
@@ -182,14 +188,19 @@ impl Store {
     }
 
     /// Tells listeners of a change of databases as a whole. To be called while the gate is closed.
-    fn announce(&self, thread: &mut ThreadContext, change: &Databases) {
+    fn announce(&self, thread: &mut ThreadContext, change: &Databases, now: Millis) {
         if !self.hears(Interests::KEYS) {
             return;
         }
         let mut has = |database, bytes: &[u8], hash| {
-            let Some(keyspace) = self.keyspace(database) else { return false };
+            let Some(keyspace) = self.keyspace(database) else { return Presence::Absent };
             let key = Key { bytes, hash, keyspace };
-            self.shards.lock_quietly(thread, key.hash.shard(), NO_TIME).value_of(&key).is_some()
+            let guard = self.shards.lock_quietly(thread, key.hash.shard(), NO_TIME);
+            match guard.value_of(&key).map(|value| value.deadline()) {
+                None => Presence::Absent,
+                Some(Some(deadline)) if deadline <= now => Presence::Expired,
+                Some(_) => Presence::Present,
+            }
         };
         self.shards.listeners.tell(|listener| listener.before_databases(change, &mut has));
     }
@@ -269,7 +280,7 @@ impl Store {
     /// Empties databases as long as there are free ids; returns true if all are empty. Listeners
     /// are told of it even if they were empty before. To be called while the gate is closed.
     fn flush_all_of(&self, thread: &mut ThreadContext, what: Flush, flushed: &mut u64) -> bool {
-        self.announce(thread, &Databases::Emptied(self.flushed_by(what)));
+        self.announce(thread, &Databases::Emptied(self.flushed_by(what)), NO_TIME);
         for database in self.flushed_by(what) {
             let Some(keys) = self.hand_to_lazy_free(database) else {
                 let emptied = self.flushed_by(what).start..database;

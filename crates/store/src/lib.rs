@@ -53,7 +53,8 @@ pub use pieces::Pieces;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
     Change, Copied, Copies, Databases, Effect, EffectWords, Event, EventClass, Happened, Hold,
-    Interests, LOCKS_AHEAD, Listener, OwnedArgs, Reason, ShardSet, Sought, Unit, UnitLog, ValueRef,
+    Interests, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought, Unit, UnitLog,
+    ValueRef,
 };
 pub use store::{Store, StoreConfig};
 pub use thread_context::ThreadContext;

@@ -92,7 +92,7 @@ fn what_was_set_aside_returns_in_place_of_what_came_later() {
         // Others come into the same databases and into new ones, and databases are exchanged.
         world.fill(0, 100..200);
         world.fill(3, 0..300);
-        world.store.swap_databases(&mut world.thread, 0, 1);
+        world.store.swap_databases(&mut world.thread, 0, 1, Millis(0));
         world.store.take_back(&mut world.thread, aside);
         assert!(world.model() == before, "round {round}");
         world.free_lazily();

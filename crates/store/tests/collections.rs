@@ -204,7 +204,12 @@ fn upheaval(shared: &Shared) {
         if random.one_in(3) {
             store.flush(&mut thread, store::Flush::One(database));
         } else {
-            store.swap_databases(&mut thread, database, random.below(DATABASES as u64) as usize);
+            store.swap_databases(
+                &mut thread,
+                database,
+                random.below(DATABASES as u64) as usize,
+                Millis(0),
+            );
         }
         store.leave(&thread);
         // Time for the databases to fill again.

@@ -175,7 +175,7 @@ impl World {
     fn swap(&mut self) {
         let (one, other) = (self.random.below(3) as usize, self.random.below(3) as usize);
         self.store.enter(&self.thread);
-        self.store.swap_databases(&mut self.thread, one, other);
+        self.store.swap_databases(&mut self.thread, one, other, Millis(0));
         self.store.leave(&self.thread);
         self.models.swap(one, other);
     }

@@ -329,7 +329,7 @@ fn upheaval(shared: &Shared, seed: u64) {
             store.flush(&mut thread, store::Flush::One(database));
         } else {
             let other = random.below(DATABASES as u64) as usize;
-            store.swap_databases(&mut thread, database, other);
+            store.swap_databases(&mut thread, database, other, Millis(0));
         }
         let keyspace = store.keyspace(database).expect("a database");
         let now = shared.now();

@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
-use super::template::{Chance, Template};
+use super::template::{Chance, Template, requests};
 use super::{
     Answer, Arrival, Batch, Client, Heard, Keys, Load, Monitor, Next, Outcome, Protocol, Schedule,
     Stop, Turn,
@@ -17,7 +17,7 @@ use crate::process;
 
 /// Client that sends one thread's part of a load and measures it.
 pub struct Sender {
-    requests: Vec<(Template, Answer)>,
+    requests: Vec<(Template, Vec<Answer>)>,
     /// Requests in the order in which they are sent, from the start again at its end: their shares
     /// are exact, and shuffled.
     order: Vec<usize>,
@@ -41,7 +41,8 @@ impl Sender {
         ensure!(load.pipeline > 0, "pipeline: at least 1");
         let (threads, seed) = (load.threads, load.seed.wrapping_add((thread as u64) << 32));
         let parse = |(_, request): &(u32, String)| {
-            Ok((Template::parse(protocol, request)?, Answer::to(request)))
+            let answers = requests(request).map(Answer::to).collect();
+            Ok((Template::parse(protocol, request)?, answers))
         };
         let mut order = Vec::new();
         let whole: u32 = load.requests.iter().map(|(share, _)| share).sum();
@@ -94,10 +95,10 @@ impl Sender {
     #[inline]
     fn write(&mut self, count: usize, batch: &mut Batch) {
         for _ in 0..count {
-            let (template, answer) = &self.requests[self.order[self.at]];
+            let (template, answers) = &self.requests[self.order[self.at]];
             self.at = if self.at + 1 == self.order.len() { 0 } else { self.at + 1 };
             template.write(self.keys.draw(), &mut self.chance, &mut batch.bytes);
-            batch.expect(*answer);
+            answers.iter().for_each(|answer| batch.expect(*answer));
         }
     }
 }

@@ -9,7 +9,8 @@
 //! | `{?16}`, `{?8-32}` | so many random letters, of any [`Sizes`] |
 //! | `{#100}` | random number below 100 |
 //!
-//! Memcached gets GET, DEL and SET, with EX or without, in its own words.
+//! Several requests that are sent one behind the other stand in one line, parted by `; `. Memcached
+//! gets GET, DEL and SET, with EX or without, in its own words.
 
 use anyhow::{Context, Result, bail, ensure};
 use rand::rngs::SmallRng;
@@ -23,13 +24,17 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads the words of a request, which are separated by single spaces.
+    /// Reads the words of a request, or of several, which are separated by single spaces.
     pub fn parse(protocol: Protocol, text: &str) -> Result<Self> {
-        let read = || match protocol {
-            Protocol::Resp => resp(text),
-            Protocol::Memcached => memcached(text),
-        };
-        Ok(Self { pieces: read().with_context(|| format!("{text:?}"))? })
+        let mut pieces = Vec::new();
+        for request in requests(text) {
+            let read = match protocol {
+                Protocol::Resp => resp(request),
+                Protocol::Memcached => memcached(request),
+            };
+            push_pieces(&mut pieces, read.with_context(|| format!("{request:?}"))?);
+        }
+        Ok(Self { pieces })
     }
 
     /// Appends the request for a number.
@@ -39,6 +44,11 @@ impl Template {
             piece.write(drawn, chance, bytes);
         }
     }
+}
+
+/// Returns the requests of a line.
+pub fn requests(line: &str) -> impl Iterator<Item = &str> {
+    line.split("; ")
 }
 
 /// Source of random letters and numbers.

@@ -28,6 +28,7 @@ use super::figures::PIPELINE;
 use super::folder::Folder;
 use super::rounds::{Costs, cell, in_turns, measured, row};
 use super::{Bench, Scenario, peers_missing, pin_client};
+use crate::audience::Audience;
 use crate::generator::{Load, Outcome};
 use crate::measure::{Measured, measure};
 use crate::null::bulk;
@@ -70,8 +71,11 @@ impl Replies {
 struct Tested {
     server: Server,
     keys: u64,
+    connections: Option<usize>,
     counts: Vec<(String, u64)>,
     stored: Result<()>,
+    /// Leaves before the server ends.
+    _beside: Vec<Audience>,
     /// Removed when the server has ended.
     _folder: Option<Folder>,
 }
@@ -97,9 +101,15 @@ impl Tested {
         let keys = entry.keys.unwrap_or(data.keys);
         let is_null = server.kind == Kind::Null;
         let counts = if is_null { Vec::new() } else { data.counts(keys)? };
-        let mut tested = Self { server, keys, counts, stored: Ok(()), _folder: folder };
+        let connections = data.connections;
+        let (stored, _beside) = (Ok(()), Vec::new());
+        let mut tested =
+            Self { server, keys, connections, counts, stored, _beside, _folder: folder };
         if !is_null {
             tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.count());
+            let join = |seats| Audience::join(&tested.server, seats);
+            let seats = data.beside.iter().chain(&entry.beside);
+            tested._beside = seats.map(join).collect::<Result<_>>()?;
         }
         Ok(Some(tested))
     }
@@ -117,8 +127,9 @@ impl Tested {
     /// afterwards are for the same numbers.
     fn measure(&self, plan: &Plan, text: &Text, pipeline: usize, seed: u64) -> Result<Measured> {
         self.stored.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-        let mut load = text.load(self.keys)?.pipelined(pipeline).on(plan.connections).seeded(seed);
-        load.threads = plan.clients_of(&self.server);
+        let connections = self.connections.unwrap_or(plan.connections);
+        let mut load = text.load(self.keys)?.pipelined(pipeline).on(connections).seeded(seed);
+        load.threads = plan.clients_of(&self.server).min(connections);
         let is_null = self.server.kind == Kind::Null;
         let other = |request: &str| {
             let requests = vec![(1, with_keys(request, self.keys))];

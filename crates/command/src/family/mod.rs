@@ -9,6 +9,7 @@ mod geo;
 mod hash;
 mod hyperloglog;
 mod list;
+mod observing;
 mod pubsub;
 mod server;
 mod set;
@@ -39,4 +40,5 @@ pub const ALL: &[&[Command]] = &[
     server::TABLE,
     transaction::TABLE,
     pubsub::TABLE,
+    observing::TABLE,
 ];

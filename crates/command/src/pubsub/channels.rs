@@ -3,54 +3,59 @@
 use super::Name;
 use super::receivers::Receivers;
 use crate::clients::Client;
-use base::PositionHash;
-use base::units::SHARDS;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::Protocol;
 
+/// Number of parts.
+const PARTS: usize = 256;
+
 /// All channels, in parts by the hash of their names, each behind a lock of its own.
 #[derive(Debug)]
 pub(super) struct Channels {
-    parts: Box<[Mutex<HashTable<Channel>>]>,
+    parts: Box<[Mutex<Part>]>,
+    hasher: RandomState,
     count: AtomicUsize,
 }
+
+type Part = HashTable<Channel>;
 
 /// A channel that somebody has subscribed to.
 #[derive(Debug)]
 struct Channel {
     name: Name,
-    hash: PositionHash,
+    hash: u64,
     receivers: Receivers,
 }
 
-impl Channel {
-    fn is(&self, name: &[u8], hash: PositionHash) -> bool {
-        self.hash == hash && *self.name == *name
-    }
-}
-
-/// The locked part in which the channels of one hash are.
+/// The locked part in which a channel is, if anybody has subscribed to it.
 #[derive(Debug)]
 pub(super) struct Locked<'c> {
-    part: MutexGuard<'c, HashTable<Channel>>,
-    hash: PositionHash,
+    part: MutexGuard<'c, Part>,
+    name: &'c [u8],
+    hash: u64,
 }
 
 impl Locked<'_> {
-    /// Returns those who have subscribed to a channel of the hash.
-    pub fn find(&self, name: &[u8]) -> Option<&Receivers> {
-        let channel = self.part.find(self.hash.0, |channel| channel.is(name, self.hash))?;
+    /// Returns those who have subscribed to the channel.
+    pub fn receivers(&self) -> Option<&Receivers> {
+        let channel = self.part.find(self.hash, |channel| *channel.name == *self.name)?;
         Some(&channel.receivers)
+    }
+
+    fn entry(&mut self) -> Entry<'_, Channel> {
+        let name = self.name;
+        self.part.entry(self.hash, |channel| *channel.name == *name, |channel| channel.hash)
     }
 }
 
 impl Default for Channels {
     fn default() -> Channels {
-        let parts = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Channels { parts, count: AtomicUsize::new(0) }
+        let parts = (0..PARTS).map(|_| Mutex::default()).collect();
+        Channels { parts, hasher: RandomState::new(), count: AtomicUsize::new(0) }
     }
 }
 
@@ -60,9 +65,12 @@ impl Channels {
         self.count.load(Relaxed)
     }
 
-    /// Locks the part for a hash.
-    pub fn lock(&self, hash: PositionHash) -> Locked<'_> {
-        Locked { part: lock(&self.parts[hash.shard().index()]), hash }
+    /// Locks the part of a channel.
+    pub fn lock<'c>(&'c self, name: &'c [u8]) -> Locked<'c> {
+        let hash = self.hasher.hash_one(name);
+        // The table looks at other bits of the hash.
+        let part = lock(&self.parts[narrow::to_usize(hash >> 32) % PARTS]);
+        Locked { part, name, hash }
     }
 
     /// Returns the names that match a pattern; without one, all.
@@ -77,15 +85,10 @@ impl Channels {
     }
 
     /// Adds a client to those who have subscribed to a channel.
-    pub fn add(
-        &self,
-        (name, hash): (&[u8], PositionHash),
-        client: &Client,
-        protocol: Protocol,
-    ) -> Name {
-        let mut part = self.lock(hash).part;
-        let entry = part.entry(hash.0, |it| it.is(name, hash), |it| it.hash.0);
-        let mut entry = entry.or_insert_with(|| {
+    pub fn add(&self, name: &[u8], client: &Client, protocol: Protocol) -> Name {
+        let mut locked = self.lock(name);
+        let hash = locked.hash;
+        let mut entry = locked.entry().or_insert_with(|| {
             self.count.fetch_add(1, Relaxed);
             Channel { name: name.into(), hash, receivers: Receivers::default() }
         });
@@ -95,10 +98,9 @@ impl Channels {
     }
 
     /// Removes a client from those who have subscribed to a channel.
-    pub fn remove(&self, (name, hash): (&[u8], PositionHash), client: &Client) {
-        let mut part = self.lock(hash).part;
-        let entry = part.entry(hash.0, |it| it.is(name, hash), |it| it.hash.0);
-        let Entry::Occupied(mut entry) = entry else { return };
+    pub fn remove(&self, name: &[u8], client: &Client) {
+        let mut locked = self.lock(name);
+        let Entry::Occupied(mut entry) = locked.entry() else { return };
         entry.get_mut().receivers.remove(client);
         if entry.get().receivers.is_empty() {
             entry.remove();
@@ -107,6 +109,6 @@ impl Channels {
     }
 }
 
-fn lock(part: &Mutex<HashTable<Channel>>) -> MutexGuard<'_, HashTable<Channel>> {
+fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }

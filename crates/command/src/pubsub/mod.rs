@@ -19,14 +19,14 @@ mod subscriptions;
 mod tests;
 
 pub use message::Message;
+pub(crate) use receivers::Left;
 pub use receivers::{Letter, Receiver};
 pub use subscriptions::Subscriptions;
 
 use crate::clients::Client;
-use base::PositionHash;
-use channels::Channels;
-use patterns::Patterns;
-use receivers::Outgoing;
+use channels::{Channels, Locked};
+use patterns::{Matching, Patterns};
+use receivers::{Outgoing, Receivers};
 use std::sync::Arc;
 use wire::Protocol;
 
@@ -52,41 +52,27 @@ pub struct PubSub {
     patterns: Patterns,
 }
 
-/// What became of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Published {
-    /// Subscriptions by which it is received; one client may have several of them.
-    pub receivers: usize,
-    /// True if a worker has more mail than it is to have: who publishes is held back.
-    pub is_behind: bool,
-}
-
 impl PubSub {
-    /// Adds a client to those who receive what is published on a topic; it has not subscribed to
-    /// it yet. `hash` is that of the name.
+    /// Adds a client to those who receive what is published on a topic; it has not subscribed to it
+    /// yet.
     pub(crate) fn subscribe(
         &self,
         topic: Topic,
-        (name, hash): (&[u8], PositionHash),
+        name: &[u8],
         client: &Client,
         protocol: Protocol,
     ) -> Name {
         match topic {
             Topic::Pattern => self.patterns.add(name, client, protocol),
-            topic => self.channels(topic).add((name, hash), client, protocol),
+            topic => self.channels(topic).add(name, client, protocol),
         }
     }
 
     /// Removes a client from those who receive what is published on a topic.
-    pub(crate) fn unsubscribe(
-        &self,
-        topic: Topic,
-        (name, hash): (&[u8], PositionHash),
-        client: &Client,
-    ) {
+    pub(crate) fn unsubscribe(&self, topic: Topic, name: &[u8], client: &Client) {
         match topic {
             Topic::Pattern => self.patterns.remove(name, client),
-            topic => self.channels(topic).remove((name, hash), client),
+            topic => self.channels(topic).remove(name, client),
         }
     }
 
@@ -106,33 +92,31 @@ impl PubSub {
 
     /// Returns the number of clients that have subscribed to a channel, or a shard channel, by its
     /// name.
-    pub fn subscribers(&self, topic: Topic, (name, hash): (&[u8], PositionHash)) -> usize {
-        self.channels(topic).lock(hash).find(name).map_or(0, |receivers| receivers.len())
+    pub fn subscribers(&self, topic: Topic, name: &[u8]) -> usize {
+        self.channels(topic).lock(name).receivers().map_or(0, Receivers::len)
+    }
+
+    /// Returns true if nobody has subscribed to a channel or a pattern.
+    pub fn is_idle(&self) -> bool {
+        self.channels.count() == 0 && self.patterns.count() == 0
     }
 
     /// Sends a message to those who have subscribed to a channel or to a pattern that fits, or to a
     /// shard channel.
-    pub(crate) fn publish(
-        &self,
-        topic: Topic,
-        (name, hash): (&[u8], PositionHash),
-        payload: &[u8],
-    ) -> Published {
+    pub(crate) fn publish(&self, topic: Topic, name: &[u8], payload: &[u8]) -> Left {
         let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
         let channels = self.channels(topic);
-        let channel = (channels.count() > 0).then(|| channels.lock(hash));
+        let channel = (channels.count() > 0).then(|| channels.lock(name));
         let mut outgoing = Outgoing::default();
-        if let Some(receivers) = channel.as_ref().and_then(|channel| channel.find(name)) {
+        if let Some(receivers) = channel.as_ref().and_then(Locked::receivers) {
             let word = if topic == Topic::Channel { &b"message"[..] } else { b"smessage" };
             outgoing.add(receivers, |protocol| Message::push(protocol, &[word, name, payload]));
         }
-        for (pattern, receivers) in patterns.iter().flat_map(|patterns| patterns.iter()) {
+        for (pattern, receivers) in patterns.iter().flat_map(Matching::iter) {
             let words = [b"pmessage", &pattern[..], name, payload];
             outgoing.add(receivers, |protocol| Message::push(protocol, &words));
         }
-        let left = outgoing.leave();
-        drop((channel, patterns));
-        left.wake()
+        outgoing.leave()
     }
 
     fn channels(&self, topic: Topic) -> &Channels {

@@ -1,6 +1,6 @@
 //! Clients that receive the same messages, by worker; and the letters that carry messages there.
 
-use super::{Message, Published};
+use super::Message;
 use crate::clients::{Client, Notice, Post};
 use smallvec::SmallVec;
 use std::fmt;
@@ -137,29 +137,25 @@ impl<'r> Outgoing<'r> {
 
     /// Leaves the letters in the mailboxes; nobody is woken yet.
     pub fn leave(self) -> Left {
-        let published = Published { receivers: self.receivers, is_behind: false };
-        let mut left = Left { published, sleepers: SmallVec::new() };
+        let mut left = Left { receivers: self.receivers, ..Left::default() };
         for (post, letter) in self.letters {
             if post.leave(Notice::Letter(letter)) {
                 left.sleepers.push(Arc::clone(post));
             }
-            left.published.is_behind |= post.is_behind();
+            left.is_behind |= post.is_behind();
         }
         left
     }
 }
 
-/// Letters that have left, and the workers that may sleep.
+/// What became of a message.
+#[derive(Default)]
 #[must_use]
-pub(super) struct Left {
-    published: Published,
-    sleepers: SmallVec<[Arc<dyn Post>; 4]>,
-}
-
-impl Left {
-    /// Wakes the workers; to be called without locks, as it costs a system call for each.
-    pub fn wake(self) -> Published {
-        self.sleepers.iter().for_each(|post| post.wake());
-        self.published
-    }
+pub(crate) struct Left {
+    /// Subscriptions by which it is received; one client may have several of them.
+    pub receivers: usize,
+    /// True if a worker has more mail than it is to have: who publishes is held back.
+    pub is_behind: bool,
+    /// Workers that may sleep, to be woken without locks: that costs a system call for each.
+    pub sleepers: SmallVec<[Arc<dyn Post>; 4]>,
 }

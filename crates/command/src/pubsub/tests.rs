@@ -1,46 +1,12 @@
-//! Tests of the table of subscriptions without sockets: mailboxes are vectors.
+//! Tests of the table of subscriptions, without sockets.
 
-use super::{Letter, PubSub, Published, Topic};
-use crate::clients::{Client, Clients, Endpoint, Notice, Post};
-use base::{KeyHasher, Millis, PositionHash};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use super::{PubSub, Topic};
+use crate::clients::{Client, Clients, Post};
+use crate::testing::{Mailbox, here};
+use base::Millis;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use wire::Protocol::{Resp2, Resp3};
-
-/// Mailbox of a worker that sleeps.
-#[derive(Default)]
-struct Mailbox {
-    letters: Mutex<Vec<Letter>>,
-    wakes: AtomicUsize,
-}
-
-impl Post for Mailbox {
-    fn leave(&self, notice: Notice) -> bool {
-        let Notice::Letter(letter) = notice else { panic!("only letters are sent here") };
-        self.letters.lock().expect("no panic").push(letter);
-        true
-    }
-
-    fn wake(&self) {
-        self.wakes.fetch_add(1, Relaxed);
-    }
-
-    fn is_behind(&self) -> bool {
-        false
-    }
-}
-
-impl Mailbox {
-    /// Returns what the letters bring, as client and text, in order.
-    fn take(&self) -> Vec<(u64, String)> {
-        let letters = std::mem::take(&mut *self.letters.lock().expect("no panic"));
-        let given = letters.iter().flat_map(Letter::messages).flat_map(|(message, receivers)| {
-            let text = String::from_utf8_lossy(message.bytes(Resp3)).replace("\r\n", " ");
-            receivers.iter().map(move |receiver| (receiver.client, text.clone()))
-        });
-        given.collect()
-    }
-}
 
 struct World {
     clients: Clients,
@@ -58,27 +24,20 @@ impl World {
     }
 
     fn client(&self, worker: usize) -> Arc<Client> {
-        let here = Endpoint {
-            address: String::new(),
-            local_address: String::new(),
-            fd: 0,
-            is_unix: false,
-        };
         let post: Arc<dyn Post> = self.workers[worker].clone();
-        self.clients.add(here, (post, 0), Millis(0))
+        self.clients.add(here(), (post, 0), Millis(0))
     }
 
     fn subscribe(&self, topic: Topic, name: &str, client: &Client) {
-        self.pubsub.subscribe(topic, named(name), client, Resp2);
+        self.pubsub.subscribe(topic, name.as_bytes(), client, Resp2);
     }
 
-    fn publish(&self, topic: Topic, name: &str) -> Published {
-        self.pubsub.publish(topic, named(name), b"hello")
+    /// Publishes a message and wakes who sleeps; returns the number of receivers.
+    fn publish(&self, topic: Topic, name: &str) -> usize {
+        let left = self.pubsub.publish(topic, name.as_bytes(), b"hello");
+        left.sleepers.iter().for_each(|post| post.wake());
+        left.receivers
     }
-}
-
-fn named(name: &str) -> (&[u8], PositionHash) {
-    (name.as_bytes(), KeyHasher::from_seed(1).hash(name.as_bytes()))
 }
 
 #[test]
@@ -87,9 +46,9 @@ fn a_message_goes_once_to_each_worker_that_has_a_receiver_and_wakes_it_once() {
     let clients: Vec<_> = (0..5).map(|number| world.client(number % 2)).collect();
     clients.iter().for_each(|client| world.subscribe(Topic::Channel, "news", client));
     world.subscribe(Topic::Pattern, "n*", &clients[0]);
-    assert_eq!(world.publish(Topic::Channel, "news").receivers, 6);
+    assert_eq!(world.publish(Topic::Channel, "news"), 6);
     for worker in &world.workers {
-        assert_eq!(worker.letters.lock().expect("no panic").len(), 1);
+        assert_eq!(worker.letters(), 1);
         assert_eq!(worker.wakes.load(Relaxed), 1);
     }
     let channel = ">3 $7 message $4 news $5 hello ";
@@ -108,11 +67,11 @@ fn nobody_gets_what_was_published_before_or_after_the_subscription() {
             Topic::Pattern => world.publish(Topic::Channel, "c"),
             topic => world.publish(topic, "c"),
         };
-        assert_eq!(publish().receivers, 0, "{topic:?}");
+        assert_eq!(publish(), 0, "{topic:?}");
         world.subscribe(topic, "c", &client);
-        assert_eq!((publish().receivers, world.pubsub.count(topic)), (1, 1), "{topic:?}");
-        world.pubsub.unsubscribe(topic, named("c"), &client);
-        assert_eq!((publish().receivers, world.pubsub.count(topic)), (0, 0), "{topic:?}");
+        assert_eq!((publish(), world.pubsub.count(topic)), (1, 1), "{topic:?}");
+        world.pubsub.unsubscribe(topic, b"c", &client);
+        assert_eq!((publish(), world.pubsub.count(topic)), (0, 0), "{topic:?}");
         assert_eq!(world.workers[0].take().len(), 1, "{topic:?}");
     }
 }
@@ -122,7 +81,7 @@ fn channels_and_shard_channels_of_one_name_are_apart() {
     let world = World::new();
     world.subscribe(Topic::Channel, "c", &world.client(0));
     world.subscribe(Topic::ShardChannel, "c", &world.client(1));
-    assert_eq!(world.publish(Topic::ShardChannel, "c").receivers, 1);
+    assert_eq!(world.publish(Topic::ShardChannel, "c"), 1);
     assert_eq!(world.workers[1].take(), [(2, ">3 $8 smessage $1 c $5 hello ".to_owned())]);
     assert!(world.workers[0].take().is_empty());
 }
@@ -135,7 +94,7 @@ fn a_letter_keeps_the_receivers_of_its_moment() {
     world.publish(Topic::Channel, "c");
     world.subscribe(Topic::Channel, "c", &second);
     world.publish(Topic::Channel, "c");
-    world.pubsub.unsubscribe(Topic::Channel, named("c"), &first);
+    world.pubsub.unsubscribe(Topic::Channel, b"c", &first);
     world.publish(Topic::Channel, "c");
     let ids: Vec<u64> = world.workers[0].take().into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, [1, 1, 2, 2]);

@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Change, Databases, Listener, Reason, ShardSet, Unit};
+use store::{Change, Databases, Listener, Presence, Reason, ShardSet, Unit};
 
 /// Keys that one client watches.
 #[derive(Debug)]
@@ -160,6 +160,25 @@ impl Watches {
 }
 
 impl Watched {
+    /// Does the same where another key, or none, takes the place of the key in its database. One that
+    /// had expired and is removed, or that is replaced by another such, was no key before and is none
+    /// afterwards.
+    fn replace(&mut self, is_there: bool, comes: Presence) -> bool {
+        if !is_there && comes == Presence::Absent {
+            return false;
+        }
+        self.watchers.retain(|watcher| {
+            let was_none = watcher.had_expired || !is_there;
+            let is_none = was_none && comes != Presence::Present;
+            watcher.had_expired = comes == Presence::Expired;
+            if !is_none {
+                watcher.mark();
+            }
+            is_none
+        });
+        self.watchers.is_empty()
+    }
+
     /// Marks those who watch the key, which then leave; of an expiry only those who saw the key
     /// alive. Returns true if nobody is left.
     fn change(&mut self, is_expiry: bool) -> bool {
@@ -182,15 +201,15 @@ impl Listener for Watches {
     fn before_databases(
         &self,
         change: &Databases,
-        has: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+        has: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
         for part in &self.parts {
             lock(part).retain(|watched| {
                 let DatabaseKey { hash, database, bytes } = &watched.key;
                 let Some(source) = change.source_of(*database) else { return true };
-                let is_there = has(*database, bytes, *hash);
-                let comes = source.is_some_and(|other| has(other, bytes, *hash));
-                !(is_there || comes) || !watched.change(!comes)
+                let is_there = has(*database, bytes, *hash) != Presence::Absent;
+                let comes = source.map_or(Presence::Absent, |other| has(other, bytes, *hash));
+                !watched.replace(is_there, comes)
             });
         }
     }

@@ -17,6 +17,7 @@ use crate::clients::{Client, Notice};
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
+use crate::observing::{Observer, Seen};
 use crate::session::Session;
 use crate::spec::Wakes;
 use crate::statistics::WorkerStatistics;
@@ -417,6 +418,7 @@ impl<'s> Server<'s> {
                 self.statistics.commands[row.id].failed.add(1);
             }
         }
+        observe(&call, waiter);
         if call.reply.is_cut() {
             self.statistics.server.output_limit_closed.add(1);
             waiter.client.kill();
@@ -434,6 +436,15 @@ impl<'s> Server<'s> {
             client.notify(Notice::Answer(client.id, reply, position));
         }
     }
+}
+
+/// Notes a command that has waited, with the time that it waited.
+fn observe(call: &Call<'_>, waiter: &Waiter) {
+    let stopwatch = &call.instance.stopwatch;
+    let nanos = stopwatch.nanos_between(waiter.began, stopwatch.read());
+    let reply_bytes = call.reply.written().len() as u64;
+    let seen = Seen { nanos, request_bytes: call.args.bytes() as u64, reply_bytes };
+    Observer::of(&call.instance.settings).note(call, seen);
 }
 
 fn row_of(waiter: &Waiter) -> &'static Row {

@@ -89,6 +89,7 @@ impl Wait<'_> {
             keys,
             others,
             wants: self.wants,
+            began: self.instance.stopwatch.read(),
             deadline: self.timeout.0,
             is_answered: Mutex::new(false),
         });

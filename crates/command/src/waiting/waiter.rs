@@ -26,6 +26,8 @@ pub struct Waiter<Client> {
     /// Other keys that its request names.
     pub(super) others: Vec<DatabaseKey>,
     pub(super) wants: Wants,
+    /// Reading of the stopwatch when it began to wait.
+    pub(super) began: u64,
     /// Time at which it stops waiting; `None` for never.
     pub deadline: Option<Millis>,
     /// True once it was answered.

@@ -112,7 +112,7 @@ pub fn instance() -> Arc<Instance> {
         store,
         settings,
         identity,
-        clock,
+        (clock, Stopwatch::still()),
         commands,
         Box::new(|| ()),
         Box::new(NoDataFiles),
@@ -238,6 +238,11 @@ impl Peer {
     /// Sends bytes.
     pub fn send(&self, text: &str) {
         (&self.socket).write_all(text.as_bytes()).expect("the worker's end takes it");
+    }
+
+    /// Sends as many bytes as the socket takes, and returns their number.
+    pub fn send_some(&self, bytes: &[u8]) -> usize {
+        (&self.socket).write(bytes).unwrap_or(0)
     }
 
     /// Returns all bytes received, with line ends as spaces.

@@ -104,15 +104,15 @@ fn usual_values_of_missing_features_are_accepted_and_mentioned() {
     let notices = load_text(
         &Settings::new(),
         "v.conf",
-        b"appendonly no\nslowlog-max-len 128\ndynamic-hz yes",
+        b"appendonly no\nacllog-max-len 128\ndynamic-hz yes",
         Sources::Nowhere,
     )
     .expect("all lines are tolerated");
     assert_eq!(
         notices,
         [
-            "v.conf, line 2: 'commandlog-slow-execution-max-len' has no effect: \
-         the command log is not supported by this version of Varve",
+            "v.conf, line 2: 'acllog-max-len' has no effect: \
+         access control lists are not supported by this version of Varve",
             "v.conf, line 3: 'dynamic-hz' has no effect: it is obsolete",
         ]
     );

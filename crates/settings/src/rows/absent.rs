@@ -9,9 +9,6 @@ use crate::row::{Row, fixed};
 const REPLICATION: &str = "replication is not supported by this version of Varve";
 const CLUSTER: &str = "cluster mode is not supported by this version of Varve";
 const TLS: &str = "TLS is not supported by this version of Varve";
-const COMMAND_LOG: &str = "the command log is not supported by this version of Varve";
-const LATENCY: &str = "latency monitoring is not supported by this version of Varve";
-const NOTIFICATIONS: &str = "keyspace notifications are not supported by this version of Varve";
 const USERS: &str = "access control lists are not supported by this version of Varve";
 const SCRIPTS: &str = "scripts are not supported by this version of Varve";
 const MODULES: &str = "modules are not supported by this version of Varve";
@@ -49,19 +46,6 @@ pub(crate) const ROWS: &[Row] = &[
     fixed("tls-port", "0", TLS),
     fixed("tls-replication", "no", TLS),
     fixed("tls-cluster", "no", TLS),
-    fixed("commandlog-execution-slower-than", "-1", COMMAND_LOG)
-        .alias("slowlog-log-slower-than")
-        .tolerates(&["10000"]),
-    fixed("commandlog-slow-execution-max-len", "0", COMMAND_LOG)
-        .alias("slowlog-max-len")
-        .tolerates(&["128"]),
-    fixed("commandlog-request-larger-than", "-1", COMMAND_LOG).tolerates(&["1048576"]),
-    fixed("commandlog-large-request-max-len", "0", COMMAND_LOG).tolerates(&["128"]),
-    fixed("commandlog-reply-larger-than", "-1", COMMAND_LOG).tolerates(&["1048576"]),
-    fixed("commandlog-large-reply-max-len", "0", COMMAND_LOG).tolerates(&["128"]),
-    fixed("latency-monitor-threshold", "0", LATENCY).tolerates(&["1"]),
-    fixed("latency-tracking", "no", LATENCY).tolerates(&["yes"]),
-    fixed("notify-keyspace-events", "", NOTIFICATIONS),
     fixed("acllog-max-len", "0", USERS).tolerates(&["128"]),
     fixed("aclfile", "", USERS).at_start(),
     fixed("busy-reply-threshold", "5000", SCRIPTS).alias("lua-time-limit"),

@@ -11,6 +11,7 @@ pub mod journal;
 pub mod limits;
 pub mod memory;
 pub mod network;
+pub mod observing;
 pub mod snapshots;
 pub mod values;
 
@@ -18,7 +19,7 @@ use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their slots, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 8] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 9] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
@@ -26,6 +27,7 @@ pub(crate) const GROUPS: [(&str, &[Row]); 8] = [
     ("Values", values::ROWS),
     ("Snapshots", snapshots::ROWS),
     ("Append-only file", journal::ROWS),
+    ("Observing", observing::ROWS),
     ("Features of Valkey that this server does not have", absent::ROWS),
 ];
 
@@ -46,6 +48,7 @@ const _: () = {
         values::END,
         snapshots::END,
         journal::END,
+        observing::END,
     ];
     let mut group = 0;
     while group < ends.len() {

@@ -152,15 +152,27 @@ fn output_limits_change_the_classes_they_name() {
 fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
     accepted("tls-cluster", &["NO"], "no");
     refused("tls-cluster", &["yes"], "TLS is not supported by this version of Varve");
-    accepted("notify-keyspace-events", &[""], "");
-    accepted("notify-keyspace-events", &[], "");
+    accepted("aclfile", &[""], "");
+    accepted("aclfile", &[], "");
     refused(
-        "notify-keyspace-events",
-        &["K", "g"],
-        "keyspace notifications are not supported by this version of Varve",
+        "aclfile",
+        &["a", "b"],
+        "access control lists are not supported by this version of Varve",
     );
-    assert!(tolerated(find(b"slowlog-max-len").expect("it exists"), &[b"128"]));
-    assert!(!tolerated(find(b"slowlog-max-len").expect("it exists"), &[b"129"]));
+    assert!(tolerated(find(b"acllog-max-len").expect("it exists"), &[b"128"]));
+    assert!(!tolerated(find(b"acllog-max-len").expect("it exists"), &[b"129"]));
+}
+
+#[test]
+fn classes_of_events_are_letters_and_percentiles_are_numbers() {
+    accepted("notify-keyspace-events", &["KEg"], "gKE");
+    let unknown = "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.";
+    refused("notify-keyspace-events", &["Kq"], unknown);
+    let name = "latency-tracking-info-percentiles";
+    accepted(name, &["50", "99.90", "0"], "50 99.9 0");
+    accepted(name, &[""], "");
+    refused(name, &["x"], &format!("Invalid {name} parameters"));
+    refused(name, &["101"], &format!("{name} parameters should sit between [0.0,100.0]"));
 }
 
 #[test]

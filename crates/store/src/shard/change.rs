@@ -70,6 +70,17 @@ impl Databases {
     }
 }
 
+/// Whether a database has a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It has none.
+    Absent,
+    /// It has one whose deadline has passed.
+    Expired,
+    /// It has one.
+    Present,
+}
+
 /// The class of an event, by which keyspace notifications are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the classes of keyspace notifications")]
@@ -84,6 +95,7 @@ pub enum EventClass {
     Expired,
     Evicted,
     New,
+    Miss,
 }
 
 /// Event of a key, as keyspace notifications name it.
@@ -104,6 +116,9 @@ impl Event {
     pub const EXPIRED: Event = Event::new(EventClass::Expired, "expired");
     /// A key is removed because its memory was needed.
     pub const EVICTED: Event = Event::new(EventClass::Evicted, "evicted");
+
+    /// A key that does not exist is read.
+    pub const MISS: Event = Event::new(EventClass::Miss, "keymiss");
 
     const fn new(class: EventClass, name: &'static str) -> Event {
         Event { class, name }
@@ -249,11 +264,11 @@ pub trait Listener: fmt::Debug + Send + Sync {
 
     /// Called before databases are emptied or exchanged, while somebody listens to
     /// [`Interests::KEYS`]; no other thread is inside the gate. `has` tells whether a database has
-    /// a key, whatever its deadline.
+    /// a key.
     fn before_databases(
         &self,
         change: &Databases,
-        has: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+        has: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     );
 
     /// Called when a unit is complete, while somebody listens to its effects or its events; its

@@ -1,6 +1,6 @@
 //! Locked shards: the right to find keys in them.
 
-use super::change::Reason;
+use super::change::{Event, Reason};
 use super::collections::CollectionId;
 use super::found::Found;
 use super::locks::{Asked, Held, ShardSet};
@@ -206,7 +206,10 @@ impl<'a> Guard<'a> {
                 self.thread.counters.hits.add(1);
                 self.touch(key, found);
             }
-            None => self.thread.counters.misses.add(1),
+            None => {
+                self.thread.counters.misses.add(1);
+                self.note_event(Event::MISS, key);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
-use super::{Change, Databases, Event, Guard, Interests, Listener, Reason, ShardSet, Shards, Unit};
+use super::{
+    Change, Databases, Event, Guard, Interests, Listener, Presence, Reason, ShardSet, Shards, Unit,
+};
 use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash, Random, ShardId};
@@ -232,7 +234,7 @@ impl Listener for Heard {
     fn before_databases(
         &self,
         _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
     }
 

@@ -1,6 +1,6 @@
 //! A server without sockets, for several clients, whose effects are recorded.
 
-use base::{Clock, KeyHasher, Millis, PositionHash};
+use base::{Clock, KeyHasher, Millis, PositionHash, Stopwatch};
 use command::{
     Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Nowhere, RowMemo, Session,
     Turn, WorkerStatistics, execute, granted_for_batch, table,
@@ -8,8 +8,8 @@ use command::{
 use settings::{Settings, Sources, load_text};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::{
-    Change, Databases, EvictionPolicy, Interests, Limits, Listener, ScanFilter, Scanned, Store,
-    StoreConfig, ThreadContext, Unit,
+    Change, Databases, EvictionPolicy, Interests, Limits, Listener, Presence, ScanFilter, Scanned,
+    Store, StoreConfig, ThreadContext, Unit,
 };
 use wire::{Reply, Span};
 
@@ -26,7 +26,7 @@ impl Listener for Recorder {
     fn before_databases(
         &self,
         _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
     }
 
@@ -67,7 +67,7 @@ impl Server {
             store,
             settings,
             identity(),
-            clock,
+            (clock, Stopwatch::still()),
             ids,
             Box::new(|| ()),
             Box::new(NoDataFiles),

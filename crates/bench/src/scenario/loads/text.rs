@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Deserializer};
 
+use crate::audience::Seats;
 use crate::generator::{KeyChoice, Load, shuffled};
 use crate::measure::measure;
 use crate::scenario::milliseconds;
@@ -58,6 +59,8 @@ pub(in crate::scenario) struct Entry {
     pub(super) options: BTreeMap<String, String>,
     /// True if it keeps its files in a folder of its own.
     pub(super) folder: bool,
+    /// Clients that are connected beside the loads.
+    pub(super) beside: Vec<Seats>,
 }
 
 impl Default for Entry {
@@ -68,8 +71,16 @@ impl Default for Entry {
 
 impl Entry {
     fn of(program: &str) -> Self {
-        let (label, cores, keys, options) = (None, None, None, BTreeMap::new());
-        Self { program: program.to_owned(), label, threads: 1, cores, keys, options, folder: false }
+        Self {
+            program: program.to_owned(),
+            label: None,
+            threads: 1,
+            cores: None,
+            keys: None,
+            options: BTreeMap::new(),
+            folder: false,
+            beside: Vec::new(),
+        }
     }
 
     pub(super) fn cores(&self) -> usize {
@@ -98,6 +109,11 @@ pub(in crate::scenario) struct Data {
     /// Commands that count what is stored, each with the answer as its last word.
     #[serde(default)]
     pub(in crate::scenario) counts: Vec<String>,
+    /// Clients that are connected beside the loads, to each server.
+    #[serde(default)]
+    pub(in crate::scenario) beside: Vec<Seats>,
+    /// Connections of the loads, where they are not those of the plan.
+    pub(in crate::scenario) connections: Option<usize>,
     pub(in crate::scenario) loads: Vec<Text>,
 }
 

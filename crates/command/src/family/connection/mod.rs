@@ -7,6 +7,7 @@ pub use table::TABLE;
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::family::{forget_subscriptions, forget_watches};
+use crate::observing::Positions;
 use crate::refusal::Refusal;
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
@@ -120,6 +121,12 @@ fn parse_hello(args: Args<'_>) -> Result<Greeting<'_>, Refusal> {
         }
     }
     Ok(greeting)
+}
+
+/// Finds the name and the password behind each AUTH.
+fn secrets_of_hello(args: &Args<'_>) -> Positions {
+    let auths = (2..args.len()).filter(|at| args.is(*at, "AUTH"));
+    auths.flat_map(|at| [at + 1, at + 2]).collect()
 }
 
 fn introduce(call: &mut Call<'_>) {

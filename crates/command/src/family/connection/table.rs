@@ -1,7 +1,8 @@
 //! Rows of the family; CLIENT has its own.
 
-use super::{auth, echo, hello, ping, quit, reset, select};
+use super::{auth, echo, hello, ping, quit, reset, secrets_of_hello, select};
 use crate::call::{Command, Handler};
+use crate::observing::every_argument;
 use crate::spec::{Flags, Group};
 use crate::tips;
 
@@ -15,6 +16,7 @@ const PINGS: Flags = Flags::FAST.union(Flags::TELLS_TROUBLE).union(Flags::WHILE_
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
     Command {
+        secrets: every_argument,
         summary: "Shows a password, and with it which user the client is.",
         syntax: "[username] password",
         ..row("AUTH", -2, UNKNOWN_CLIENT, "1.0.0", auth)
@@ -25,6 +27,7 @@ pub const TABLE: &[Command] = &[
         ..row("ECHO", 2, ANY_TIME, "1.0.0", echo)
     },
     Command {
+        secrets: secrets_of_hello,
         summary: "Agrees on the protocol and tells about the server.",
         syntax: "[protover [AUTH username password] [SETNAME clientname]]",
         ..row("HELLO", -1, UNKNOWN_CLIENT, "6.0.0", hello)

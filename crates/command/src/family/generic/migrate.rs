@@ -5,6 +5,7 @@ use crate::call::{Call, Outcome, Turn};
 use crate::carrier::{Migration, Target};
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec};
 use crate::migration::pack;
+use crate::observing::Positions;
 use crate::refusal::Refusal;
 use crate::waiting::{Timeout, Wants};
 use std::ops::Range;
@@ -111,6 +112,18 @@ fn parse(args: Args<'_>) -> Result<Options, Refusal> {
         at += 1;
     }
     Ok(options)
+}
+
+/// Finds what is shown to the other server: a password, or a user and a password.
+pub fn secrets(args: &Args<'_>) -> Positions {
+    let options = OPTIONS_AT..args.len();
+    let end = options.clone().find(|at| args.is(*at, "KEYS")).unwrap_or(args.len());
+    let behind = |at: usize| match () {
+        () if args.is(at, "AUTH") => at + 1..at + 2,
+        () if args.is(at, "AUTH2") => at + 1..at + 3,
+        () => at..at,
+    };
+    options.take_while(|at| *at < end).flat_map(behind).collect()
 }
 
 /// Finds the one key, or those behind KEYS where that is empty.

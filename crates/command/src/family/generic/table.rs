@@ -96,6 +96,7 @@ pub const TABLE: &[Command] = &[
         summary: "Moves keys to another server.",
         syntax: "host port key destination-db timeout [COPY] [REPLACE] \
                  [AUTH password | AUTH2 username password] [KEYS key [key ...]]",
+        secrets: migrate::secrets,
         ..row("MIGRATE", -6, Flags::WRITE, "2.6.0", migrate::migrate)
     },
     Command {

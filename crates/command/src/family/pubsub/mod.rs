@@ -9,6 +9,7 @@ pub use table::TABLE;
 use crate::call::{Call, Outcome, Turn, Unanswered};
 use crate::clients::Notice;
 use crate::instance::Instance;
+use crate::needs::Needs;
 use crate::pubsub::Topic;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -20,13 +21,13 @@ const NOT_IN_A_TRANSACTION: Refusal =
 /// Publishes a message, to those who have subscribed to channels or to shard channels.
 fn publish(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let (name, payload) = (call.args.get(1), call.args.get(2));
-    let hash = call.instance.store.hash(name);
-    let published = call.instance.pubsub.publish(topic, (name, hash), payload);
-    if published.is_behind {
-        call.instance.hold_messages();
+    let left = call.instance.pubsub.publish(topic, name, payload);
+    left.sleepers.iter().for_each(|post| post.wake());
+    if left.is_behind {
+        call.instance.hold(Needs::MAIL_ROOM);
     }
     call.session.yield_if_told();
-    call.reply.integer(i64::try_from(published.receivers).unwrap_or(i64::MAX));
+    call.reply.integer(i64::try_from(left.receivers).unwrap_or(i64::MAX));
     Ok(())
 }
 
@@ -39,8 +40,7 @@ fn subscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     for name in args.from(1) {
         let subscriptions = session.subscriptions.get_or_insert_default();
         if !subscriptions.contains(topic, name) {
-            let hash = instance.store.hash(name);
-            let name = instance.pubsub.subscribe(topic, (name, hash), &session.client, protocol);
+            let name = instance.pubsub.subscribe(topic, name, &session.client, protocol);
             subscriptions.add(topic, name);
         }
         confirm(reply, words(topic).0, Some(name), subscriptions.told_count(topic));
@@ -83,8 +83,7 @@ fn unsubscribe_from(
     let subscriptions = session.subscriptions.get_or_insert_default();
     let is_there = subscriptions.remove(topic, name);
     if is_there {
-        let hash = instance.store.hash(name);
-        instance.pubsub.unsubscribe(topic, (name, hash), &session.client);
+        instance.pubsub.unsubscribe(topic, name, &session.client);
     }
     confirm(confirmations, words(topic).1, Some(name), subscriptions.told_count(topic));
     is_there
@@ -114,8 +113,7 @@ pub fn forget_subscriptions(instance: &Instance, session: &mut Session) {
     let Some(subscriptions) = session.subscriptions.take() else { return };
     for topic in [Topic::Channel, Topic::Pattern, Topic::ShardChannel] {
         for name in subscriptions.names(topic) {
-            let hash = instance.store.hash(&name);
-            instance.pubsub.unsubscribe(topic, (&name, hash), &session.client);
+            instance.pubsub.unsubscribe(topic, &name, &session.client);
         }
     }
     session.note_subscriptions();
@@ -157,7 +155,7 @@ fn count_subscribers(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let Call { instance, args, reply, .. } = call;
     reply.array(2 * (args.len() - 2));
     for name in args.from(2) {
-        let count = instance.pubsub.subscribers(topic, (name, instance.store.hash(name)));
+        let count = instance.pubsub.subscribers(topic, name);
         reply.bulk(name);
         reply.integer(i64::try_from(count).unwrap_or(i64::MAX));
     }

@@ -1,7 +1,9 @@
 //! CONFIG: `settings` does the work.
 
 use super::local::is_local;
+use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::observing::Positions;
 use crate::refusal::Refusal;
 use settings::{Origin, SetError};
 
@@ -28,8 +30,16 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
         SetError::Unknown { name } => Refusal::naming(UNKNOWN, &[&name]),
         error => Refusal::new(error.to_string()),
     })?;
+    // What its worker keeps of settings is read again before the client's next command.
+    call.session.yields = true;
     call.reply.ok();
     Ok(())
+}
+
+/// Finds the values of settings that are secrets.
+pub(super) fn secrets(args: &Args<'_>) -> Positions {
+    let names = (2..args.len()).step_by(2);
+    names.filter(|at| settings::is_sensitive(args.get(*at))).map(|at| at + 1).collect()
 }
 
 pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {

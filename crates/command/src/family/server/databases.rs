@@ -60,7 +60,7 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
     let (Some(one), Some(other)) = (database(one), database(other)) else {
         return Err(Refusal::DB_INDEX.into());
     };
-    call.instance.store.swap_databases(call.thread, one, other);
+    call.instance.store.swap_databases(call.thread, one, other, call.now);
     call.reply.ok();
     Ok(())
 }

@@ -181,6 +181,7 @@ const CONFIG: &[Command] = &[
         ..row("GET", -3, ADMIN, "2.0.0", config::get)
     },
     Command {
+        secrets: config::secrets,
         tips: tips::ALL_NODES,
         summary: "Changes settings, all of them or none.",
         syntax: "directive value [directive value ...]",

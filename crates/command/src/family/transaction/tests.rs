@@ -5,7 +5,7 @@ use crate::testing::{World, check, say};
 use base::PositionHash;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
-use store::{Change, Databases, EvictionPolicy, Interests, Limits, Listener, Unit};
+use store::{Change, Databases, EvictionPolicy, Interests, Limits, Listener, Presence, Unit};
 
 /// Listener that keeps the units it gets.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ impl Listener for Units {
     fn before_databases(
         &self,
         _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> bool,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
     }
 

@@ -84,7 +84,7 @@ impl<'s> Client<'s> {
             }
             1 => self.inside(|client| {
                 let (one, other) = (client.database(), client.database());
-                client.store.swap_databases(&mut client.thread, one, other);
+                client.store.swap_databases(&mut client.thread, one, other, Millis(0));
             }),
             2 => self.inside(|client| {
                 let database = client.database();

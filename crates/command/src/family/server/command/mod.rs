@@ -10,7 +10,7 @@ mod info;
 
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Table};
-use crate::key_spec::FoundKeys;
+use crate::key_spec::{FoundKeys, KeySpec};
 use crate::refusal::{Refusal, begin_of};
 use crate::spec::Categories;
 
@@ -161,7 +161,7 @@ fn keys_of_request<'c>(call: &Call<'c>) -> Result<FoundKeys<'c>, Refusal> {
         Some(word) if !row.spec.subcommands.is_empty() => row.find_child(word).ok_or(invalid)?,
         _ => row,
     };
-    if row.spec.keys.is_empty() {
+    if !row.spec.keys.iter().any(KeySpec::is_key) {
         return Err(Refusal::of("ERR The command has no key arguments"));
     }
     if !row.spec.accepts(request.len()) {

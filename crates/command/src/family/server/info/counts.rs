@@ -2,6 +2,7 @@
 
 use super::text::Text;
 use crate::call::Call;
+use settings::observing::LATENCY_TRACKING_INFO_PERCENTILES;
 
 pub(super) fn commands(text: &mut Text, call: &mut Call<'_>) {
     let sums = call.instance.statistics.sums();
@@ -16,6 +17,20 @@ pub(super) fn commands(text: &mut Text, call: &mut Call<'_>) {
              failed_calls={}",
             row.full_name, sum.calls, sum.rejected, sum.failed
         ));
+    }
+}
+
+pub(super) fn latency(text: &mut Text, call: &mut Call<'_>) {
+    let percentiles = LATENCY_TRACKING_INFO_PERCENTILES.get(&call.instance.settings);
+    let rows = call.row.table().rows();
+    for (id, times) in call.instance.statistics.times() {
+        let Some(row) = rows.get(id) else { continue };
+        let shown = percentiles.iter().map(|percentile| {
+            let nanos = percentile.parse().map_or(0, |share| times.at_percentile(share));
+            format!("p{percentile}={:.3}", nanos as f64 / 1e3)
+        });
+        let shown = shown.collect::<Vec<_>>().join(",");
+        text.line(format_args!("latency_percentiles_usec_{}:{shown}", row.full_name));
     }
 }
 

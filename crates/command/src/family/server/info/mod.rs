@@ -27,7 +27,7 @@ const fn section(title: &'static str, by_default: bool, write: Write) -> Section
     Section { title, by_default, write }
 }
 
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     section("Server", true, server::server),
     section("Clients", true, clients::clients),
     section("Memory", true, memory::memory),
@@ -38,6 +38,7 @@ const SECTIONS: [Section; 12] = [
     section("Modules", true, |_, _| {}),
     section("Commandstats", false, counts::commands),
     section("Errorstats", true, counts::errors),
+    section("Latencystats", false, counts::latency),
     section("Cluster", true, server::cluster),
     section("Keyspace", true, keyspace::keyspace),
 ];

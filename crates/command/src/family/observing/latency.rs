@@ -1,0 +1,226 @@
+//! LATENCY: what took longer than `latency-monitor-threshold`, and how long commands take.
+
+use crate::call::{Call, Outcome, Row};
+use crate::observing::{Distribution, Sample, Series};
+use crate::refusal::Refusal;
+use settings::observing::LATENCY_MONITOR_THRESHOLD;
+use std::fmt::Write as _;
+
+pub(super) fn latest(call: &mut Call<'_>) -> Outcome {
+    let all = call.instance.latency.series();
+    let reply = &mut call.reply;
+    reply.array(all.len());
+    for (event, Series { samples, most, sum, count }) in &all {
+        let last = samples.back().copied().unwrap_or(Sample { seconds: 0, millis: 0 });
+        reply.array(6);
+        reply.bulk(event.as_bytes());
+        for number in [last.seconds, last.millis, *most, *sum, *count] {
+            reply.integer(i64::try_from(number).unwrap_or(i64::MAX));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn history(call: &mut Call<'_>) -> Outcome {
+    let found = call.instance.latency.find(call.args.get(2));
+    let samples = found.map(|(_, series)| series.samples).unwrap_or_default();
+    call.reply.array(samples.len());
+    for Sample { seconds, millis } in samples {
+        call.reply.array(2);
+        call.reply.integer(i64::try_from(seconds).unwrap_or(i64::MAX));
+        call.reply.integer(i64::try_from(millis).unwrap_or(i64::MAX));
+    }
+    Ok(())
+}
+
+pub(super) fn reset(call: &mut Call<'_>) -> Outcome {
+    let latency = &call.instance.latency;
+    let count = match call.args.len() {
+        2 => latency.reset(None),
+        _ => call.args.from(2).map(|event| latency.reset(Some(event))).sum(),
+    };
+    call.reply.integer(i64::try_from(count).unwrap_or(i64::MAX));
+    Ok(())
+}
+
+pub(super) fn histogram(call: &mut Call<'_>) -> Outcome {
+    let times = call.instance.statistics.times();
+    let of = |row: &'static Row| times.get(&row.id).map(|times| (row, times));
+    let mut shown = Vec::new();
+    if call.args.len() == 2 {
+        shown.extend(call.row.table().rows().iter().filter_map(of));
+    }
+    for name in call.args.from(2) {
+        if let Some(row) = row_of(call, name) {
+            shown.extend(of(row));
+            shown.extend(row.children().iter().filter_map(of));
+        }
+    }
+    call.reply.map(shown.len());
+    for (row, times) in shown {
+        call.reply.bulk(row.full_name.as_bytes());
+        write_times(call, times);
+    }
+    Ok(())
+}
+
+/// Finds a command by its name, or a subcommand as `config|get`.
+fn row_of(call: &Call<'_>, name: &[u8]) -> Option<&'static Row> {
+    let (parent, child) = match name.iter().position(|byte| *byte == b'|') {
+        Some(at) => (&name[..at], Some(&name[at + 1..])),
+        None => (name, None),
+    };
+    let row = call.row.table().find(parent)?;
+    child.map_or(Some(row), |child| row.find_child(child))
+}
+
+fn write_times(call: &mut Call<'_>, times: &Distribution) {
+    let reply = &mut call.reply;
+    let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let powers = times.by_powers();
+    reply.map(2);
+    reply.bulk(b"calls");
+    reply.integer(number(times.total()));
+    reply.bulk(b"histogram_usec");
+    reply.map(powers.len());
+    for (nanos, count) in powers {
+        reply.integer(number(nanos / 1000));
+        reply.integer(number(count));
+    }
+}
+
+pub(super) fn graph(call: &mut Call<'_>) -> Outcome {
+    let event = call.args.get(2);
+    let found = call.instance.latency.find(event);
+    let (name, series) = found
+        .ok_or_else(|| Refusal::naming("ERR No samples available for event '{}'", &[event]))?;
+    let graph = drawn(name, &series, call.now.0 / 1000);
+    call.reply.verbatim(b"txt", graph.as_bytes());
+    Ok(())
+}
+
+/// Signs of a column, from low to high.
+const STEPS: &[u8] = b"_o#";
+/// Rows of a graph.
+const ROWS: u64 = 4;
+
+/// Draws the samples of an event as columns, with the age of each below.
+fn drawn(event: &str, series: &Series, now: u64) -> String {
+    let all = || series.samples.iter().map(|sample| sample.millis);
+    let (low, high) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+    let mut graph =
+        format!("{event} - high {high} ms, low {low} ms (all time high {} ms)\n", series.most);
+    graph += &"-".repeat(80);
+    graph.push('\n');
+    let steps = ROWS * STEPS.len() as u64;
+    let height = |millis: u64| (millis - low) * (steps - 1) / (high - low).max(1);
+    for row in (0..ROWS).rev() {
+        for millis in all() {
+            let above = height(millis).checked_sub(row * STEPS.len() as u64);
+            let step = above.map(|above| STEPS[(above as usize).min(STEPS.len() - 1)]);
+            let full = above.is_some_and(|above| above >= STEPS.len() as u64);
+            graph.push(if full { '|' } else { step.map_or(' ', char::from) });
+        }
+        graph.push('\n');
+    }
+    graph.push('\n');
+    let ages: Vec<String> =
+        series.samples.iter().map(|it| age(now.saturating_sub(it.seconds))).collect();
+    for row in 0..ages.iter().map(String::len).max().unwrap_or(0) {
+        let letters =
+            ages.iter().map(|age| age.as_bytes().get(row).map_or(' ', |it| char::from(*it)));
+        graph.extend(letters);
+        graph.push('\n');
+    }
+    graph
+}
+
+/// Returns an age in its largest unit.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+pub(super) fn doctor(call: &mut Call<'_>) -> Outcome {
+    let all = call.instance.latency.series();
+    let threshold = LATENCY_MONITOR_THRESHOLD.get(&call.instance.settings);
+    let report = report(&all, threshold, call.now.0 / 1000);
+    call.reply.verbatim(b"txt", report.as_bytes());
+    Ok(())
+}
+
+/// Tells what the samples say, and what can be done about it.
+fn report(all: &[(&'static str, Series)], threshold: u64, now: u64) -> String {
+    if all.is_empty() {
+        return match threshold {
+            0 => "Latency events are off: CONFIG SET latency-monitor-threshold MILLISECONDS turns \
+                  them on.\n"
+                .to_owned(),
+            _ => format!("Nothing took {threshold} ms or longer so far.\n"),
+        };
+    }
+    let mut report = format!("What took {threshold} ms or longer:\n\n");
+    for (number, (event, series)) in all.iter().enumerate() {
+        let samples = series.samples.len() as u64;
+        let mean = series.samples.iter().map(|it| it.millis).sum::<u64>() / samples.max(1);
+        let deviation =
+            series.samples.iter().map(|it| it.millis.abs_diff(mean)).sum::<u64>() / samples.max(1);
+        let first = series.samples.front().map_or(now, |it| it.seconds);
+        let period = now.saturating_sub(first).max(1) as f64 / samples.max(1) as f64;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            report,
+            "{}. {event}: in {samples} seconds, once in {period:.2} seconds; {mean} ms on average, with \
+             a mean deviation of {deviation} ms; {} ms at most.",
+            number + 1,
+            series.most
+        );
+    }
+    report.push_str("\nWhat can be done:\n\n");
+    let advice = all.iter().filter_map(|(event, _)| match *event {
+        "command" => Some(
+            "- Slow commands: COMMANDLOG GET 10 slow tells which they are, once \
+             commandlog-execution-slower-than is no higher than the threshold in microseconds.\n",
+        ),
+        "fast-command" => Some(
+            "- Fast commands that take long: the threads of the server do not get their cores. Give it \
+             fewer threads than the machine has cores, or the machine less else to do.\n",
+        ),
+        _ => None,
+    });
+    report.extend(advice);
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{drawn, report};
+    use crate::observing::{Sample, Series};
+
+    fn series(millis: &[u64]) -> Series {
+        let samples =
+            millis.iter().zip(100..).map(|(millis, seconds)| Sample { seconds, millis: *millis });
+        Series { samples: samples.collect(), most: 9, sum: 0, count: 0 }
+    }
+
+    #[test]
+    fn a_graph_has_a_column_for_each_sample_and_its_age_below() {
+        let graph = drawn("command", &series(&[1, 5, 9]), 162);
+        let lines: Vec<&str> = graph.lines().collect();
+        assert_eq!(lines[0], "command - high 9 ms, low 1 ms (all time high 9 ms)");
+        assert_eq!(lines[2..6], ["  #", "  |", " #|", "_||"]);
+        assert_eq!(lines[7..9], ["111", "mmm"]);
+    }
+
+    #[test]
+    fn a_report_tells_each_event() {
+        assert!(report(&[], 0, 0).starts_with("Latency events are off"));
+        assert!(report(&[], 5, 0).starts_with("Nothing took 5 ms"));
+        let report = report(&[("command", series(&[1, 9]))], 5, 104);
+        assert!(report.contains("1. command: in 2 seconds, once in 2.00 seconds; 5 ms on average"));
+    }
+}

@@ -1,0 +1,9 @@
+//! What is seen of commands at work: COMMANDLOG, SLOWLOG, LATENCY.
+
+mod commandlog;
+mod latency;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use table::TABLE;

@@ -1,0 +1,233 @@
+//! Keyspace notifications: what happens to keys, as messages.
+//!
+//! ```text
+//! a change ──▶ unit ──▶ Listener::unit, under the locks ──▶ letters in mailboxes
+//!                                                     └───▶ sleepers, woken behind the locks
+//! ```
+//! Events of one key come in the order in which they happened, whichever threads made them, since
+//! their letters are left under the lock of the key.
+
+use crate::clients::Post;
+use crate::pubsub::{Left, PubSub, Topic};
+use base::PositionHash;
+use settings::EventClasses;
+use std::fmt;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{Change, Databases, EventClass, Happened, Listener, Presence, Unit};
+
+/// Listener that publishes events.
+pub(crate) struct Notifications {
+    pubsub: Arc<PubSub>,
+    /// Bits of the classes that are published.
+    classes: AtomicU32,
+    /// True if there is something for a thread without locks to do.
+    has_left: AtomicBool,
+    left: Mutex<Later>,
+}
+
+/// What is left for a thread without locks.
+#[derive(Default)]
+struct Later {
+    sleepers: Vec<Arc<dyn Post>>,
+    is_behind: bool,
+}
+
+impl fmt::Debug for Notifications {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notifications").field("classes", &self.classes).finish_non_exhaustive()
+    }
+}
+
+impl Notifications {
+    /// Notifications that are published by `pubsub`; none so far.
+    pub fn of(pubsub: Arc<PubSub>) -> Notifications {
+        Notifications {
+            pubsub,
+            classes: AtomicU32::new(0),
+            has_left: AtomicBool::new(false),
+            left: Mutex::default(),
+        }
+    }
+
+    /// Publishes events of these classes from now on. Returns false if there are none.
+    pub fn follow(&self, classes: EventClasses) -> bool {
+        self.classes.store(classes.bits(), Relaxed);
+        classes.has(b'K') || classes.has(b'E')
+    }
+
+    /// Returns true if there is something to settle.
+    #[inline]
+    pub fn has_left(&self) -> bool {
+        self.has_left.load(Relaxed)
+    }
+
+    /// Wakes workers that have mail; to be called without locks. Returns true if one of them has
+    /// more than it is to have.
+    #[cold]
+    pub fn settle(&self) -> bool {
+        self.has_left.store(false, Relaxed);
+        let later = std::mem::take(&mut *self.later());
+        later.sleepers.iter().for_each(|post| post.wake());
+        later.is_behind
+    }
+
+    fn later(&self) -> MutexGuard<'_, Later> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, classes: EventClasses, happened: &Happened) {
+        let Happened { event, database, key } = happened;
+        if !classes.has(letter(event.class)) {
+            return;
+        }
+        let name = event.name.as_bytes();
+        for (kind, word, tail, payload) in
+            [(b'K', "keyspace", &key[..], name), (b'E', "keyevent", name, &key[..])]
+        {
+            if classes.has(kind) {
+                let mut channel = Vec::with_capacity(32 + tail.len());
+                // Writing to a vector cannot fail.
+                let _ = write!(channel, "__{word}@{database}__:");
+                channel.extend_from_slice(tail);
+                self.note(self.pubsub.publish(Topic::Channel, &channel, payload));
+            }
+        }
+    }
+
+    fn note(&self, left: Left) {
+        if left.is_behind || !left.sleepers.is_empty() {
+            let mut later = self.later();
+            later.sleepers.extend(left.sleepers);
+            later.is_behind |= left.is_behind;
+            self.has_left.store(true, Relaxed);
+        }
+    }
+}
+
+/// Returns the letter of a class.
+fn letter(class: EventClass) -> u8 {
+    match class {
+        EventClass::Generic => b'g',
+        EventClass::String => b'$',
+        EventClass::List => b'l',
+        EventClass::Set => b's',
+        EventClass::SortedSet => b'z',
+        EventClass::Hash => b'h',
+        EventClass::Stream => b't',
+        EventClass::Expired => b'x',
+        EventClass::Evicted => b'e',
+        EventClass::New => b'n',
+        EventClass::Miss => b'm',
+    }
+}
+
+impl Listener for Notifications {
+    fn before(&self, _: &Change<'_>) {}
+
+    fn before_databases(
+        &self,
+        _: &Databases,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
+    ) {
+    }
+
+    fn unit(&self, unit: &Unit) {
+        if unit.events.is_empty() || self.pubsub.is_idle() {
+            return;
+        }
+        let classes = EventClasses::of_bits(self.classes.load(Relaxed));
+        unit.events.iter().for_each(|happened| self.publish(classes, happened));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clients::Post;
+    use crate::pubsub::Topic;
+    use crate::testing::{BEGIN, Mailbox, World, check, here};
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering::Relaxed;
+    use wire::Protocol;
+
+    /// Returns a server that publishes events of these classes, and the mailbox of a subscriber.
+    fn world(classes: &str) -> (World, Arc<Mailbox>) {
+        let (mut world, mailbox) = (World::new(), Arc::new(Mailbox::default()));
+        let post: Arc<dyn Post> = mailbox.clone();
+        let client = world.instance.clients.add(here(), (post, 0), BEGIN);
+        let pubsub = &world.instance.pubsub;
+        pubsub.subscribe(Topic::Pattern, b"__key*", &client, Protocol::Resp2);
+        let line = format!("CONFIG SET notify-keyspace-events \"{classes}\"");
+        check(&mut world, &[(&line, "+OK")]);
+        world.instance.follow_event_classes();
+        (world, mailbox)
+    }
+
+    /// Returns channels and payloads of the messages.
+    fn told(mailbox: &Mailbox) -> Vec<String> {
+        let texts = mailbox.take().into_iter().map(|(_, text)| text);
+        texts.map(|text| text.split(' ').skip(6).step_by(2).collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn each_event_goes_to_the_channel_of_its_key_and_to_that_of_its_name() {
+        let (mut world, mailbox) = world("KEA");
+        world.answer("SET k v");
+        assert_eq!(told(&mailbox), ["__keyspace@0__:k set", "__keyevent@0__:set k"]);
+        world.answer("SELECT 3");
+        world.answer("DEL nothing");
+        world.answer("SADD s x");
+        world.answer("SPOP s");
+        let expected = ["sadd", "spop", "del"];
+        let expected =
+            expected.map(|it| [format!("__keyspace@3__:s {it}"), format!("__keyevent@3__:{it} s")]);
+        assert_eq!(told(&mailbox), expected.concat());
+    }
+
+    #[test]
+    fn classes_are_chosen_by_their_letters() {
+        for (classes, line, count) in [
+            ("K$", "SET k v", 1),
+            ("Kg", "SET k v", 0),
+            ("A", "SET k v", 0),
+            ("En", "SET k v", 1),
+            ("KEA", "GET nothing", 0),
+            ("Em", "GET nothing", 1),
+            ("Em", "EXISTS nothing", 1),
+            ("KEm", "DEL nothing", 0),
+        ] {
+            let (mut world, mailbox) = world(classes);
+            world.answer(line);
+            assert_eq!(told(&mailbox).len(), count, "{classes}: {line}");
+        }
+    }
+
+    #[test]
+    fn what_expires_is_told_when_it_is_asked_for() {
+        let (mut world, mailbox) = world("Ex");
+        world.answer("SET k v PX 10");
+        world.instance.clock.advance(20);
+        world.answer("GET k");
+        assert_eq!(told(&mailbox), ["__keyevent@0__:expired k"]);
+    }
+
+    #[test]
+    fn who_sleeps_is_woken_behind_the_locks() {
+        let (mut world, mailbox) = world("KEA");
+        world.answer("MSET a 1 b 2");
+        assert_eq!((mailbox.letters(), mailbox.wakes.load(Relaxed)), (4, 0));
+        world.instance.settle_notifications();
+        assert!(mailbox.wakes.load(Relaxed) > 0);
+        assert!(!world.instance.notifications.has_left());
+    }
+
+    #[test]
+    fn nothing_is_told_once_the_setting_is_empty_again() {
+        let (mut world, mailbox) = world("KEA");
+        check(&mut world, &[("CONFIG SET notify-keyspace-events \"\"", "+OK")]);
+        world.instance.follow_event_classes();
+        world.answer("SET k v");
+        assert!(told(&mailbox).is_empty());
+    }
+}

@@ -1,0 +1,145 @@
+//! The command log: the last commands that took long, or had large requests or replies.
+
+use super::secrets::REDACTED;
+use crate::call::Call;
+use settings::Settings;
+use settings::observing::{
+    COMMANDLOG_LARGE_REPLY_MAX_LEN, COMMANDLOG_LARGE_REQUEST_MAX_LEN,
+    COMMANDLOG_SLOW_EXECUTION_MAX_LEN,
+};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Most arguments of a command that are kept.
+const ARGUMENTS_MAX: usize = 32;
+/// Most bytes of an argument that are kept.
+const ARGUMENT_BYTES_MAX: usize = 128;
+
+/// Kind of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// Commands that took long; their value is in microseconds.
+    Slow,
+    /// Commands with large requests; their value is in bytes.
+    LargeRequest,
+    /// Commands with large replies; their value is in bytes.
+    LargeReply,
+}
+
+impl LogKind {
+    /// Returns the number of entries that the settings allow.
+    pub(super) fn most_entries(self, settings: &Settings) -> u64 {
+        match self {
+            LogKind::Slow => COMMANDLOG_SLOW_EXECUTION_MAX_LEN.get(settings),
+            LogKind::LargeRequest => COMMANDLOG_LARGE_REQUEST_MAX_LEN.get(settings),
+            LogKind::LargeReply => COMMANDLOG_LARGE_REPLY_MAX_LEN.get(settings),
+        }
+    }
+}
+
+/// One command of the log.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Number of the entry, rising.
+    pub id: u64,
+    /// Time of its end, in seconds since the Unix epoch.
+    pub seconds: u64,
+    /// Microseconds or bytes.
+    pub value: u64,
+    /// Its arguments, cut.
+    pub args: Vec<Vec<u8>>,
+    /// Address of its client.
+    pub address: String,
+    /// Name of its client.
+    pub name: String,
+}
+
+impl Entry {
+    pub(super) fn of(call: &Call<'_>, value: u64) -> Entry {
+        let client = &call.session.client;
+        Entry {
+            id: 0,
+            seconds: call.now.0 / 1000,
+            value,
+            args: kept(call),
+            address: client.address.clone(),
+            name: client.info().name.clone(),
+        }
+    }
+}
+
+/// Returns the arguments as they are kept: few, short and without secrets.
+fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
+    let (args, len) = (call.args, call.args.len());
+    let secrets = (call.row.spec.secrets)(&args);
+    let shown = if len > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { len };
+    let mut kept: Vec<Vec<u8>> = (0..shown)
+        .map(|at| match secrets.contains(&at) {
+            true => REDACTED.to_vec(),
+            false => cut(args.get(at)),
+        })
+        .collect();
+    if shown < len {
+        kept.push(format!("... ({} more arguments)", len - shown).into_bytes());
+    }
+    kept
+}
+
+fn cut(argument: &[u8]) -> Vec<u8> {
+    let Some((begin, rest)) = argument.split_at_checked(ARGUMENT_BYTES_MAX) else {
+        return argument.to_vec();
+    };
+    if rest.is_empty() {
+        return begin.to_vec();
+    }
+    let more = format!("... ({} more bytes)", rest.len());
+    [begin, more.as_bytes()].concat()
+}
+
+/// The logs, one for each kind.
+#[derive(Debug, Default)]
+pub struct CommandLog {
+    logs: [Mutex<Log>; 3],
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    /// The latest first.
+    entries: VecDeque<Entry>,
+    next_id: u64,
+}
+
+impl CommandLog {
+    /// Adds an entry, and drops the oldest beyond `most`.
+    pub(super) fn add(&self, kind: LogKind, most: u64, entry: impl FnOnce() -> Entry) {
+        if most == 0 {
+            return;
+        }
+        let entry = entry();
+        let mut log = self.log(kind);
+        let id = log.next_id;
+        log.next_id += 1;
+        log.entries.push_front(Entry { id, ..entry });
+        log.entries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    }
+
+    /// Returns the latest entries, `most` of them or all.
+    pub fn latest(&self, kind: LogKind, most: Option<usize>) -> Vec<Entry> {
+        let log = self.log(kind);
+        log.entries.iter().take(most.unwrap_or(usize::MAX)).cloned().collect()
+    }
+
+    /// Returns the number of entries.
+    pub fn len(&self, kind: LogKind) -> usize {
+        self.log(kind).entries.len()
+    }
+
+    /// Drops all entries.
+    pub fn reset(&self, kind: LogKind) {
+        self.log(kind).entries.clear();
+    }
+
+    fn log(&self, kind: LogKind) -> MutexGuard<'_, Log> {
+        self.logs[kind as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

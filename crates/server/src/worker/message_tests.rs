@@ -1,0 +1,122 @@
+//! Tests of the ways that messages take through a worker.
+
+use super::testing::{Peer, World};
+use command::Post;
+use std::sync::atomic::Ordering::SeqCst;
+
+const SUBSCRIBED: &str = "*3 $9 subscribe $1 c :1";
+const HELLO: &str = "*3 $7 message $1 c $1 1";
+
+/// Returns a client that has subscribed to the channel `c`.
+fn subscriber(world: &mut World) -> Peer {
+    let peer = world.connect();
+    assert_eq!(world.ask(&peer, "SUBSCRIBE c\r\n"), SUBSCRIBED);
+    peer
+}
+
+/// Returns a request that publishes a text on the channel `c`.
+fn publishing(text: &str) -> String {
+    format!("*3\r\n$7\r\nPUBLISH\r\n$1\r\nc\r\n${}\r\n{text}\r\n", text.len())
+}
+
+#[test]
+fn a_message_comes_in_the_same_loop_iteration_and_nobody_is_woken_for_it() {
+    let mut world = World::new();
+    let (first, second, publisher) =
+        (subscriber(&mut world), subscriber(&mut world), world.connect());
+    let wakes = world.wakes.load(SeqCst);
+    assert_eq!(world.ask(&publisher, "PUBLISH c 1\r\n"), ":2");
+    assert_eq!((first.read(), second.read()), (HELLO.to_owned(), HELLO.to_owned()));
+    assert_eq!(world.wakes.load(SeqCst), wakes);
+}
+
+#[test]
+fn what_a_client_publishes_to_itself_comes_behind_that_reply_and_before_the_next() {
+    let mut world = World::new();
+    let peer = world.connect();
+    peer.send("HELLO 3\r\nSUBSCRIBE c\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.read();
+    peer.send("PUBLISH c 1\r\nECHO x\r\nMULTI\r\nPUBLISH c 1\r\nECHO y\r\nEXEC\r\nPING\r\n");
+    world.iterate(&[peer.readable()]);
+    world.settle();
+    let message = ">3 $7 message $1 c $1 1";
+    let queued = "+QUEUED +QUEUED";
+    let expected = format!(":1 {message} $1 x +OK {queued} *2 :1 $1 y {message} +PONG");
+    assert_eq!(peer.read(), expected);
+}
+
+#[test]
+fn the_end_of_a_subscription_is_confirmed_behind_what_was_published_before() {
+    let mut world = World::new();
+    let (peer, publisher) = (subscriber(&mut world), world.connect());
+    publisher.send("PUBLISH c 1\r\n");
+    peer.send("UNSUBSCRIBE c\r\nPING\r\n");
+    world.iterate(&[publisher.readable(), peer.readable()]);
+    world.settle();
+    assert_eq!(publisher.read(), ":1");
+    assert_eq!(peer.read(), format!("{HELLO} *3 $11 unsubscribe $1 c :0 +PONG"));
+    assert_eq!(world.ask(&publisher, "PUBLISH c 1\r\n"), ":0");
+}
+
+#[test]
+fn confirmations_and_messages_come_although_replies_are_off() {
+    let mut world = World::new();
+    let (peer, publisher) = (world.connect(), world.connect());
+    assert_eq!(world.ask(&peer, "CLIENT REPLY OFF\r\nSUBSCRIBE c\r\n"), SUBSCRIBED);
+    world.ask(&publisher, "PUBLISH c 1\r\n");
+    assert_eq!(peer.read(), HELLO);
+    assert_eq!(world.ask(&peer, "UNSUBSCRIBE\r\n"), "*3 $11 unsubscribe $1 c :0");
+}
+
+#[test]
+fn a_subscriber_that_does_not_read_is_closed_at_the_limit_of_its_class() {
+    let mut world = World::new();
+    let (_peer, publisher) = (subscriber(&mut world), world.connect());
+    let limits = "CONFIG SET client-output-buffer-limit \"pubsub 3mb 0 0 normal 1mb 0 0\"\r\n";
+    assert_eq!(world.ask(&publisher, limits), "+OK");
+    let request = publishing(&"m".repeat(64 << 10));
+    let receivers = (0..100).map(|_| {
+        publisher.send(&request);
+        world.iterate(&[publisher.readable()]);
+        world.settle();
+        publisher.read()
+    });
+    let reached = receivers.take_while(|reply| reply == ":1").count();
+    // What its socket took is not in the server any more.
+    assert!((48..70).contains(&reached), "{reached} messages of 64 KiB");
+    assert_eq!(world.instance.clients.count(), 1);
+    assert_eq!(world.ask(&publisher, "PUBSUB CHANNELS\r\n"), "*0");
+}
+
+#[test]
+fn a_publisher_is_held_back_while_a_worker_has_much_to_read_and_goes_on_then() {
+    let mut world = World::new();
+    let (peer, publisher) = (subscriber(&mut world), world.connect());
+    world.ask(&publisher, "CONFIG SET client-output-buffer-limit \"pubsub 0 0 0\"\r\n");
+    let request = publishing(&"m".repeat(3 << 20));
+    let (mut sent, mut replies) = (request.repeat(4).into_bytes(), String::new());
+    let mut most = 0;
+    while replies.matches(":1").count() < 4 {
+        let taken = publisher.send_some(&sent);
+        sent.drain(..taken);
+        world.iterate(&[publisher.readable(), peer.writable()]);
+        most = most.max(world.instance.clients.mail_bytes().load(SeqCst));
+        peer.read();
+        replies += &publisher.read();
+    }
+    assert!(most < 16 << 20, "{most} bytes waited");
+    assert!(!world.mailbox.is_behind());
+}
+
+#[test]
+fn a_client_that_is_closed_in_between_gets_nothing_and_its_slot_keeps_no_mail() {
+    let mut world = World::new();
+    let (peer, publisher) = (subscriber(&mut world), world.connect());
+    publisher.send("PUBLISH c 1\r\n");
+    drop(peer);
+    world.iterate(&[publisher.readable()]);
+    let next = world.connect();
+    world.settle();
+    assert_eq!(next.read(), "");
+}
