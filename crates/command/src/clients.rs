@@ -1,6 +1,6 @@
 //! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
 
-use crate::pubsub::Letter;
+use crate::letter::Letter;
 use crate::waiting::waiter::Waiter;
 use base::Millis;
 use bitflags::bitflags;

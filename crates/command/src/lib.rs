@@ -33,6 +33,7 @@ mod call;
 mod carrier;
 mod clients;
 mod commands;
+mod count;
 mod database_key;
 mod effects;
 mod element;
@@ -42,9 +43,11 @@ mod family;
 mod instance;
 mod journal_state;
 mod key_spec;
+mod letter;
 mod libraries;
 mod loading;
 mod manual;
+mod message;
 mod migration;
 mod needs;
 mod notifications;
@@ -76,18 +79,21 @@ pub use clients::{
     Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Pause, Post,
 };
 pub use commands::table;
+pub use count::Count;
 pub use execute::{RowMemo, execute, granted_for_batch};
 pub use family::{forget_subscriptions, forget_watches};
 pub use instance::{DataFiles, Identity, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};
 pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
+pub use letter::{Letter, Receiver};
 pub use libraries::Libraries;
 pub use loading::{Loading, LoadingFacts};
 pub use manual::manual;
+pub use message::Message;
 pub use migration::Settled;
 pub use needs::{Grants, Needs, Troubles};
 pub use observing::{Observer, Seen};
-pub use pubsub::{Letter, Message, PubSub, Receiver, Subscriptions, Topic};
+pub use pubsub::{PubSub, Subscriptions, Topic};
 pub use rates::Rates;
 pub use refusal::Refusal;
 pub use run::Execution;
@@ -95,8 +101,7 @@ pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts};
 pub use session::{ReplyMode, Session};
 pub use spec::{Categories, CommandSpec, Flags, Group, Locks, Wakes};
 pub use statistics::{
-    CommandCounts, CommandTotals, Count, ServerCounts, ServerTotals, Statistics, Sums,
-    WorkerStatistics,
+    CommandCounts, CommandTotals, ServerCounts, ServerTotals, Statistics, Sums, WorkerStatistics,
 };
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};

@@ -1,5 +1,6 @@
 //! Counters of the running server. Each worker counts for itself; sums are made on request.
 
+use crate::count::Count;
 use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
 use base::Millis;
@@ -7,23 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use store::Totals;
-
-/// A number that one thread writes and any thread reads.
-#[derive(Debug, Default)]
-pub struct Count(AtomicU64);
-
-impl Count {
-    /// Adds to the number. For the owning thread only.
-    #[inline]
-    pub fn add(&self, by: u64) {
-        self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);
-    }
-
-    /// The number.
-    pub fn get(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-}
 
 /// One command's counts.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use crate::clients::{Endpoint, Notice, Nowhere, Post};
 use crate::commands::table;
 use crate::execute::{RowMemo, execute, granted_for_batch};
 use crate::instance::{Identity, Instance, NoDataFiles};
-use crate::pubsub::Letter;
+use crate::letter::Letter;
 use crate::run::Execution;
 use crate::session::Session;
 use crate::statistics::WorkerStatistics;

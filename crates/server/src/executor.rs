@@ -286,9 +286,7 @@ impl Executor {
             if self.thread.journal_position() != self.position {
                 self.follow_journal(connection, request.row, mark);
             }
-            if connection.session.reply_mode != ReplyMode::On {
-                keep_replies(connection, request.row, &mut self.replies, mark);
-            }
+            keep_replies(connection, request.row, &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX {
                 if self.send_replies(connection).is_err() {
                     connection.session.close_after_reply = true;
@@ -296,19 +294,26 @@ impl Executor {
                 self.limit_replies(connection);
                 is_held |= connection.is_held(input.len() - request.start);
             }
-            if connection.session.yields {
-                // Before the next request, what this one caused is read from the mail.
-                connection.session.yields = false;
-                self.slice_nanos = 0;
-            }
-            if connection.session.close_after_reply || connection.session.client.is_doomed() {
-                connection.session.close_after_reply = true;
+            if self.ends_serving(connection) {
                 self.finish_batch(connection, at + 1 - first, now);
                 return Stop::Held(input.len());
             }
         }
         self.finish_batch(connection, requests.len(), now);
         Stop::Done
+    }
+
+    /// Returns true if the client is to be closed. Ends its slice if what its last request caused
+    /// comes before the next one.
+    #[inline]
+    fn ends_serving(&mut self, connection: &mut Connection) -> bool {
+        let session = &mut connection.session;
+        if session.yields {
+            session.yields = false;
+            self.slice_nanos = 0;
+        }
+        session.close_after_reply |= session.client.is_doomed();
+        session.close_after_reply
     }
 
     /// Prefetches the fields that requests want of a hash, if the first two name the same hash.
@@ -470,9 +475,12 @@ impl Executor {
 }
 
 /// Drops the reply behind `mark`, which the client does not want, unless it is a push.
-#[cold]
+#[inline]
 fn keep_replies(connection: &mut Connection, row: &Row, replies: &mut Vec<u8>, mark: usize) {
     let session = &mut connection.session;
+    if session.reply_mode == ReplyMode::On {
+        return;
+    }
     if !row.spec.replies_by_push() {
         replies.truncate(mark);
     }

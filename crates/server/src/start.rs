@@ -404,16 +404,7 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     });
     instance.settings.on_change(APPENDONLY.name(), Arc::new(turn_journal(instance, services)));
     instance.settings.on_change(APPENDFSYNC.name(), tell_writer);
-    let weak = Arc::downgrade(instance);
-    let follow_event_classes = move |_: &Settings| {
-        if let Some(instance) = weak.upgrade() {
-            instance.follow_event_classes();
-        }
-        Ok(())
-    };
-    let _ = follow_event_classes(&instance.settings);
-    let name = observing::NOTIFY_KEYSPACE_EVENTS.name();
-    instance.settings.on_change(name, Arc::new(follow_event_classes));
+    follow_event_classes(instance);
     let weak = Arc::downgrade(instance);
     let slow_loading = move |settings: &Settings| {
         if let Some(instance) = weak.upgrade() {
@@ -429,6 +420,19 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         Ok(())
     };
     instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(raise));
+}
+
+/// Has keyspace notifications follow their setting.
+fn follow_event_classes(instance: &Arc<Instance>) {
+    instance.follow_event_classes();
+    let weak = Arc::downgrade(instance);
+    let follow = move |_: &Settings| {
+        if let Some(instance) = weak.upgrade() {
+            instance.follow_event_classes();
+        }
+        Ok(())
+    };
+    instance.settings.on_change(observing::NOTIFY_KEYSPACE_EVENTS.name(), Arc::new(follow));
 }
 
 /// What CONFIG SET does to turn the journal on or off.

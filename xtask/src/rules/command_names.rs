@@ -34,6 +34,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("memory", "a section of INFO, a thread, and what a command may need"),
     ("object", "a subcommand of DEBUG"),
     ("persist", "an option of GETEX and HGETEX"),
+    ("pubsub", "a group, a flag and a type of clients"),
     ("reset", "what RESET answers"),
     ("save", "an option of SHUTDOWN"),
     ("set", "a step of BITFIELD, a kind of value"),

@@ -1,7 +1,5 @@
 //! The command log: the last commands that took long, or had large requests or replies.
 
-use super::secrets::REDACTED;
-use crate::call::Call;
 use settings::Settings;
 use settings::observing::{
     COMMANDLOG_LARGE_REPLY_MAX_LEN, COMMANDLOG_LARGE_REQUEST_MAX_LEN,
@@ -9,11 +7,6 @@ use settings::observing::{
 };
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Most arguments of a command that are kept.
-const ARGUMENTS_MAX: usize = 32;
-/// Most bytes of an argument that are kept.
-const ARGUMENT_BYTES_MAX: usize = 128;
 
 /// Kind of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,48 +45,6 @@ pub struct Entry {
     pub address: String,
     /// Name of its client.
     pub name: String,
-}
-
-impl Entry {
-    pub(super) fn of(call: &Call<'_>, value: u64) -> Entry {
-        let client = &call.session.client;
-        Entry {
-            id: 0,
-            seconds: call.now.0 / 1000,
-            value,
-            args: kept(call),
-            address: client.address.clone(),
-            name: client.info().name.clone(),
-        }
-    }
-}
-
-/// Returns the arguments as they are kept: few, short and without secrets.
-fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
-    let (args, len) = (call.args, call.args.len());
-    let secrets = (call.row.spec.secrets)(&args);
-    let shown = if len > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { len };
-    let mut kept: Vec<Vec<u8>> = (0..shown)
-        .map(|at| match secrets.contains(&at) {
-            true => REDACTED.to_vec(),
-            false => cut(args.get(at)),
-        })
-        .collect();
-    if shown < len {
-        kept.push(format!("... ({} more arguments)", len - shown).into_bytes());
-    }
-    kept
-}
-
-fn cut(argument: &[u8]) -> Vec<u8> {
-    let Some((begin, rest)) = argument.split_at_checked(ARGUMENT_BYTES_MAX) else {
-        return argument.to_vec();
-    };
-    if rest.is_empty() {
-        return begin.to_vec();
-    }
-    let more = format!("... ({} more bytes)", rest.len());
-    [begin, more.as_bytes()].concat()
 }
 
 /// The logs, one for each kind.

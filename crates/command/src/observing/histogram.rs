@@ -7,7 +7,7 @@
 //! Each number is counted with its first eight bits, which is two decimal digits and more, as in
 //! HdrHistogram.
 
-use crate::statistics::Count;
+use crate::count::Count;
 
 /// Bits of a number that are kept.
 const BITS: u32 = 8;
@@ -39,7 +39,8 @@ impl Histogram {
 const fn index_of(number: u64) -> usize {
     let bits = u64::BITS - number.leading_zeros();
     let shift = bits.saturating_sub(BITS);
-    ((shift as usize) << (BITS - 1)) + (number >> shift) as usize
+    // What is left of the number has eight bits.
+    ((shift as usize) << (BITS - 1)) + ((number >> shift) & 0xff) as usize
 }
 
 /// Returns the largest number that has a place.

@@ -1,7 +1,7 @@
 //! Channels and those who have subscribed to them by name.
 
-use super::Name;
 use super::receivers::Receivers;
+use super::topic::Name;
 use crate::clients::Client;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;

@@ -11,38 +11,24 @@
 //! all messages that were published before.
 
 mod channels;
-mod message;
 mod patterns;
 mod receivers;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
+mod topic;
 
-pub use message::Message;
 pub(crate) use receivers::Left;
-pub use receivers::{Letter, Receiver};
 pub use subscriptions::Subscriptions;
+pub(crate) use topic::Name;
+pub use topic::Topic;
 
 use crate::clients::Client;
+use crate::message::Message;
 use channels::{Channels, Locked};
 use patterns::{Matching, Patterns};
 use receivers::{Outgoing, Receivers};
-use std::sync::Arc;
 use wire::Protocol;
-
-/// Kind of what a client subscribes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
-    /// A channel.
-    Channel,
-    /// All channels whose names match a pattern.
-    Pattern,
-    /// A channel that belongs to a hash slot.
-    ShardChannel,
-}
-
-/// Name of a channel, or a pattern; the table and all who have subscribed to it share it.
-pub type Name = Arc<[u8]>;
 
 /// Table of all subscriptions.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Patterns and those who have subscribed to them.
 
-use super::Name;
 use super::receivers::Receivers;
+use super::topic::Name;
 use crate::clients::Client;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,38 +1,12 @@
-//! Clients that receive the same messages, by worker; and the letters that carry messages there.
+//! Clients that receive the same messages, by worker.
 
-use super::Message;
 use crate::clients::{Client, Notice, Post};
+use crate::letter::{Letter, Receiver};
+use crate::message::Message;
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use wire::Protocol;
-
-/// Client that receives messages, as its worker finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receiver {
-    /// Id of the client.
-    pub client: u64,
-    /// Slot of its connection in the worker's table.
-    pub slot: u32,
-    /// Version of the protocol that it spoke when it subscribed.
-    protocol: Protocol,
-}
-
-/// Messages for clients of one worker, in order.
-#[derive(Clone, Debug, Default)]
-pub struct Letter(SmallVec<[(Arc<Message>, Arc<[Receiver]>); 1]>);
-
-impl Letter {
-    /// Returns the messages, each with those who receive it.
-    pub fn messages(&self) -> impl Iterator<Item = (&Message, &[Receiver])> {
-        self.0.iter().map(|(message, receivers)| (&**message, &**receivers))
-    }
-
-    /// Returns the bytes of memory of the messages.
-    pub fn room(&self) -> usize {
-        self.0.iter().map(|(message, _)| message.room()).sum()
-    }
-}
 
 /// Clients that receive the same messages.
 #[derive(Debug, Default)]
@@ -122,7 +96,7 @@ impl<'r> Outgoing<'r> {
         for Group { post, members, shared } in &receivers.groups {
             self.receivers += members.len();
             let shared = shared.get_or_init(|| members.as_slice().into());
-            self.letter_to(post).0.push((Arc::clone(&message), Arc::clone(shared)));
+            self.letter_to(post).add(&message, shared);
         }
     }
 

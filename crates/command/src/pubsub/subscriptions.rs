@@ -1,6 +1,6 @@
 //! Subscriptions of one client.
 
-use super::{Name, Topic};
+use super::topic::{Name, Topic};
 use std::collections::HashSet;
 
 /// What one client has subscribed to.

@@ -102,7 +102,7 @@ fn a_letter_keeps_the_receivers_of_its_moment() {
 
 #[test]
 fn a_message_is_formatted_once_for_each_protocol() {
-    let message = super::Message::push(Resp3, &[b"message", b"c", b"x"]);
+    let message = crate::message::Message::push(Resp3, &[b"message", b"c", b"x"]);
     assert_eq!(&message.bytes(Resp3)[..], b">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n");
     assert_eq!(&message.bytes(Resp2)[..], b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n");
     assert!(Arc::ptr_eq(message.bytes(Resp2), message.bytes(Resp2)));

@@ -160,9 +160,9 @@ impl Watches {
 }
 
 impl Watched {
-    /// Does the same where another key, or none, takes the place of the key in its database. One that
-    /// had expired and is removed, or that is replaced by another such, was no key before and is none
-    /// afterwards.
+    /// Does the same where another key, or none, takes the place of the key in its database. One
+    /// that had expired and is removed, or that is replaced by another such, was no key before and
+    /// is none afterwards.
     fn replace(&mut self, is_there: bool, comes: Presence) -> bool {
         if !is_there && comes == Presence::Absent {
             return false;

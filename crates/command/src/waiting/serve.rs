@@ -19,7 +19,7 @@ use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::observing::{Observer, Seen};
 use crate::session::Session;
-use crate::spec::Wakes;
+use crate::spec::{Flags, Wakes};
 use crate::statistics::WorkerStatistics;
 use base::{Millis, PositionHash};
 use hashbrown::HashTable;
@@ -188,7 +188,7 @@ fn run_and_serve(
     touch: impl Fn(&Instance) -> Touched,
     act: impl FnOnce(&mut Call<'_>) -> Outcome,
 ) -> Outcome {
-    let server = Server::of(call);
+    let mut server = Server::of(call);
     let mut held = server.shards_of(&touched, shards);
     let mut hold = loop {
         let hold = call.instance.store.hold(call.thread, held);
@@ -221,6 +221,10 @@ fn run_and_serve(
     };
     let outcome = act(&mut inner);
     let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
+    if call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
+        // Time stood still for the transaction, but not for those who wait.
+        server.now = call.instance.clock.now();
+    }
     let rest = server.serve_held(hold.thread(), &held, touched);
     drop(hold);
     server.send_answers(call.thread.journal_position());

@@ -1,6 +1,6 @@
 //! Limits on one client: input, arguments, output.
 
-use crate::row::{memory, output_limits};
+use crate::row::{integer, memory, output_limits};
 use crate::value::OutputLimits;
 
 super::declare::rows! { from super::memory::END;
@@ -14,4 +14,12 @@ super::declare::rows! { from super::memory::END;
         "For each class (`normal`, `replica`, `pubsub`): bytes of pending replies that disconnect \
          a client at once, bytes that do so when they last, and for how many seconds. \
          0: no limit.");
+    MIN_STRING_SIZE_AVOID_COPY_REPLY: u64 = integer("min-string-size-avoid-copy-reply",
+        0..=9223372036854775807, 16384,
+        "Size from which on Valkey sends strings without a copy.").hidden()
+        .idle("values move, so replies are copies");
+    MIN_STRING_SIZE_AVOID_COPY_REPLY_THREADED: u64 = integer(
+        "min-string-size-avoid-copy-reply-threaded", 0..=9223372036854775807, 65536,
+        "The same with I/O threads.").hidden()
+        .idle("values move, so replies are copies");
 }

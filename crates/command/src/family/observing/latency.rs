@@ -117,7 +117,7 @@ fn drawn(event: &str, series: &Series, now: u64) -> String {
     for row in (0..ROWS).rev() {
         for millis in all() {
             let above = height(millis).checked_sub(row * STEPS.len() as u64);
-            let step = above.map(|above| STEPS[(above as usize).min(STEPS.len() - 1)]);
+            let step = above.map(|above| STEPS[narrow::to_usize(above).min(STEPS.len() - 1)]);
             let full = above.is_some_and(|above| above >= STEPS.len() as u64);
             graph.push(if full { '|' } else { step.map_or(' ', char::from) });
         }
@@ -174,8 +174,8 @@ fn report(all: &[(&'static str, Series)], threshold: u64, now: u64) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             report,
-            "{}. {event}: in {samples} seconds, once in {period:.2} seconds; {mean} ms on average, with \
-             a mean deviation of {deviation} ms; {} ms at most.",
+            "{}. {event}: in {samples} seconds, once in {period:.2} seconds; {mean} ms on average, \
+             with a mean deviation of {deviation} ms; {} ms at most.",
             number + 1,
             series.most
         );
@@ -187,8 +187,8 @@ fn report(all: &[(&'static str, Series)], threshold: u64, now: u64) -> String {
              commandlog-execution-slower-than is no higher than the threshold in microseconds.\n",
         ),
         "fast-command" => Some(
-            "- Fast commands that take long: the threads of the server do not get their cores. Give it \
-             fewer threads than the machine has cores, or the machine less else to do.\n",
+            "- Fast commands that take long: the threads of the server do not get their cores. Give \
+             it fewer threads than the machine has cores, or the machine less else to do.\n",
         ),
         _ => None,
     });

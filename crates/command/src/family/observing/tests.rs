@@ -97,7 +97,8 @@ fn events_are_kept_by_second() {
         &[
             (
                 "LATENCY LATEST",
-                "*2 *6 $7 command :1700000000 :7 :7 :7 :1 *6 $12 fast-command :1700000000 :9 :9 :14 :2",
+                "*2 *6 $7 command :1700000000 :7 :7 :7 :1 \
+                 *6 $12 fast-command :1700000000 :9 :9 :14 :2",
             ),
             ("LATENCY HISTORY fast-command", "*1 *2 :1700000000 :9"),
             ("LATENCY HISTORY nosuch", "*0"),

@@ -6,11 +6,11 @@ mod tests;
 
 pub use table::TABLE;
 
-use crate::call::{Call, Outcome, Turn, Unanswered};
+use crate::call::{Call, Outcome, Row, Turn, Unanswered};
 use crate::clients::Notice;
 use crate::instance::Instance;
 use crate::needs::Needs;
-use crate::pubsub::Topic;
+use crate::pubsub::{Name, Topic};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use wire::Reply;
@@ -35,7 +35,7 @@ fn subscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     if topic == Topic::ShardChannel && call.turn == Turn::Only {
         return Err(NOT_IN_A_TRANSACTION.into());
     }
-    let Call { instance, session, args, reply, .. } = call;
+    let Call { instance, session, args, row, reply, .. } = call;
     let protocol = session.protocol;
     for name in args.from(1) {
         let subscriptions = session.subscriptions.get_or_insert_default();
@@ -43,7 +43,7 @@ fn subscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
             let name = instance.pubsub.subscribe(topic, name, &session.client, protocol);
             subscriptions.add(topic, name);
         }
-        confirm(reply, words(topic).0, Some(name), subscriptions.told_count(topic));
+        confirm(reply, row, Some(name), subscriptions.told_count(topic));
     }
     session.note_subscriptions();
     Ok(())
@@ -52,17 +52,27 @@ fn subscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
 /// Ends subscriptions: those named, or all. The confirmations come as mail, so that they are behind
 /// what was published before.
 fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
-    let Call { instance, session, args, reply, .. } = call;
+    let Call { instance, session, args, row, reply, .. } = call;
     let mut bytes = Vec::new();
     let mut confirmations = Reply::new(&mut bytes, session.protocol);
-    let is_any = match args.len() {
-        1 => unsubscribe_from_all(instance, session, topic, &mut confirmations),
-        _ => args.from(1).fold(false, |is_any, name| {
-            unsubscribe_from(instance, session, topic, name, &mut confirmations) | is_any
-        }),
+    let subscriptions = session.subscriptions.get_or_insert_default();
+    let names: Vec<Name> = match args.len() {
+        1 => subscriptions.names(topic),
+        _ => args.from(1).map(Name::from).collect(),
     };
+    let mut has_ended = false;
+    for name in &names {
+        if subscriptions.remove(topic, name) {
+            instance.pubsub.unsubscribe(topic, name, &session.client);
+            has_ended = true;
+        }
+        confirm(&mut confirmations, row, Some(name), subscriptions.told_count(topic));
+    }
+    if names.is_empty() {
+        confirm(&mut confirmations, row, None, subscriptions.told_count(topic));
+    }
     session.note_subscriptions();
-    if !is_any || call.turn == Turn::Only {
+    if !has_ended || call.turn == Turn::Only {
         reply.raw(&bytes);
         return Ok(());
     }
@@ -70,42 +80,6 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     client.notify(Notice::Message(client.id, bytes.into()));
     client.notify(Notice::Answer(client.id, Vec::new(), 0));
     Err(Unanswered::Waits)
-}
-
-/// Ends a subscription and confirms it; returns true if there was one.
-fn unsubscribe_from(
-    instance: &Instance,
-    session: &mut Session,
-    topic: Topic,
-    name: &[u8],
-    confirmations: &mut Reply<'_>,
-) -> bool {
-    let subscriptions = session.subscriptions.get_or_insert_default();
-    let is_there = subscriptions.remove(topic, name);
-    if is_there {
-        instance.pubsub.unsubscribe(topic, name, &session.client);
-    }
-    confirm(confirmations, words(topic).1, Some(name), subscriptions.told_count(topic));
-    is_there
-}
-
-/// Ends all subscriptions of a kind; without any, that is what it confirms. Returns true if there
-/// was one.
-fn unsubscribe_from_all(
-    instance: &Instance,
-    session: &mut Session,
-    topic: Topic,
-    confirmations: &mut Reply<'_>,
-) -> bool {
-    let subscriptions = session.subscriptions.get_or_insert_default();
-    let names = subscriptions.names(topic);
-    if names.is_empty() {
-        confirm(confirmations, words(topic).1, None, subscriptions.told_count(topic));
-    }
-    for name in &names {
-        unsubscribe_from(instance, session, topic, name, confirmations);
-    }
-    !names.is_empty()
 }
 
 /// Ends all subscriptions of a client, without a word.
@@ -119,18 +93,10 @@ pub fn forget_subscriptions(instance: &Instance, session: &mut Session) {
     session.note_subscriptions();
 }
 
-/// Words of the confirmations that a subscription has begun and has ended.
-fn words(topic: Topic) -> (&'static str, &'static str) {
-    match topic {
-        Topic::Channel => ("subscribe", "unsubscribe"),
-        Topic::Pattern => ("psubscribe", "punsubscribe"),
-        Topic::ShardChannel => ("ssubscribe", "sunsubscribe"),
-    }
-}
-
-fn confirm(reply: &mut Reply<'_>, word: &str, name: Option<&[u8]>, count: usize) {
+/// Confirms that a subscription has begun or ended, in the name of the command.
+fn confirm(reply: &mut Reply<'_>, row: &Row, name: Option<&[u8]>, count: usize) {
     reply.push(3);
-    reply.bulk(word.as_bytes());
+    reply.bulk(row.full_name.as_bytes());
     match name {
         Some(name) => reply.bulk(name),
         None => reply.null(),

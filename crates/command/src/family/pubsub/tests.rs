@@ -114,7 +114,8 @@ fn what_is_subscribed_to_can_be_asked() {
             ("PUBSUB SHARDNUMSUB foo", "*2 $3 foo :0"),
             (
                 "PUBSUB CHANNELS a b",
-                "-ERR unknown subcommand or wrong number of arguments for 'CHANNELS'. Try PUBSUB HELP.",
+                "-ERR unknown subcommand or wrong number of arguments for 'CHANNELS'. \
+                 Try PUBSUB HELP.",
             ),
             ("PUBLISH foo x", ":2"),
         ],

@@ -1,0 +1,41 @@
+//! Letters: messages on their way to one worker, with the clients that it is to give them to.
+
+use crate::message::Message;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use wire::Protocol;
+
+/// Client that receives messages, as its worker finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiver {
+    /// Id of the client.
+    pub client: u64,
+    /// Slot of its connection in the worker's table.
+    pub slot: u32,
+    /// Version of the protocol that it spoke when it subscribed.
+    pub(crate) protocol: Protocol,
+}
+
+/// A message, and those who receive it.
+type Addressed = (Arc<Message>, Arc<[Receiver]>);
+
+/// Messages for clients of one worker, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Letter(SmallVec<[Addressed; 1]>);
+
+impl Letter {
+    /// Adds a message.
+    pub(crate) fn add(&mut self, message: &Arc<Message>, receivers: &Arc<[Receiver]>) {
+        self.0.push((Arc::clone(message), Arc::clone(receivers)));
+    }
+
+    /// Returns the messages, each with those who receive it.
+    pub fn messages(&self) -> impl Iterator<Item = (&Message, &[Receiver])> {
+        self.0.iter().map(|(message, receivers)| (&**message, &**receivers))
+    }
+
+    /// Returns the bytes of memory of the messages.
+    pub fn room(&self) -> usize {
+        self.0.iter().map(|(message, _)| message.room()).sum()
+    }
+}

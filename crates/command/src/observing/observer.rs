@@ -1,0 +1,163 @@
+//! The observer: counts what commands take, and writes down what passes a limit.
+
+use super::command_log::{Entry, LogKind};
+use super::secrets::REDACTED;
+use crate::call::Call;
+use crate::spec::Flags;
+use settings::Settings;
+use settings::observing::{
+    COMMANDLOG_EXECUTION_SLOWER_THAN, COMMANDLOG_REPLY_LARGER_THAN, COMMANDLOG_REQUEST_LARGER_THAN,
+    LATENCY_MONITOR_THRESHOLD, LATENCY_TRACKING,
+};
+
+/// Most arguments of a command that are kept.
+const ARGUMENTS_MAX: usize = 32;
+/// Most bytes of an argument that are kept.
+const ARGUMENT_BYTES_MAX: usize = 128;
+
+/// What one run of a command took.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Nanoseconds.
+    pub nanos: u64,
+    /// Bytes of the request.
+    pub request_bytes: u64,
+    /// Bytes of the reply.
+    pub reply_bytes: u64,
+}
+
+/// Limits from which on a run is worth a note, as the settings say; a copy of one thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Observer {
+    has_histograms: bool,
+    /// The lower one of the two limits on time.
+    nanos: u64,
+    slow_nanos: u64,
+    latency_nanos: u64,
+    request_bytes: u64,
+    reply_bytes: u64,
+}
+
+impl Observer {
+    /// Reads the limits.
+    pub fn of(settings: &Settings) -> Observer {
+        // A negative limit is none.
+        let limit = |value: i64| u64::try_from(value).unwrap_or(u64::MAX);
+        let slow_nanos = limit(COMMANDLOG_EXECUTION_SLOWER_THAN.get(settings)).saturating_mul(1000);
+        let latency_nanos = match LATENCY_MONITOR_THRESHOLD.get(settings) {
+            0 => u64::MAX,
+            millis => millis.saturating_mul(1_000_000),
+        };
+        Observer {
+            has_histograms: LATENCY_TRACKING.get(settings),
+            nanos: slow_nanos.min(latency_nanos),
+            slow_nanos,
+            latency_nanos,
+            request_bytes: limit(COMMANDLOG_REQUEST_LARGER_THAN.get(settings)),
+            reply_bytes: limit(COMMANDLOG_REPLY_LARGER_THAN.get(settings)),
+        }
+    }
+
+    /// Counts a run, and takes a note of it if it passed a limit.
+    #[inline]
+    pub fn note(&self, call: &Call<'_>, seen: Seen) {
+        let counts = &call.statistics.commands[call.row.id];
+        counts.nanos.add(seen.nanos);
+        if self.has_histograms {
+            counts.histogram().add(seen.nanos);
+        }
+        let is_noteworthy = (seen.nanos >= self.nanos)
+            | (seen.request_bytes >= self.request_bytes)
+            | (seen.reply_bytes >= self.reply_bytes);
+        if is_noteworthy {
+            // The command may have changed the limits itself.
+            Observer::of(&call.instance.settings).write_down(call, seen);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_down(&self, call: &Call<'_>, seen: Seen) {
+        let flags = call.row.spec.flags;
+        if seen.nanos >= self.latency_nanos && !flags.contains(Flags::RUNS_QUEUE) {
+            let event = if flags.contains(Flags::FAST) { "fast-command" } else { "command" };
+            call.instance.latency.add(event, seen.nanos / 1_000_000, call.now);
+        }
+        if flags.contains(Flags::SKIP_COMMANDLOG) {
+            return;
+        }
+        let values = [
+            (LogKind::Slow, seen.nanos >= self.slow_nanos, seen.nanos / 1000),
+            (LogKind::LargeRequest, seen.request_bytes >= self.request_bytes, seen.request_bytes),
+            (LogKind::LargeReply, seen.reply_bytes >= self.reply_bytes, seen.reply_bytes),
+        ];
+        for (kind, _, value) in values.into_iter().filter(|(_, passes, _)| *passes) {
+            let most = kind.most_entries(&call.instance.settings);
+            call.instance.command_log.add(kind, most, || entry(call, value));
+        }
+    }
+}
+
+/// Returns the entry of a command.
+fn entry(call: &Call<'_>, value: u64) -> Entry {
+    let client = &call.session.client;
+    Entry {
+        id: 0,
+        seconds: call.now.0 / 1000,
+        value,
+        args: kept(call),
+        address: client.address.clone(),
+        name: client.info().name.clone(),
+    }
+}
+
+/// Returns the arguments as they are kept: few, short and without secrets.
+fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
+    let (args, len) = (call.args, call.args.len());
+    let secrets = (call.row.spec.secrets)(&args);
+    let shown = if len > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { len };
+    let mut kept: Vec<Vec<u8>> = (0..shown)
+        .map(|at| match secrets.contains(&at) {
+            true => REDACTED.to_vec(),
+            false => cut(args.get(at)),
+        })
+        .collect();
+    if shown < len {
+        kept.push(format!("... ({} more arguments)", len - shown).into_bytes());
+    }
+    kept
+}
+
+fn cut(argument: &[u8]) -> Vec<u8> {
+    let Some((begin, rest)) = argument.split_at_checked(ARGUMENT_BYTES_MAX) else {
+        return argument.to_vec();
+    };
+    if rest.is_empty() {
+        return begin.to_vec();
+    }
+    let more = format!("... ({} more bytes)", rest.len());
+    [begin, more.as_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Observer;
+    use settings::Settings;
+
+    #[test]
+    fn a_negative_limit_is_none_and_zero_is_passed_by_all() {
+        let settings = Settings::new();
+        let set = |name: &[u8], value: &[u8]| {
+            settings.set_many(&[(name, value)], settings::Origin::Local).expect("it is valid");
+        };
+        assert_eq!(Observer::of(&settings).nanos, 10_000_000);
+        set(b"slowlog-log-slower-than", b"-1");
+        assert_eq!(Observer::of(&settings).nanos, u64::MAX);
+        set(b"latency-monitor-threshold", b"3");
+        assert_eq!(Observer::of(&settings).nanos, 3_000_000);
+        set(b"slowlog-log-slower-than", b"0");
+        set(b"commandlog-reply-larger-than", b"-1");
+        let observer = Observer::of(&settings);
+        assert_eq!((observer.nanos, observer.reply_bytes), (0, u64::MAX));
+    }
+}
