@@ -187,8 +187,8 @@ fn report(all: &[(&'static str, Series)], threshold: u64, now: u64) -> String {
              commandlog-execution-slower-than is no higher than the threshold in microseconds.\n",
         ),
         "fast-command" => Some(
-            "- Fast commands that take long: the threads of the server do not get their cores. Give \
-             it fewer threads than the machine has cores, or the machine less else to do.\n",
+            "- Fast commands that take long: the threads of the server do not get their cores. \
+             Give it fewer threads than the machine has cores, or the machine less else to do.\n",
         ),
         _ => None,
     });
