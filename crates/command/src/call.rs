@@ -249,9 +249,9 @@ fn begun<'a>(
     }
     if access.is_heard() {
         session.yield_if_told();
-    }
-    if access.is_heard() && row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
-        access.speak_for(keyspace, |to| args.write_request(to));
+        if row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
+            access.speak_for(keyspace, |to| args.write_request(to));
+        }
     }
     access
 }

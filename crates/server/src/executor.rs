@@ -312,7 +312,9 @@ impl Executor {
             session.yields = false;
             self.slice_nanos = 0;
         }
-        session.close_after_reply |= session.client.is_doomed();
+        if session.client.is_doomed() {
+            session.close_after_reply = true;
+        }
         session.close_after_reply
     }
 

@@ -1,20 +1,24 @@
 //! Histogram of the time that a command takes.
 //!
 //! ```text
-//! nanoseconds   0 .. 255    256 .. 511    512 .. 1023    ...    .. 2^30 - 1
-//! one count for    1            2              4                  2^22
+//! nanoseconds    1, 2, .. 255    256, 258, .. 510    512, 516, .. 1020    ...    2^29, 2^29 + 2^22, ..
+//! counted to          1                 2                   4                          2^22
 //! ```
 //! Each number is counted with its first eight bits, which is two decimal digits and more, as in
-//! HdrHistogram.
+//! HdrHistogram. A float of 32 bits has them side by side: its exponent, and the begin of its mantissa.
 
 use crate::count::Count;
 
-/// Bits of a number that are kept.
-const BITS: u32 = 8;
+/// Counts for each power of two.
+const PARTS: usize = 128;
 /// Largest number that is counted as itself: about a second.
 const LARGEST: u64 = (1 << 30) - 1;
-/// Number of counts.
-const COUNTS: usize = index_of(LARGEST) + 1;
+/// Number of counts: of 30 powers of two.
+const COUNTS: usize = 30 * PARTS;
+/// Bits of a float behind those that count.
+const REST: u32 = 16;
+/// Place of the number one, if zero stands at the smallest float.
+const ONE: u32 = 1_f32.to_bits() >> REST;
 
 /// Counts of one thread.
 #[derive(Debug)]
@@ -34,21 +38,19 @@ impl Histogram {
     }
 }
 
-/// Returns the place of a number.
+/// Returns the place of a number up to `LARGEST`; zero stands with one.
 #[inline]
-const fn index_of(number: u64) -> usize {
-    let bits = u64::BITS - number.leading_zeros();
-    let shift = bits.saturating_sub(BITS);
-    // What is left of the number has eight bits.
-    ((shift as usize) << (BITS - 1)) + ((number >> shift) & 0xff) as usize
+fn index_of(number: u64) -> usize {
+    // A number of more than 24 bits may be rounded up, at the end to 2^30.
+    let float = number.max(1) as f32;
+    (((float.to_bits() >> REST) - ONE) as usize).min(COUNTS - 1)
 }
 
 /// Returns the largest number that has a place.
-const fn highest_at(index: usize) -> u64 {
-    let half = 1 << (BITS - 1);
-    let shift = (index / half).saturating_sub(1);
-    let begin = (index - shift * half) as u64;
-    ((begin + 1) << shift) - 1
+fn highest_at(index: usize) -> u64 {
+    let (power, part) = (index / PARTS, index % PARTS);
+    // Below 2^7 some places have no number.
+    (((PARTS + part + 1) << power).div_ceil(PARTS) - 1) as u64
 }
 
 /// Counts of several threads, summed.
@@ -96,7 +98,7 @@ impl Distribution {
     pub fn by_powers(&self) -> Vec<(u64, u64)> {
         let (mut powers, mut at, mut sum) = (Vec::new(), 0, 0);
         for power in 10.. {
-            let last = index_of(LARGEST.min(1 << power));
+            let last = (power * PARTS).min(COUNTS - 1);
             let before = sum;
             sum += self.0[at..=last].iter().sum::<u64>();
             at = last + 1;
@@ -117,15 +119,20 @@ mod tests {
 
     #[test]
     fn places_follow_each_other_without_gaps() {
-        let mut next = 0;
+        let mut next = 1;
         for index in 0..COUNTS {
             let highest = highest_at(index);
-            assert_eq!((index_of(next), index_of(highest)), (index, index), "{next}..{highest}");
+            if highest < next {
+                continue;
+            }
+            // Of more than 24 bits, the last number of a place is rounded into the next one.
+            let inside = highest - (highest >> 24);
+            assert_eq!((index_of(next), index_of(inside)), (index, index), "{next}..{highest}");
             // Two digits are kept.
-            assert!((highest - next) * 128 <= next.max(1), "{next}..{highest}");
+            assert!((highest - next) * 128 <= next, "{next}..{highest}");
             next = highest + 1;
         }
-        assert_eq!(next, LARGEST + 1);
+        assert_eq!((next, index_of(0)), (LARGEST + 1, index_of(1)));
     }
 
     fn of(numbers: &[u64]) -> Distribution {

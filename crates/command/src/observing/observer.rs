@@ -32,6 +32,8 @@ pub struct Observer {
     has_histograms: bool,
     /// The lower one of the two limits on time.
     nanos: u64,
+    /// The lower one of the two limits on bytes.
+    bytes: u64,
     slow_nanos: u64,
     latency_nanos: u64,
     request_bytes: u64,
@@ -48,13 +50,16 @@ impl Observer {
             0 => u64::MAX,
             millis => millis.saturating_mul(1_000_000),
         };
+        let request_bytes = limit(COMMANDLOG_REQUEST_LARGER_THAN.get(settings));
+        let reply_bytes = limit(COMMANDLOG_REPLY_LARGER_THAN.get(settings));
         Observer {
             has_histograms: LATENCY_TRACKING.get(settings),
             nanos: slow_nanos.min(latency_nanos),
+            bytes: request_bytes.min(reply_bytes),
             slow_nanos,
             latency_nanos,
-            request_bytes: limit(COMMANDLOG_REQUEST_LARGER_THAN.get(settings)),
-            reply_bytes: limit(COMMANDLOG_REPLY_LARGER_THAN.get(settings)),
+            request_bytes,
+            reply_bytes,
         }
     }
 
@@ -66,10 +71,9 @@ impl Observer {
         if self.has_histograms {
             counts.histogram().add(seen.nanos);
         }
-        let is_noteworthy = (seen.nanos >= self.nanos)
-            | (seen.request_bytes >= self.request_bytes)
-            | (seen.reply_bytes >= self.reply_bytes);
-        if is_noteworthy {
+        // Few pass any limit: the sum of both sizes is compared with the lower of theirs.
+        let bytes = seen.request_bytes + seen.reply_bytes;
+        if (seen.nanos >= self.nanos) | (bytes >= self.bytes) {
             // The command may have changed the limits itself.
             Observer::of(&call.instance.settings).write_down(call, seen);
         }
