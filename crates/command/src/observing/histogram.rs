@@ -8,25 +8,28 @@
 //! HdrHistogram. A float of 32 bits has them side by side: its exponent, and the begin of its mantissa.
 
 use crate::count::Count;
+use std::sync::OnceLock;
 
 /// Counts for each power of two.
 const PARTS: usize = 128;
 /// Largest number that is counted as itself: about a second.
 const LARGEST: u64 = (1 << 30) - 1;
-/// Number of counts: of 30 powers of two.
-const COUNTS: usize = 30 * PARTS;
+/// Powers of two.
+const POWERS: usize = 30;
+/// Number of counts.
+const COUNTS: usize = POWERS * PARTS;
 /// Bits of a float behind those that count.
 const REST: u32 = 16;
 /// Place of the number one, if zero stands at the smallest float.
 const ONE: u32 = 1_f32.to_bits() >> REST;
 
-/// Counts of one thread.
+/// Counts of one thread. Most commands take similar times, so few powers have counts.
 #[derive(Debug)]
-pub struct Histogram(Box<[Count]>);
+pub struct Histogram(Box<[OnceLock<Box<[Count]>>; POWERS]>);
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram((0..COUNTS).map(|_| Count::default()).collect())
+        Histogram(Box::new([const { OnceLock::new() }; POWERS]))
     }
 }
 
@@ -34,7 +37,9 @@ impl Histogram {
     /// Counts a number. For the owning thread only.
     #[inline]
     pub fn add(&self, number: u64) {
-        self.0[index_of(number.min(LARGEST))].add(1);
+        let index = index_of(number.min(LARGEST));
+        let make = || (0..PARTS).map(|_| Count::default()).collect();
+        self.0[index / PARTS].get_or_init(make)[index % PARTS].add(1);
     }
 }
 
@@ -66,7 +71,10 @@ impl Default for Distribution {
 impl Distribution {
     /// Adds the counts of a thread.
     pub fn add(&mut self, histogram: &Histogram) {
-        self.0.iter_mut().zip(&histogram.0).for_each(|(sum, count)| *sum += count.get());
+        for (sums, counts) in self.0.chunks_exact_mut(PARTS).zip(histogram.0.iter()) {
+            let counts = counts.get().into_iter().flatten();
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count.get());
+        }
     }
 
     /// Subtracts an earlier state of the same counts.
