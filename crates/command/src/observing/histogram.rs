@@ -1,11 +1,12 @@
 //! Histogram of the time that a command takes.
 //!
 //! ```text
-//! nanoseconds    1, 2, .. 255    256, 258, .. 510    512, 516, .. 1020    ...    2^29, 2^29 + 2^22, ..
-//! counted to          1                 2                   4                          2^22
+//! nanoseconds   1, 2, .. 255   256, 258, .. 510   512, 516, .. 1020   ...   2^29, 2^29 + 2^22, ..
+//! counted to         1                2                  4                        2^22
 //! ```
 //! Each number is counted with its first eight bits, which is two decimal digits and more, as in
-//! HdrHistogram. A float of 32 bits has them side by side: its exponent, and the begin of its mantissa.
+//! HdrHistogram. A float of 32 bits has them side by side: its exponent, and the begin of its
+//! mantissa.
 
 use crate::count::Count;
 use std::sync::OnceLock;
