@@ -5,9 +5,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use std::{mem, thread};
 
 use anyhow::{Context, Result, ensure};
 use rustix::buffer::spare_capacity;
@@ -107,7 +107,7 @@ fn read_all(streams: &[TcpStream], is_over: &AtomicBool) -> Result<()> {
     while !is_over.load(Relaxed) {
         events.clear();
         epoll::wait(&epoll, spare_capacity(&mut events), Some(&wait))?;
-        for event in mem::take(&mut events) {
+        for event in events.drain(..) {
             let mut stream = &streams[event.data.u64() as usize];
             match stream.read(&mut buffer) {
                 Ok(0) => epoll::delete(&epoll, stream)?,

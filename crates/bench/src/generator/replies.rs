@@ -75,10 +75,14 @@ impl Answer {
     /// another.
     pub fn to(request: &str) -> Self {
         match request.split(' ').next().unwrap_or_default() {
-            "SET" | "BGSAVE" | "FLUSHALL" | "HMSET" | "RENAME" | "add" | "replace" => Self::Status,
+            "SET" | "BGSAVE" | "FLUSHALL" | "HMSET" | "MULTI" | "RENAME" | "add" | "replace" => {
+                Self::Status
+            }
             "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOPLPUSH" | "XADD"
             | "ZSCORE" | "get" => Self::Value,
-            "BLPOP" | "HGETALL" | "LRANGE" | "SINTER" | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
+            "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "SINTER" | "XREAD" | "ZRANGEBYSCORE" => {
+                Self::Array
+            }
             _ => Self::Integer,
         }
     }
