@@ -245,7 +245,7 @@ impl World {
 
     fn swap(&mut self) {
         self.store.enter(&self.thread);
-        self.store.swap_databases(&mut self.thread, 0, 1);
+        self.store.swap_databases(&mut self.thread, 0, 1, self.now);
         self.store.leave(&self.thread);
         self.models.swap(0, 1);
     }
