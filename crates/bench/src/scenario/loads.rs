@@ -14,6 +14,7 @@
 //! counts = ["LLEN list:00007 100"]      # checked when filled and after each load
 //! loads = [{ name = "LPOP", request = "LPOP list:{n%KEYS:5}", replies = "values",
 //!            before = "LPUSH list:{n%KEYS:5} {?16}" }]
+//! beside = [{ clients = 10, sends = ["SUBSCRIBE news"] }]   # they send this once, and then read
 //! ```
 //!
 //! A row has the name of the load, with that of the data, and with the pipeline if there are
