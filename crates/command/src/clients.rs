@@ -6,7 +6,7 @@ use base::Millis;
 use bitflags::bitflags;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 bitflags! {
@@ -33,6 +33,12 @@ bitflags! {
         const CHANGED = 1 << 8;
         /// Has subscribed to something.
         const PUBSUB = 1 << 9;
+        /// Is told when keys change that it may have cached.
+        const TRACKING = 1 << 10;
+        /// The client that was to be told in its place is gone.
+        const TRACKING_BROKEN = 1 << 11;
+        /// Is told of all changes behind prefixes.
+        const BROADCAST = 1 << 12;
     }
 }
 
@@ -145,6 +151,11 @@ pub struct Client {
     pub shard_channels: AtomicU64,
     /// Memory of its subscriptions, in bytes.
     pub subscription_bytes: AtomicU64,
+    /// Id of the client that is told of changed keys in its place; zero for none, and -1 if it is not
+    /// told at all.
+    pub redirection: AtomicI64,
+    /// Memory of the prefixes of keys that it is told of, in bytes.
+    pub prefix_bytes: AtomicU64,
     /// Name, library and capabilities reported by the client.
     pub info: Mutex<ClientInfo>,
     /// True once it is to be closed.
@@ -202,6 +213,8 @@ impl Client {
             patterns: AtomicU64::new(0),
             shard_channels: AtomicU64::new(0),
             subscription_bytes: AtomicU64::new(0),
+            redirection: AtomicI64::new(-1),
+            prefix_bytes: AtomicU64::new(0),
             info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),

@@ -14,7 +14,7 @@
 //! commands                            the table of all families
 //! family/*                            rows and handlers
 //! call, waiting::wait                 one command at work
-//! notifications, observing            what others see of it
+//! notifications, tracking, observing  what others see of it
 //! instance, session, statistics       what it works on
 //! pubsub, transaction, waiting::lines subscriptions, watched keys, waiting lines
 //! table, spec, key_spec, needs        what a row is; knows neither calls nor families
@@ -67,6 +67,7 @@ mod testing;
 mod tips;
 #[cfg(test)]
 mod told;
+mod tracking;
 mod transaction;
 mod value_limits;
 mod waiting;
@@ -81,7 +82,7 @@ pub use clients::{
 pub use commands::table;
 pub use count::Count;
 pub use execute::{RowMemo, execute, granted_for_batch};
-pub use family::{forget_subscriptions, forget_watches};
+pub use family::{forget_subscriptions, forget_tracking, forget_watches};
 pub use instance::{DataFiles, Identity, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};
 pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
@@ -103,6 +104,7 @@ pub use spec::{Categories, CommandSpec, Flags, Group, Locks, Wakes};
 pub use statistics::{
     CommandCounts, CommandTotals, ServerCounts, ServerTotals, Statistics, Sums, WorkerStatistics,
 };
+pub use tracking::{Tracking, TrackingOptions};
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
 pub use waiting::{Waiter, Waiters, recheck};
