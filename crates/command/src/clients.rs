@@ -151,8 +151,8 @@ pub struct Client {
     pub shard_channels: AtomicU64,
     /// Memory of its subscriptions, in bytes.
     pub subscription_bytes: AtomicU64,
-    /// Id of the client that is told of changed keys in its place; zero for none, and -1 if it is not
-    /// told at all.
+    /// Id of the client that is told of changed keys in its place; zero for none, and -1 if this
+    /// one is not told either.
     pub redirection: AtomicI64,
     /// Memory of the prefixes of keys that it is told of, in bytes.
     pub prefix_bytes: AtomicU64,

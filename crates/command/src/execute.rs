@@ -8,10 +8,10 @@ use crate::exec::exec;
 use crate::family::forget_watches;
 use crate::instance::Instance;
 use crate::needs::Needs;
+use crate::own_changes::{tell_behind, tell_evicted};
 use crate::refusal::{Refusal, begin_of, begin_of_all};
 use crate::run::{Execution, RECORD_OVERHEAD, finish, tell};
 use crate::spec::Flags;
-use crate::tracking::{tell_behind, tell_evicted};
 use crate::waiting;
 use settings::MaxmemoryPolicy;
 

@@ -414,16 +414,15 @@ impl Instance {
     /// what is pending, wakes who has mail, and holds commands back where there is too much of it.
     #[inline]
     pub fn settle_messages(&self) {
-        let is_behind = self.notifications.has_left() && self.notifications.settle();
-        let is_behind =
-            is_behind | (self.tracking.has_work() && self.tracking.settle(&self.clients));
-        if is_behind {
+        let by_events = self.notifications.has_left() && self.notifications.settle();
+        let by_keys = self.tracking.has_work() && self.tracking.settle(&self.clients);
+        if by_events | by_keys {
             self.hold(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
         }
     }
 
-    /// Has listeners told which keys change, from now on. To be called before the locks of the first
-    /// key that somebody wants to know of.
+    /// Has listeners told which keys change, from now on. To be called before the locks of the
+    /// first key that somebody wants to know of.
     pub(crate) fn hear_keys(&self) {
         if !self.store.hears(Interests::KEYS) {
             self.store.hear(Interests::KEYS, true);

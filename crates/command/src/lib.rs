@@ -13,7 +13,7 @@
 //! manual                              tells about all of them
 //! commands                            the table of all families
 //! family/*                            rows and handlers
-//! call, waiting::wait                 one command at work
+//! call, waiting::wait, own_changes    one command at work
 //! notifications, tracking, observing  what others see of it
 //! instance, session, statistics       what it works on
 //! pubsub, transaction, waiting::lines subscriptions, watched keys, waiting lines
@@ -52,6 +52,7 @@ mod migration;
 mod needs;
 mod notifications;
 mod observing;
+mod own_changes;
 mod pubsub;
 mod rates;
 mod refusal;

@@ -1,6 +1,5 @@
 //! A message: formatted once for each version of the protocol, shared by all who receive it.
 
-use crate::session::Session;
 use std::sync::{Arc, OnceLock};
 use wire::{Protocol, Reply};
 
@@ -73,14 +72,14 @@ impl Message {
 
     /// Returns the bytes for a client, if the message is one for it.
     #[inline]
-    pub fn bytes_for(&self, session: &Session) -> Option<&Arc<[u8]>> {
-        let is_resp3 = session.protocol == Protocol::Resp3;
+    pub fn bytes_for(&self, protocol: Protocol, is_subscriber: bool) -> Option<&Arc<[u8]>> {
+        let is_resp3 = protocol == Protocol::Resp3;
         let is_for_it = match self.kind {
             Kind::Words => true,
             Kind::Resp3Only => is_resp3,
-            Kind::Redirected => is_resp3 || session.is_subscriber(),
+            Kind::Redirected => is_resp3 || is_subscriber,
         };
-        is_for_it.then(|| self.bytes(session.protocol))
+        is_for_it.then(|| self.bytes(protocol))
     }
 
     /// Returns the bytes for clients of a protocol.

@@ -187,6 +187,14 @@ impl Session {
         self.grant_by_subscriptions();
     }
 
+    /// Sets whether the next command is an exception, as CLIENT CACHING asks.
+    pub(crate) fn set_caching_exception(&mut self, is_exception: bool) {
+        if let Some(tracking) = &mut self.tracking {
+            tracking.is_exception = is_exception;
+            self.enters_reads = tracking.enters_reads();
+        }
+    }
+
     /// Grants what a subscriber may do: under RESP2, where replies and messages cannot be told
     /// apart, it may do little else.
     fn grant_by_subscriptions(&mut self) {

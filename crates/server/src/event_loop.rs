@@ -347,8 +347,10 @@ impl<P: Poller> EventLoop<P> {
             for receiver in receivers {
                 let at = receiver.slot as usize;
                 let Some(connection) = self.connections.get_mut(at) else { continue };
-                if connection.session.client.id == receiver.client
-                    && let Some(bytes) = message.bytes_for(&connection.session)
+                let session = &connection.session;
+                if session.client.id == receiver.client
+                    && let Some(bytes) =
+                        message.bytes_for(session.protocol, session.is_subscriber())
                 {
                     given += bytes.len();
                     self.give(pipeline, at, Arc::clone(bytes));

@@ -101,9 +101,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// Has all clients work for some time, and waits for them.
 fn round(server: &Server, caches: &mut [Cache], writers: &mut [Writer]) -> Result<()> {
     let is_over = AtomicBool::new(false);
+    let mut filler = Client::open(server.port, PATIENCE)?;
     thread::scope(|scope| {
         let mut all = Vec::new();
-        let mut filler = Client::open(server.port, PATIENCE)?;
         for cache in caches {
             all.push(scope.spawn(|| cache.work(&is_over)));
         }

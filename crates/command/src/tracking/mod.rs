@@ -25,7 +25,7 @@ mod table;
 mod tests;
 mod tracker;
 
-pub(crate) use own::{OwnTracking, tell_behind, tell_evicted};
+pub(crate) use own::OwnTracking;
 pub(crate) use prefixes::Prefix;
 pub(crate) use tracker::Tracker;
 pub use tracker::TrackingOptions;
@@ -243,12 +243,13 @@ impl Listener for Tracking {
             return;
         }
         let (key, author) = (&change.key, change.author);
+        let by = if change.is_asked_for() { author.client } else { 0 };
         if self.prefixes.has_any_of(key.bytes) {
-            let told = Told::Changed { key: key.bytes.into(), author: author.client };
+            let told = Told::Changed { key: key.bytes.into(), author: by };
             self.pending.add(key.hash, told);
         }
         let Some(readers) = self.table.take(key.hash, key.bytes) else { return };
-        let hears = |it: &Tracker| !(it.has_no_loop() && it.client.id == author.client);
+        let hears = |it: &Tracker| !(it.has_no_loop() && it.client.id == by);
         let mut readers = self.trackers_of(&readers, hears);
         let invalid = Invalid::Key(key.bytes.into());
         readers.retain(|reader| {

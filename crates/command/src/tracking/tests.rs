@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::testing::{BEGIN, Mailbox, World, check, here, say};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use store::{EvictionPolicy, Limits};
 
 /// A server with two clients that take turns, both of RESP3.
 struct Two {
@@ -105,8 +106,8 @@ fn a_client_without_a_loop_hears_of_others_and_of_what_expires() {
     two.say("GET b", "$1 1");
     assert_eq!(two.told(), ["*1 $1 b"]);
     two.world.instance.clock.advance(20);
-    two.say("GET b", "_");
-    assert_eq!(two.told(), ["*1 $1 b"]);
+    two.say("GET b", "_ >2 $10 invalidate *1 $1 b");
+    assert!(two.told().is_empty());
 }
 
 #[test]
@@ -204,4 +205,30 @@ fn nothing_is_left_of_a_client_that_is_gone() {
     (0..8).for_each(|_| tracking.sweep());
     assert!(tracking.is_idle() && tracking.prefixes() == 0 && tracking.readers() == 0);
     assert!(!tracking.has_work());
+}
+
+#[test]
+fn what_is_evicted_to_make_room_for_a_command_is_told_before_its_reply() {
+    let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
+    two.world.instance.store.set_limits(&Limits {
+        maxmemory: 24 << 20,
+        other_bytes: 0,
+        workers: 1,
+        eviction: EvictionPolicy::AllKeysRandom,
+        reclaim: Default::default(),
+        lfu_log_factor: 10,
+        lfu_decay_minutes: 1,
+    });
+    let value = "x".repeat(100_000);
+    for number in 0..1000 {
+        let reply = say(&mut two.world, &format!("SET k{number} {value}"));
+        if let Some(keys) = reply.strip_suffix("+OK").filter(|keys| !keys.is_empty()) {
+            let pushes = keys.matches(">2 $10 invalidate *1 $").count();
+            assert_eq!(keys.split(' ').count(), 1 + pushes * 6, "{reply}");
+            return;
+        }
+        assert_eq!(reply, "+OK");
+        say(&mut two.world, &format!("STRLEN k{number}"));
+    }
+    panic!("nothing was evicted");
 }

@@ -38,7 +38,7 @@ pub struct Tracker {
 
 /// What a client must not take from its cache any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Invalid {
+pub(crate) enum Invalid {
     Key(Box<[u8]>),
     Everything,
 }
@@ -81,12 +81,12 @@ impl Tracker {
 
     /// Returns true if its own command has changed something.
     #[inline]
-    pub(super) fn has_own(&self) -> bool {
+    pub(crate) fn has_own(&self) -> bool {
         self.has_own.load(Relaxed)
     }
 
     /// Takes what its own command has changed.
-    pub(super) fn take_own(&self) -> Vec<Invalid> {
+    pub(crate) fn take_own(&self) -> Vec<Invalid> {
         self.has_own.store(false, Relaxed);
         std::mem::take(&mut *self.own())
     }

@@ -55,8 +55,16 @@ pub struct Change<'c> {
     pub removal: Option<Reason>,
     /// Value before the change; `None` for a new key.
     pub old: Option<Value<'c>>,
-    /// Client whose command it is; nobody's for a removal that no command asked for.
+    /// Client whose command is at work. It may not have asked for the change: a key may have
+    /// expired, or may be evicted to make room.
     pub author: Author,
+}
+
+impl Change<'_> {
+    /// Returns true if a command asked for it.
+    pub fn is_asked_for(&self) -> bool {
+        !matches!(self.removal, Some(Reason::Expired | Reason::Evicted))
+    }
 }
 
 /// Change of databases as a whole that is about to be made.

@@ -1,8 +1,8 @@
 //! Notes of a guard about the changes made through it, until its locks are released.
 
 use super::change::{
-    Author, Change, EFFECTS, EVENTS, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs,
-    Reason, split_request,
+    Change, EFFECTS, EVENTS, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason,
+    split_request,
 };
 use super::found::Found;
 use super::guard::Guard;
@@ -80,8 +80,7 @@ impl<'a> Guard<'a> {
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
         let old = found.map(|found| ValueRef::new(self, *found).to_value());
-        let is_asked_for = !matches!(removal, Some(Reason::Expired | Reason::Evicted));
-        let author = if is_asked_for { self.thread.author } else { Author::default() };
+        let author = self.thread.author;
         let change = Change { key: *key, database, removal, old, author };
         self.shards.listeners.tell(|listener| listener.before(&change));
     }

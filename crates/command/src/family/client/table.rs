@@ -109,7 +109,7 @@ const SUBCOMMANDS: &[Command] = &[
         ..row("SETNAME", 3, OWN_WHILE_BUSY, "2.6.9", own::set_name)
     },
     Command {
-        summary: "Tells the client which keys change that it may have cached, or does so no longer.",
+        summary: "Tells the client which keys change that it may have cached, or stops it.",
         syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] \
                  [OPTIN] [OPTOUT] [NOLOOP]",
         ..row("TRACKING", -3, OWN_WHILE_BUSY, "6.0.0", tracking::tracking)

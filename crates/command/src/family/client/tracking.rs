@@ -162,11 +162,13 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
 
 /// Ends the tracking of a client.
 pub fn forget_tracking(instance: &Instance, session: &mut Session) {
-    if session.tracking.is_none() {
-        return;
-    }
-    instance.tracking.forget(session);
+    session.enters_reads = false;
+    let Some(tracking) = session.tracking.take() else { return };
     let client = &session.client;
+    for prefix in &tracking.prefixes {
+        instance.tracking.remove_prefix(prefix, client.id);
+    }
+    instance.tracking.end(client.id);
     let flags = [ClientFlags::TRACKING, ClientFlags::TRACKING_BROKEN, ClientFlags::BROADCAST];
     flags.iter().for_each(|flag| client.set_flag(*flag, false));
     client.redirection.store(-1, Relaxed);
