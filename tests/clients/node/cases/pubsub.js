@@ -1,7 +1,15 @@
 "use strict";
 
 const assert = require("node:assert/strict");
+const { once } = require("node:events");
 const { waitUntil, withAnother } = require("./support");
+
+// Runs `use` with another connection that has been set up: ioredis would send SUBSCRIBE ahead of its own INFO.
+const withReady = (db, use) =>
+  withAnother(db, async (other) => {
+    if (other.status !== "ready") await once(other, "ready");
+    return use(other);
+  });
 
 // What a client hears of one kind of message, as arrays of its parts.
 function hears(client, kind) {
@@ -14,8 +22,8 @@ const heardAll = (heard, count) => waitUntil(() => heard.length >= count, "a mes
 
 module.exports = {
   "a message comes to all subscribers of its channel": (db) =>
-    withAnother(db, (one) =>
-      withAnother(db, async (other) => {
+    withReady(db, (one) =>
+      withReady(db, async (other) => {
         const [ones, others] = [hears(one, "message"), hears(other, "message")];
         assert.equal(await one.subscribe("a", "b"), 2);
         assert.equal(await other.subscribe("a"), 1);
@@ -30,7 +38,7 @@ module.exports = {
     ),
 
   "a pattern gets what matches": (db) =>
-    withAnother(db, async (other) => {
+    withReady(db, async (other) => {
       const heard = hears(other, "pmessage");
       assert.equal(await other.psubscribe("n.*", "[xy]"), 2);
       assert.equal(await db.pubsub("NUMPAT"), 2);
@@ -41,7 +49,7 @@ module.exports = {
     }),
 
   "a shard channel is a channel of its own": (db) =>
-    withAnother(db, async (other) => {
+    withReady(db, async (other) => {
       const heard = hears(other, "smessage");
       assert.equal(await other.ssubscribe("s"), 1);
       assert.deepEqual([await db.publish("s", "no"), await db.spublish("s", "yes")], [0, 1]);
@@ -51,7 +59,7 @@ module.exports = {
     }),
 
   "messages come in order, and none behind the end of a subscription": (db) =>
-    withAnother(db, async (other) => {
+    withReady(db, async (other) => {
       const heard = hears(other, "message");
       await other.subscribe("a", "b");
       const pipe = db.pipeline();
@@ -68,7 +76,7 @@ module.exports = {
     }),
 
   "a transaction publishes too": (db) =>
-    withAnother(db, async (other) => {
+    withReady(db, async (other) => {
       const heard = hears(other, "message");
       await other.subscribe("a");
       assert.deepEqual(await db.multi().publish("a", 1).set("s", 1).publish("a", 2).exec(), [[null, 1], [null, "OK"], [null, 1]]);
