@@ -8,8 +8,8 @@
 //! | who read a value | who replaced it |
 //! | a run of a key | another one, if something of it came before something of that |
 //!
-//! A history whose transactions have an order that respects all these is as if they had been executed
-//! one after the other. The order of two runs of which time says nothing stays open.
+//! A history whose transactions have an order that respects all these is as if they had been
+//! executed one after the other. The order of two runs of which time says nothing stays open.
 
 use super::history::{History, Key, Transaction};
 use super::runs::{self, Run};

@@ -1,6 +1,6 @@
 //! A client that fills the memory with keys that may be evicted, so that those of all are too.
 
-use super::play::Place;
+use super::play::{PATIENCE, Place};
 use crate::client::{Client, encoded};
 use crate::hammer::chance::Chance;
 use crate::hammer::words::words;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Fills until the end of a round. A write that is refused for want of memory has done its part.
 pub(super) fn fill(place: &Place, end: Instant) -> Result<()> {
-    let mut client = Client::open(place.port, super::PATIENCE)?;
+    let mut client = Client::open(place.port, PATIENCE)?;
     let mut chance = Chance::new(place.seed, FILLER);
     let value = "v".repeat(LENGTH);
     while Instant::now() < end {

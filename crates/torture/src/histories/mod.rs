@@ -14,8 +14,8 @@
 //! | `runs` | what stood in one key without a gap |
 //! | `filler` | a client that fills the memory, so that keys are evicted |
 //!
-//! Each value is written once, so whoever reads one is behind its writer, and whoever replaces it is
-//! behind its readers. A command alone is a transaction too. Keys expire, are evicted and flushed
+//! Each value is written once, so whoever reads one is behind its writer, and whoever replaces it
+//! is behind its readers. A command alone is a transaction too. Keys expire, are evicted and flushed
 //! meanwhile.
 
 mod action;
@@ -33,7 +33,8 @@ use crate::hammer::process::Server;
 use crate::hammer::words::{fine, words};
 use anyhow::{Context, Result, ensure};
 use history::History;
-use play::{Counts, Place, play};
+pub use play::Fault;
+use play::{Counts, PATIENCE, Place, play};
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -65,17 +66,6 @@ pub struct Arguments {
     /// Further options of the server, as `--name value`
     #[arg(last = true)]
     options: Vec<String>,
-}
-
-/// Rule that a client breaks on purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Fault {
-    /// Keys that were read are not watched
-    NoWatch,
-    /// The commands of a transaction are sent without MULTI and EXEC
-    NoMulti,
-    /// A transaction that was executed is not in the history
-    Forget,
 }
 
 /// Runs until the time is over, and checks each round.
@@ -136,5 +126,4 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     thread.join().unwrap_or_else(|_| anyhow::bail!("a client panicked"))
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const SETTINGS: [&str; 4] = ["--maxmemory", "64mb", "--maxmemory-policy", "volatile-ttl"];

@@ -1,13 +1,23 @@
 //! Clients: single commands, transactions, and attempts to replace what was read.
 
-use super::Fault;
-use super::action::{Action, several};
+use super::action::{Action, name, several};
 use super::history::Transaction;
 use crate::client::{Client, Reply, encoded};
 use crate::hammer::chance::Chance;
 use crate::hammer::words::{error, fine, words};
 use anyhow::{Context, Result, bail, ensure};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Rule that a client breaks on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Fault {
+    /// Keys that were read are not watched
+    NoWatch,
+    /// The commands of a transaction are sent without MULTI and EXEC
+    NoMulti,
+    /// A transaction that was executed is not in the history
+    Forget,
+}
 
 /// What all clients of a round have in common.
 pub(super) struct Place {
@@ -55,7 +65,7 @@ pub(super) fn play(
     number: usize,
     end: Instant,
 ) -> Result<(Vec<Transaction>, Counts)> {
-    let mut client = Client::open(place.port, super::PATIENCE)?;
+    let mut client = Client::open(place.port, PATIENCE)?;
     let mut chance = Chance::new(place.seed, number as u64);
     if chance.one_in(2) {
         client.ask(&words!["HELLO", 3])?;
@@ -137,7 +147,7 @@ impl Player<'_> {
     fn attempt(&mut self) -> Result<()> {
         let keys = several(&mut self.chance);
         if self.place.fault != Some(Fault::NoWatch) {
-            let names = keys.iter().map(|key| super::action::name(*key).into_bytes());
+            let names = keys.iter().map(|key| name(*key).into_bytes());
             let request: Vec<_> = [b"WATCH".to_vec()].into_iter().chain(names).collect();
             fine(&self.client.ask(&request)?)?;
         }
@@ -228,3 +238,6 @@ impl Player<'_> {
         is_refusal
     }
 }
+
+/// Longest wait for a reply.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,9 +1,9 @@
-//! What stood in one key without a gap: a value, those that replaced it one after the other, and all
-//! who read them.
+//! What stood in one key without a gap: a value, those that replaced it one after the other, and
+//! all who read them.
 //!
-//! A value that replaced another says which, unless the key held nothing, or its writer did not look.
-//! There a run begins. Nobody else changed the key during a run, so two runs of a key do not overlap,
-//! and who found nothing is behind or before all of a run: a run by itself.
+//! A value that replaced another says which, unless the key held nothing, or its writer did not
+//! look. There a run begins. Nobody else changed the key during a run, so two runs of a key do not
+//! overlap, and who found nothing is behind or before all of a run: a run by itself.
 
 use super::history::{Held, History, Key};
 use anyhow::{Context, Result, ensure};
