@@ -243,8 +243,9 @@ def events_of_a_key_come_in_their_order():
                     changing.start(change, server, number, done, changing.is_over)
                 changing.last()
             server.connect(60).command("RPUSH", "end", "x")
-        assert all(one == heard[0] for one in heard), "two subscribers heard different events"
-        check_events(heard[0], done)
+        # Those of different keys may come to one subscriber in another order than to the next.
+        for events in heard:
+            check_events(events, done)
 
 
 def change(server, number, done, is_over):
