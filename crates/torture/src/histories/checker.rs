@@ -14,7 +14,8 @@
 use super::history::{History, Key, Transaction};
 use super::runs::{self, Run};
 use anyhow::{Result, bail, ensure};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
 
 /// Returns without an error if the transactions have an order.
 ///
@@ -39,13 +40,26 @@ struct Graph<'history> {
     edges: Vec<Vec<(usize, Why)>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Why one transaction is before another.
+#[derive(Clone, Copy)]
 enum Why {
     Client,
     Time,
     Wrote(Key),
     Read(Key),
     Run(Key),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client => write!(f, "the order of its client"),
+            Self::Time => write!(f, "time"),
+            Self::Wrote(key) => write!(f, "what it wrote to key {key}"),
+            Self::Read(key) => write!(f, "what it read of key {key}, which was replaced"),
+            Self::Run(key) => write!(f, "what key {key} held before"),
+        }
+    }
 }
 
 impl<'history> Graph<'history> {
@@ -168,7 +182,7 @@ impl<'history> Graph<'history> {
             return "it lies behind the first ones that have none".to_owned();
         };
         let lines = cycle.iter().map(|(at, why)| match self.all.get(*at) {
-            Some(transaction) => format!("  {transaction:?}\n    before, by {why:?}\n"),
+            Some(transaction) => format!("  {transaction:?}\n    before, by {why}\n"),
             None => "  a moment, before\n".to_owned(),
         });
         lines.collect()
@@ -177,7 +191,7 @@ impl<'history> Graph<'history> {
     /// The shortest way from a node to itself.
     fn way_back(&self, from: usize, before: &[usize]) -> Option<Vec<(usize, Why)>> {
         let mut came: HashMap<usize, (usize, Why)> = HashMap::new();
-        let mut queue = std::collections::VecDeque::from([from]);
+        let mut queue = VecDeque::from([from]);
         while let Some(at) = queue.pop_front() {
             for &(behind, why) in self.edges[at].iter().filter(|(behind, _)| before[*behind] > 0) {
                 came.entry(behind).or_insert_with(|| {

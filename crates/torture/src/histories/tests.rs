@@ -92,7 +92,7 @@ fn a_read_of_what_was_replaced_before_it_was_sent_has_no_order() {
     ];
     let read = |moment| transaction(1, moment, &[(1, Some(10))], &[]);
     assert_eq!(verdict([&written[..], &[read((2, 9))]].concat()), Ok(()));
-    has_no_order([&written[..], &[read((4, 9))]].concat(), "Time");
+    has_no_order([&written[..], &[read((4, 9))]].concat(), "by time");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_order_of_a_client_counts_where_time_tells_nothing() {
         transaction(2, (0, 9), &[(1, Some(11))], &[]),
         transaction(2, (0, 9), &[(1, Some(10))], &[]),
     ];
-    has_no_order(all, "Client");
+    has_no_order(all, "by the order of its client");
 }
 
 #[test]
