@@ -52,7 +52,7 @@ pub struct Session {
     /// How it is told of keys that change.
     pub(crate) tracking: Option<Box<OwnTracking>>,
     /// True if keys that it reads are entered into the table of those whose changes it is told of.
-    pub(crate) enters_reads: bool,
+    pub enters_reads: bool,
     /// True if messages that its last command has caused may be on their way to itself: they come
     /// before its next command runs.
     pub yields: bool,
