@@ -71,6 +71,7 @@ mod told;
 mod tracking;
 mod transaction;
 mod value_limits;
+mod versions;
 mod waiting;
 
 pub use applier::{Applier, Next, NotApplied};

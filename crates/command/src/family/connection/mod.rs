@@ -9,6 +9,9 @@ use crate::call::{Call, Outcome};
 use crate::family::{forget_subscriptions, forget_tracking, forget_watches};
 use crate::observing::Positions;
 use crate::refusal::Refusal;
+use crate::saving::Asker;
+use crate::session::Session;
+use crate::versions;
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
 use subtle::ConstantTimeEq;
@@ -33,10 +36,6 @@ const HELLO_NO_AUTH: Refusal = Refusal::of(
 );
 const BAD_NAME: Refusal =
     Refusal::of("ERR Client names cannot contain spaces, newlines or special characters.");
-
-/// Versions that HELLO shows: of Valkey, whose commands these are, and of Redis.
-const VALKEY_VERSION: &str = "9.1.2";
-const REDIS_VERSION: &str = "7.2.4";
 
 fn auth(call: &mut Call<'_>) -> Outcome {
     let (user, password) = match call.args.len() {
@@ -132,7 +131,7 @@ fn secrets_of_hello(args: &Args<'_>) -> Positions {
 fn introduce(call: &mut Call<'_>) {
     let is_redis = EXTENDED_REDIS_COMPATIBILITY.get(&call.instance.settings);
     let (server, version) =
-        if is_redis { ("redis", REDIS_VERSION) } else { ("valkey", VALKEY_VERSION) };
+        if is_redis { ("redis", versions::REDIS) } else { ("valkey", versions::VALKEY) };
     let protocol = if call.session.protocol == Protocol::Resp3 { 3 } else { 2 };
     let zone = AVAILABILITY_ZONE.get(&call.instance.settings);
     let reply = &mut call.reply;
