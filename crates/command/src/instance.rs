@@ -1,6 +1,7 @@
 //! State shared by all clients of one server: handles to the parts, each of which guards its own
 //! state.
 
+use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
 use crate::clients::{Clients, Pause};
 use crate::journal_state::JournalState;
@@ -62,6 +63,8 @@ pub struct Instance {
     pub grants: Grants,
     /// Clients that wait for keys.
     pub waiters: Waiters,
+    /// Clients that wait for the journal.
+    pub(crate) acknowledged: Acknowledged,
     /// Keys that clients watch.
     pub watches: Arc<Watches>,
     /// Subscriptions to messages.
@@ -260,6 +263,7 @@ impl Instance {
             clients: Clients::default(),
             grants: Grants::default(),
             waiters: Waiters::default(),
+            acknowledged: Acknowledged::default(),
             watches,
             pubsub,
             tracking,

@@ -17,6 +17,7 @@
 //! notifications, tracking, observing  what others see of it
 //! instance, session, statistics       what it works on
 //! pubsub, transaction, waiting::lines subscriptions, watched keys, waiting lines
+//! receivers, acknowledged             who gets messages, who waits for the disk
 //! table, spec, key_spec, needs        what a row is; knows neither calls nor families
 //! ```
 //! A module uses those below it.
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod acknowledged;
 mod applier;
 mod args;
 mod call;

@@ -53,6 +53,8 @@ pub struct Session {
     pub(crate) tracking: Option<Box<OwnTracking>>,
     /// True if keys that it reads are entered into the table of those whose changes it is told of.
     pub(crate) enters_reads: bool,
+    /// Position in the journal behind its last unit.
+    pub last_unit: u64,
     /// True if messages that its last command has caused may be on their way to itself: they come
     /// before its next command runs.
     pub yields: bool,
@@ -76,6 +78,7 @@ impl Session {
             subscriptions: None,
             tracking: None,
             enters_reads: false,
+            last_unit: 0,
             yields: false,
             import_source: false,
         };

@@ -471,7 +471,7 @@ impl<P: Poller> EventLoop<P> {
             self.timers.forget_wait(connection, &self.instance);
             let waiter = connection.session.client.waiter().clone();
             if let Some(waiter) = waiter {
-                self.instance.waiters.time_out(&waiter);
+                self.instance.time_out(&waiter);
             }
         }
     }

@@ -198,6 +198,8 @@ impl Executor {
         mut answer: Vec<u8>,
         position: u64,
     ) -> io::Result<()> {
+        let last_unit = &mut connection.session.last_unit;
+        *last_unit = position.max(*last_unit);
         if self.journal.holds_reply(position) {
             connection.mark(0, position);
         }
@@ -400,6 +402,9 @@ impl Executor {
         let may_write = row.needs.intersects(Needs::JOURNAL_ROOM | Needs::QUEUE);
         self.position = self.thread.journal_position();
         self.has_put = true;
+        if may_write {
+            connection.session.last_unit = self.position;
+        }
         if may_write && self.journal.holds_reply(self.position) {
             connection.mark(ahead, self.position);
         }

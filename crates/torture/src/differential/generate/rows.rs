@@ -39,6 +39,8 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("sunsubscribe", "may have more than one reply"),
     ("time", "tells the time"),
     ("unsubscribe", "may have more than one reply"),
+    ("wait", "waits for replicas, of which there are none"),
+    ("waitaof", "waits for replicas, of which there are none"),
     ("xgroup|help", "lists what the server has"),
     ("xinfo|help", "lists what the server has"),
 ];
