@@ -39,6 +39,8 @@ bitflags! {
         const TRACKING_BROKEN = 1 << 11;
         /// Is told of all changes behind prefixes.
         const BROADCAST = 1 << 12;
+        /// Runs MONITOR.
+        const MONITOR = 1 << 13;
     }
 }
 

@@ -6,6 +6,7 @@ use crate::carrier::Carrier;
 use crate::clients::{Clients, Pause};
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
+use crate::monitors::Monitors;
 use crate::needs::{Grants, Needs, Troubles};
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
@@ -73,6 +74,8 @@ pub struct Instance {
     pub tracking: Arc<Tracking>,
     /// Keyspace notifications.
     pub(crate) notifications: Arc<Notifications>,
+    /// Clients that run MONITOR.
+    pub(crate) monitors: Monitors,
     /// Commands that took long or were large.
     pub command_log: CommandLog,
     /// What took longer than `latency-monitor-threshold`.
@@ -268,6 +271,7 @@ impl Instance {
             pubsub,
             tracking,
             notifications,
+            monitors: Monitors::default(),
             command_log: CommandLog::default(),
             latency: LatencyEvents::default(),
             statistics: Statistics::new(commands),
@@ -407,11 +411,21 @@ impl Instance {
 
     /// Lets commands go on that were held back until a worker has read its mail.
     pub fn resume_messages(&self) {
-        let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM;
+        let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM;
         if !self.grants.get().contains(rooms) {
             self.grants.restore(rooms);
             self.clients.look_again();
         }
+    }
+
+    /// Returns true if commands are to be noted for those who run MONITOR.
+    pub(crate) fn is_monitored(&self) -> bool {
+        !self.grants.get().contains(Needs::UNMONITORED)
+    }
+
+    /// Returns the number of clients that run MONITOR.
+    pub fn monitors(&self) -> usize {
+        self.monitors.count()
     }
 
     /// Does what changes have left for a thread without locks: sends who may have cached the keys

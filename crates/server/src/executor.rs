@@ -7,7 +7,7 @@ use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
     Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen, Turn,
-    WorkerStatistics, execute, granted_for_batch,
+    WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -432,7 +432,7 @@ impl Executor {
         }
     }
 
-    fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
+    fn finish_batch(&mut self, connection: &mut Connection, commands: usize, now: Millis) {
         // What upkeep removes, no command has asked for.
         self.thread.author.client = 0;
         let has_put = std::mem::take(&mut self.has_put);
@@ -441,6 +441,9 @@ impl Executor {
         }
         self.instance.store.upkeep(&mut self.thread, now);
         self.instance.settle_messages();
+        if connection.session.has_lines() {
+            tell_monitors(&self.instance, &mut connection.session);
+        }
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);

@@ -5,8 +5,10 @@ mod table;
 pub use table::TABLE;
 
 use crate::args::Args;
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Outcome, Unanswered};
 use crate::family::{forget_subscriptions, forget_tracking, forget_watches};
+use crate::instance::Instance;
+use crate::monitors::end_monitor;
 use crate::observing::Positions;
 use crate::refusal::Refusal;
 use crate::saving::Asker;
@@ -197,14 +199,29 @@ fn quit(call: &mut Call<'_>) -> Outcome {
 }
 
 fn reset(call: &mut Call<'_>) -> Outcome {
-    let is_open = REQUIREPASS.get(&call.instance.settings).is_empty();
-    forget_watches(call.instance, call.session);
-    forget_subscriptions(call.instance, call.session);
-    forget_tracking(call.instance, call.session);
-    call.session.reset(is_open);
-    call.reply.set_protocol(Protocol::Resp2);
-    call.reply.simple("RESET");
+    let Call { instance, session, reply, .. } = call;
+    let is_open = REQUIREPASS.get(&instance.settings).is_empty();
+    let is_told_more =
+        session.is_subscriber() || session.is_monitor() || session.tracking.is_some();
+    forget_all(instance, session);
+    session.reset(is_open);
+    reply.set_protocol(Protocol::Resp2);
+    if is_told_more {
+        // Behind all that was on its way to it.
+        Asker::of(session).answer(|reply| reply.simple("RESET"));
+        return Err(Unanswered::Waits);
+    }
+    reply.simple("RESET");
     Ok(())
+}
+
+/// Removes a client from all tables: what it watches, has subscribed to, caches, or wants to see.
+/// Its connection ends, or begins anew.
+pub fn forget_all(instance: &Instance, session: &mut Session) {
+    forget_watches(instance, session);
+    forget_subscriptions(instance, session);
+    forget_tracking(instance, session);
+    end_monitor(instance, session);
 }
 
 fn select(call: &mut Call<'_>) -> Outcome {
