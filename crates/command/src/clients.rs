@@ -235,6 +235,14 @@ impl Client {
         Arc::new(Client::new(u64::MAX, endpoint, (Arc::new(Nowhere), 0), now))
     }
 
+    /// Returns a text for messages of the log that tells which client it is. `hides_user_data`
+    /// keeps out what the client has said itself.
+    pub fn for_log(&self, hides_user_data: bool) -> String {
+        let (id, address, local) = (self.id, &self.address, &self.local_address);
+        let name = if hides_user_data { "*redacted*" } else { &self.info().name };
+        format!("id={id} addr={address} laddr={local} name={name}")
+    }
+
     /// Locks and returns the facts that the client has reported about itself.
     pub fn info(&self) -> MutexGuard<'_, ClientInfo> {
         self.info.lock().unwrap_or_else(PoisonError::into_inner)

@@ -15,6 +15,7 @@ use crate::run::{Execution, RECORD_OVERHEAD, finish, tell};
 use crate::spec::Flags;
 use crate::waiting;
 use settings::MaxmemoryPolicy;
+use settings::general::HIDE_USER_DATA_FROM_LOG;
 
 /// Reason why a command does not run.
 enum Rejection {
@@ -291,7 +292,11 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             call.statistics.commands[call.row.id].rejected.add(1);
         }
         Rejection::NoClient => {
-            tracing::warn!("closing a client that speaks HTTP, perhaps a web page made it do so");
+            let hides = HIDE_USER_DATA_FROM_LOG.get(&call.instance.settings);
+            let client = call.session.client.for_log(hides);
+            tracing::warn!(
+                "closing a client that speaks HTTP, perhaps a web page made it do so: {client}"
+            );
             call.session.close_after_reply = true;
         }
     }

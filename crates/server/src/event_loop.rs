@@ -503,7 +503,7 @@ impl<P: Poller> EventLoop<P> {
             let is_slow = is_too_slow(connection, &limit, now);
             let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
             if is_slow {
-                pipeline.executor.note_output_limit();
+                pipeline.executor.note_output_limit(connection);
             }
             if is_silent || is_slow {
                 self.close(at);

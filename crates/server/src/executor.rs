@@ -426,7 +426,7 @@ impl Executor {
     #[cold]
     fn give_up(&mut self, connection: &mut Connection) {
         if connection.session.reply_mode == ReplyMode::On {
-            self.note_output_limit();
+            self.note_output_limit(connection);
             self.replies = Vec::new();
             connection.give_up();
         }
@@ -464,7 +464,8 @@ impl Executor {
         let is_too_long = connection.query.len() as u64 + connection.session.queue_bytes() > most;
         if is_too_long {
             self.statistics.server.query_limit_closed.add(1);
-            tracing::warn!("closing a client whose query buffer is over its limit");
+            let client = self.for_log(connection);
+            tracing::warn!("closing a client whose query buffer is over its limit: {client}");
         }
         is_too_long
     }
@@ -474,16 +475,22 @@ impl Executor {
         let hard = connection.output_limit(&self.output_limits).hard_bytes;
         let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
         if is_too_long {
-            self.note_output_limit();
+            self.note_output_limit(connection);
         }
         is_too_long
     }
 
     /// Counts and logs a client that is closed for its output.
     #[cold]
-    pub fn note_output_limit(&self) {
+    pub fn note_output_limit(&self, connection: &Connection) {
         self.statistics.server.output_limit_closed.add(1);
-        tracing::warn!("closing a client whose output buffer is over its limit");
+        let client = self.for_log(connection);
+        tracing::warn!("closing a client whose output buffer is over its limit: {client}");
+    }
+
+    fn for_log(&self, connection: &Connection) -> String {
+        let hides_user_data = general::HIDE_USER_DATA_FROM_LOG.get(&self.instance.settings);
+        connection.session.client.for_log(hides_user_data)
     }
 }
 
