@@ -89,6 +89,8 @@ impl<P: Poller> Worker<P> {
 #[cfg(test)]
 mod message_tests;
 #[cfg(test)]
+mod monitor_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
