@@ -155,7 +155,7 @@ mod tests {
     fn world(classes: &str) -> (World, Arc<Mailbox>) {
         let (mut world, mailbox) = (World::new(), Arc::new(Mailbox::default()));
         let post: Arc<dyn Post> = mailbox.clone();
-        let client = world.instance.clients.add(here(), (post, 0), BEGIN);
+        let client = world.instance.clients.add(here(), Home { post, ..Home::default() }, BEGIN);
         let pubsub = &world.instance.pubsub;
         pubsub.subscribe(Topic::Pattern, b"__key*", &client, Protocol::Resp2);
         let line = format!("CONFIG SET notify-keyspace-events \"{classes}\"");

@@ -12,7 +12,7 @@
 use crate::accept::Acceptor;
 use crate::connection::Connection;
 use crate::connections::Connections;
-use crate::limits::is_too_slow;
+use crate::limits::{clients_memory_max, is_too_slow};
 use crate::mail::{Inbox, Mail, Mailbox};
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
@@ -20,7 +20,8 @@ use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
 use command::{
-    Instance, Letter, Notice, Pause, Post, ReplyMode, Session, forget_subscriptions, forget_watches,
+    Home, Instance, Letter, Notice, Pause, Peak, Post, ReplyMode, Session, forget_subscriptions,
+    forget_watches,
 };
 use mio::Token;
 use settings::{OutputLimits, network};
@@ -42,8 +43,8 @@ pub const FIRST_CONNECTION: usize = 64;
 pub struct EventLoop<P> {
     instance: Arc<Instance>,
     pub(crate) poller: P,
-    /// Way to this worker from any thread.
-    post: Arc<dyn Post>,
+    /// Way to this worker from any thread, and memory of its clients.
+    home: Home,
     inbox: Inbox,
     pub(crate) connections: Connections,
     /// Connections that have requests not served yet, or whose sockets may hold more.
@@ -58,6 +59,8 @@ pub struct EventLoop<P> {
     timers: Timers,
     /// Limits of the output of clients, by the settings.
     output_limits: OutputLimits,
+    /// Most bytes of memory of all clients, by the settings.
+    memory_max: Option<u64>,
     /// True while another pipeline is in the middle of a command.
     is_nested: bool,
     /// True once the server is to stop.
@@ -74,11 +77,11 @@ impl<P: Poller> EventLoop<P> {
         acceptor: Option<Acceptor>,
     ) -> EventLoop<P> {
         let post: Arc<dyn Post> = Arc::new(mailbox);
-        instance.clients.add_worker(Arc::clone(&post));
+        let memory = instance.clients.add_worker(Arc::clone(&post));
         EventLoop {
             instance,
             poller,
-            post,
+            home: Home { post, sum: memory, slot: 0 },
             inbox,
             connections: Connections::default(),
             unread: Vec::new(),
@@ -88,6 +91,7 @@ impl<P: Poller> EventLoop<P> {
             acceptor,
             timers: Timers::default(),
             output_limits: OutputLimits::DEFAULT,
+            memory_max: None,
             is_nested: false,
             is_stopping: false,
         }
@@ -161,10 +165,25 @@ impl<P: Poller> EventLoop<P> {
         Ok(())
     }
 
-    /// Passes new output limits on to all connections.
-    pub fn follow_limits(&mut self, limits: &OutputLimits) {
-        self.output_limits = *limits;
-        self.connections.iter_mut().for_each(|connection| connection.follow_limits(limits));
+    /// Passes new limits on to all connections, and closes clients that are over them.
+    pub fn follow_limits(&mut self, limits: &OutputLimits, pipeline: &Pipeline) {
+        let memory_max = clients_memory_max(&self.instance.settings);
+        (self.output_limits, self.memory_max) = (*limits, memory_max);
+        for connection in self.connections.iter_mut() {
+            connection.follow_limits(limits, memory_max);
+        }
+        self.instance.clients.evict_anew();
+        self.evict_clients(pipeline);
+    }
+
+    /// Closes the largest clients while all of them take more memory than they may.
+    #[inline]
+    pub fn evict_clients(&self, pipeline: &Pipeline) {
+        if let Some(most) = self.memory_max {
+            let executor = &pipeline.executor;
+            let evicted = self.instance.clients.evict(most, executor.now);
+            executor.statistics.server.evicted_clients.add(evicted);
+        }
     }
 
     /// Closes all connections.
@@ -293,11 +312,11 @@ impl<P: Poller> EventLoop<P> {
             return;
         }
         let now = self.instance.clock.now();
-        let home = (Arc::clone(&self.post), narrow::to_u32(at));
+        let home = Home { slot: narrow::to_u32(at), ..self.home.clone() };
         let client = self.instance.clients.add(stream.endpoint(), home, now);
         let is_open = network::REQUIREPASS.get(settings).is_empty();
         let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
-        connection.follow_limits(&self.output_limits);
+        connection.follow_limits(&self.output_limits, self.memory_max);
         self.connections.add(at, connection);
     }
 
@@ -488,8 +507,10 @@ impl<P: Poller> EventLoop<P> {
         }
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
         let is_at_rest = self.instance.chores_paused.load(Relaxed);
+        let mut peak = Peak::default();
         for at in 0..self.connections.slots() {
             let Some(connection) = self.connections.get_mut(at) else { continue };
+            peak = peak.max(connection.session.client.buffers());
             let silent = connection.silent_for(now);
             if !is_at_rest {
                 connection.trim(silent);
@@ -504,6 +525,7 @@ impl<P: Poller> EventLoop<P> {
                 self.close(at);
             }
         }
+        self.instance.clients.peaks.note(now, peak);
     }
 
     /// Serves the requests that were held back, in the order in which they came: there may be room

@@ -3,9 +3,12 @@
 use crate::connection::Connection;
 use base::Millis;
 use command::Instance;
-use settings::{MaxmemoryPolicy, OutputLimit, Settings, general, memory};
+use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits};
+
+/// Fewest bytes that may limit the memory of clients: the server could not be spoken to otherwise.
+const CLIENTS_MEMORY_MIN: u64 = 128 << 10;
 
 /// Passes the settings for memory on to the store.
 pub fn apply(instance: &Instance) {
@@ -48,6 +51,19 @@ fn reclaim_policy(setting: settings::ReclaimPolicy) -> heap::ReclaimPolicy {
         settings::ReclaimPolicy::Greedy => heap::ReclaimPolicy::Greedy,
         settings::ReclaimPolicy::Modified => heap::ReclaimPolicy::Modified,
     }
+}
+
+/// Returns the most bytes that all clients may take; `None` for no limit.
+pub fn clients_memory_max(settings: &Settings) -> Option<u64> {
+    let most = match memory::MAXMEMORY_CLIENTS.get(settings) {
+        ClientsMemory::Unlimited => return None,
+        ClientsMemory::Bytes(bytes) => bytes,
+        ClientsMemory::Percent(percent) => match memory::MAXMEMORY.get(settings) {
+            0 => return None,
+            all => (u128::from(all) * u128::from(percent) / 100) as u64,
+        },
+    };
+    Some(most.max(CLIENTS_MEMORY_MIN))
 }
 
 /// Returns the number of threads that execute commands: as set, or one per processor, at most
