@@ -164,7 +164,7 @@ pub struct Client {
 
 /// Where a client lives.
 #[derive(Clone)]
-pub struct Home {
+pub struct Owner {
     /// Way to its worker.
     pub post: Arc<dyn Post>,
     /// Memory of all clients of its worker.
@@ -173,15 +173,15 @@ pub struct Home {
     pub slot: u32,
 }
 
-impl Default for Home {
-    fn default() -> Home {
-        Home { post: Arc::new(Nowhere), sum: Arc::default(), slot: 0 }
+impl Default for Owner {
+    fn default() -> Owner {
+        Owner { post: Arc::new(Nowhere), sum: Arc::default(), slot: 0 }
     }
 }
 
-impl fmt::Debug for Home {
+impl fmt::Debug for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Home").field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("Owner").field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
@@ -205,14 +205,14 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    fn new(id: u64, endpoint: Endpoint, home: Home, now: Millis) -> Client {
+    fn new(id: u64, endpoint: Endpoint, owner: Owner, now: Millis) -> Client {
         let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
         Client {
             id,
             address: endpoint.address,
             local_address: endpoint.local_address,
             fd: endpoint.fd,
-            slot: home.slot,
+            slot: owner.slot,
             created: now,
             last_interaction: AtomicU64::new(now.0),
             database: AtomicU32::new(0),
@@ -240,8 +240,8 @@ impl Client {
             info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),
-            post: home.post,
-            sum: home.sum,
+            post: owner.post,
+            sum: owner.sum,
         }
     }
 
@@ -253,7 +253,7 @@ impl Client {
             fd: -1,
             is_unix: false,
         };
-        Arc::new(Client::new(u64::MAX, endpoint, Home::default(), now))
+        Arc::new(Client::new(u64::MAX, endpoint, Owner::default(), now))
     }
 
     /// Locks and returns the facts that the client has reported about itself.
@@ -468,9 +468,9 @@ impl Clients {
     }
 
     /// Registers an admitted connection as a client. To be called by the thread of its worker.
-    pub fn add(&self, endpoint: Endpoint, home: Home, now: Millis) -> Arc<Client> {
+    pub fn add(&self, endpoint: Endpoint, owner: Owner, now: Millis) -> Arc<Client> {
         let id = self.next_id.fetch_add(1, Relaxed) + 1;
-        let client = Arc::new(Client::new(id, endpoint, home, now));
+        let client = Arc::new(Client::new(id, endpoint, owner, now));
         client.count_memory();
         self.all().insert(id, Arc::clone(&client));
         client

@@ -79,7 +79,7 @@ pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use client_memory::{MemorySum, Peak, RecentPeaks};
 pub use clients::{
-    Client, ClientFlags, ClientInfo, Clients, Endpoint, Home, Notice, Nowhere, Pause, Post,
+    Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Owner, Pause, Post,
 };
 pub use commands::table;
 pub use count::Count;

@@ -20,7 +20,7 @@ use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
 use command::{
-    Home, Instance, Letter, Notice, Pause, Peak, Post, ReplyMode, Session, forget_subscriptions,
+    Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_subscriptions,
     forget_watches,
 };
 use mio::Token;
@@ -44,7 +44,7 @@ pub struct EventLoop<P> {
     instance: Arc<Instance>,
     pub(crate) poller: P,
     /// Way to this worker from any thread, and memory of its clients.
-    home: Home,
+    owner: Owner,
     inbox: Inbox,
     pub(crate) connections: Connections,
     /// Connections that have requests not served yet, or whose sockets may hold more.
@@ -81,7 +81,7 @@ impl<P: Poller> EventLoop<P> {
         EventLoop {
             instance,
             poller,
-            home: Home { post, sum: memory, slot: 0 },
+            owner: Owner { post, sum: memory, slot: 0 },
             inbox,
             connections: Connections::default(),
             unread: Vec::new(),
@@ -312,8 +312,8 @@ impl<P: Poller> EventLoop<P> {
             return;
         }
         let now = self.instance.clock.now();
-        let home = Home { slot: narrow::to_u32(at), ..self.home.clone() };
-        let client = self.instance.clients.add(stream.endpoint(), home, now);
+        let owner = Owner { slot: narrow::to_u32(at), ..self.owner.clone() };
+        let client = self.instance.clients.add(stream.endpoint(), owner, now);
         let is_open = network::REQUIREPASS.get(settings).is_empty();
         let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
         connection.follow_limits(&self.output_limits, self.memory_max);

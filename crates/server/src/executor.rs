@@ -252,7 +252,8 @@ impl Executor {
         requests: Range<usize>,
         input: &[u8],
     ) -> Stop {
-        let (now, first) = (self.now, requests.start);
+        // A command that waits counts when it is answered.
+        let (now, mut served) = (self.now, 0);
         self.limit_replies(connection);
         if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);
@@ -260,13 +261,11 @@ impl Executor {
         self.command_began = self.stopwatch.read();
         let granted = granted_for_batch(&self.instance);
         let mut is_held = connection.is_held(input.len());
-        // A command that waits counts when it is answered.
-        let mut uncounted = 0;
-        for at in requests.clone() {
+        for at in requests {
             batch.prefetch_lock(at, &self.instance.store);
             let (request, args) = batch.request(at, input);
             if let Some(stop) = self.stops_before(connection, request.start, input.len()) {
-                self.finish_batch(connection, at - first - uncounted, now);
+                self.finish_batch(connection, served, now);
                 return stop;
             }
             let mark = self.replies.len();
@@ -276,14 +275,14 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done | Execution::Aside => {}
+                Execution::Done | Execution::Aside => served += 1,
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
                     connection.is_waiting = true;
-                    (is_held, uncounted) = (true, 1);
+                    is_held = true;
                 }
                 Execution::Held => {
-                    self.finish_batch(connection, at - first - uncounted, now);
+                    self.finish_batch(connection, served, now);
                     return Stop::Held(request.start);
                 }
             }
@@ -299,11 +298,11 @@ impl Executor {
                 is_held |= connection.is_held(input.len() - request.start);
             }
             if self.ends_serving(connection) {
-                self.finish_batch(connection, at + 1 - first - uncounted, now);
+                self.finish_batch(connection, served, now);
                 return Stop::Held(input.len());
             }
         }
-        self.finish_batch(connection, requests.len() - uncounted, now);
+        self.finish_batch(connection, served, now);
         Stop::Done
     }
 

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use base::Millis;
-use command::Instance;
+use command::{Instance, Pause};
 use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits};
@@ -17,13 +17,15 @@ pub fn apply(instance: &Instance) {
     let is_importing = general::IMPORT_MODE.get(settings);
     // Nothing is removed whose removal could not be written either.
     let is_failing = instance.journal.failure().is_some();
-    instance.store.keep_expired(is_importing || is_loading || is_failing);
+    let now = instance.clock.now();
+    let is_paused = instance.clients.paused(now) != Pause::Nothing;
+    instance.keep_expired(now);
     instance.store.set_limits(&Limits {
         maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
         other_bytes: instance.other_bytes.load(Relaxed),
         workers: instance.identity.threads as u64,
         eviction: match memory::MAXMEMORY_POLICY.get(settings) {
-            _ if is_importing || is_failing => EvictionPolicy::NoEviction,
+            _ if is_importing || is_failing || is_paused => EvictionPolicy::NoEviction,
             policy => eviction_policy(policy),
         },
         reclaim: reclaim_policy(memory::RECLAIM_POLICY.get(settings)),

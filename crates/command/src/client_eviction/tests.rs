@@ -1,5 +1,5 @@
 use super::REST_MILLIS;
-use crate::clients::{Client, ClientFlags, Clients, Home};
+use crate::clients::{Client, ClientFlags, Clients, Owner};
 use crate::testing::{BEGIN, here};
 use base::Millis;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use std::sync::atomic::Ordering::Relaxed;
 
 struct World {
     clients: Clients,
-    home: Home,
+    owner: Owner,
 }
 
 impl World {
     fn new() -> World {
-        let (clients, mut home) = (Clients::default(), Home::default());
-        home.sum = clients.add_worker(Arc::clone(&home.post));
-        World { clients, home }
+        let (clients, mut owner) = (Clients::default(), Owner::default());
+        owner.sum = clients.add_worker(Arc::clone(&owner.post));
+        World { clients, owner }
     }
 
     /// Adds a client whose memory is that of a new one, and this many bytes more.
     fn add(&self, more: u64) -> Arc<Client> {
         assert!(self.clients.admit(u64::MAX));
-        let client = self.clients.add(here(), self.home.clone(), BEGIN);
+        let client = self.clients.add(here(), self.owner.clone(), BEGIN);
         grow(&client, more);
         client
     }
