@@ -11,21 +11,21 @@ const REST_MILLIS: u64 = 100;
 
 impl Clients {
     /// Closes clients, the largest first, until what is left takes at most `most` bytes. Returns
-    /// the number of those that were chosen; their workers close them. Nothing is done while
-    /// another thread does it.
-    pub fn evict(&self, most: u64, now: Millis) -> u64 {
-        if self.memory().saturating_sub(self.eviction.leaving()) <= most || self.eviction.rests(now)
-        {
-            return 0;
+    /// the number of those that were chosen; their workers close them. `None` while another thread
+    /// chooses.
+    pub fn evict(&self, most: u64, now: Millis) -> Option<u64> {
+        let left = self.memory().saturating_sub(self.eviction.leaving());
+        if left <= most || self.eviction.rests(now) {
+            return Some(0);
         }
-        let Some(_choosing) = self.eviction.begin() else { return 0 };
+        let _choosing = self.eviction.begin()?;
         let (mut left, mut evictable) = self.evictable();
         evictable
             .sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.1.id.cmp(&other.1.id)));
         let mut evicted = 0;
         for (bytes, client) in evictable {
             if left <= most {
-                return evicted;
+                return Some(evicted);
             }
             if client.evict(bytes, &self.eviction) {
                 tracing::info!(
@@ -41,7 +41,7 @@ impl Clients {
             tracing::warn!("Over client maxmemory after evicting all evictable clients");
             self.eviction.rest(Millis(now.0 + REST_MILLIS));
         }
-        evicted
+        Some(evicted)
     }
 
     /// Ends the rest of the search: the limit has changed.

@@ -61,6 +61,8 @@ pub struct EventLoop<P> {
     output_limits: OutputLimits,
     /// Most bytes of memory of all clients, by the settings.
     memory_max: Option<u64>,
+    /// Memory of the clients of this worker when that was last looked at.
+    memory_checked: u64,
     /// True while another pipeline is in the middle of a command.
     is_nested: bool,
     /// True once the server is to stop.
@@ -92,6 +94,7 @@ impl<P: Poller> EventLoop<P> {
             timers: Timers::default(),
             output_limits: OutputLimits::DEFAULT,
             memory_max: None,
+            memory_checked: 0,
             is_nested: false,
             is_stopping: false,
         }
@@ -176,12 +179,26 @@ impl<P: Poller> EventLoop<P> {
         self.evict_clients(pipeline);
     }
 
-    /// Closes the largest clients while all of them take more memory than they may.
+    /// Closes the largest clients while all of them take more memory than they may, if those of this
+    /// worker have come to take more.
     #[inline]
-    pub fn evict_clients(&self, pipeline: &Pipeline) {
-        if let Some(most) = self.memory_max {
-            let executor = &pipeline.executor;
-            let evicted = self.instance.clients.evict(most, executor.now);
+    pub fn evict_if_grown(&mut self, pipeline: &Pipeline) {
+        if self.memory_max.is_none() {
+            return;
+        }
+        if self.owner.sum.get() > self.memory_checked {
+            self.evict_clients(pipeline);
+        } else {
+            self.memory_checked = self.owner.sum.get();
+        }
+    }
+
+    /// Closes the largest clients while all of them take more memory than they may.
+    fn evict_clients(&mut self, pipeline: &Pipeline) {
+        let Some(most) = self.memory_max else { return };
+        let executor = &pipeline.executor;
+        if let Some(evicted) = self.instance.clients.evict(most, executor.now) {
+            self.memory_checked = self.owner.sum.get();
             executor.statistics.server.evicted_clients.add(evicted);
         }
     }
@@ -526,6 +543,7 @@ impl<P: Poller> EventLoop<P> {
             }
         }
         self.instance.clients.peaks.note(now, peak);
+        self.evict_clients(pipeline);
     }
 
     /// Serves the requests that were held back, in the order in which they came: there may be room

@@ -81,7 +81,7 @@ impl<P: Poller> Worker<P> {
         }
         event_loop.serve_ready(pipeline, events);
         event_loop.keep_time(pipeline);
-        event_loop.evict_clients(pipeline);
+        event_loop.evict_if_grown(pipeline);
         pipeline.leave(began);
         Ok(())
     }

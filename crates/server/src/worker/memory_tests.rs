@@ -13,10 +13,14 @@ fn sum(world: &World) -> u64 {
     sum
 }
 
-/// Begins a request with an argument of many bytes and sends so many of them.
+/// Sends all but the end of a request with an argument of many bytes, unless the client is closed
+/// before.
 fn begin_argument(world: &mut World, peer: &Peer, bytes: usize) {
-    peer.send(&format!("*2\r\n$4\r\nECHO\r\n$900000\r\n{}", "x".repeat(bytes)));
-    for _ in 0..bytes / 10_000 {
+    let head = format!("*2\r\n$4\r\nECHO\r\n${}\r\n", bytes + 1);
+    let request = [head.as_bytes(), &vec![b'x'; bytes]].concat();
+    let mut left = &request[..];
+    while !left.is_empty() && !peer.client.is_doomed() {
+        left = &left[peer.send_some(left)..];
         world.iterate(&[peer.readable()]);
     }
     world.settle();
@@ -67,8 +71,8 @@ fn the_largest_client_is_closed_and_the_others_stay() {
     let mut world = World::new();
     let (small, large, other) = (world.connect(), world.connect(), world.connect());
     assert_eq!(world.ask(&other, LIMIT), "+OK");
-    begin_argument(&mut world, &small, 100_000);
-    begin_argument(&mut world, &large, 200_000);
+    begin_argument(&mut world, &small, 150_000);
+    begin_argument(&mut world, &large, 300_000);
     assert_eq!((world.instance.clients.count(), evicted(&world)), (2, 1));
     assert!(large.client.is_doomed() && !small.client.is_doomed());
     assert!(sum(&world) < 400 << 10);
@@ -132,4 +136,52 @@ fn a_command_that_waits_counts_when_it_is_answered() {
     world.ask(&other, "RPUSH list x\r\n");
     world.settle();
     assert_eq!((commands(&peer), peer.read()), (3, "*2 $4 list $1 x +PONG".to_owned()));
+}
+
+#[test]
+fn of_a_client_that_dies_nothing_is_left_in_any_table() {
+    let mut world = World::new();
+    let other = world.connect();
+    world.ask(&other, "PING\r\n");
+    let empty = sum(&world);
+    let moments = [
+        "MULTI\r\nSET k v\r\n",
+        "WATCH a b\r\nMULTI\r\nSET a v\r\n",
+        "WATCH a b\r\nMULTI\r\nEXE",
+        "SUBSCRIBE a\r\nPSUBSCRIBE a*\r\nSSUBSCRIBE a\r\n",
+        "SUBSCRIBE a\r\nUNSUBSCRIBE a\r\n",
+    ];
+    for moment in moments {
+        let peer = world.connect();
+        peer.send(moment);
+        world.iterate(&[peer.readable()]);
+        let ending = peer.ending();
+        drop(peer);
+        // A message is on its way when the client is found to be gone.
+        other.send("PUBLISH a x\r\nSPUBLISH a x\r\n");
+        world.iterate(&[other.readable(), ending]);
+        world.settle();
+        other.read();
+        let info = world.ask(&other, "INFO everything\r\n");
+        for field in ["watching_clients", "total_watched_keys", "pubsub_clients", "pubsub_channels"]
+            .into_iter()
+            .chain(["pubsub_patterns", "pubsubshard_channels"])
+        {
+            assert!(info.contains(&format!(" {field}:0 ")), "{field}, {moment}");
+        }
+        assert_eq!((world.instance.clients.count(), sum(&world)), (1, empty), "{moment}");
+    }
+}
+
+#[test]
+fn what_a_transaction_queues_counts_against_the_limit_of_the_query() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    assert_eq!(world.ask(&other, "CONFIG SET client-query-buffer-limit 1mb\r\n"), "+OK");
+    world.ask(&peer, "MULTI\r\n");
+    let request = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9000\r\n{}\r\n", "x".repeat(9000));
+    let queued = (0..200).map(|_| world.ask(&peer, &request)).take_while(|it| it == "+QUEUED");
+    assert!((50..120).contains(&queued.count()));
+    assert_eq!(world.instance.clients.count(), 1);
+    assert_eq!(world.instance.statistics.sums().server.query_limit_closed, 1);
 }
