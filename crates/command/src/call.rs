@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::instance::Instance;
+use crate::key_spec::FoundKeys;
 use crate::refusal::{Refusal, begin_of};
 use crate::session::Session;
 use crate::spec::{Categories, CommandSpec, Flags, Group};
@@ -122,6 +123,9 @@ impl<'c> Call<'c> {
     pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
         let key = self.key(at);
         let access = self.instance.store.lock(self.thread, &key, self.now);
+        if self.session.enters_reads {
+            enter_reads(self.instance, self.session, self.row, &[key]);
+        }
         (begun(access, self.session, self.row, self.args, key.keyspace), key, &mut self.reply)
     }
 
@@ -141,7 +145,7 @@ impl<'c> Call<'c> {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         let writes = self.row.spec.flags.contains(Flags::WRITE);
-        let (mut access, reply) = self.lock_shards(shards);
+        let (mut access, reply) = self.lock_shards(shards, keys);
         if writes && access.is_heard() {
             // What it does to one key may depend on the absence of another.
             keys.iter().for_each(|key| access.drop_expired_for_write(key));
@@ -151,12 +155,24 @@ impl<'c> Call<'c> {
 
     /// Locks every shard, for a command whose keys become known only while it runs.
     pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
-        self.lock_shards(ShardSet::all())
+        let words: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
+        let (find_keys, specs) = (self.row.spec.find_keys, self.row.spec.keys);
+        let named = match self.session.enters_reads {
+            true => find_keys(specs, &words).unwrap_or_default(),
+            false => FoundKeys::default(),
+        };
+        let (store, keyspace) = (&self.instance.store, self.keyspace());
+        let keys: Keys<'_> = named.iter().map(|(bytes, _)| store.key(keyspace, bytes)).collect();
+        self.lock_shards(ShardSet::all(), &keys)
     }
 
-    fn lock_shards(&mut self, shards: ShardSet) -> (Access<'_>, &mut Reply<'c>) {
+    /// Locks shards, those of some keys among them.
+    fn lock_shards(&mut self, shards: ShardSet, keys: &[Key<'_>]) -> (Access<'_>, &mut Reply<'c>) {
         let keyspace = self.keyspace();
         let access = self.instance.store.lock_all(self.thread, shards, self.now);
+        if self.session.enters_reads {
+            enter_reads(self.instance, self.session, self.row, keys);
+        }
         (begun(access, self.session, self.row, self.args, keyspace), &mut self.reply)
     }
 
@@ -231,6 +247,17 @@ impl Command {
                 |_| Err(Refusal::SYNTAX.into()),
             )
         }
+    }
+}
+
+/// Enters keys, which are locked, into the table of those whose changes the client is told of, if
+/// the command reads them.
+#[cold]
+#[inline(never)]
+fn enter_reads(instance: &Instance, session: &Session, row: &Row, keys: &[Key<'_>]) {
+    if row.spec.flags.contains(Flags::READONLY) {
+        let client = session.client.id;
+        keys.iter().for_each(|key| instance.tracking.note_read(key.hash, key.bytes, client));
     }
 }
 

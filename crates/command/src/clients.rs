@@ -7,7 +7,7 @@ use base::Millis;
 use bitflags::bitflags;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 bitflags! {
@@ -34,6 +34,12 @@ bitflags! {
         const CHANGED = 1 << 8;
         /// Has subscribed to something.
         const PUBSUB = 1 << 9;
+        /// Is told when keys change that it may have cached.
+        const TRACKING = 1 << 10;
+        /// The client that was to be told in its place is gone.
+        const TRACKING_BROKEN = 1 << 11;
+        /// Is told of all changes behind prefixes.
+        const BROADCAST = 1 << 12;
     }
 }
 
@@ -152,6 +158,11 @@ pub struct Client {
     counted: AtomicU64,
     /// Bytes that counted when it was chosen to be closed for its memory.
     leaving: AtomicU64,
+    /// Id of the client that is told of changed keys in its place; zero for none, and -1 if this
+    /// one is not told either.
+    pub redirection: AtomicI64,
+    /// Memory of the prefixes of keys that it is told of, in bytes.
+    pub prefix_bytes: AtomicU64,
     /// Name, library and capabilities reported by the client.
     pub info: Mutex<ClientInfo>,
     /// True once it is to be closed.
@@ -237,6 +248,8 @@ impl Client {
             subscription_bytes: AtomicU64::new(0),
             counted: AtomicU64::new(0),
             leaving: AtomicU64::new(0),
+            redirection: AtomicI64::new(-1),
+            prefix_bytes: AtomicU64::new(0),
             info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),
@@ -294,8 +307,8 @@ impl Client {
         }
     }
 
-    /// Returns its bytes of memory: its input, its output, its transaction, and what it watches and
-    /// has subscribed to.
+    /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what it
+    /// has subscribed to, and prefixes of keys that it is told of.
     pub fn memory(&self) -> u64 {
         let output = self.output_room.load(Relaxed).max(self.output_bytes.load(Relaxed));
         let parts = [
@@ -305,6 +318,7 @@ impl Client {
             &self.queue_bytes,
             &self.watch_bytes,
             &self.subscription_bytes,
+            &self.prefix_bytes,
         ];
         let parts: u64 = parts.iter().map(|bytes| bytes.load(Relaxed)).sum();
         size_of::<Client>() as u64 + output + parts

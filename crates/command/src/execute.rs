@@ -8,6 +8,7 @@ use crate::exec::exec;
 use crate::family::forget_watches;
 use crate::instance::Instance;
 use crate::needs::Needs;
+use crate::own_changes::{tell_behind, tell_evicted};
 use crate::refusal::{Refusal, begin_of, begin_of_all};
 use crate::run::{Execution, RECORD_OVERHEAD, finish, tell};
 use crate::spec::Flags;
@@ -140,6 +141,10 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     if let Err(rejection) = admit(call, granted) {
         return reject(call, rejection);
     }
+    let is_tracked = call.session.tracking.is_some();
+    if is_tracked {
+        tell_evicted(call);
+    }
     let mark = call.reply.mark();
     let waiters = &call.instance.waiters;
     let may_wake = call.row.spec.flags.contains(Flags::WRITE);
@@ -148,6 +153,9 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     let execution = finish(call, outcome, mark);
     if may_wake && !is_awaited && waiters.count() > 0 {
         waiting::look_again(call);
+    }
+    if is_tracked {
+        tell_behind(call, execution);
     }
     execution
 }
@@ -224,6 +232,16 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 #[cold]
 #[inline(never)]
 fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
+    if call.session.tracking.is_none() {
+        return finish_rejected(call, rejection);
+    }
+    tell_evicted(call);
+    let execution = finish_rejected(call, rejection);
+    tell_behind(call, execution);
+    execution
+}
+
+fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     match rejection {
         Rejection::Held => return Execution::Held,
         Rejection::Queued => {

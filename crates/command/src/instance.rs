@@ -12,6 +12,7 @@ use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts};
 use crate::statistics::Statistics;
+use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::waiting::Waiters;
 use base::{Clock, Millis, Stopwatch};
@@ -66,6 +67,8 @@ pub struct Instance {
     pub watches: Arc<Watches>,
     /// Subscriptions to messages.
     pub pubsub: Arc<PubSub>,
+    /// Clients that are told when keys change, and of which.
+    pub tracking: Arc<Tracking>,
     /// Keyspace notifications.
     pub(crate) notifications: Arc<Notifications>,
     /// Commands that took long or were large.
@@ -248,7 +251,9 @@ impl Instance {
         let watches = Arc::new(Watches::default());
         let pubsub = Arc::new(PubSub::default());
         let notifications = Arc::new(Notifications::of(Arc::clone(&pubsub)));
-        let listeners: [Arc<dyn Listener>; 2] = [watches.clone(), notifications.clone()];
+        let tracking = Arc::new(Tracking::new(store.hasher().clone(), Arc::clone(&settings)));
+        let listeners: [Arc<dyn Listener>; 3] =
+            [watches.clone(), tracking.clone(), notifications.clone()];
         listeners.iter().for_each(|listener| store.listen(listener));
         Instance {
             store,
@@ -258,6 +263,7 @@ impl Instance {
             waiters: Waiters::default(),
             watches,
             pubsub,
+            tracking,
             notifications,
             command_log: CommandLog::default(),
             latency: LatencyEvents::default(),
@@ -405,12 +411,37 @@ impl Instance {
         }
     }
 
-    /// Does what notifications have left for a thread without locks: wakes who has mail, and holds
-    /// commands back where there is too much of it.
+    /// Does what changes have left for a thread without locks: sends who may have cached the keys
+    /// what is pending, wakes who has mail, and holds commands back where there is too much of it.
     #[inline]
-    pub fn settle_notifications(&self) {
-        if self.notifications.has_left() && self.notifications.settle() {
+    pub fn settle_messages(&self) {
+        let by_events = self.notifications.has_left() && self.notifications.settle();
+        let by_keys = self.tracking.has_work() && self.tracking.settle(&self.clients);
+        if by_events | by_keys {
             self.hold(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
+        }
+    }
+
+    /// Has listeners told which keys change, from now on. To be called before the locks of the
+    /// first key that somebody wants to know of.
+    pub(crate) fn hear_keys(&self) {
+        if !self.store.hears(Interests::KEYS) {
+            self.store.hear(Interests::KEYS, true);
+        }
+    }
+
+    /// Removes what is left of clients that were told of keys, and spares changes the look at who
+    /// wants to know of them once there is nobody. The thread is outside the gate.
+    pub fn look_after_keys(&self, thread: &ThreadContext) {
+        self.tracking.sweep();
+        let is_idle = || self.watches.keys() == 0 && self.tracking.is_idle();
+        if self.store.hears(Interests::KEYS) && is_idle() {
+            // Who wants to know of a key is inside the gate.
+            self.store.exclusively_at_once(thread, |store| {
+                if is_idle() {
+                    store.hear(Interests::KEYS, false);
+                }
+            });
         }
     }
 

@@ -13,8 +13,8 @@
 //! manual                              tells about all of them
 //! commands                            the table of all families
 //! family/*                            rows and handlers
-//! call, waiting::wait                 one command at work
-//! notifications, observing            what others see of it
+//! call, waiting::wait, own_changes    one command at work
+//! notifications, tracking, observing  what others see of it
 //! instance, session, statistics       what it works on
 //! pubsub, transaction, waiting::lines subscriptions, watched keys, waiting lines
 //! table, spec, key_spec, needs        what a row is; knows neither calls nor families
@@ -54,6 +54,7 @@ mod migration;
 mod needs;
 mod notifications;
 mod observing;
+mod own_changes;
 mod pubsub;
 mod rates;
 mod refusal;
@@ -69,6 +70,7 @@ mod testing;
 mod tips;
 #[cfg(test)]
 mod told;
+mod tracking;
 mod transaction;
 mod value_limits;
 mod waiting;
@@ -84,7 +86,7 @@ pub use clients::{
 pub use commands::table;
 pub use count::Count;
 pub use execute::{RowMemo, execute, granted_for_batch};
-pub use family::{forget_subscriptions, forget_watches};
+pub use family::{forget_subscriptions, forget_tracking, forget_watches};
 pub use instance::{DataFiles, Identity, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};
 pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
@@ -106,6 +108,7 @@ pub use spec::{Categories, CommandSpec, Flags, Group, Locks, Wakes};
 pub use statistics::{
     CommandCounts, CommandTotals, ServerCounts, ServerTotals, Statistics, Sums, WorkerStatistics,
 };
+pub use tracking::{Tracking, TrackingOptions};
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
 pub use waiting::{Waiter, Waiters, recheck};

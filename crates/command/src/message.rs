@@ -6,10 +6,28 @@ use wire::{Protocol, Reply};
 /// A message, as bytes that clients get.
 #[derive(Debug)]
 pub struct Message {
+    kind: Kind,
     resp2: OnceLock<Arc<[u8]>>,
     resp3: OnceLock<Arc<[u8]>>,
     len: usize,
 }
+
+/// How a message looks in the other version of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Bulk strings, which differ in the first byte alone.
+    Words,
+    /// There is none for clients that speak RESP2.
+    Resp3Only,
+    /// Keys that are not valid any more, told to another client than has read them: under RESP2, a
+    /// message of a channel, for a subscriber.
+    Redirected,
+}
+
+/// Begin of a message about keys that are not valid any more; an array of them follows, or null.
+const INVALIDATE: &[u8] = b">2\r\n$10\r\ninvalidate\r\n";
+/// The same as a message of a channel, under RESP2.
+const INVALIDATE_CHANNEL: &[u8] = b"*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n";
 
 impl Message {
     /// Formats words as one push. `protocol` is the version that most receivers are thought to
@@ -20,20 +38,60 @@ impl Message {
         let mut push = Reply::new(&mut out, protocol);
         push.push(words.len());
         words.iter().for_each(|word| push.bulk(word));
+        Message::of(Kind::Words, protocol, out)
+    }
+
+    fn of(kind: Kind, protocol: Protocol, out: Vec<u8>) -> Message {
         let (len, bytes) = (out.len(), OnceLock::from(Arc::from(out)));
-        match protocol {
-            Protocol::Resp2 => Message { resp2: bytes, resp3: OnceLock::new(), len },
-            Protocol::Resp3 => Message { resp2: OnceLock::new(), resp3: bytes, len },
-        }
+        let (resp2, resp3) = match protocol {
+            Protocol::Resp2 => (bytes, OnceLock::new()),
+            Protocol::Resp3 => (OnceLock::new(), bytes),
+        };
+        Message { kind, resp2, resp3, len }
+    }
+
+    /// Formats keys that are not valid any more, for those who have read them; `None`: all keys.
+    pub(crate) fn invalidation(keys: Option<&[&[u8]]>) -> Message {
+        Message::of(Kind::Resp3Only, Protocol::Resp3, invalidation(keys))
+    }
+
+    /// Formats the same for clients that are told in the place of others.
+    pub(crate) fn redirected_invalidation(keys: Option<&[&[u8]]>) -> Message {
+        Message::of(Kind::Redirected, Protocol::Resp3, invalidation(keys))
+    }
+
+    /// Formats the message that the client which was to be told in place of another is gone.
+    pub(crate) fn broken_redirection(client: u64) -> Message {
+        let mut out = Vec::with_capacity(64);
+        let mut push = Reply::new(&mut out, Protocol::Resp3);
+        push.push(2);
+        push.bulk(b"tracking-redir-broken");
+        push.integer(client.cast_signed());
+        Message::of(Kind::Resp3Only, Protocol::Resp3, out)
+    }
+
+    /// Returns the bytes for a client, if the message is one for it.
+    #[inline]
+    pub fn bytes_for(&self, protocol: Protocol, is_subscriber: bool) -> Option<&Arc<[u8]>> {
+        let is_resp3 = protocol == Protocol::Resp3;
+        let is_for_it = match self.kind {
+            Kind::Words => true,
+            Kind::Resp3Only => is_resp3,
+            Kind::Redirected => is_resp3 || is_subscriber,
+        };
+        is_for_it.then(|| self.bytes(protocol))
     }
 
     /// Returns the bytes for clients of a protocol.
-    pub fn bytes(&self, protocol: Protocol) -> &Arc<[u8]> {
+    pub(crate) fn bytes(&self, protocol: Protocol) -> &Arc<[u8]> {
         let (place, other, head) = match protocol {
             Protocol::Resp2 => (&self.resp2, &self.resp3, b'*'),
             Protocol::Resp3 => (&self.resp3, &self.resp2, b'>'),
         };
         place.get_or_init(|| {
+            if self.kind == Kind::Redirected {
+                return as_channel_message(other.get().map_or(&[], |bytes| bytes)).into();
+            }
             // A push of bulk strings is an array but for its first byte.
             let mut bytes = other.get().map_or_else(Vec::new, |bytes| bytes.to_vec());
             bytes.iter_mut().take(1).for_each(|first| *first = head);
@@ -45,4 +103,31 @@ impl Message {
     pub fn room(&self) -> usize {
         size_of::<Message>() + self.len
     }
+}
+
+/// Writes keys that are not valid any more as a message of RESP3, or null for all keys.
+fn invalidation(keys: Option<&[&[u8]]>) -> Vec<u8> {
+    let bytes: usize = keys.into_iter().flatten().map(|key| key.len() + 16).sum();
+    let mut out = Vec::with_capacity(bytes + 64);
+    write_invalidation(&mut Reply::new(&mut out, Protocol::Resp3), keys);
+    out
+}
+
+/// Writes keys that are not valid any more as a message of RESP3, or null for all keys.
+pub(crate) fn write_invalidation(reply: &mut Reply<'_>, keys: Option<&[&[u8]]>) {
+    reply.raw(INVALIDATE);
+    match keys {
+        Some(keys) => {
+            reply.array(keys.len());
+            keys.iter().for_each(|key| reply.bulk(key));
+        }
+        None => reply.null(),
+    }
+}
+
+/// Returns such a message of RESP3 as one of a channel under RESP2.
+fn as_channel_message(resp3: &[u8]) -> Vec<u8> {
+    let keys = resp3.strip_prefix(INVALIDATE).unwrap_or(resp3);
+    let keys = if keys == b"_\r\n" { b"$-1\r\n" } else { keys };
+    [INVALIDATE_CHANNEL, keys].concat()
 }

@@ -9,13 +9,12 @@
 
 use crate::clients::Post;
 use crate::pubsub::{Left, PubSub, Topic};
-use base::PositionHash;
 use settings::EventClasses;
 use std::fmt;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Change, Databases, EventClass, Happened, Listener, Presence, Unit};
+use store::{EventClass, Happened, Listener, Unit};
 
 /// Listener that publishes events.
 pub(crate) struct Notifications {
@@ -124,15 +123,6 @@ fn letter(class: EventClass) -> u8 {
 }
 
 impl Listener for Notifications {
-    fn before(&self, _: &Change<'_>) {}
-
-    fn before_databases(
-        &self,
-        _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
-    ) {
-    }
-
     fn unit(&self, unit: &Unit) {
         if unit.events.is_empty() || self.pubsub.is_idle() {
             return;
@@ -217,7 +207,7 @@ mod tests {
         let (mut world, mailbox) = world("KEA");
         world.answer("MSET a 1 b 2");
         assert_eq!((mailbox.letters(), mailbox.wakes.load(Relaxed)), (4, 0));
-        world.instance.settle_notifications();
+        world.instance.settle_messages();
         assert!(mailbox.wakes.load(Relaxed) > 0);
         assert!(!world.instance.notifications.has_left());
     }

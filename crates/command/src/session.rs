@@ -4,6 +4,7 @@ use crate::args::Args;
 use crate::clients::{Client, ClientFlags};
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
+use crate::tracking::OwnTracking;
 use crate::transaction::{Queue, Watching};
 use base::PositionHash;
 use std::sync::Arc;
@@ -48,6 +49,10 @@ pub struct Session {
     pub(crate) watching: Option<Box<Watching>>,
     /// What it has subscribed to.
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
+    /// How it is told of keys that change.
+    pub(crate) tracking: Option<Box<OwnTracking>>,
+    /// True if keys that it reads are entered into the table of those whose changes it is told of.
+    pub(crate) enters_reads: bool,
     /// True if messages that its last command has caused may be on their way to itself: they come
     /// before its next command runs.
     pub yields: bool,
@@ -72,6 +77,8 @@ impl Session {
             queue: None,
             watching: None,
             subscriptions: None,
+            tracking: None,
+            enters_reads: false,
             yields: false,
             import_source: false,
             memory_changed: false,
@@ -193,6 +200,14 @@ impl Session {
         self.memory_changed = true;
         client.set_flag(ClientFlags::PUBSUB, self.is_subscriber());
         self.grant_by_subscriptions();
+    }
+
+    /// Sets whether the next command is an exception, as CLIENT CACHING asks.
+    pub(crate) fn set_caching_exception(&mut self, is_exception: bool) {
+        if let Some(tracking) = &mut self.tracking {
+            tracking.is_exception = is_exception;
+            self.enters_reads = tracking.enters_reads();
+        }
     }
 
     /// Grants what a subscriber may do: under RESP2, where replies and messages cannot be told

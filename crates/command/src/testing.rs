@@ -160,6 +160,7 @@ impl World {
         let granted = granted_for_batch(&self.instance);
         let row = RowMemo::default().find(&args);
         self.instance.store.enter(&self.thread);
+        self.thread.author.client = self.session.client.id;
         let mut call = Call {
             instance: &self.instance,
             thread: &mut self.thread,

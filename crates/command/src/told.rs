@@ -7,9 +7,8 @@
 //! `-` for nothing.
 
 use crate::testing::World;
-use base::PositionHash;
 use std::sync::{Arc, Mutex};
-use store::{Change, Databases, EventClass, Interests, Listener, Presence, Unit};
+use store::{Change, EventClass, Interests, Listener, Unit};
 
 /// Listener that keeps the units and changes it gets.
 #[derive(Debug, Default)]
@@ -21,13 +20,6 @@ struct Heard {
 impl Listener for Heard {
     fn before(&self, change: &Change<'_>) {
         self.changes.lock().expect("no panic").push(change.key.bytes.to_vec());
-    }
-
-    fn before_databases(
-        &self,
-        _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
-    ) {
     }
 
     fn unit(&self, unit: &Unit) {

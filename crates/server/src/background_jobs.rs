@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use store::{Interests, ThreadContext};
+use store::ThreadContext;
 
 /// Time from one round to the next.
 const ROUND: Duration = Duration::from_millis(100);
@@ -92,9 +92,9 @@ impl BackgroundJobs {
             self.instance.store.sweep_deadlines(&mut self.thread, now);
             self.statistics.server.sweep_nanos.add(began.elapsed().as_nanos() as u64);
         }
-        self.instance.settle_notifications();
         self.look_after_waiters(now);
-        self.look_after_watches();
+        self.instance.settle_messages();
+        self.instance.look_after_keys(&self.thread);
         self.age();
         self.free_lazily();
         self.clean(now);
@@ -111,19 +111,6 @@ impl BackgroundJobs {
             self.instance.store.enter(&self.thread);
             command::recheck(&self.instance, &mut self.thread, &self.statistics, now);
             self.instance.store.leave(&self.thread);
-        }
-    }
-
-    /// Spares changes the look at the table of watched keys once it is empty.
-    fn look_after_watches(&mut self) {
-        let (store, watches) = (&self.instance.store, &self.instance.watches);
-        if store.hears(Interests::KEYS) && watches.keys() == 0 {
-            // Who watches a key is inside the gate.
-            store.exclusively_at_once(&self.thread, |store| {
-                if watches.keys() == 0 {
-                    store.hear(Interests::KEYS, false);
-                }
-            });
         }
     }
 

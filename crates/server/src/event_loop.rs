@@ -21,7 +21,7 @@ use crate::timers::Timers;
 use base::Millis;
 use command::{
     Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_subscriptions,
-    forget_watches,
+    forget_tracking, forget_watches,
 };
 use mio::Token;
 use settings::{OutputLimits, network};
@@ -349,6 +349,7 @@ impl<P: Poller> EventLoop<P> {
         self.instance.waiters.forget(&connection.session.client);
         forget_watches(&self.instance, &mut connection.session);
         forget_subscriptions(&self.instance, &mut connection.session);
+        forget_tracking(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
     }
@@ -381,8 +382,11 @@ impl<P: Poller> EventLoop<P> {
             for receiver in receivers {
                 let at = receiver.slot as usize;
                 let Some(connection) = self.connections.get_mut(at) else { continue };
-                if connection.session.client.id == receiver.client {
-                    let bytes = message.bytes(connection.session.protocol);
+                let session = &connection.session;
+                if session.client.id == receiver.client
+                    && let Some(bytes) =
+                        message.bytes_for(session.protocol, session.is_subscriber())
+                {
                     given += bytes.len();
                     self.give(pipeline, at, Arc::clone(bytes));
                 }
@@ -518,7 +522,7 @@ impl<P: Poller> EventLoop<P> {
         } else {
             self.timers.look_by(self.instance.clients.paused_until());
         }
-        self.instance.settle_notifications();
+        self.instance.settle_messages();
         if self.inbox.has_room() {
             self.instance.resume_messages();
         }

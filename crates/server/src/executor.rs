@@ -254,6 +254,7 @@ impl Executor {
     ) -> Stop {
         // A command that waits counts when it is answered.
         let (now, mut served) = (self.now, 0);
+        self.thread.author.client = connection.session.client.id;
         self.limit_replies(connection);
         if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);
@@ -438,12 +439,14 @@ impl Executor {
     }
 
     fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
+        // What upkeep removes, no command has asked for.
+        self.thread.author.client = 0;
         let has_put = std::mem::take(&mut self.has_put);
         if has_put || self.instance.store.holds_writers_back() {
             self.journal.after_batch(&self.instance);
         }
         self.instance.store.upkeep(&mut self.thread, now);
-        self.instance.settle_notifications();
+        self.instance.settle_messages();
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);

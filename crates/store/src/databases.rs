@@ -2,7 +2,7 @@
 
 use crate::key::Key;
 use crate::keyspaces::Renewed;
-use crate::shard::{Databases, Effect, EffectWords, Interests, OwnedArgs, Presence};
+use crate::shard::{Databases, Effect, EffectWords, Interests, Listener, OwnedArgs, Presence};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::units::SHARDS;
@@ -192,6 +192,7 @@ impl Store {
         if !self.hears(Interests::KEYS) {
             return;
         }
+        let author = thread.author;
         let mut has = |database, bytes: &[u8], hash| {
             let Some(keyspace) = self.keyspace(database) else { return Presence::Absent };
             let key = Key { bytes, hash, keyspace };
@@ -202,7 +203,8 @@ impl Store {
                 Some(_) => Presence::Present,
             }
         };
-        self.shards.listeners.tell(|listener| listener.before_databases(change, &mut has));
+        let tell = |listener: &dyn Listener| listener.before_databases(change, author, &mut has);
+        self.shards.listeners.tell(tell);
     }
 
     /// Makes an action on databases as a whole a unit, or a part of one, while the gate is closed.

@@ -52,9 +52,9 @@ pub use packed::Element;
 pub use pieces::Pieces;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
-    Change, Copied, Copies, Databases, Effect, EffectWords, Event, EventClass, Happened, Hold,
-    Interests, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought, Unit, UnitLog,
-    ValueRef,
+    Author, Change, Copied, Copies, Databases, Effect, EffectWords, Event, EventClass, Happened,
+    Hold, Interests, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought, Unit,
+    UnitLog, ValueRef,
 };
 pub use store::{Store, StoreConfig};
 pub use thread_context::ThreadContext;

@@ -1,7 +1,7 @@
 //! Context of one thread that works on the store.
 
 use crate::counters::Counters;
-use crate::shard::{Asked, Lent, Pending, UnitLog};
+use crate::shard::{Asked, Author, Lent, Pending, UnitLog};
 use base::{GateMember, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub struct ThreadContext {
     pub(crate) pending: Pending,
     /// Pacer of a thread that runs background jobs.
     pub(crate) pacer: Pacer,
+    /// Client on whose behalf it works at present.
+    pub author: Author,
     /// Random generator for RANDOMKEY, SPOP and the like.
     pub random: Random,
 }
@@ -53,6 +55,7 @@ impl ThreadContext {
             lent: Lent::default(),
             pending: Pending::default(),
             pacer: Pacer::new(),
+            author: Author::default(),
             random: Random::seeded(seed),
         }
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! differential ──same commands──▶ Varve, a reference server     replies and values are compared
 //! hammer       ──many at once───▶ Varve                         invariants are checked at the end
+//! caches       ──reads, writes──▶ Varve                         no cache keeps an old value
 //! effects      ──what is told──▶ a follower, live peers          data are compared
 //! rounds       ──random commands─▶ Varve with files              data are compared elsewhere
 //! ```
@@ -12,6 +13,7 @@
 //! Start at: [`client`], then [`differential`] or [`hammer`].
 #![forbid(unsafe_code)]
 
+pub mod caches;
 pub mod client;
 pub mod differential;
 pub mod effects;

@@ -18,6 +18,7 @@ mod stream;
 mod string;
 mod transaction;
 
+pub use client::forget_tracking;
 pub use pubsub::forget_subscriptions;
 pub use transaction::forget_watches;
 

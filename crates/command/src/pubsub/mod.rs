@@ -18,7 +18,7 @@ mod subscriptions;
 mod tests;
 mod topic;
 
-pub(crate) use receivers::Left;
+pub(crate) use receivers::{Left, Outgoing, Receivers};
 pub use subscriptions::Subscriptions;
 pub(crate) use topic::Name;
 pub use topic::Topic;
@@ -27,7 +27,6 @@ use crate::clients::Client;
 use crate::message::Message;
 use channels::{Channels, Locked};
 use patterns::{Matching, Patterns};
-use receivers::{Outgoing, Receivers};
 use wire::Protocol;
 
 /// Table of all subscriptions.

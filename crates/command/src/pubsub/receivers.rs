@@ -10,7 +10,7 @@ use wire::Protocol;
 
 /// Clients that receive the same messages.
 #[derive(Debug, Default)]
-pub(super) struct Receivers {
+pub(crate) struct Receivers {
     groups: SmallVec<[Group; 1]>,
 }
 
@@ -83,7 +83,7 @@ impl Group {
 
 /// Letters that are about to leave.
 #[derive(Default)]
-pub(super) struct Outgoing<'r> {
+pub(crate) struct Outgoing<'r> {
     letters: SmallVec<[(&'r Arc<dyn Post>, Letter); 4]>,
     receivers: usize,
 }

@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Change, Databases, Listener, Presence, Reason, ShardSet, Unit};
+use store::{Author, Change, Databases, Listener, Presence, Reason, ShardSet};
 
 /// Keys that one client watches.
 #[derive(Debug)]
@@ -201,6 +201,7 @@ impl Listener for Watches {
     fn before_databases(
         &self,
         change: &Databases,
+        _: Author,
         has: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
         for part in &self.parts {
@@ -213,8 +214,6 @@ impl Listener for Watches {
             });
         }
     }
-
-    fn unit(&self, _: &Unit) {}
 }
 
 fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {

@@ -13,7 +13,7 @@
 use super::{Waiter, Waiters};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::{Client, Notice};
+use crate::clients::{Client, ClientFlags, Notice};
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
@@ -30,7 +30,7 @@ use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{Key, Kind, ShardSet, ThreadContext};
+use store::{Author, Key, Kind, ShardSet, ThreadContext};
 use wire::Reply;
 
 /// Number of waiters in a line whose keys are locked at once, unless the request has more
@@ -241,8 +241,8 @@ struct Server<'s> {
     /// Maximum number of waiters in a line whose keys are locked at once.
     most: usize,
     /// Replies to waiters that were served under the present hold: they leave behind its unit,
-    /// whose position they wait for.
-    answers: RefCell<Vec<(Arc<Client>, Vec<u8>)>>,
+    /// whose position they wait for. True: the client is told of keys that change.
+    answers: RefCell<Vec<(Arc<Client>, Vec<u8>, bool)>>,
 }
 
 impl<'s> Server<'s> {
@@ -399,6 +399,7 @@ impl<'s> Server<'s> {
         session.protocol = waiter.client_state.protocol;
         session.no_touch = waiter.client_state.no_touch;
         session.import_source = waiter.client_state.import_source;
+        session.enters_reads = waiter.client_state.enters_reads;
         let mut call = Call {
             instance: self.instance,
             thread,
@@ -412,7 +413,11 @@ impl<'s> Server<'s> {
             turn: Turn::Again,
         };
         let mark = call.reply.mark();
-        match (row.spec.run)(&mut call) {
+        let author = Author { client: waiter.client.id, is_served: true };
+        let others = std::mem::replace(&mut call.thread.author, author);
+        let outcome = (row.spec.run)(&mut call);
+        call.thread.author = others;
+        match outcome {
             Ok(()) => {}
             Err(Unanswered::Waits) => return false,
             Err(Unanswered::Refused(refusal)) => {
@@ -430,14 +435,21 @@ impl<'s> Server<'s> {
         *is_answered = true;
         drop(is_answered);
         self.waiters().remove_answered(waiter);
-        self.answers.borrow_mut().push((Arc::clone(&waiter.client), reply));
+        let is_told = waiter.client.flags().contains(ClientFlags::TRACKING);
+        if is_told {
+            self.instance.tracking.begin_answer();
+        }
+        self.answers.borrow_mut().push((Arc::clone(&waiter.client), reply, is_told));
         true
     }
 
     /// Sends the replies to those who were served, which leave once `position` is safe.
     fn send_answers(&self, position: u64) {
-        for (client, reply) in self.answers.take() {
+        for (client, reply, is_told) in self.answers.take() {
             client.notify(Notice::Answer(client.id, reply, position));
+            if is_told {
+                self.instance.tracking.end_answer();
+            }
         }
     }
 }

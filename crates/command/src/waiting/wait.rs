@@ -39,6 +39,7 @@ impl<'c> Call<'c> {
                 protocol: session.protocol,
                 no_touch: session.no_touch,
                 import_source: session.import_source,
+                enters_reads: session.enters_reads,
             },
             timeout,
             wants,

@@ -41,6 +41,7 @@ pub(super) struct ClientState {
     pub(super) protocol: Protocol,
     pub(super) no_touch: bool,
     pub(super) import_source: bool,
+    pub(super) enters_reads: bool,
 }
 
 /// Condition that ends the wait of a client.

@@ -33,6 +33,15 @@ pub enum Reason {
     Flushed,
 }
 
+/// Client on whose behalf a thread works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Author {
+    /// Its id; zero if no client asked for what the thread does.
+    pub client: u64,
+    /// True if it has waited, and another thread than its own executes its command.
+    pub is_served: bool,
+}
+
 /// Change of one key that is about to be made. Location and access history of a key are not user
 /// data; they change without one.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +55,16 @@ pub struct Change<'c> {
     pub removal: Option<Reason>,
     /// Value before the change; `None` for a new key.
     pub old: Option<Value<'c>>,
+    /// Client whose command is at work. It may not have asked for the change: a key may have
+    /// expired, or may be evicted to make room.
+    pub author: Author,
+}
+
+impl Change<'_> {
+    /// Returns true if a command asked for it.
+    pub fn is_asked_for(&self) -> bool {
+        !matches!(self.removal, Some(Reason::Expired | Reason::Evicted))
+    }
 }
 
 /// Change of databases as a whole that is about to be made.
@@ -260,20 +279,22 @@ pub(super) fn split_request(request: &[u8]) -> OwnedArgs {
 pub trait Listener: fmt::Debug + Send + Sync {
     /// Called before a change of a key, while somebody listens to [`Interests::KEYS`]; the lock of
     /// its shard is held.
-    fn before(&self, change: &Change<'_>);
+    fn before(&self, _change: &Change<'_>) {}
 
     /// Called before databases are emptied or exchanged, while somebody listens to
     /// [`Interests::KEYS`]; no other thread is inside the gate. `has` tells whether a database has
     /// a key.
     fn before_databases(
         &self,
-        change: &Databases,
-        has: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
-    );
+        _change: &Databases,
+        _author: Author,
+        _has: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
+    ) {
+    }
 
     /// Called when a unit is complete, while somebody listens to its effects or its events; its
     /// locks are still held.
-    fn unit(&self, unit: &Unit);
+    fn unit(&self, _unit: &Unit) {}
 }
 
 bitflags! {

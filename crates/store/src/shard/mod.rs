@@ -53,8 +53,8 @@ mod visit;
 
 pub use ahead::{LOCKS_AHEAD, Sought};
 pub use change::{
-    Change, Databases, Effect, EffectWords, Event, EventClass, Happened, Interests, Listener,
-    OwnedArgs, Presence, Reason, Unit, UnitLog,
+    Author, Change, Databases, Effect, EffectWords, Event, EventClass, Happened, Interests,
+    Listener, OwnedArgs, Presence, Reason, Unit, UnitLog,
 };
 pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};
 pub use cut::{Copied, Copies};

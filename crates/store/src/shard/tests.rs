@@ -1,11 +1,9 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
-use super::{
-    Change, Databases, Event, Guard, Interests, Listener, Presence, Reason, ShardSet, Shards, Unit,
-};
+use super::{Change, Event, Guard, Interests, Listener, Reason, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::thread_context::ThreadContext;
-use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash, Random, ShardId};
+use base::{Gate, KeyHasher, KeyspaceId, Millis, Random, ShardId};
 use heap::Head;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -229,13 +227,6 @@ impl Listener for Heard {
         let old = change.old.map(|value| value.bytes.to_vec());
         let heard = (change.key.bytes.to_vec(), change.removal, old);
         self.before.lock().expect("no panic").push(heard);
-    }
-
-    fn before_databases(
-        &self,
-        _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
-    ) {
     }
 
     fn unit(&self, unit: &Unit) {

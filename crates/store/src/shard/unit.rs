@@ -80,7 +80,8 @@ impl<'a> Guard<'a> {
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
         let old = found.map(|found| ValueRef::new(self, *found).to_value());
-        let change = Change { key: *key, database, removal, old };
+        let author = self.thread.author;
+        let change = Change { key: *key, database, removal, old, author };
         self.shards.listeners.tell(|listener| listener.before(&change));
     }
 

@@ -3,7 +3,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use torture::{differential, effects, hammer, rounds};
+use torture::{caches, differential, effects, hammer, rounds};
 
 #[derive(Parser)]
 #[command(about = "Random commands against a server")]
@@ -18,6 +18,8 @@ enum What {
     Differential(differential::Arguments),
     /// Changes the same keys from many connections, and checks what must hold at the end
     Hammer(hammer::Arguments),
+    /// Caches what is read, and looks that no cache keeps an old value
+    Caches(caches::Arguments),
     /// Executes the effects of commands elsewhere, and compares the data
     Effects(effects::Arguments),
     /// Plays random rounds on a server that runs already
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let outcome = match &Arguments::parse().what {
         What::Differential(arguments) => differential::run(arguments),
         What::Hammer(arguments) => hammer::run(arguments),
+        What::Caches(arguments) => caches::run(arguments),
         What::Effects(arguments) => effects::run(arguments),
         What::Rounds(arguments) => rounds::run(arguments),
     };

@@ -1,6 +1,6 @@
 //! A server without sockets, for several clients, whose effects are recorded.
 
-use base::{Clock, KeyHasher, Millis, PositionHash, Stopwatch};
+use base::{Clock, KeyHasher, Millis, Stopwatch};
 use command::{
     Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Owner, RowMemo, Session,
     Turn, WorkerStatistics, execute, granted_for_batch, table,
@@ -8,8 +8,8 @@ use command::{
 use settings::{Settings, Sources, load_text};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::{
-    Change, Databases, EvictionPolicy, Interests, Limits, Listener, Presence, ScanFilter, Scanned,
-    Store, StoreConfig, ThreadContext, Unit,
+    EvictionPolicy, Interests, Limits, Listener, ScanFilter, Scanned, Store, StoreConfig,
+    ThreadContext, Unit,
 };
 use wire::{Reply, Span};
 
@@ -21,15 +21,6 @@ const ADDRESS_SPACE: usize = 1 << 30;
 pub struct Recorder(Mutex<Vec<Unit>>);
 
 impl Listener for Recorder {
-    fn before(&self, _: &Change<'_>) {}
-
-    fn before_databases(
-        &self,
-        _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
-    ) {
-    }
-
     fn unit(&self, unit: &Unit) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(unit.clone());
     }

@@ -27,7 +27,7 @@ mod line;
 mod memory;
 mod mine;
 mod phase;
-mod process;
+pub(crate) mod process;
 mod rough;
 mod run;
 mod streams;

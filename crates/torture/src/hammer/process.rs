@@ -12,8 +12,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Server process whose exit status can be read, which [`bench::servers`] does not offer.
-pub(super) struct Server {
-    pub(super) port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     pub(super) pid: u32,
     child: Mutex<Child>,
     pub(super) log: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts the server, with a journal in a folder of its own, and waits until it answers.
-    pub(super) fn start(program: &Path, threads: usize, options: &[String]) -> Result<Self> {
+    pub(crate) fn start(program: &Path, threads: usize, options: &[String]) -> Result<Self> {
         let folder = format!("varve-hammer-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// Ends the server, and checks that it exits with status 0 and without a panic in the log.
-    pub(super) fn end(&self, by_command: bool) -> Result<()> {
+    pub(crate) fn end(&self, by_command: bool) -> Result<()> {
         if by_command {
             // The reply is not needed; the end of the process is.
             let _ = Client::open(self.port, END_MAX)?.ask(&["SHUTDOWN", "NOSAVE"]);

@@ -10,12 +10,15 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 10] = [
+const LETTERS: [(ClientFlags, char); 13] = [
     (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),
     // Never both: a client that waits for keys sends no command that could be held back.
     (ClientFlags::PAUSED, 'b'),
+    (ClientFlags::TRACKING, 't'),
+    (ClientFlags::TRACKING_BROKEN, 'R'),
+    (ClientFlags::BROADCAST, 'B'),
     (ClientFlags::CHANGED, 'd'),
     (ClientFlags::CLOSING, 'c'),
     (ClientFlags::UNIX_SOCKET, 'U'),
@@ -50,7 +53,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
          sub={} psub={} ssub={} multi={} watch={} qbuf={query} qbuf-free={query_free} argv-mem={} \
          multi-mem={queue} rbs={room} rbp={room} obl={buffered} oll={blocks} omem={listed} \
-         tot-mem={total} events={} cmd={} user=default redir=-1 resp={} lib-name={} lib-ver={} \
+         tot-mem={total} events={} cmd={} user=default redir={} resp={} lib-name={} lib-ver={} \
          tot-net-in={} tot-net-out={} tot-cmds={}",
         client.id,
         client.address,
@@ -71,6 +74,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         // The socket of a client whose output waits is to tell when it takes bytes again.
         if client.output_bytes.load(Relaxed) > 0 { "rw" } else { "r" },
         command_name(call.row.table(), client.last_command.load(Relaxed)),
+        client.redirection.load(Relaxed),
         client.protocol.load(Relaxed),
         info.library,
         info.library_version,

@@ -5,8 +5,10 @@ mod line;
 mod others;
 mod own;
 mod table;
+mod tracking;
 
 pub use table::TABLE;
+pub use tracking::forget_tracking;
 
 #[cfg(test)]
 mod tests;

@@ -56,11 +56,6 @@ pub fn set_info(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn get_redirection(call: &mut Call<'_>) -> Outcome {
-    call.reply.integer(-1);
-    Ok(())
-}
-
 pub fn id(call: &mut Call<'_>) -> Outcome {
     call.reply.integer(call.session.client.id.cast_signed());
     Ok(())

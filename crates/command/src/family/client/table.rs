@@ -1,6 +1,6 @@
 //! Rows of CLIENT.
 
-use super::{others, own};
+use super::{others, own, tracking};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::spec::{Flags, Group};
@@ -34,6 +34,11 @@ pub const TABLE: &[Command] = &[Command {
 
 const SUBCOMMANDS: &[Command] = &[
     Command {
+        summary: "Makes the next command an exception: what it reads is tracked, or is not.",
+        syntax: "<YES | NO>",
+        ..row("CACHING", 3, OWN_WHILE_BUSY, "6.0.0", tracking::caching)
+    },
+    Command {
         summary: "Tells what the client can do.",
         syntax: "capability [capability ...]",
         ..row("CAPA", -3, OWN_WHILE_BUSY, "8.0.0", own::capa)
@@ -44,7 +49,7 @@ const SUBCOMMANDS: &[Command] = &[
     },
     Command {
         summary: "Returns the client that is told about changed keys; -1 for none.",
-        ..row("GETREDIR", 2, OWN_WHILE_BUSY, "6.0.0", own::get_redirection)
+        ..row("GETREDIR", 2, OWN_WHILE_BUSY, "6.0.0", tracking::redirection)
     },
     Command {
         summary: "Returns the id of the connection.",
@@ -102,6 +107,16 @@ const SUBCOMMANDS: &[Command] = &[
         summary: "Gives the connection a name.",
         syntax: "connection-name",
         ..row("SETNAME", 3, OWN_WHILE_BUSY, "2.6.9", own::set_name)
+    },
+    Command {
+        summary: "Tells the client which keys change that it may have cached, or stops it.",
+        syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] \
+                 [OPTIN] [OPTOUT] [NOLOOP]",
+        ..row("TRACKING", -3, OWN_WHILE_BUSY, "6.0.0", tracking::tracking)
+    },
+    Command {
+        summary: "Tells how the client is told of keys that change.",
+        ..row("TRACKINGINFO", 2, OWN_WHILE_BUSY, "6.2.0", tracking::tracking_info)
     },
     Command {
         summary: "Wakes a client that waits in a blocking command.",

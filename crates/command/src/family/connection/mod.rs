@@ -6,7 +6,7 @@ pub use table::TABLE;
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
-use crate::family::{forget_subscriptions, forget_watches};
+use crate::family::{forget_subscriptions, forget_tracking, forget_watches};
 use crate::observing::Positions;
 use crate::refusal::Refusal;
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
@@ -201,6 +201,7 @@ fn reset(call: &mut Call<'_>) -> Outcome {
     let is_open = REQUIREPASS.get(&call.instance.settings).is_empty();
     forget_watches(call.instance, call.session);
     forget_subscriptions(call.instance, call.session);
+    forget_tracking(call.instance, call.session);
     call.session.reset(is_open);
     call.reply.set_protocol(Protocol::Resp2);
     call.reply.simple("RESET");

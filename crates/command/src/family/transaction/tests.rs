@@ -2,25 +2,15 @@
 
 use super::forget_watches;
 use crate::testing::{World, check, say};
-use base::PositionHash;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
-use store::{Change, Databases, EvictionPolicy, Interests, Limits, Listener, Presence, Unit};
+use store::{EvictionPolicy, Interests, Limits, Listener, Unit};
 
 /// Listener that keeps the units it gets.
 #[derive(Debug, Default)]
 struct Units(Mutex<Vec<Unit>>);
 
 impl Listener for Units {
-    fn before(&self, _: &Change<'_>) {}
-
-    fn before_databases(
-        &self,
-        _: &Databases,
-        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
-    ) {
-    }
-
     fn unit(&self, unit: &Unit) {
         self.0.lock().expect("no panic").push(unit.clone());
     }

@@ -161,9 +161,9 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("active_defrag_key_misses", &0),
         ("total_active_defrag_time", &0),
         ("current_active_defrag_time", &0),
-        ("tracking_total_keys", &0),
-        ("tracking_total_items", &0),
-        ("tracking_total_prefixes", &0),
+        ("tracking_total_keys", &call.instance.tracking.keys()),
+        ("tracking_total_items", &call.instance.tracking.readers()),
+        ("tracking_total_prefixes", &call.instance.tracking.prefixes()),
     ]);
 }
 

@@ -31,7 +31,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("client_recent_max_input_buffer", &peak.input),
         ("client_recent_max_output_buffer", &peak.output),
         ("blocked_clients", &(waiters.count() + held_back)),
-        ("tracking_clients", &0),
+        ("tracking_clients", &call.instance.tracking.count()),
         ("pubsub_clients", &subscribed),
         ("watching_clients", &watching),
         ("clients_in_timeout_table", &waiters.deadlines()),

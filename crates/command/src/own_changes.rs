@@ -1,0 +1,47 @@
+//! What a client's own command has changed, of keys that the client may have cached: told beside
+//! the reply to the command.
+
+use crate::call::Call;
+use crate::clients::Notice;
+use crate::run::Execution;
+use crate::session::ReplyMode;
+use wire::{Protocol, Reply};
+
+/// Tells the client which keys were evicted to make room for its command, before the reply.
+#[cold]
+pub(crate) fn tell_evicted(call: &mut Call<'_>) {
+    tell_own(call, true);
+}
+
+/// Tells the client what its command has changed, behind the reply, and ends the effect of CLIENT
+/// CACHING.
+#[cold]
+pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
+    // A client that waits has no reply yet.
+    tell_own(call, execution != Execution::Waits);
+    let is_in_transaction = call.session.open_queue().is_some();
+    let is_client = call.row.parent.is_some_and(|parent| parent.name == "CLIENT");
+    if execution != Execution::Held && !is_in_transaction && !is_client {
+        call.session.set_caching_exception(false);
+    }
+}
+
+fn tell_own(call: &mut Call<'_>, is_beside_reply: bool) {
+    let Some(tracking) = &call.session.tracking else { return };
+    if !tracking.tracker.has_own() {
+        return;
+    }
+    let own = tracking.tracker.take_own();
+    if call.session.protocol != Protocol::Resp3 {
+        return;
+    }
+    if is_beside_reply && call.session.reply_mode == ReplyMode::On {
+        own.iter().for_each(|invalid| invalid.write(&mut call.reply));
+    } else {
+        let mut bytes = Vec::new();
+        let mut message = Reply::new(&mut bytes, Protocol::Resp3);
+        own.iter().for_each(|invalid| invalid.write(&mut message));
+        let client = &call.session.client;
+        client.notify(Notice::Message(client.id, bytes.into()));
+    }
+}
