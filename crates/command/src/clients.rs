@@ -307,8 +307,8 @@ impl Client {
         }
     }
 
-    /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what it
-    /// has subscribed to, and prefixes of keys that it is told of.
+    /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what
+    /// it has subscribed to, and prefixes of keys that it is told of.
     pub fn memory(&self) -> u64 {
         let output = self.output_room.load(Relaxed).max(self.output_bytes.load(Relaxed));
         let parts = [
@@ -352,7 +352,7 @@ impl Client {
         is_first
     }
 
-    /// Lets its memory no longer count as that of a client that is chosen and not closed yet.
+    /// Ends its counting among those that were chosen and are not closed yet.
     fn has_left(&self, eviction: &Eviction) {
         eviction.forget(self.leaving.swap(0, Relaxed));
     }

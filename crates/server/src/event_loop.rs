@@ -179,8 +179,8 @@ impl<P: Poller> EventLoop<P> {
         self.evict_clients(pipeline);
     }
 
-    /// Closes the largest clients while all of them take more memory than they may, if those of this
-    /// worker have come to take more.
+    /// Closes the largest clients while all of them take more memory than they may, if those of
+    /// this worker have come to take more.
     #[inline]
     pub fn evict_if_grown(&mut self, pipeline: &Pipeline) {
         if self.memory_max.is_none() {

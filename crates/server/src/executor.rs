@@ -279,8 +279,7 @@ impl Executor {
                 Execution::Done | Execution::Aside => served += 1,
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
-                    connection.is_waiting = true;
-                    is_held = true;
+                    (connection.is_waiting, is_held) = (true, true);
                 }
                 Execution::Held => {
                     self.finish_batch(connection, served, now);
