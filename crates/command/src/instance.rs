@@ -19,6 +19,7 @@ use crate::transaction::Watches;
 use crate::waiting::Waiters;
 use base::{Clock, Millis, Stopwatch};
 use settings::Settings;
+use settings::general::IMPORT_MODE;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -477,6 +478,7 @@ impl Instance {
             Pause::Writes => Needs::WRITES_FLOW,
             Pause::Everything => Needs::UNPAUSED,
         });
+        self.keep_expired(now);
     }
 
     /// Ends a pause and has every worker look at its connections again.
@@ -485,6 +487,17 @@ impl Instance {
         // `held_back` grants the rest.
         self.grants.restore(Needs::UNPAUSED);
         self.clients.unpause();
+        self.keep_expired(self.clock.now());
+    }
+
+    /// Keeps keys past their deadline while nothing may be removed: while data is loaded or
+    /// imported, while writes are held back, and while removals could not be written to files.
+    pub fn keep_expired(&self, now: Millis) {
+        let keeps = self.loading.is_active()
+            || IMPORT_MODE.get(&self.settings)
+            || self.clients.paused(now) != Pause::Nothing
+            || self.journal.failure().is_some();
+        self.store.keep_expired(keeps);
     }
 
     /// Returns the pause in force. Grants `WRITES_FLOW` and `UNPAUSED` again when the time of the

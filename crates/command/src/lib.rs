@@ -33,6 +33,8 @@ mod applier;
 mod args;
 mod call;
 mod carrier;
+mod client_eviction;
+mod client_memory;
 mod clients;
 mod commands;
 mod count;
@@ -82,8 +84,9 @@ pub use applier::{Applier, Next, NotApplied};
 pub use args::Args;
 pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};
 pub use carrier::{Carrier, Migration, Parcel, Target};
+pub use client_memory::{MemorySum, Peak, RecentPeaks};
 pub use clients::{
-    Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Pause, Post,
+    Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Owner, Pause, Post,
 };
 pub use commands::table;
 pub use count::Count;

@@ -62,6 +62,9 @@ pub struct Session {
     pub(crate) lines: Vec<u8>,
     /// True if the client loads data in import mode and sees keys whose deadline has passed.
     pub import_source: bool,
+    /// True if the memory of its transaction, of keys that it watches or of its subscriptions has
+    /// changed since it was last counted.
+    pub memory_changed: bool,
 }
 
 impl Session {
@@ -84,6 +87,7 @@ impl Session {
             yields: false,
             lines: Vec::new(),
             import_source: false,
+            memory_changed: false,
         };
         session.set_authenticated(authenticated);
         session
@@ -125,6 +129,7 @@ impl Session {
         queue.push(command, args, first_hash);
         self.client.queued.store(queue.len() as u64, Relaxed);
         self.client.queue_bytes.store(queue.bytes() as u64, Relaxed);
+        self.memory_changed = true;
     }
 
     /// Ends the transaction; returns its queue if there was one.
@@ -134,6 +139,7 @@ impl Session {
         self.client.set_flag(ClientFlags::MULTI, false);
         self.client.queued.store(0, Relaxed);
         self.client.queue_bytes.store(0, Relaxed);
+        self.memory_changed = true;
         self.queue.take()
     }
 
@@ -150,6 +156,14 @@ impl Session {
             return 0;
         }
         self.client.queue_bytes.load(Relaxed)
+    }
+
+    /// Shows other threads how much it watches.
+    pub(crate) fn note_watching(&mut self) {
+        let (keys, bytes) = self.watching.as_ref().map_or((0, 0), |it| (it.len(), it.bytes()));
+        self.client.watched.store(keys as u64, Relaxed);
+        self.client.watch_bytes.store(bytes as u64, Relaxed);
+        self.memory_changed = true;
     }
 
     /// Selects a database, and shows it to other threads.
@@ -189,6 +203,7 @@ impl Session {
         client.shard_channels.store(count(Topic::ShardChannel), Relaxed);
         let bytes = self.subscriptions.as_ref().map_or(0, |it| it.bytes() as u64);
         client.subscription_bytes.store(bytes, Relaxed);
+        self.memory_changed = true;
         client.set_flag(ClientFlags::PUBSUB, self.is_subscriber());
         self.grant_by_subscriptions();
     }

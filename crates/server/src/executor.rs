@@ -203,6 +203,8 @@ impl Executor {
         if self.journal.holds_reply(position) {
             connection.mark(0, position);
         }
+        let commands = &connection.session.client.commands;
+        commands.store(commands.load(Relaxed) + 1, Relaxed);
         if answer.len() > ANSWER_MAX {
             let sent = connection.send(&mut answer, self.journal.safe())?;
             self.note_sent(connection, sent);
@@ -252,7 +254,8 @@ impl Executor {
         requests: Range<usize>,
         input: &[u8],
     ) -> Stop {
-        let (now, first) = (self.now, requests.start);
+        // A command that waits counts when it is answered.
+        let (now, mut served) = (self.now, 0);
         self.thread.author.client = connection.session.client.id;
         self.limit_replies(connection);
         if requests.len() > 1 && connection.session.is_authenticated() {
@@ -261,12 +264,12 @@ impl Executor {
         self.command_began = self.stopwatch.read();
         let granted = granted_for_batch(&self.instance);
         let mut is_held = connection.is_held(input.len());
-        for at in requests.clone() {
+        for at in requests {
             batch.prefetch_lock(at, &self.instance.store);
             let (request, args) = batch.request(at, input);
-            if self.slice_nanos == 0 {
-                self.finish_batch(connection, at - first, now);
-                return Stop::Over(request.start);
+            if let Some(stop) = self.stops_before(connection, request.start, input.len()) {
+                self.finish_batch(connection, served, now);
+                return stop;
             }
             let mark = self.replies.len();
             let execution = if is_held {
@@ -275,14 +278,13 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done | Execution::Aside => {}
+                Execution::Done | Execution::Aside => served += 1,
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
-                    connection.is_waiting = true;
-                    is_held = true;
+                    (connection.is_waiting, is_held) = (true, true);
                 }
                 Execution::Held => {
-                    self.finish_batch(connection, at - first, now);
+                    self.finish_batch(connection, served, now);
                     return Stop::Held(request.start);
                 }
             }
@@ -298,12 +300,23 @@ impl Executor {
                 is_held |= connection.is_held(input.len() - request.start);
             }
             if self.ends_serving(connection) {
-                self.finish_batch(connection, at + 1 - first, now);
+                self.finish_batch(connection, served, now);
                 return Stop::Held(input.len());
             }
         }
-        self.finish_batch(connection, requests.len(), now);
+        self.finish_batch(connection, served, now);
         Stop::Done
+    }
+
+    /// Returns why the request that begins at `begin` is not served now, if it is not: the client
+    /// was killed, or its slice is over.
+    #[inline]
+    fn stops_before(&self, connection: &mut Connection, begin: usize, end: usize) -> Option<Stop> {
+        if connection.session.client.is_doomed() {
+            connection.session.close_after_reply = true;
+            return Some(Stop::Held(end));
+        }
+        (self.slice_nanos == 0).then_some(Stop::Over(begin))
     }
 
     /// Returns true if the client is to be closed. Ends its slice if what its last request caused
@@ -314,9 +327,6 @@ impl Executor {
         if session.yields {
             session.yields = false;
             self.slice_nanos = 0;
-        }
-        if session.client.is_doomed() {
-            session.close_after_reply = true;
         }
         session.close_after_reply
     }

@@ -158,6 +158,7 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     client.prefix_bytes.store((prefixes.len() * PREFIX_BYTES) as u64, Relaxed);
     session.tracking = Some(Box::new(OwnTracking { tracker, prefixes, is_exception }));
     session.set_caching_exception(is_exception);
+    session.memory_changed = true;
 }
 
 /// Ends the tracking of a client.
@@ -173,6 +174,7 @@ pub fn forget_tracking(instance: &Instance, session: &mut Session) {
     flags.iter().for_each(|flag| client.set_flag(*flag, false));
     client.redirection.store(-1, Relaxed);
     client.prefix_bytes.store(0, Relaxed);
+    session.memory_changed = true;
 }
 
 /// Makes the next command an exception to what is tracked.

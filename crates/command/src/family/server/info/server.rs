@@ -79,7 +79,7 @@ pub(super) fn cpu(text: &mut Text, call: &mut Call<'_>) {
         ("used_cpu_user_main_thread", &seconds(thread.user)),
     ]);
     // Every worker does the work of Valkey's main thread, so their times are shown as one sum.
-    let nanos = call.instance.statistics.sums().server.active_nanos;
+    let nanos = call.instance.statistics.active_nanos();
     text.field("used_active_time_main_thread", format_args!("{:.6}", nanos as f64 / 1e9));
 }
 
