@@ -23,8 +23,9 @@ enum Rejection {
     Refused(Refusal),
     /// The command is held back and may run later.
     Held,
-    /// The command runs, and those who run MONITOR see it.
-    Shown,
+    /// The command runs, and is shown to those who run MONITOR, or its client is told which keys it
+    /// changes that the client may have cached.
+    Observed,
     /// The command is queued for EXEC.
     Queued,
     /// The command is EXEC, and the queue runs in its place.
@@ -150,10 +151,6 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
 
 #[inline]
 fn run(call: &mut Call<'_>) -> Execution {
-    let is_tracked = call.session.tracking.is_some();
-    if is_tracked {
-        tell_evicted(call);
-    }
     let mark = call.reply.mark();
     let waiters = &call.instance.waiters;
     let may_wake = call.row.spec.flags.contains(Flags::WRITE);
@@ -162,9 +159,6 @@ fn run(call: &mut Call<'_>) -> Execution {
     let execution = finish(call, outcome, mark);
     if may_wake && !is_awaited && waiters.count() > 0 {
         waiting::look_again(call);
-    }
-    if is_tracked {
-        tell_behind(call, execution);
     }
     execution
 }
@@ -193,8 +187,8 @@ fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
 #[cold]
 #[inline(never)]
 fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
-    if call.row.needs.difference(granted) == Needs::UNMONITORED {
-        return Err(Rejection::Shown);
+    if Needs::UNOBSERVED.contains(call.row.needs.difference(granted)) {
+        return Err(Rejection::Observed);
     }
     let mut misnamed = None;
     if call.row.needs.contains(Needs::NAMED) {
@@ -245,7 +239,7 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     }
     match needs.difference(granted) {
         missing if missing.contains(Needs::QUEUE) => Err(Rejection::RunsQueue),
-        missing if missing.contains(Needs::UNMONITORED) => Err(Rejection::Shown),
+        missing if missing.intersects(Needs::UNOBSERVED) => Err(Rejection::Observed),
         _ => Ok(()),
     }
 }
@@ -278,10 +272,11 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             show(call);
             return execution;
         }
-        Rejection::Shown => {
+        Rejection::Observed => {
             if let Err(refusal) = make_room(call) {
                 return finish_rejected(call, Rejection::Refused(refusal));
             }
+            tell_evicted(call);
             let execution = run(call);
             show(call);
             return execution;

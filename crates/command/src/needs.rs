@@ -62,6 +62,8 @@ bitflags! {
         /// No worker has more lines for those who run MONITOR than it is to have. Granted by the
         /// server.
         const LINE_ROOM = 1 << 21;
+        /// The client is not told which keys change that it may have cached. Granted by the session.
+        const UNTRACKED = 1 << 22;
         /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
         /// its queue needs.
         const QUEUE = 1 << 17;
@@ -70,7 +72,10 @@ bitflags! {
         const OF_SESSION = Self::PERMITTED.bits()
             | Self::UNSUBSCRIBED.bits()
             | Self::NO_MONITOR.bits()
-            | Self::NO_TRANSACTION.bits();
+            | Self::NO_TRANSACTION.bits()
+            | Self::UNTRACKED.bits();
+        /// Needs without which a command runs all the same, but not unseen.
+        const UNOBSERVED = Self::UNMONITORED.bits() | Self::UNTRACKED.bits();
         /// Needs that the server grants at start, with nothing paused or withdrawn.
         const OF_SERVER = Self::SLOT.bits()
             | Self::DISK.bits()

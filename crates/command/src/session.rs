@@ -208,6 +208,16 @@ impl Session {
         self.grant_by_subscriptions();
     }
 
+    /// Sets how the client is told of keys that change; returns how it was.
+    pub(crate) fn set_tracking(
+        &mut self,
+        tracking: Option<Box<OwnTracking>>,
+    ) -> Option<Box<OwnTracking>> {
+        self.grants.set(Needs::UNTRACKED, tracking.is_none());
+        self.enters_reads = tracking.as_ref().is_some_and(|it| it.enters_reads());
+        std::mem::replace(&mut self.tracking, tracking)
+    }
+
     /// Sets whether the next command is an exception, as CLIENT CACHING asks.
     pub(crate) fn set_caching_exception(&mut self, is_exception: bool) {
         if let Some(tracking) = &mut self.tracking {

@@ -334,6 +334,7 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::MAIL_ROOM, has(Flags::PUBSUB) && may_write);
         let is_shown = !has(Flags::SKIP_MONITOR.union(Flags::ADMIN));
         needs.set(Needs::UNMONITORED | Needs::LINE_ROOM, is_shown);
+        needs.insert(Needs::UNTRACKED);
         needs.set(Needs::NO_MONITOR, may_write || has(Flags::READONLY));
         needs
     }

@@ -261,6 +261,9 @@ impl Executor {
         if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);
         }
+        if connection.session.enters_reads {
+            self.prefetch_readers(batch, requests.clone(), input);
+        }
         self.command_began = self.stopwatch.read();
         let granted = granted_for_batch(&self.instance);
         let mut is_held = connection.is_held(input.len());
@@ -329,6 +332,13 @@ impl Executor {
             self.slice_nanos = 0;
         }
         session.close_after_reply
+    }
+
+    /// Prefetches the places in which the client is entered as a reader of the keys.
+    #[cold]
+    fn prefetch_readers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
+        let hashes = requests.filter_map(|at| batch.request(at, input).0.hash);
+        hashes.for_each(|hash| self.instance.tracking.prefetch(hash));
     }
 
     /// Prefetches the fields that requests want of a hash, if the first two name the same hash.

@@ -1,6 +1,6 @@
 //! Tests of waiting for acknowledgements, with a journal whose state the test sets.
 
-use crate::clients::{Notice, Post};
+use crate::clients::{Notice, Owner, Post};
 use crate::session::Session;
 use crate::testing::{BEGIN, World, check, here};
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,11 @@ impl Post for Answers {
 /// Returns a server with a journal that has synced nothing, and the answers to its client.
 fn world() -> (World, Arc<Answers>) {
     let (mut world, answers) = (World::new(), Arc::new(Answers::default()));
-    let client = world.instance.clients.add(here(), (answers.clone(), 0), BEGIN);
+    let client = world.instance.clients.add(
+        here(),
+        Owner { post: answers.clone(), ..Owner::default() },
+        BEGIN,
+    );
     world.session = Session::new(client, true);
     check(&mut world, &[("CONFIG SET appendonly yes", "+OK")]);
     (world, answers)

@@ -1,7 +1,7 @@
 //! Tests of what those who run MONITOR see, without sockets.
 
 use super::{begin_monitor, tell_monitors};
-use crate::clients::{ClientFlags, Endpoint, Post};
+use crate::clients::{ClientFlags, Endpoint, Owner, Post};
 use crate::family::forget_all;
 use crate::needs::Needs;
 use crate::session::Session;
@@ -19,7 +19,7 @@ impl Onlooker {
     fn of(world: &World) -> Onlooker {
         let mailbox = Arc::new(Mailbox::default());
         let post: Arc<dyn Post> = mailbox.clone();
-        let client = world.instance.clients.add(here(), (post, 0), BEGIN);
+        let client = world.instance.clients.add(here(), Owner { post, ..Owner::default() }, BEGIN);
         let mut session = Session::new(client, true);
         begin_monitor(&world.instance, &mut session);
         Onlooker { session, mailbox }
@@ -59,7 +59,11 @@ fn a_line_tells_when_and_where_and_who() {
 fn a_client_of_a_unix_socket_is_known_by_the_path() {
     let (mut world, onlooker) = world();
     let endpoint = Endpoint { address: "/tmp/s:0".to_owned(), is_unix: true, ..here() };
-    let client = world.instance.clients.add(endpoint, (onlooker.mailbox.clone(), 0), BEGIN);
+    let client = world.instance.clients.add(
+        endpoint,
+        Owner { post: onlooker.mailbox.clone(), ..Owner::default() },
+        BEGIN,
+    );
     world.session = Session::new(client, true);
     world.answer("PING");
     assert_eq!(onlooker.sees(&mut world), [r#"0 unix:/tmp/s] "PING""#]);

@@ -9,12 +9,14 @@
 //! Between the rests, whatever a cache reads of a key must not be older than what it has read
 //! before: each key has one writer, which numbers its values.
 
+mod rest;
 mod streams;
 
 use crate::client::{Client, Reply, encoded};
 use crate::hammer::process::Server;
 use anyhow::{Context, Result, ensure};
 use base::Random;
+use rest::{PATIENCE, told_at_rest};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -51,9 +53,6 @@ const FILLERS: u64 = 100_000;
 const MAXMEMORY: &str = "48mb";
 /// Time between two rests.
 const ROUND: Duration = Duration::from_millis(500);
-/// Time after which all that has expired is removed and told.
-const REST: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ways in which clients are told, and how many there are of each.
 const WAYS: [(&str, usize); 5] = [
@@ -332,14 +331,4 @@ impl Cache {
         }
         Ok(None)
     }
-}
-
-/// Waits until nothing is wrong any more, for as long as what was put off may take.
-fn told_at_rest(mut first_wrong: impl FnMut() -> Result<Option<String>>) -> Result<()> {
-    let began = Instant::now();
-    while let Some(wrong) = first_wrong()? {
-        ensure!(began.elapsed() < REST, wrong);
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Clients that wait for entries of streams and cache the last one: their replies come from the
 //! threads that add entries, and must not be overtaken by what is told of the next ones.
 
-use super::{PATIENCE, told_at_rest};
+use super::rest::{PATIENCE, told_at_rest};
 use crate::client::{Client, Reply, encoded};
 use anyhow::{Context, Result, ensure};
 use base::Random;
