@@ -101,7 +101,12 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     let is_monitored = call.instance.is_monitored();
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
-        let mark = call.reply.written().len();
+        let (mark, row) = (call.reply.written().len(), row_of(queued.command));
+        if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
+            // Events before it are told as settings and subscriptions were then, and ahead of its
+            // messages.
+            call.instance.store.tell_events(call.thread);
+        }
         let mut inner = Call {
             instance: call.instance,
             thread: call.thread,
@@ -110,7 +115,7 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             args,
             reply: call.reply.reborrow(),
             now: call.now,
-            row: row_of(queued.command),
+            row,
             first_hash: queued.first_hash,
             turn: Turn::Only,
         };

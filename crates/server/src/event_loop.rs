@@ -121,6 +121,11 @@ impl<P: Poller> EventLoop<P> {
         }
         // Members of the group are not in the table.
         self.serve_group(pipeline);
+        if !unread.is_empty() {
+            // A connection may be among both, and what its last request caused comes before its
+            // next one.
+            self.read_mail(pipeline);
+        }
         for ready in unread {
             if let Some(connection) = self.connections.get_mut(connection_at(ready.token)) {
                 connection.is_unread = false;
