@@ -15,8 +15,8 @@
 //! | `filler` | a client that fills the memory, so that keys are evicted |
 //!
 //! Each value is written once, so whoever reads one is behind its writer, and whoever replaces it
-//! is behind its readers. A command alone is a transaction too. Keys expire, are evicted and flushed
-//! meanwhile.
+//! is behind its readers. A command alone is a transaction too. Keys expire, are evicted and
+//! flushed meanwhile.
 
 mod action;
 mod checker;
