@@ -15,13 +15,13 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking""".split()
-OWN_SERVER = {"limits", "networking"}  # every case of these is left out on an external server
+UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking introspection introspection-2 pause obuf-limits client-eviction other""".split()
+OWN_SERVER = {"limits", "networking", "obuf-limits", "client-eviction"}  # every case of these is left out on an external server
 STARTED = """unit/dump unit/aofrw integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race""".split()
 FILES = {"passed": "passed.txt", "exceptions": "exceptions.txt", "ceiling": "valkey.txt"}
 STARTED_FILES = {"passed": "started.txt", "exceptions": "started-exceptions.txt", "ceiling": "started-valkey.txt"}
 TIME_LIMIT = 300  # seconds for one unit
-PORTS = os.environ.get("COMPAT_PORTS", "21111")  # the first port of servers that the suite starts
+PORTS = os.environ.get("COMPAT_PORTS", "21111")  # the first port of the suite and of servers that it starts
 LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")
 
 
@@ -102,12 +102,10 @@ def run_unit(unit, options, skipped):
     skip_path = log_path.with_suffix(".skip")
     skip_path.write_text("\n".join(skipped))
     path = unit if options.started else "unit/" + unit
-    command = ["./runtest", "--single", path, "--clients", "1", "--skipfile", str(skip_path)]
+    command = ["./runtest", "--single", path, "--clients", "1", "--skipfile", str(skip_path), "--baseport", PORTS]
     trouble = server = None
     with open(log_path, "wb") as log, open(log_path.with_suffix(".server.log"), "wb") as server_log:
-        if options.started or unit in OWN_SERVER:
-            command += ["--baseport", PORTS]
-        else:
+        if not options.started and unit not in OWN_SERVER:
             server = Server(server_log)
             command += ["--host", server.host, "--port", server.port]
         # --durable turns a Tcl exception inside a case into a failure of that case, so that the others still run.

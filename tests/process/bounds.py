@@ -325,13 +325,132 @@ def an_idle_connection_takes_less_than_a_kilobyte():
         assert all(client.command("PING") == b"PONG" for client in idle)
         kept = server.resident_mib() - before - 1  # what is told is rounded down
         assert kept * MIB < number * 1024, "%d MiB" % kept
+        clients = info(db, "mem_clients_normal")
         # What a request in pieces needed is given back when its client has been silent.
         for client in idle[::5]:
             client.send_bytes(b"*1\r\n$4\r\nPI")
         for client in idle[::5]:
             client.send_bytes(b"NG\r\n")
             assert client.read() == b"PONG"
-        server.until(lambda: info(db, "mem_clients_normal") < 100000)
+        server.until(lambda: info(db, "mem_clients_normal") < clients + 100000)
+
+
+TABLES = "watching_clients", "total_watched_keys", "pubsub_clients", "pubsub_channels", "pubsub_patterns", "pubsubshard_channels"
+
+
+def is_nothing_left(db):
+    """True once the only client is the one that asks, and no table knows of another."""
+    return info(db, "connected_clients") == 1 and not any(info(db, name) for name in TABLES)
+
+
+def break_off(client):
+    """Ends a connection as a client that dies does: what it has not read is lost, and the server is told at once."""
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
+def of_clients_that_die_nothing_is_left_in_any_table():
+    number = 300
+    moments = [
+        encoded("MULTI") + encoded("SET", "k", "v") * 100,
+        encoded("WATCH", *range(100)),
+        encoded("WATCH", "k") + encoded("MULTI") + encoded("SET", "k", "v") + encoded("EXEC")[:7],
+        encoded("SUBSCRIBE", *range(100)),
+        encoded("PSUBSCRIBE", *("p%d*" % at for at in range(100))),
+        encoded("SSUBSCRIBE", *range(100)),
+        encoded("SUBSCRIBE", "all") + encoded("UNSUBSCRIBE", "all"),
+        encoded("HELLO", 3) + encoded("SUBSCRIBE", "all") + encoded("WATCH", "k") + encoded("MULTI") + encoded("BLPOP", "k", 0),
+    ]
+    with Server("--threads", "2") as server:
+        db = server.connect()
+        for waits in (False, True):
+            clients = [server.connect() for _ in range(number)]
+            for at, client in enumerate(clients):
+                client.send_bytes(moments[at % len(moments)])
+                if waits:
+                    client.read()
+                if at % 10 == 0:
+                    db.command("PUBLISH", "all", "x" * 10000)
+            for client in clients:
+                break_off(client)
+            for _ in range(100):
+                db.command("PUBLISH", "all", "x")
+            server.until(lambda: is_nothing_left(db))
+        assert db.command("PUBLISH", "all", "x") == 0 and db.command("PUBSUB", "NUMPAT") == 0
+
+
+def a_million_watched_keys_of_a_client_cost_their_memory_and_go_with_it():
+    number, at_once = 1000000, 10000
+    with Server("--threads", "2") as server:
+        db, client = server.connect(), Connection("127.0.0.1:%d" % server.port, 60)
+        before = server.resident_mib()
+        for first in range(0, number, at_once):
+            assert client.command("WATCH", *("key:%d" % at for at in range(first, first + at_once))) == b"OK"
+        assert info(db, "total_watched_keys") == number
+        shown = next(line for line in db.command("CLIENT", "LIST").split(b"\n") if b" watch=%d " % number in line)
+        told = int(shown.split(b" tot-mem=")[1].split(b" ")[0])
+        taken = server.resident_mib() - before
+        assert 0.5 * taken < told / MIB < 2 * taken and taken < 400, "%d MiB, %d told" % (taken, told / MIB)
+        assert db.command("SET", "key:77", "v") == b"OK"
+        assert client.command("MULTI") == b"OK" and client.command("EXEC").kind == "(nil array)"
+        assert info(db, "total_watched_keys") == 0
+        assert client.command("WATCH", *range(at_once)) == b"OK"
+        break_off(client)
+        server.until(lambda: is_nothing_left(db))
+
+
+def a_million_subscriptions_of_a_client_cost_their_memory_and_go_with_it():
+    number, at_once = 1000000, 10000
+    with Server("--threads", "2") as server:
+        db, client = server.connect(), Connection("127.0.0.1:%d" % server.port, 60)
+        before = server.resident_mib()
+        for first in range(0, number, at_once):
+            names = ["channel:%d" % at for at in range(first, first + at_once)]
+            client.send_bytes(encoded("SUBSCRIBE", *names))
+            Reader(client).read(sum(len(name) + len("*3\r\n$9\r\nsubscribe\r\n$%d\r\n\r\n:%d\r\n" % (len(name), first + at + 1))
+                                    for at, name in enumerate(names)))
+        assert info(db, "pubsub_channels") == number
+        taken = server.resident_mib() - before
+        assert taken < 500, "%d MiB" % taken
+        assert db.command("PUBLISH", "channel:77", "hello") == 1
+        break_off(client)
+        server.until(lambda: is_nothing_left(db))
+
+
+def a_transaction_beyond_the_query_limit_is_closed_and_one_of_a_million_commands_runs():
+    number = 1000000
+    with Server("--threads", "2", "--client-query-buffer-limit", "100mb") as server:
+        db, client = server.connect(), Connection("127.0.0.1:%d" % server.port, 60)
+        client.send_bytes(encoded("MULTI") + encoded("INCR", "n") * number + encoded("EXEC"))
+        Reader(client).read(len("+OK\r\n") + number * len("+QUEUED\r\n"))
+        assert client.read()[-1] == number and db.command("GET", "n") == b"%d" % number
+        for commands in (encoded("SET", "k", "x" * MIB) * 150, encoded("SET", "k", "x") * 2 * number):
+            greedy = Connection("127.0.0.1:%d" % server.port, 60)
+            with contextlib.suppress(OSError):
+                greedy.send_bytes(encoded("MULTI") + commands + encoded("EXEC"))
+            server.until(lambda: info(db, "connected_clients") == 2)
+            greedy.close()
+        assert info(db, "client_query_buffer_limit_disconnections") == 2 and db.command("EXISTS", "k") == 0
+        server.until(lambda: info(db, "mem_clients_normal") < 10 * MIB)
+
+
+def clients_beyond_their_memory_are_closed_from_the_largest_down():
+    allow_descriptors()
+    number, large, limit = 2000, 100, 40 * MIB
+    with Server("--threads", "2", "--maxmemory-clients", limit, "--maxclients", number + 600) as server:
+        db = server.connect()
+        assert db.command("CLIENT", "NO-EVICT", "ON") == b"OK"
+        small = [server.connect() for _ in range(number)]
+        assert all(client.command("PING") == b"PONG" for client in small)
+        others = [server.connect() for _ in range(large)]
+        for client in others:
+            with contextlib.suppress(OSError):
+                client.send_bytes(b"*2\r\n$4\r\nECHO\r\n$2000000\r\n" + b"x" * 1900000)
+        server.until(lambda: info(db, "evicted_clients") >= large - limit // 1900000)
+        server.until(lambda: info(db, "mem_clients_normal") <= limit)
+        evicted = info(db, "evicted_clients")
+        assert info(db, "connected_clients") == number + 1 + large - evicted
+        assert all(client.command("PING") == b"PONG" for client in small), "a small one was closed"
 
 
 if __name__ == "__main__":

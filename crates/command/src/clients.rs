@@ -1,5 +1,6 @@
 //! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
 
+use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
 use crate::waiting::waiter::Waiter;
 use base::Millis;
@@ -39,6 +40,8 @@ bitflags! {
         const TRACKING_BROKEN = 1 << 11;
         /// Is told of all changes behind prefixes.
         const BROADCAST = 1 << 12;
+        /// Runs MONITOR.
+        const MONITOR = 1 << 13;
     }
 }
 
@@ -121,7 +124,9 @@ pub struct Client {
     pub flags: AtomicU32,
     /// Id of the last command's row, plus one.
     pub last_command: AtomicU32,
-    /// Bytes waiting in the query buffer.
+    /// Memory of the arguments of a request that is not whole yet, in bytes.
+    pub argument_bytes: AtomicU64,
+    /// Bytes waiting in the query buffer that belong to no such argument.
     pub query_bytes: AtomicU64,
     /// Bytes free in the query buffer.
     pub query_free: AtomicU64,
@@ -151,6 +156,10 @@ pub struct Client {
     pub shard_channels: AtomicU64,
     /// Memory of its subscriptions, in bytes.
     pub subscription_bytes: AtomicU64,
+    /// Bytes of its memory as they count in the sum of its worker.
+    counted: AtomicU64,
+    /// Bytes that counted when it was chosen to be closed for its memory.
+    leaving: AtomicU64,
     /// Id of the client that is told of changed keys in its place; zero for none, and -1 if this
     /// one is not told either.
     pub redirection: AtomicI64,
@@ -162,6 +171,31 @@ pub struct Client {
     pub doomed: AtomicBool,
     waiter: Mutex<Option<Arc<Waiter<Client>>>>,
     post: Arc<dyn Post>,
+    /// Memory of all clients of its worker.
+    sum: Arc<MemorySum>,
+}
+
+/// Where a client lives.
+#[derive(Clone)]
+pub struct Owner {
+    /// Way to its worker.
+    pub post: Arc<dyn Post>,
+    /// Memory of all clients of its worker.
+    pub sum: Arc<MemorySum>,
+    /// Slot of its connection in the table of its worker.
+    pub slot: u32,
+}
+
+impl Default for Owner {
+    fn default() -> Owner {
+        Owner { post: Arc::new(Nowhere), sum: Arc::default(), slot: 0 }
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owner").field("slot", &self.slot).finish_non_exhaustive()
+    }
 }
 
 /// Facts that a client has reported about itself.
@@ -184,20 +218,21 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    fn new(id: u64, endpoint: Endpoint, home: (Arc<dyn Post>, u32), now: Millis) -> Client {
+    fn new(id: u64, endpoint: Endpoint, owner: Owner, now: Millis) -> Client {
         let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
         Client {
             id,
             address: endpoint.address,
             local_address: endpoint.local_address,
             fd: endpoint.fd,
-            slot: home.1,
+            slot: owner.slot,
             created: now,
             last_interaction: AtomicU64::new(now.0),
             database: AtomicU32::new(0),
             protocol: AtomicU8::new(2),
             flags: AtomicU32::new(flags.bits()),
             last_command: AtomicU32::new(0),
+            argument_bytes: AtomicU64::new(0),
             query_bytes: AtomicU64::new(0),
             query_free: AtomicU64::new(0),
             output_bytes: AtomicU64::new(0),
@@ -213,12 +248,15 @@ impl Client {
             patterns: AtomicU64::new(0),
             shard_channels: AtomicU64::new(0),
             subscription_bytes: AtomicU64::new(0),
+            counted: AtomicU64::new(0),
+            leaving: AtomicU64::new(0),
             redirection: AtomicI64::new(-1),
             prefix_bytes: AtomicU64::new(0),
             info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),
-            post: home.0,
+            post: owner.post,
+            sum: owner.sum,
         }
     }
 
@@ -230,7 +268,15 @@ impl Client {
             fd: -1,
             is_unix: false,
         };
-        Arc::new(Client::new(u64::MAX, endpoint, (Arc::new(Nowhere), 0), now))
+        Arc::new(Client::new(u64::MAX, endpoint, Owner::default(), now))
+    }
+
+    /// Returns a text for messages of the log that tells which client it is. `hides_user_data`
+    /// keeps out what the client has said itself.
+    pub fn for_log(&self, hides_user_data: bool) -> String {
+        let (id, address, local) = (self.id, &self.address, &self.local_address);
+        let name = if hides_user_data { "*redacted*" } else { &self.info().name };
+        format!("id={id} addr={address} laddr={local} name={name}")
     }
 
     /// Locks and returns the facts that the client has reported about itself.
@@ -269,6 +315,56 @@ impl Client {
         } else {
             self.flags.fetch_and(!flag.bits(), Relaxed);
         }
+    }
+
+    /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what
+    /// it has subscribed to, and prefixes of keys that it is told of.
+    pub fn memory(&self) -> u64 {
+        let output = self.output_room.load(Relaxed).max(self.output_bytes.load(Relaxed));
+        let parts = [
+            &self.argument_bytes,
+            &self.query_bytes,
+            &self.query_free,
+            &self.queue_bytes,
+            &self.watch_bytes,
+            &self.subscription_bytes,
+            &self.prefix_bytes,
+        ];
+        let parts: u64 = parts.iter().map(|bytes| bytes.load(Relaxed)).sum();
+        size_of::<Client>() as u64 + output + parts
+    }
+
+    /// Returns the bytes of its input and of its output.
+    pub fn buffers(&self) -> Peak {
+        let input = [&self.argument_bytes, &self.query_bytes, &self.query_free];
+        let input = input.iter().map(|bytes| bytes.load(Relaxed)).sum();
+        Peak { input, output: self.output_bytes.load(Relaxed) }
+    }
+
+    /// Has its memory count in the sum of its worker as it is now. For its worker's thread only.
+    pub fn count_memory(&self) {
+        self.count_as(self.memory());
+    }
+
+    fn count_as(&self, bytes: u64) {
+        self.sum.change(self.counted.swap(bytes, Relaxed), bytes);
+    }
+
+    /// Asks its worker to close it since it takes `bytes` of memory; returns false if it was to be
+    /// closed before.
+    pub(crate) fn evict(&self, bytes: u64, eviction: &Eviction) -> bool {
+        eviction.note(bytes);
+        self.leaving.store(bytes, Relaxed);
+        let is_first = self.kill();
+        if !is_first {
+            self.has_left(eviction);
+        }
+        is_first
+    }
+
+    /// Ends its counting among those that were chosen and are not closed yet.
+    fn has_left(&self, eviction: &Eviction) {
+        eviction.forget(self.leaving.swap(0, Relaxed));
     }
 
     /// Asks its worker to close it; returns false if that was asked before.
@@ -328,6 +424,12 @@ pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
     /// Ways to the workers.
     workers: Mutex<Vec<Arc<dyn Post>>>,
+    /// Memory of the clients of each worker.
+    memory: Mutex<Vec<Arc<MemorySum>>>,
+    /// State of closing clients for their memory.
+    pub(crate) eviction: Eviction,
+    /// Largest input and output of a client in the last seconds.
+    pub peaks: RecentPeaks,
     /// Bytes of notices that workers have not received yet.
     mail_bytes: Arc<AtomicU64>,
     next_id: AtomicU64,
@@ -350,9 +452,22 @@ impl Clients {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a worker; its clients are those that are added with the same `post`.
-    pub fn add_worker(&self, post: Arc<dyn Post>) {
+    /// Registers a worker; its clients are those that are added with the same `post`. Returns the
+    /// sum of their memory.
+    pub fn add_worker(&self, post: Arc<dyn Post>) -> Arc<MemorySum> {
         self.workers().push(post);
+        let sum = Arc::<MemorySum>::default();
+        self.sums().push(Arc::clone(&sum));
+        sum
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Vec<Arc<MemorySum>>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes of memory of all clients.
+    pub fn memory(&self) -> u64 {
+        self.sums().iter().map(|sum| sum.get()).sum()
     }
 
     /// Returns the counter of the bytes of mail on its way to workers, which the mailboxes update.
@@ -376,18 +491,21 @@ impl Clients {
         self.admitted.fetch_sub(1, Relaxed);
     }
 
-    /// Registers an admitted connection as a client; `home` is the way to its worker, and its slot
-    /// there.
-    pub fn add(&self, endpoint: Endpoint, home: (Arc<dyn Post>, u32), now: Millis) -> Arc<Client> {
+    /// Registers an admitted connection as a client. To be called by the thread of its worker.
+    pub fn add(&self, endpoint: Endpoint, owner: Owner, now: Millis) -> Arc<Client> {
         let id = self.next_id.fetch_add(1, Relaxed) + 1;
-        let client = Arc::new(Client::new(id, endpoint, home, now));
+        let client = Arc::new(Client::new(id, endpoint, owner, now));
+        client.count_memory();
         self.all().insert(id, Arc::clone(&client));
         client
     }
 
-    /// Removes a client that has disconnected.
+    /// Removes a client that has disconnected. To be called by the thread of its worker.
     pub fn remove(&self, id: u64) {
-        if self.all().remove(&id).is_some() {
+        let removed = self.all().remove(&id);
+        if let Some(client) = removed {
+            client.count_as(0);
+            client.has_left(&self.eviction);
             self.dismiss();
         }
     }

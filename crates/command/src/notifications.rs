@@ -8,7 +8,8 @@
 //! their letters are left under the lock of the key.
 
 use crate::clients::Post;
-use crate::pubsub::{Left, PubSub, Topic};
+use crate::pubsub::{PubSub, Topic};
+use crate::receivers::Left;
 use settings::EventClasses;
 use std::fmt;
 use std::io::Write as _;
@@ -134,7 +135,7 @@ impl Listener for Notifications {
 
 #[cfg(test)]
 mod tests {
-    use crate::clients::Post;
+    use crate::clients::{Owner, Post};
     use crate::pubsub::Topic;
     use crate::testing::{BEGIN, Mailbox, World, check, here};
     use std::sync::Arc;
@@ -145,7 +146,7 @@ mod tests {
     fn world(classes: &str) -> (World, Arc<Mailbox>) {
         let (mut world, mailbox) = (World::new(), Arc::new(Mailbox::default()));
         let post: Arc<dyn Post> = mailbox.clone();
-        let client = world.instance.clients.add(here(), (post, 0), BEGIN);
+        let client = world.instance.clients.add(here(), Owner { post, ..Owner::default() }, BEGIN);
         let pubsub = &world.instance.pubsub;
         pubsub.subscribe(Topic::Pattern, b"__key*", &client, Protocol::Resp2);
         let line = format!("CONFIG SET notify-keyspace-events \"{classes}\"");

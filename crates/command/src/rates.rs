@@ -2,6 +2,8 @@
 
 use base::Millis;
 
+/// Number of sums that are sampled.
+pub(crate) const SUMS: usize = 5;
 /// Number of samples over which the mean is taken.
 const SAMPLES: usize = 16;
 /// Minimum time between samples; those that come sooner are left out.
@@ -16,19 +18,23 @@ pub struct Rates {
     pub input_bytes: f64,
     /// Bytes written to clients.
     pub output_bytes: f64,
+    /// Loop iterations.
+    pub iterations: f64,
+    /// Nanoseconds of loop iterations.
+    pub iteration_nanos: f64,
 }
 
 /// Sampled rates, of which the last ones are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    last: Option<(Millis, [u64; 3])>,
-    samples: [[f64; 3]; SAMPLES],
+    last: Option<(Millis, [u64; SUMS])>,
+    samples: [[f64; SUMS]; SAMPLES],
     taken: usize,
 }
 
 impl Sampler {
     /// Takes a sample of the sums at `now`.
-    pub fn note(&mut self, now: Millis, sums: [u64; 3]) {
+    pub fn note(&mut self, now: Millis, sums: [u64; SUMS]) {
         let Some((at, before)) = self.last else {
             self.last = Some((now, sums));
             return;
@@ -39,7 +45,7 @@ impl Sampler {
         }
         let rate =
             |slot: usize| sums[slot].saturating_sub(before[slot]) as f64 * 1000.0 / passed as f64;
-        self.samples[self.taken % SAMPLES] = [rate(0), rate(1), rate(2)];
+        self.samples[self.taken % SAMPLES] = std::array::from_fn(rate);
         self.taken += 1;
         self.last = Some((now, sums));
     }
@@ -49,7 +55,13 @@ impl Sampler {
         let mean = |slot: usize| {
             self.samples.iter().map(|sample| sample[slot]).sum::<f64>() / SAMPLES as f64
         };
-        Rates { commands: mean(0), input_bytes: mean(1), output_bytes: mean(2) }
+        Rates {
+            commands: mean(0),
+            input_bytes: mean(1),
+            output_bytes: mean(2),
+            iterations: mean(3),
+            iteration_nanos: mean(4),
+        }
     }
 }
 
@@ -61,7 +73,7 @@ mod tests {
     fn a_steady_flow_is_told_as_its_rate() {
         let mut sampler = Sampler::default();
         for step in 0..=20 {
-            sampler.note(Millis(1000 + step * 200), [step * 10, step * 100, 0]);
+            sampler.note(Millis(1000 + step * 200), [step * 10, step * 100, 0, 0, 0]);
         }
         let rates = sampler.rates();
         assert_eq!((rates.commands, rates.input_bytes, rates.output_bytes), (50.0, 500.0, 0.0));
@@ -70,8 +82,8 @@ mod tests {
     #[test]
     fn samples_that_come_too_soon_are_left_out() {
         let mut sampler = Sampler::default();
-        sampler.note(Millis(1000), [0; 3]);
-        sampler.note(Millis(1001), [1_000_000; 3]);
+        sampler.note(Millis(1000), [0; SUMS]);
+        sampler.note(Millis(1001), [1_000_000; SUMS]);
         assert_eq!(sampler.rates(), Rates::default());
     }
 }

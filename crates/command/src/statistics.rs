@@ -67,12 +67,18 @@ server_counts! {
     reads,
     /// Writes to sockets.
     writes,
-    /// Nanoseconds in which the worker did not wait for events.
-    active_nanos,
+    /// Loop iterations.
+    iterations,
+    /// Nanoseconds of them, without the wait for events.
+    iteration_nanos,
+    /// Nanoseconds in which keys past their deadline were looked for.
+    sweep_nanos,
     /// Clients closed for a query buffer that grew too large.
     query_limit_closed,
     /// Clients closed for output that grew too large.
     output_limit_closed,
+    /// Clients closed since all of them took too much memory.
+    evicted_clients,
 }
 
 /// One worker's counts.
@@ -107,6 +113,11 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// Nanoseconds of all commands.
+    pub fn command_nanos(&self) -> u64 {
+        self.commands.iter().map(|sum| sum.nanos).sum()
+    }
+
     /// Number of commands that ran.
     pub fn calls(&self) -> u64 {
         self.commands.iter().map(|sum| sum.calls).sum()
@@ -192,12 +203,9 @@ impl Statistics {
         totals.since(&lock(&self.reset).1)
     }
 
-    /// Restarts all counts from zero, except active time.
+    /// Restarts all counts from zero.
     pub fn reset(&self, totals: Totals) {
-        let mut sums = self.all_sums();
-        // Active time counts from the start of the server and is never reset.
-        sums.server.active_nanos = 0;
-        *lock(&self.reset) = (sums, totals);
+        *lock(&self.reset) = (self.all_sums(), totals);
         *lock(&self.reset_times) = self.all_times();
         lock(&self.errors).clear();
         *lock(&self.rates) = Sampler::default();
@@ -205,11 +213,19 @@ impl Statistics {
         self.rejected_connections.store(0, Relaxed);
     }
 
+    /// Returns the nanoseconds since the start of the server in which workers did not wait for
+    /// events.
+    pub fn active_nanos(&self) -> u64 {
+        self.all_sums().server.iteration_nanos
+    }
+
     /// Takes a sample of the sums, from which rates are computed. To be called several times a
     /// second.
     pub fn sample(&self, now: Millis) {
         let sums = self.all_sums();
-        let done = [sums.calls(), sums.server.input_bytes, sums.server.output_bytes];
+        let ServerTotals { input_bytes, output_bytes, iterations, iteration_nanos, .. } =
+            sums.server;
+        let done = [sums.calls(), input_bytes, output_bytes, iterations, iteration_nanos];
         lock(&self.rates).note(now, done);
     }
 

@@ -4,7 +4,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Turn};
-use crate::clients::{Endpoint, Notice, Nowhere, Post};
+use crate::clients::{Endpoint, Notice, Owner, Post};
 use crate::commands::table;
 use crate::execute::{RowMemo, execute, granted_for_batch};
 use crate::instance::{Identity, Instance, NoDataFiles};
@@ -103,7 +103,7 @@ impl World {
             Box::new(NoDataFiles),
         );
         assert!(instance.clients.admit(1));
-        let client = instance.clients.add(here(), (Arc::new(Nowhere), 0), BEGIN);
+        let client = instance.clients.add(here(), Owner::default(), BEGIN);
         let statistics = instance.statistics.worker();
         World { instance, session: Session::new(client, true), thread, statistics }
     }

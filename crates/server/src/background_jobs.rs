@@ -88,7 +88,9 @@ impl BackgroundJobs {
         self.sample();
         limits::apply(&self.instance);
         if self.instance.active_expire.load(Relaxed) {
+            let began = Instant::now();
             self.instance.store.sweep_deadlines(&mut self.thread, now);
+            self.statistics.server.sweep_nanos.add(began.elapsed().as_nanos() as u64);
         }
         self.look_after_waiters(now);
         self.instance.settle_messages();

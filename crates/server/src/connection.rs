@@ -7,7 +7,6 @@ use crate::stream::Stream;
 use base::Millis;
 use command::Session;
 use settings::{OutputLimit, OutputLimits};
-use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -56,7 +55,7 @@ pub struct Connection {
     /// True if its worker has listed it as a connection whose output waits for a position.
     pub is_noted_as_marked: bool,
     /// True if the counts last published say that its buffers take memory.
-    is_shown_with_buffers: Cell<bool>,
+    is_shown_with_buffers: bool,
     /// Moment at which it gives up waiting for keys.
     pub gives_up_at: Option<Millis>,
     /// Moment since which the output is above its soft limit.
@@ -82,7 +81,7 @@ impl Connection {
             is_undrained: false,
             is_unwritten: false,
             is_noted_as_marked: false,
-            is_shown_with_buffers: Cell::new(false),
+            is_shown_with_buffers: false,
             gives_up_at: None,
             over_soft_limit_since: None,
         }
@@ -158,11 +157,11 @@ impl Connection {
         if self.session.is_subscriber() { &limits.pubsub } else { &limits.normal }
     }
 
-    /// Lets the backlog grow to the size at which its limit closes the connection, which it could
-    /// not reach otherwise.
-    pub fn follow_limits(&mut self, limits: &OutputLimits) {
+    /// Lets the backlog grow to the size at which a limit, of its output or of the memory of all
+    /// clients, closes the connection: it could not reach it otherwise.
+    pub fn follow_limits(&mut self, limits: &OutputLimits, memory_max: Option<u64>) {
         let limit = &limits.normal;
-        let closed_at = limit.hard_bytes.max(limit.soft_bytes);
+        let closed_at = limit.hard_bytes.max(limit.soft_bytes).max(memory_max.unwrap_or(0));
         self.backlog_max = BACKLOG_MAX.max(usize::try_from(closed_at).unwrap_or(usize::MAX));
     }
 
@@ -203,20 +202,16 @@ impl Connection {
     /// `silent` milliseconds.
     pub fn trim(&mut self, silent: u64) {
         if self.query.trim(silent > SILENT_MILLIS) {
-            self.publish_query();
+            self.publish_memory();
         }
     }
 
-    /// Publishes the time and the buffer sizes of the connection for other threads.
+    /// Publishes the time and the memory of the connection for other threads.
     #[inline]
-    pub fn publish(&self, now: Millis) {
-        let client = &self.session.client;
-        client.last_interaction.store(now.0, Relaxed);
-        if self.has_buffers() || self.is_shown_with_buffers.get() {
-            self.publish_query();
-            client.output_bytes.store(self.backlog() as u64, Relaxed);
-            client.output_room.store(self.output.room() as u64, Relaxed);
-            self.is_shown_with_buffers.set(self.has_buffers());
+    pub fn publish(&mut self, now: Millis) {
+        self.session.client.last_interaction.store(now.0, Relaxed);
+        if self.has_buffers() | self.is_shown_with_buffers | self.session.memory_changed {
+            self.publish_memory();
         }
     }
 
@@ -237,11 +232,18 @@ impl Connection {
         add(&self.session.client.sent, bytes);
     }
 
-    #[inline]
-    fn publish_query(&self) {
+    #[inline(never)]
+    fn publish_memory(&mut self) {
+        self.is_shown_with_buffers = self.has_buffers();
+        self.session.memory_changed = false;
         let client = &self.session.client;
-        client.query_bytes.store(self.query.len() as u64, Relaxed);
+        let taken = self.parser.taken().min(self.query.len());
+        client.argument_bytes.store((taken + self.parser.heap_bytes()) as u64, Relaxed);
+        client.query_bytes.store((self.query.len() - taken) as u64, Relaxed);
         client.query_free.store((self.query.room() - self.query.len()) as u64, Relaxed);
+        client.output_bytes.store(self.backlog() as u64, Relaxed);
+        client.output_room.store(self.output.room() as u64, Relaxed);
+        client.count_memory();
     }
 }
 

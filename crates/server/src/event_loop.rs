@@ -12,17 +12,14 @@
 use crate::accept::Acceptor;
 use crate::connection::Connection;
 use crate::connections::Connections;
-use crate::limits::is_too_slow;
+use crate::limits::{clients_memory_max, is_too_slow};
 use crate::mail::{Inbox, Mail, Mailbox};
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
-use command::{
-    Instance, Letter, Notice, Pause, Post, ReplyMode, Session, forget_subscriptions,
-    forget_tracking, forget_watches,
-};
+use command::{Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_all};
 use mio::Token;
 use settings::{OutputLimits, network};
 use std::io;
@@ -43,8 +40,8 @@ pub const FIRST_CONNECTION: usize = 64;
 pub struct EventLoop<P> {
     instance: Arc<Instance>,
     pub(crate) poller: P,
-    /// Way to this worker from any thread.
-    post: Arc<dyn Post>,
+    /// Way to this worker from any thread, and memory of its clients.
+    owner: Owner,
     inbox: Inbox,
     pub(crate) connections: Connections,
     /// Connections that have requests not served yet, or whose sockets may hold more.
@@ -59,6 +56,10 @@ pub struct EventLoop<P> {
     timers: Timers,
     /// Limits of the output of clients, by the settings.
     output_limits: OutputLimits,
+    /// Most bytes of memory of all clients, by the settings.
+    memory_max: Option<u64>,
+    /// Memory of the clients of this worker when that was last looked at.
+    memory_checked: u64,
     /// True while another pipeline is in the middle of a command.
     is_nested: bool,
     /// True once the server is to stop.
@@ -75,11 +76,11 @@ impl<P: Poller> EventLoop<P> {
         acceptor: Option<Acceptor>,
     ) -> EventLoop<P> {
         let post: Arc<dyn Post> = Arc::new(mailbox);
-        instance.clients.add_worker(Arc::clone(&post));
+        let memory = instance.clients.add_worker(Arc::clone(&post));
         EventLoop {
             instance,
             poller,
-            post,
+            owner: Owner { post, sum: memory, slot: 0 },
             inbox,
             connections: Connections::default(),
             unread: Vec::new(),
@@ -89,6 +90,8 @@ impl<P: Poller> EventLoop<P> {
             acceptor,
             timers: Timers::default(),
             output_limits: OutputLimits::DEFAULT,
+            memory_max: None,
+            memory_checked: 0,
             is_nested: false,
             is_stopping: false,
         }
@@ -167,10 +170,39 @@ impl<P: Poller> EventLoop<P> {
         Ok(())
     }
 
-    /// Passes new output limits on to all connections.
-    pub fn follow_limits(&mut self, limits: &OutputLimits) {
-        self.output_limits = *limits;
-        self.connections.iter_mut().for_each(|connection| connection.follow_limits(limits));
+    /// Passes new limits on to all connections, and closes clients that are over them.
+    pub fn follow_limits(&mut self, limits: &OutputLimits, pipeline: &Pipeline) {
+        let memory_max = clients_memory_max(&self.instance.settings);
+        (self.output_limits, self.memory_max) = (*limits, memory_max);
+        for connection in self.connections.iter_mut() {
+            connection.follow_limits(limits, memory_max);
+        }
+        self.instance.clients.evict_anew();
+        self.evict_clients(pipeline);
+    }
+
+    /// Closes the largest clients while all of them take more memory than they may, if those of
+    /// this worker have come to take more.
+    #[inline]
+    pub fn evict_if_grown(&mut self, pipeline: &Pipeline) {
+        if self.memory_max.is_none() {
+            return;
+        }
+        if self.owner.sum.get() > self.memory_checked {
+            self.evict_clients(pipeline);
+        } else {
+            self.memory_checked = self.owner.sum.get();
+        }
+    }
+
+    /// Closes the largest clients while all of them take more memory than they may.
+    fn evict_clients(&mut self, pipeline: &Pipeline) {
+        let Some(most) = self.memory_max else { return };
+        let executor = &pipeline.executor;
+        if let Some(evicted) = self.instance.clients.evict(most, executor.now) {
+            self.memory_checked = self.owner.sum.get();
+            executor.statistics.server.evicted_clients.add(evicted);
+        }
     }
 
     /// Closes all connections.
@@ -299,11 +331,11 @@ impl<P: Poller> EventLoop<P> {
             return;
         }
         let now = self.instance.clock.now();
-        let home = (Arc::clone(&self.post), narrow::to_u32(at));
-        let client = self.instance.clients.add(stream.endpoint(), home, now);
+        let owner = Owner { slot: narrow::to_u32(at), ..self.owner.clone() };
+        let client = self.instance.clients.add(stream.endpoint(), owner, now);
         let is_open = network::REQUIREPASS.get(settings).is_empty();
         let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
-        connection.follow_limits(&self.output_limits);
+        connection.follow_limits(&self.output_limits, self.memory_max);
         self.connections.add(at, connection);
     }
 
@@ -317,9 +349,7 @@ impl<P: Poller> EventLoop<P> {
         self.poller.deregister(&mut connection.stream);
         self.timers.forget_wait(&mut connection, &self.instance);
         self.instance.waiters.forget(&connection.session.client);
-        forget_watches(&self.instance, &mut connection.session);
-        forget_subscriptions(&self.instance, &mut connection.session);
-        forget_tracking(&self.instance, &mut connection.session);
+        forget_all(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
     }
@@ -353,7 +383,9 @@ impl<P: Poller> EventLoop<P> {
                 let at = receiver.slot as usize;
                 let Some(connection) = self.connections.get_mut(at) else { continue };
                 let session = &connection.session;
+                let is_wanted = message.is_push() || session.reply_mode == ReplyMode::On;
                 if session.client.id == receiver.client
+                    && is_wanted
                     && let Some(bytes) =
                         message.bytes_for(session.protocol, session.is_subscriber())
                 {
@@ -394,7 +426,10 @@ impl<P: Poller> EventLoop<P> {
                     self.give(pipeline, at, message);
                 }
             }
-            Mail::Notice(Notice::Letter(letter)) => return self.on_letter(pipeline, &letter),
+            // One whose receivers are gone makes room, too.
+            Mail::Notice(Notice::Letter(letter)) => {
+                return self.on_letter(pipeline, &letter).max(1);
+            }
             Mail::Notice(Notice::Safe) => self.on_safe(pipeline),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
             Mail::Stop => self.is_stopping = true,
@@ -476,7 +511,7 @@ impl<P: Poller> EventLoop<P> {
             self.timers.forget_wait(connection, &self.instance);
             let waiter = connection.session.client.waiter().clone();
             if let Some(waiter) = waiter {
-                self.instance.waiters.time_out(&waiter);
+                self.instance.time_out(&waiter);
             }
         }
     }
@@ -498,8 +533,10 @@ impl<P: Poller> EventLoop<P> {
         }
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
         let is_at_rest = self.instance.chores_paused.load(Relaxed);
+        let mut peak = Peak::default();
         for at in 0..self.connections.slots() {
             let Some(connection) = self.connections.get_mut(at) else { continue };
+            peak = peak.max(connection.session.client.buffers());
             let silent = connection.silent_for(now);
             if !is_at_rest {
                 connection.trim(silent);
@@ -508,12 +545,14 @@ impl<P: Poller> EventLoop<P> {
             let is_slow = is_too_slow(connection, &limit, now);
             let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
             if is_slow {
-                pipeline.executor.note_output_limit();
+                pipeline.executor.note_output_limit(connection);
             }
             if is_silent || is_slow {
                 self.close(at);
             }
         }
+        self.instance.clients.peaks.note(now, peak);
+        self.evict_clients(pipeline);
     }
 
     /// Serves the requests that were held back, in the order in which they came: there may be room

@@ -7,7 +7,7 @@ use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
     Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen, Turn,
-    WorkerStatistics, execute, granted_for_batch,
+    WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -198,9 +198,13 @@ impl Executor {
         mut answer: Vec<u8>,
         position: u64,
     ) -> io::Result<()> {
+        let last_unit = &mut connection.session.last_unit;
+        *last_unit = position.max(*last_unit);
         if self.journal.holds_reply(position) {
             connection.mark(0, position);
         }
+        let commands = &connection.session.client.commands;
+        commands.store(commands.load(Relaxed) + 1, Relaxed);
         if answer.len() > ANSWER_MAX {
             let sent = connection.send(&mut answer, self.journal.safe())?;
             self.note_sent(connection, sent);
@@ -250,21 +254,16 @@ impl Executor {
         requests: Range<usize>,
         input: &[u8],
     ) -> Stop {
-        let (now, first) = (self.now, requests.start);
-        self.thread.author.client = connection.session.client.id;
-        self.limit_replies(connection);
-        if requests.len() > 1 && connection.session.is_authenticated() {
-            self.look_into(connection, batch, requests.clone(), input);
-        }
-        self.command_began = self.stopwatch.read();
-        let granted = granted_for_batch(&self.instance);
+        // A command that waits counts when it is answered.
+        let (now, mut served) = (self.now, 0);
+        let granted = self.begin_batch(connection, batch, &requests, input);
         let mut is_held = connection.is_held(input.len());
-        for at in requests.clone() {
+        for at in requests {
             batch.prefetch_lock(at, &self.instance.store);
             let (request, args) = batch.request(at, input);
-            if self.slice_nanos == 0 {
-                self.finish_batch(connection, at - first, now);
-                return Stop::Over(request.start);
+            if let Some(stop) = self.stops_before(connection, request.start, input.len()) {
+                self.finish_batch(connection, served, now);
+                return stop;
             }
             let mark = self.replies.len();
             let execution = if is_held {
@@ -273,14 +272,13 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done | Execution::Aside => {}
+                Execution::Done | Execution::Aside => served += 1,
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
-                    connection.is_waiting = true;
-                    is_held = true;
+                    (connection.is_waiting, is_held) = (true, true);
                 }
                 Execution::Held => {
-                    self.finish_batch(connection, at - first, now);
+                    self.finish_batch(connection, served, now);
                     return Stop::Held(request.start);
                 }
             }
@@ -296,12 +294,44 @@ impl Executor {
                 is_held |= connection.is_held(input.len() - request.start);
             }
             if self.ends_serving(connection) {
-                self.finish_batch(connection, at + 1 - first, now);
+                self.finish_batch(connection, served, now);
                 return Stop::Held(input.len());
             }
         }
-        self.finish_batch(connection, requests.len(), now);
+        self.finish_batch(connection, served, now);
         Stop::Done
+    }
+
+    /// Prepares for the requests of a client. Returns the needs that are granted to all of them.
+    #[inline]
+    fn begin_batch(
+        &mut self,
+        connection: &Connection,
+        batch: &Batch,
+        requests: &Range<usize>,
+        input: &[u8],
+    ) -> Needs {
+        self.thread.author.client = connection.session.client.id;
+        self.limit_replies(connection);
+        if requests.len() > 1 && connection.session.is_authenticated() {
+            self.look_into(connection, batch, requests.clone(), input);
+        }
+        if connection.session.enters_reads {
+            self.prefetch_readers(batch, requests.clone(), input);
+        }
+        self.command_began = self.stopwatch.read();
+        granted_for_batch(&self.instance)
+    }
+
+    /// Returns why the request that begins at `begin` is not served now, if it is not: the client
+    /// was killed, or its slice is over.
+    #[inline]
+    fn stops_before(&self, connection: &mut Connection, begin: usize, end: usize) -> Option<Stop> {
+        if connection.session.client.is_doomed() {
+            connection.session.close_after_reply = true;
+            return Some(Stop::Held(end));
+        }
+        (self.slice_nanos == 0).then_some(Stop::Over(begin))
     }
 
     /// Returns true if the client is to be closed. Ends its slice if what its last request caused
@@ -313,10 +343,14 @@ impl Executor {
             session.yields = false;
             self.slice_nanos = 0;
         }
-        if session.client.is_doomed() {
-            session.close_after_reply = true;
-        }
         session.close_after_reply
+    }
+
+    /// Prefetches the places in which the client is entered as a reader of the keys.
+    #[cold]
+    fn prefetch_readers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
+        let hashes = requests.filter_map(|at| batch.request(at, input).0.hash);
+        hashes.for_each(|hash| self.instance.tracking.prefetch(hash));
     }
 
     /// Prefetches the fields that requests want of a hash, if the first two name the same hash.
@@ -400,6 +434,9 @@ impl Executor {
         let may_write = row.needs.intersects(Needs::JOURNAL_ROOM | Needs::QUEUE);
         self.position = self.thread.journal_position();
         self.has_put = true;
+        if may_write {
+            connection.session.last_unit = self.position;
+        }
         if may_write && self.journal.holds_reply(self.position) {
             connection.mark(ahead, self.position);
         }
@@ -421,13 +458,13 @@ impl Executor {
     #[cold]
     fn give_up(&mut self, connection: &mut Connection) {
         if connection.session.reply_mode == ReplyMode::On {
-            self.note_output_limit();
+            self.note_output_limit(connection);
             self.replies = Vec::new();
             connection.give_up();
         }
     }
 
-    fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
+    fn finish_batch(&mut self, connection: &mut Connection, commands: usize, now: Millis) {
         // What upkeep removes, no command has asked for.
         self.thread.author.client = 0;
         let has_put = std::mem::take(&mut self.has_put);
@@ -436,6 +473,9 @@ impl Executor {
         }
         self.instance.store.upkeep(&mut self.thread, now);
         self.instance.settle_messages();
+        if connection.session.has_lines() {
+            tell_monitors(&self.instance, &mut connection.session);
+        }
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);
@@ -456,7 +496,8 @@ impl Executor {
         let is_too_long = connection.query.len() as u64 + connection.session.queue_bytes() > most;
         if is_too_long {
             self.statistics.server.query_limit_closed.add(1);
-            tracing::warn!("closing a client whose query buffer is over its limit");
+            let client = self.for_log(connection);
+            tracing::warn!("closing a client whose query buffer is over its limit: {client}");
         }
         is_too_long
     }
@@ -466,16 +507,22 @@ impl Executor {
         let hard = connection.output_limit(&self.output_limits).hard_bytes;
         let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
         if is_too_long {
-            self.note_output_limit();
+            self.note_output_limit(connection);
         }
         is_too_long
     }
 
     /// Counts and logs a client that is closed for its output.
     #[cold]
-    pub fn note_output_limit(&self) {
+    pub fn note_output_limit(&self, connection: &Connection) {
         self.statistics.server.output_limit_closed.add(1);
-        tracing::warn!("closing a client whose output buffer is over its limit");
+        let client = self.for_log(connection);
+        tracing::warn!("closing a client whose output buffer is over its limit: {client}");
+    }
+
+    fn for_log(&self, connection: &Connection) -> String {
+        let hides_user_data = general::HIDE_USER_DATA_FROM_LOG.get(&self.instance.settings);
+        connection.session.client.for_log(hides_user_data)
     }
 }
 

@@ -2,10 +2,13 @@
 
 use crate::connection::Connection;
 use base::Millis;
-use command::Instance;
-use settings::{MaxmemoryPolicy, OutputLimit, Settings, general, memory};
+use command::{Instance, Pause};
+use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits};
+
+/// Fewest bytes that may limit the memory of clients: the server could not be spoken to otherwise.
+const CLIENTS_MEMORY_MIN: u64 = 128 << 10;
 
 /// Passes the settings for memory on to the store.
 pub fn apply(instance: &Instance) {
@@ -14,13 +17,15 @@ pub fn apply(instance: &Instance) {
     let is_importing = general::IMPORT_MODE.get(settings);
     // Nothing is removed whose removal could not be written either.
     let is_failing = instance.journal.failure().is_some();
-    instance.store.keep_expired(is_importing || is_loading || is_failing);
+    let now = instance.clock.now();
+    let is_paused = instance.clients.paused(now) != Pause::Nothing;
+    instance.keep_expired(now);
     instance.store.set_limits(&Limits {
         maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
         other_bytes: instance.other_bytes.load(Relaxed),
         workers: instance.identity.threads as u64,
         eviction: match memory::MAXMEMORY_POLICY.get(settings) {
-            _ if is_importing || is_failing => EvictionPolicy::NoEviction,
+            _ if is_importing || is_failing || is_paused => EvictionPolicy::NoEviction,
             policy => eviction_policy(policy),
         },
         reclaim: reclaim_policy(memory::RECLAIM_POLICY.get(settings)),
@@ -48,6 +53,19 @@ fn reclaim_policy(setting: settings::ReclaimPolicy) -> heap::ReclaimPolicy {
         settings::ReclaimPolicy::Greedy => heap::ReclaimPolicy::Greedy,
         settings::ReclaimPolicy::Modified => heap::ReclaimPolicy::Modified,
     }
+}
+
+/// Returns the most bytes that all clients may take; `None` for no limit.
+pub fn clients_memory_max(settings: &Settings) -> Option<u64> {
+    let most = match memory::MAXMEMORY_CLIENTS.get(settings) {
+        ClientsMemory::Unlimited => return None,
+        ClientsMemory::Bytes(bytes) => bytes,
+        ClientsMemory::Percent(percent) => match memory::MAXMEMORY.get(settings) {
+            0 => return None,
+            all => (u128::from(all) * u128::from(percent) / 100) as u64,
+        },
+    };
+    Some(most.max(CLIENTS_MEMORY_MIN))
 }
 
 /// Returns the number of threads that execute commands: as set, or one per processor, at most

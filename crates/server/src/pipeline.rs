@@ -90,7 +90,8 @@ impl Pipeline {
         let executor = &self.executor;
         executor.instance.store.leave(&executor.thread);
         let nanos = executor.stopwatch.nanos_between(began, executor.stopwatch.read());
-        executor.statistics.server.active_nanos.add(nanos);
+        executor.statistics.server.iterations.add(1);
+        executor.statistics.server.iteration_nanos.add(nanos);
     }
 
     /// Reads settings whose values are not plain numbers, if any has changed. Returns the output

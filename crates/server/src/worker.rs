@@ -74,20 +74,25 @@ impl<P: Poller> Worker<P> {
         event_loop.wait(events)?;
         let began = pipeline.enter();
         if let Some(limits) = pipeline.follow_settings() {
-            event_loop.follow_limits(&limits);
+            event_loop.follow_limits(&limits, pipeline);
         }
         if P::ready(events).next().is_none() {
             pipeline.executor.read_clock();
         }
         event_loop.serve_ready(pipeline, events);
         event_loop.keep_time(pipeline);
+        event_loop.evict_if_grown(pipeline);
         pipeline.leave(began);
         Ok(())
     }
 }
 
 #[cfg(test)]
+mod memory_tests;
+#[cfg(test)]
 mod message_tests;
+#[cfg(test)]
+mod monitor_tests;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

@@ -129,6 +129,12 @@ impl RequestParser {
         }
     }
 
+    /// Returns the bytes of an unfinished request that were parsed: arguments that are whole, and
+    /// lengths.
+    pub fn taken(&self) -> usize {
+        self.unfinished.as_ref().map_or(0, |unfinished| unfinished.at)
+    }
+
     /// Returns the bytes of memory held for an unfinished request, to be counted for its
     /// connection.
     pub fn heap_bytes(&self) -> usize {

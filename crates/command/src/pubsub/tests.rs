@@ -1,7 +1,7 @@
 //! Tests of the table of subscriptions, without sockets.
 
 use super::{PubSub, Topic};
-use crate::clients::{Client, Clients, Post};
+use crate::clients::{Client, Clients, Owner, Post};
 use crate::testing::{Mailbox, here};
 use base::Millis;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl World {
 
     fn client(&self, worker: usize) -> Arc<Client> {
         let post: Arc<dyn Post> = self.workers[worker].clone();
-        self.clients.add(here(), (post, 0), Millis(0))
+        self.clients.add(here(), Owner { post, ..Owner::default() }, Millis(0))
     }
 
     fn subscribe(&self, topic: Topic, name: &str, client: &Client) {

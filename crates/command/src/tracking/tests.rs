@@ -1,6 +1,6 @@
 //! Tests of what clients are told of keys that they may have cached.
 
-use crate::clients::{Client, Post};
+use crate::clients::{Client, Owner, Post};
 use crate::family::forget_tracking;
 use crate::session::Session;
 use crate::testing::{BEGIN, Mailbox, World, check, here, say};
@@ -23,7 +23,8 @@ impl Two {
         let (mut world, mailbox) = (World::new(), Arc::new(Mailbox::default()));
         let client = || {
             let post: Arc<dyn Post> = mailbox.clone();
-            let client = world.instance.clients.add(here(), (post, 0), BEGIN);
+            let client =
+                world.instance.clients.add(here(), Owner { post, ..Owner::default() }, BEGIN);
             client.protocol.store(3, Relaxed);
             client
         };

@@ -18,6 +18,10 @@ super::declare::rows! { from super::memory::END;
         0..=9223372036854775807, 1000000,
         "Most keys of which the server knows which clients have read them and may have cached \
          them. Beyond that it tells the clients to forget some. 0: no limit.");
+    MIN_IO_THREADS_AVOID_COPY_REPLY: u32 = integer("min-io-threads-avoid-copy-reply",
+        0..=2147483647, 7,
+        "I/O threads from which on Valkey sends strings without a copy.").hidden()
+        .idle("values move, so replies are copies");
     MIN_STRING_SIZE_AVOID_COPY_REPLY: u64 = integer("min-string-size-avoid-copy-reply",
         0..=9223372036854775807, 16384,
         "Size from which on Valkey sends strings without a copy.").hidden()

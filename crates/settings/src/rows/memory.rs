@@ -18,9 +18,8 @@ super::declare::rows! { from super::general::END;
         .idle("a write pays for the room that it needs");
     MAXMEMORY_CLIENTS: ClientsMemory = memory_or_percent("maxmemory-clients",
         -100..=9223372036854775807, 0,
-        "Most memory for the buffers of all clients, in bytes or as a percentage of `maxmemory`. \
-         0: no limit.")
-        .idle("buffers count, but no client is closed for them");
+        "Most memory for all clients, in bytes or as a percentage of `maxmemory`: beyond it the \
+         largest are closed, those with CLIENT NO-EVICT excepted. 0: no limit.");
     LFU_LOG_FACTOR: u32 = integer("lfu-log-factor", 0..=2147483647, 10,
         "How slowly the counter of uses grows under the `lfu` policies.");
     LFU_DECAY_TIME: u32 = integer("lfu-decay-time", 0..=2147483647, 1,

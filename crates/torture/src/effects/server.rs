@@ -2,7 +2,7 @@
 
 use base::{Clock, KeyHasher, Millis, Stopwatch};
 use command::{
-    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Nowhere, RowMemo, Session,
+    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Owner, RowMemo, Session,
     Turn, WorkerStatistics, execute, granted_for_batch, table,
 };
 use settings::{Settings, Sources, load_text};
@@ -172,7 +172,7 @@ fn client(instance: &Instance) -> Arc<Client> {
         fd: 3,
         is_unix: false,
     };
-    instance.clients.add(here, (Arc::new(Nowhere), 0), instance.clock.now())
+    instance.clients.add(here, Owner::default(), instance.clock.now())
 }
 
 fn identity() -> Identity {

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 13] = [
+const LETTERS: [(ClientFlags, char); 14] = [
+    (ClientFlags::MONITOR, 'O'),
     (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),
@@ -51,9 +52,9 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     let _ = writeln!(
         out,
         "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
-         sub={} psub={} ssub={} multi={} watch={} qbuf={query} qbuf-free={query_free} argv-mem=0 \
+         sub={} psub={} ssub={} multi={} watch={} qbuf={query} qbuf-free={query_free} argv-mem={} \
          multi-mem={queue} rbs={room} rbp={room} obl={buffered} oll={blocks} omem={listed} \
-         tot-mem={total} events=r cmd={} user=default redir={} resp={} lib-name={} lib-ver={} \
+         tot-mem={total} events={} cmd={} user=default redir={} resp={} lib-name={} lib-ver={} \
          tot-net-in={} tot-net-out={} tot-cmds={}",
         client.id,
         client.address,
@@ -70,6 +71,9 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         client.shard_channels.load(Relaxed),
         queued(client),
         client.watched.load(Relaxed),
+        client.argument_bytes.load(Relaxed),
+        // The socket of a client whose output waits is to tell when it takes bytes again.
+        if client.output_bytes.load(Relaxed) > 0 { "rw" } else { "r" },
         command_name(call.row.table(), client.last_command.load(Relaxed)),
         client.redirection.load(Relaxed),
         client.protocol.load(Relaxed),
@@ -113,25 +117,15 @@ impl Sizes {
         let output = client.output_bytes.load(Relaxed);
         let room = client.output_room.load(Relaxed).max(output);
         let listed = output.saturating_sub(BUFFER_BYTES);
-        let (queue, watched) = (client.queue_bytes.load(Relaxed), client.watch_bytes.load(Relaxed));
-        let subscribed = client.subscription_bytes.load(Relaxed);
-        let prefixes = client.prefix_bytes.load(Relaxed);
         Sizes {
             query,
             query_free,
-            queue,
+            queue: client.queue_bytes.load(Relaxed),
             room: room.min(BUFFER_BYTES),
             buffered: output - listed,
             blocks: u64::from(listed > 0),
             listed,
-            total: size_of::<Client>() as u64
-                + query
-                + query_free
-                + queue
-                + watched
-                + subscribed
-                + prefixes
-                + room,
+            total: client.memory(),
         }
     }
 }

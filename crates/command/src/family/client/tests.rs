@@ -1,10 +1,9 @@
 //! Tests of commands of and about connections.
 
-use crate::clients::{Endpoint, Nowhere, Pause};
+use crate::clients::{Endpoint, Owner, Pause};
 use crate::session::{ReplyMode, Session};
 use crate::testing::{BEGIN, World, check, say};
 use base::Millis;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Protocol;
 
@@ -110,7 +109,7 @@ fn connect(world: &mut World, port: u16) -> Session {
         is_unix: false,
     };
     assert!(world.instance.clients.admit(u64::MAX));
-    let client = world.instance.clients.add(endpoint, (Arc::new(Nowhere), 0), BEGIN);
+    let client = world.instance.clients.add(endpoint, Owner::default(), BEGIN);
     std::mem::replace(&mut world.session, Session::new(client, true))
 }
 

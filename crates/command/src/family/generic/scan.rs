@@ -3,6 +3,7 @@
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use base::Millis;
 use store::{Kind, ScanFilter, Scanned};
 
 pub const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
@@ -48,7 +49,13 @@ pub fn is_hopeless(pattern: Option<&[u8]>) -> bool {
 pub fn randomkey(call: &mut Call<'_>) -> Outcome {
     let keyspace = call.keyspace();
     let visited_at = call.visited_at();
-    match call.instance.store.random_key(call.thread, keyspace, visited_at) {
+    let store = &call.instance.store;
+    let mut found = store.random_key(call.thread, keyspace, visited_at);
+    if found.is_none() && store.keeps_expired() {
+        // Keys past their deadline are better than none while they are kept.
+        found = store.random_key(call.thread, keyspace, Millis(0));
+    }
+    match found {
         Some(key) => call.reply.bulk(&key),
         None => call.reply.null(),
     }

@@ -83,6 +83,7 @@ fn complaints(facts: &MemoryFacts, clients: u64) -> Vec<String> {
 pub(super) fn malloc_stats(call: &mut Call<'_>) -> Outcome {
     let facts = MemoryFacts::of(call.instance);
     let mut text = String::from("Records live in segments; MEMORY SEGMENTS lists them.\n");
+    text.push_str(&format!("allocator: {}\n", call.instance.identity.allocator));
     for (name, value) in [
         ("touched bytes", facts.touched),
         ("pooled bytes", facts.pooled),

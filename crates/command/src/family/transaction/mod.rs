@@ -11,7 +11,6 @@ use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::Session;
-use std::sync::atomic::Ordering::Relaxed;
 
 fn multi(call: &mut Call<'_>) -> Outcome {
     call.session.begin_queue();
@@ -39,10 +38,8 @@ fn watch(call: &mut Call<'_>) -> Outcome {
         let (client, deadline) = (&call.session.client, access.deadline_of(&key));
         call.instance.watches.add(&mut watching, client, database_key, deadline, call.now);
     }
-    let client = &call.session.client;
-    client.watched.store(watching.len() as u64, Relaxed);
-    client.watch_bytes.store(watching.bytes() as u64, Relaxed);
     call.session.watching = Some(watching);
+    call.session.note_watching();
     call.reply.ok();
     Ok(())
 }
@@ -57,7 +54,6 @@ fn unwatch(call: &mut Call<'_>) -> Outcome {
 pub fn forget_watches(instance: &Instance, session: &mut Session) {
     if let Some(watching) = session.watching.take() {
         instance.watches.forget(&watching, &session.client);
-        session.client.watched.store(0, Relaxed);
-        session.client.watch_bytes.store(0, Relaxed);
+        session.note_watching();
     }
 }

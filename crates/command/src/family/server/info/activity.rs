@@ -131,6 +131,7 @@ fn traffic(text: &mut Text, call: &Call<'_>) {
 fn keys(text: &mut Text, call: &Call<'_>) {
     let pubsub = &call.instance.pubsub;
     let sockets = call.instance.carrier.get().map_or(0, |carrier| carrier.sockets());
+    let server = call.instance.statistics.sums().server;
     let store = call.instance.statistics.since_reset(&call.instance.store.totals());
     text.fields(&[
         ("expired_keys", &store.expired),
@@ -139,9 +140,9 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("expired_stale_perc", &"0.00"),
         ("expired_keys_with_volatile_items_stale_perc", &"0.00"),
         ("expired_time_cap_reached_count", &0),
-        ("expire_cycle_cpu_milliseconds", &0),
+        ("expire_cycle_cpu_milliseconds", &(server.sweep_nanos / 1_000_000)),
         ("evicted_keys", &store.evicted),
-        ("evicted_clients", &0),
+        ("evicted_clients", &server.evicted_clients),
         ("evicted_scripts", &0),
         ("total_eviction_exceeded_time", &0),
         ("current_eviction_exceeded_time", &0),
@@ -166,9 +167,12 @@ fn keys(text: &mut Text, call: &Call<'_>) {
     ]);
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "a rate is no such number")]
 fn work(text: &mut Text, call: &Call<'_>) {
     let statistics = &call.instance.statistics;
-    let server = statistics.sums().server;
+    let (sums, rates) = (statistics.sums(), statistics.rates());
+    let server = sums.server;
+    let mean_micros = rates.iteration_nanos / rates.iterations.max(1.0) / 1000.0;
     let refusals: u64 = statistics.errors().values().sum();
     text.fields(&[
         ("unexpected_error_replies", &0),
@@ -180,6 +184,11 @@ fn work(text: &mut Text, call: &Call<'_>) {
         ("io_threaded_writes_processed", &0),
         ("client_query_buffer_limit_disconnections", &server.query_limit_closed),
         ("client_output_buffer_limit_disconnections", &server.output_limit_closed),
+        ("eventloop_cycles", &server.iterations),
+        ("eventloop_duration_sum", &(server.iteration_nanos / 1000)),
+        ("eventloop_duration_cmd_sum", &(sums.command_nanos() / 1000)),
+        ("instantaneous_eventloop_cycles_per_sec", &(rates.iterations.round() as u64)),
+        ("instantaneous_eventloop_duration_usec", &(mean_micros.round() as u64)),
         ("acl_access_denied_auth", &0),
         ("acl_access_denied_cmd", &0),
         ("acl_access_denied_key", &0),

@@ -7,12 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
-    let (mut input, mut output, mut held_back, mut watching) = (0, 0, 0, 0);
+    let (mut peak, mut held_back, mut watching) = (clients.peaks.largest(call.now), 0, 0);
     let mut subscribed: u64 = 0;
     for client in clients.list() {
-        let query = client.query_bytes.load(Relaxed) + client.query_free.load(Relaxed);
-        input = query.max(input);
-        output = client.output_bytes.load(Relaxed).max(output);
+        peak = peak.max(client.buffers());
         watching += u64::from(client.watched.load(Relaxed) > 0);
         subscribed += u64::from(client.flags().contains(ClientFlags::PUBSUB));
         held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
@@ -30,8 +28,8 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("connected_clients", &clients.count()),
         ("cluster_connections", &0),
         ("maxclients", &settings::network::MAXCLIENTS.get(&call.instance.settings)),
-        ("client_recent_max_input_buffer", &input),
-        ("client_recent_max_output_buffer", &output),
+        ("client_recent_max_input_buffer", &peak.input),
+        ("client_recent_max_output_buffer", &peak.output),
         ("blocked_clients", &(waiters.count() + held_back)),
         ("tracking_clients", &call.instance.tracking.count()),
         ("pubsub_clients", &subscribed),

@@ -16,9 +16,9 @@ pub(in super::super) struct MemoryFacts {
     pub peak: u64,
     /// Resident memory of the process.
     pub resident: u64,
-    /// Buffers of clients.
+    /// Memory of clients.
     pub clients: u64,
-    /// Memory that is neither records, index nor buffers of clients.
+    /// Memory that is neither records, index nor that of clients.
     pub base: u64,
     /// Memory of all indexes.
     pub index: u64,
@@ -42,7 +42,7 @@ impl MemoryFacts {
         let other = instance.other_bytes.load(Relaxed);
         let (live, index) = (store.live_bytes(), store.index_bytes());
         let dataset = store.used_bytes().saturating_sub(index);
-        let clients = client_bytes(instance).min(other);
+        let clients = instance.clients.memory().min(other);
         let used = dataset + index + other;
         let resident = base::process::resident_bytes();
         instance.resident_peak.fetch_max(resident, Relaxed);
@@ -92,12 +92,6 @@ impl MemoryFacts {
     pub fn excess(more: u64, less: u64) -> i64 {
         more as i64 - less as i64
     }
-}
-
-fn client_bytes(instance: &Instance) -> u64 {
-    let clients = instance.clients.list();
-    let buffers = clients.iter().flat_map(|it| [&it.query_bytes, &it.query_free, &it.output_room]);
-    buffers.map(|bytes| bytes.load(Relaxed)).sum()
 }
 
 pub(super) fn memory(text: &mut Text, call: &mut Call<'_>) {
