@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen, Turn,
-    WorkerStatistics, execute, granted_for_batch, tell_monitors,
+    AccessModes, Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen,
+    Turn, WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -316,7 +316,7 @@ impl Executor {
         if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);
         }
-        if connection.session.enters_reads {
+        if connection.session.modes.contains(AccessModes::ENTERS_READS) {
             self.prefetch_readers(batch, requests.clone(), input);
         }
         self.command_began = self.stopwatch.read();
