@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 /// Kind of command line of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -62,6 +64,12 @@ impl Launch {
     #[must_use]
     pub fn on_cores(self, cores: usize) -> Self {
         Self { cores, ..self }
+    }
+
+    /// Has the server keep its files in a folder.
+    #[must_use]
+    pub fn in_folder(self, folder: &TempDir) -> Self {
+        self.with("dir", folder.path().display())
     }
 
     /// Sets the longest time until the server answers; loading counts.
