@@ -309,17 +309,26 @@ pub(crate) fn frame(
     protocol: Protocol,
     bytes: &[u8],
 ) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
-    let Some(end) = memchr::memchr(b'\n', bytes) else {
-        return if bytes.len() < LINE_BYTES_MAX { Ok(None) } else { Err(unexpected(bytes)) };
+    let (head, from) = match short(bytes).filter(|_| protocol == Protocol::Resp) {
+        Some(short) => short,
+        None => {
+            let Some(end) = memchr::memchr(b'\n', bytes) else {
+                return if bytes.len() < LINE_BYTES_MAX {
+                    Ok(None)
+                } else {
+                    Err(unexpected(bytes))
+                };
+            };
+            let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
+            let line = is_sound.then(|| &bytes[..end - 1]);
+            let head = line.and_then(|line| match protocol {
+                Protocol::Resp => resp(line),
+                Protocol::Memcached => memcached(line),
+            });
+            (head.ok_or_else(|| unexpected(&bytes[..=end]))?, end + 1)
+        }
     };
-    let from = end + 1;
-    let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
-    let line = is_sound.then(|| &bytes[..end - 1]);
-    let head = line.and_then(|line| match protocol {
-        Protocol::Resp => resp(line),
-        Protocol::Memcached => memcached(line),
-    });
-    match head.ok_or_else(|| unexpected(&bytes[..from]))? {
+    match head {
         Head::Whole(frame) => Ok(Some((frame, from))),
         Head::Length(length) => match bytes.get(from..from + length + 2) {
             None => Ok(None),
@@ -336,6 +345,30 @@ enum Head<'a> {
     Whole(Frame<'a>),
     /// A value of so many bytes.
     Length(usize),
+}
+
+/// Reads a line of RESP that is a number of few digits, and its length: digit by digit, which costs
+/// less than a search for the end of the line.
+#[inline]
+fn short(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
+    let (kind, digits) = bytes.split_first()?;
+    let mut number = 0;
+    for (at, byte) in digits.iter().enumerate().take(DIGITS_SHORT + 1) {
+        match byte {
+            b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
+            b'\r' if at > 0 && digits.get(at + 1) == Some(&b'\n') => {
+                let head = match kind {
+                    b'$' => Head::Length(number),
+                    b'*' => Head::Whole(Frame::Array(number)),
+                    b':' => Head::Whole(Frame::Integer(number as i64)),
+                    _ => return None,
+                };
+                return Some((head, at + 3));
+            }
+            _ => return None,
+        }
+    }
+    None
 }
 
 #[inline]
@@ -393,6 +426,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 
+/// Most digits of a number that is read digit by digit.
+const DIGITS_SHORT: usize = 4;
 /// Most bytes of a line with its end.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 /// Most bytes in a value, and values in an array.

@@ -121,11 +121,11 @@ impl Client for Sender {
     }
 
     #[inline]
-    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
         self.last_heard = heard.now;
         self.monitor.add(heard.replies.total());
         self.outcome.record(heard);
-        Ok(())
+        Ok(false)
     }
 }
 

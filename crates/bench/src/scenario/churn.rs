@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::maxmemory::{most_resident, push};
 use super::{Bench, Scenario, mebibytes, pin_client};
 use crate::generator::{
-    Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, Sender, Sizes, Value, shuffled,
+    Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, ReplyReader, Sender, Sizes, Value,
+    shuffled,
 };
 use crate::measure::measure;
 use crate::report::{Plot, Section};
@@ -241,10 +242,10 @@ impl<'p> Running<'p> {
         let sender = Sender::new(protocol, &load.count(asked), 0)?;
         let mut lengths = Lengths { sender, found: 0, bytes: 0 };
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect_keeping(port, protocol, 8)?;
+        event_loop.connect_with(port, 8, || ReplyReader::keeping(protocol))?;
         event_loop.run(&mut [&mut lengths])?;
         let mean = lengths.bytes as f64 / lengths.found.max(1) as f64;
-        let live = self.server.key_counter()?()? as f64 * (self.plan.key as f64 + mean);
+        let live = self.server.control()?.key_count()? as f64 * (self.plan.key as f64 + mean);
         Ok((live, live / self.server.resident_bytes()? as f64))
     }
 }
@@ -261,7 +262,7 @@ impl Client for Lengths {
         self.sender.next(connection, now, batch)
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
         for value in &heard.values {
             if let Value::Text(text) = value {
                 self.found += 1;

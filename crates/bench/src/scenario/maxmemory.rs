@@ -78,10 +78,10 @@ impl Plan {
         let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
         let server = program.start(&limited)?;
         let filled = push(&server, &sets(0, 2 * self.limit), |_| ())?;
-        let (mut count_keys, least) = (server.key_counter()?, Arc::new(AtomicU64::new(u64::MAX)));
+        let (mut control, least) = (server.control()?, Arc::new(AtomicU64::new(u64::MAX)));
         let live = Arc::clone(&least);
         let full = push(&server, &sets(2 * self.limit, self.written), move |_| {
-            if let Ok(keys) = count_keys() {
+            if let Ok(keys) = control.key_count() {
                 least.fetch_min(keys * PAIR, Ordering::Relaxed);
             }
         })?;

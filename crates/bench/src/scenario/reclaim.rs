@@ -44,8 +44,8 @@ impl Scenario for Plan {
             self.utilisation,
             self.limit() >> 20
         ));
-        let setting =
-            bench.varve.start(&Launch::default())?.control()?.setting("reclaim-policy")?;
+        let mut control = bench.varve.start(&Launch::default())?.control()?;
+        let setting = control.text(&["CONFIG", "GET", "reclaim-policy"])?;
         let default = setting.unwrap_or_default();
         section.note(format!("Default policy: {default}."));
         let costs = Plot::bars("ReclaimCost, by policy", Vec::new(), "mean utilisation");

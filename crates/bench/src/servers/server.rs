@@ -82,11 +82,19 @@ impl Program {
 impl Server {
     /// Returns a server that was started by others; its process is asked for, unless it is known.
     pub fn running(port: u16, pid: Option<u32>, protocol: Protocol) -> Self {
-        let kind = if protocol == Protocol::Memcached { Kind::Memcached } else { Kind::Varve };
-        let pid = pid.or_else(|| ask_pid(port, protocol).ok().flatten()).unwrap_or_default();
-        let (label, ready_after) = (format!("port {port}"), Duration::ZERO);
-        let (child, log, program) = (None, None, None);
-        Self { label, kind, port, pid, cores: 1, ready_after, child, log, program }
+        let mut server = Self {
+            label: format!("port {port}"),
+            kind: if protocol == Protocol::Memcached { Kind::Memcached } else { Kind::Varve },
+            port,
+            pid: 0,
+            cores: 1,
+            ready_after: Duration::ZERO,
+            child: None,
+            log: None,
+            program: None,
+        };
+        server.pid = pid.or_else(|| server.ask_pid().ok().flatten()).unwrap_or_default();
+        server
     }
 
     /// Returns the protocol that it speaks.
@@ -96,18 +104,7 @@ impl Server {
 
     /// Opens a connection for commands that control the server.
     pub fn control(&self) -> Result<Control> {
-        Control::open(self.port)
-    }
-
-    /// Returns a function that counts the keys; it returns zero for the null server, which keeps
-    /// none.
-    pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64> + Send>> {
-        if self.kind == Kind::Memcached {
-            let mut control = Control::speaking(self.port, Protocol::Memcached)?;
-            return Ok(Box::new(move || control.statistic("curr_items")));
-        }
-        let mut control = self.control()?;
-        Ok(Box::new(move || Ok(control.key_count()?.unwrap_or(0))))
+        Control::open(self.port, self.protocol())
     }
 
     /// Returns the resident memory in bytes.
@@ -148,7 +145,14 @@ impl Server {
             let pong = self.control()?.ask(&["PING"])?;
             ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
         }
-        ask_pid(self.port, self.protocol())
+        self.ask_pid()
+    }
+
+    /// Asks the server for its process id; `None` if it does not report one.
+    fn ask_pid(&self) -> Result<Option<u32>> {
+        let field = if self.kind == Kind::Memcached { "pid" } else { "process_id" };
+        let pid = self.control()?.info(field)?;
+        pid.map(|pid| pid.parse().context("the number of a process")).transpose()
     }
 
     /// Sets the process that serves. If a wrapper forks, that is not the wrapper's process, so the
@@ -202,20 +206,6 @@ impl Drop for Server {
         if let (Some(status), Some(program)) = (status, &self.program) {
             let said = self.complaint();
             program.add_ended(format!("{} ended by itself ({status}); {said}", self.label));
-        }
-    }
-}
-
-/// Asks a server on 127.0.0.1 for its process id; `None` if it does not report one.
-fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
-    match protocol {
-        Protocol::Resp => {
-            let pid = Control::open(port)?.info_text("process_id")?;
-            pid.map(|pid| pid.parse().context("the number of a process")).transpose()
-        }
-        Protocol::Memcached => {
-            let pid = Control::speaking(port, protocol)?.statistic("pid")?;
-            Ok(Some(u32::try_from(pid)?))
         }
     }
 }
