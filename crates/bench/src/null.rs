@@ -271,7 +271,8 @@ mod tests {
     #[test]
     fn commands_are_found_up_to_their_most_arguments() {
         for (count, value_bytes) in [(1, 0), (2, 9999), (2, 10_000), (1024, 1), (1025, 1)] {
-            let arguments = ["GET", &"v".repeat(value_bytes)].into_iter().chain(["k"; 1023]);
+            let value = "v".repeat(value_bytes);
+            let arguments = ["GET", &value].into_iter().chain(["k"; 1023]);
             let all = arguments.take(count).map(bulk).collect::<String>();
             let command = format!("*{count}\r\n{all}");
             let found = Some((&b"GET"[..], command.len()));
