@@ -148,27 +148,13 @@ fn ticks_to_time(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// CPU clock of a process: the scheduler's times of all its threads, ended ones included, to the
-/// nanosecond.
-#[derive(Debug)]
-pub struct CpuMeter {
-    pid: u32,
-}
-
-impl CpuMeter {
-    /// Creates the meter of a process, which need not exist.
-    pub fn new(pid: u32) -> Self {
-        Self { pid }
-    }
-
-    /// Returns user and system time of the process since its start.
-    pub fn read(&self) -> Result<Duration> {
-        // Below one are names of the calling process.
-        let pid = i32::try_from(self.pid).ok().filter(|pid| *pid > 0).context(GONE)?;
-        let clock =
-            nix::time::clock_getcpuclockid(nix::unistd::Pid::from_raw(pid)).context(GONE)?;
-        Ok(clock.now().context(GONE)?.into())
-    }
+/// User and system time of a process since its start by its CPU clock: the scheduler's times of all
+/// its threads, ended ones included, to the nanosecond.
+pub fn cpu_time(pid: u32) -> Result<Duration> {
+    // Below one are names of the calling process.
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0).context(GONE)?;
+    let clock = nix::time::clock_getcpuclockid(nix::unistd::Pid::from_raw(pid)).context(GONE)?;
+    Ok(clock.now().context(GONE)?.into())
 }
 
 const GONE: &str = "the server is gone";
@@ -199,7 +185,7 @@ mod tests {
     fn the_scheduler_and_the_clock_agree_on_what_a_process_used() {
         let before = ended_children_time().unwrap();
         let (mut child, _) = shell(&format!("{BUSY}; echo done"));
-        let exact = CpuMeter::new(child.id()).read().unwrap();
+        let exact = cpu_time(child.id()).unwrap();
         let (user, system) = user_and_system_time(child.id()).unwrap();
         assert!(exact > Duration::from_millis(20), "{exact:?}");
         // Two times in whole ticks, which some machines take by sampling.
@@ -243,20 +229,20 @@ mod tests {
     fn an_absent_process_is_an_error() {
         let absent = u32::MAX;
         assert!(resident_bytes(absent).is_err() && memory_with_children(absent).is_err());
-        assert!(CpuMeter::new(absent).read().is_err() && has_ended(absent));
+        assert!(cpu_time(absent).is_err() && has_ended(absent));
     }
 
     #[test]
     fn a_thread_that_ended_still_counts() {
-        let meter = CpuMeter::new(std::process::id());
-        let before = meter.read().unwrap();
+        let cpu_time = || cpu_time(std::process::id()).unwrap();
+        let before = cpu_time();
         let burn = || {
             while cpu_time_of_this_thread() < Duration::from_millis(100) {
                 std::hint::spin_loop();
             }
         };
         std::thread::spawn(burn).join().unwrap();
-        let used = meter.read().unwrap() - before;
+        let used = cpu_time() - before;
         assert!(used >= Duration::from_millis(100), "{used:?}");
     }
 

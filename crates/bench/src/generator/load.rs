@@ -28,6 +28,8 @@ pub struct Load {
     /// True if what is asked for may be missing. Otherwise the measurement fails after a miss,
     /// since a miss costs less than a hit.
     pub misses: bool,
+    /// True if the server may answer with errors, which then count as replies.
+    pub refusals: bool,
     /// Seed of all random choices.
     pub seed: u64,
 }
@@ -47,6 +49,7 @@ impl Load {
             stop: Stop::After(Duration::from_secs(1)),
             warm_up: Duration::ZERO,
             misses: false,
+            refusals: false,
             seed: 1,
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::maxmemory::{most_resident, push};
+use super::maxmemory::push;
 use super::{Bench, Scenario, mebibytes, pin_client};
 use crate::generator::{
     Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, ReplyReader, Sender, Sizes, Value,
@@ -16,6 +16,7 @@ use crate::generator::{
 };
 use crate::measure::measure;
 use crate::report::{Plot, Section};
+use crate::sampler::most_memory;
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// Amount of data, and its changes.
@@ -217,7 +218,7 @@ impl<'p> Running<'p> {
         for _ in 0..PARTS {
             let request = format!("SET {} {{?{sizes}}}{expiry}", self.key(self.named));
             let load = Load::each(request, count).seeded(self.named);
-            let most = most_resident(&push(&self.server, &load, |_| ())?);
+            let most = most_memory(&push(&self.server, load, |_| ())?.samples);
             self.churn.most = self.churn.most.max(most / self.plan.limit as f64);
             self.named += count;
             self.written += count as f64 * record;

@@ -4,14 +4,12 @@
 //! ReclaimCost, the paper's formula (2), is the mean utilisation of the segments that were
 //! reclaimed. Segments are equally large, so it is what was moved out of them over all they held.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use serde::Deserialize;
 
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{fill, try_measure};
+use crate::measure::{fill, measure};
 use crate::report::{Plot, Section};
 use crate::servers::Launch;
 
@@ -115,9 +113,8 @@ impl Plan {
         control.tell(&["CONFIG", "RESETSTAT"])?;
         let load = Load::set(self.keys(), &self.values).choosing(choice.clone());
         let load = load.count(self.keys() * self.turns);
-        let measured = try_measure(&server, &load, &Arc::default(), None);
+        let measured = measure(&server, &Load { refusals: true, ..load })?;
         let (replies, server_us) = (measured.outcome.replies, measured.server_us());
-        measured.failure.map_or(Ok(()), Err)?;
         let mut bytes = |name: &str| -> Result<f64> {
             let bytes = control.info_number(&format!("cleaner_bytes_{name}"))?;
             Ok(bytes.unwrap_or(f64::NAN))

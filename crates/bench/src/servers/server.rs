@@ -14,7 +14,7 @@ use tempfile::{Builder, NamedTempFile};
 use super::{Kind, Launch, Program};
 use crate::control::{self, Control};
 use crate::generator::{Protocol, Value};
-use crate::process::{self, CpuMeter, bound_command, first_cores};
+use crate::process::{self, bound_command, first_cores};
 
 /// A running server. Dropping it ends the server and all processes that a wrapper started beside
 /// it.
@@ -112,9 +112,9 @@ impl Server {
         process::resident_bytes(self.pid).with_context(|| self.complaint())
     }
 
-    /// Returns the CPU time used so far, as [`CpuMeter`] computes it.
+    /// Returns the CPU time used so far, as [`process::cpu_time`] computes it.
     pub fn cpu_time(&self) -> Result<Duration> {
-        CpuMeter::new(self.pid).read().with_context(|| self.complaint())
+        process::cpu_time(self.pid).with_context(|| self.complaint())
     }
 
     /// Asks the server to end, and waits until it has, for two minutes at most.

@@ -12,9 +12,9 @@ use crate::generator::{
     Arrival, Batch, Client, EventLoop, Heard, Monitor, Next, Outcome, Protocol, ReplyReader,
     Schedule, Stop, Turn,
 };
-use crate::measure::{Measured, settled_cpu_time};
+use crate::measure::{Measured, metered};
 use crate::process;
-use crate::sampler::{Sampler, Watch};
+use crate::sampler::Watch;
 use crate::servers::Server;
 
 /// Settings of the clients.
@@ -53,18 +53,15 @@ pub fn play(
         outcome: Outcome::empty(),
         by_kind: ByKind::new(),
     };
-    let cpu_time = || settled_cpu_time(server).ok();
-    let before = cpu_time();
     let monitor = Arc::clone(&clients.monitor);
-    let sampler = watch.map(|it| Sampler::start(server.pid, it, monitor));
-    let failure = clients.run(server.port).err();
-    let samples = sampler.map(Sampler::stop).unwrap_or_default();
-    let used = before.zip(cpu_time()).and_then(|(before, now)| now.checked_sub(before));
+    let run = || clients.run(server.port);
+    let (ran, server_cpu, samples) = metered(server, &monitor, watch, run);
+    let failure = ran.err();
     let Clients { outcome, by_kind, .. } = clients;
     let (all, done) = (outcome.operations, outcome.latencies.len());
     let undone = || anyhow!("{} of {all} operations were not done", all - done);
     let failure = failure.or_else(|| (done < all).then(undone));
-    (Measured { outcome, server_cpu: used, samples, failure }, by_kind)
+    (Measured { outcome, server_cpu, samples, failure }, by_kind)
 }
 
 struct Clients<'w> {

@@ -10,7 +10,7 @@ use super::expect;
 use crate::generator::{KeyChoice, Load, shuffled};
 use crate::measure::measure_watched;
 use crate::report::{Plot, Section};
-use crate::sampler::Sample;
+use crate::sampler::{Sample, Watch};
 use crate::scenario::rounds::{cell, row};
 use crate::scenario::{Bench, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
@@ -94,7 +94,7 @@ fn grow(program: &Program, kind: &Collection, elements: u64) -> Result<(Server, 
     let each = |bytes: u64, requests: u64| {
         bytes.saturating_sub(empty) as f64 / (requests * kind.at_once) as f64
     };
-    let mut samples = measure_watched(&server, &load, EVERY, |_| {})?.samples;
+    let mut samples = measure_watched(&server, &load, Watch::every(EVERY))?.samples;
     samples.retain(|sample| sample.operations >= requests / 4);
     let bytes = |sample: &Sample| Some(each(sample.resident_bytes?, sample.operations));
     let at = |quarter| samples.iter().find(|it| it.operations >= requests * quarter / 4);
