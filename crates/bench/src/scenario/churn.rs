@@ -12,7 +12,6 @@ use super::maxmemory::push;
 use super::{Bench, Scenario, mebibytes, pin_client};
 use crate::generator::{
     Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, ReplyReader, Sender, Sizes, Value,
-    shuffled,
 };
 use crate::measure::measure;
 use crate::report::{Plot, Section};
@@ -230,10 +229,9 @@ impl<'p> Running<'p> {
 
     /// Deletes a part of all keys ever stored, and so the same part of those that are there.
     fn delete(&self) -> Result<()> {
-        let mut keys = shuffled(u32::try_from(self.named)?, 1);
-        keys.truncate((self.named as f64 * self.workload.deleted) as usize);
-        let load = Load::each(format!("DEL {}", self.key(0)), keys.len() as u64);
-        measure(&self.server, &load.choosing(KeyChoice::Listed(keys.into()))).map(|_| ())
+        let deleted = (self.named as f64 * self.workload.deleted) as u64;
+        let load = Load::each(format!("DEL {}", self.key(0)), self.named).count(deleted);
+        measure(&self.server, &load.choosing(KeyChoice::Shuffled)).map(|_| ())
     }
 
     /// Returns the live payload in bytes, and its part of the resident memory.

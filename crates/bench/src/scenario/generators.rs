@@ -19,7 +19,7 @@ use crate::measure::{fill, measure};
 use crate::report::{Figure, Plot, Section};
 use crate::servers::{Kind, Launch, Server};
 use crate::statistics::median;
-use crate::valkey_benchmark::{Gets, ValkeyBenchmark};
+use crate::valkey_benchmark;
 
 /// Amount of load.
 #[derive(Clone, Debug, Deserialize)]
@@ -57,8 +57,8 @@ impl Scenario for Plan {
             fill(&server, self.keys, &Sizes::fixed(16))?;
             for &connections in &self.connections {
                 for &pipeline in &self.pipelines {
-                    let gets = self.gets(&server, connections, pipeline);
-                    let seen = self.rounds(&server, gets, bench.valkey_benchmark.as_ref())?;
+                    let gets = self.gets(connections, pipeline);
+                    let seen = self.rounds(&server, &gets, bench.valkey_benchmark.as_deref())?;
                     let plural = if connections == 1 { "" } else { "s" };
                     let label = &server.label;
                     let at =
@@ -87,18 +87,13 @@ impl Scenario for Plan {
 type Seen = [Vec<f64>; 4];
 
 impl Plan {
-    fn gets(&self, server: &Server, connections: usize, pipeline: usize) -> Gets {
+    fn gets(&self, connections: usize, pipeline: usize) -> Load {
         let operations = self.operations * connections.min(10) as u64 / 10;
-        Gets { port: server.port, connections, pipeline, operations, keys: self.keys }
+        Load::get(self.keys).on(connections).pipelined(pipeline).count(operations)
     }
 
     /// Measures both generators in turns, ours first.
-    fn rounds(
-        &self,
-        server: &Server,
-        gets: Gets,
-        other: Option<&ValkeyBenchmark>,
-    ) -> Result<[Seen; 2]> {
+    fn rounds(&self, server: &Server, gets: &Load, other: Option<&[String]>) -> Result<[Seen; 2]> {
         let mut seen = [Seen::default(), Seen::default()];
         let mut note = |generator: usize, quantities: [f64; 4]| {
             for (rounds, value) in seen[generator].iter_mut().zip(quantities) {
@@ -106,15 +101,11 @@ impl Plan {
             }
         };
         for round in 1..=self.rounds as u64 {
-            let Gets { connections, pipeline, operations, .. } = gets;
-            let load = Load::get(self.keys).on(connections).pipelined(pipeline);
-            let outcome = measure(server, &load.count(operations).seeded(round))?.outcome;
+            let outcome = measure(server, &gets.clone().seeded(round))?.outcome;
             let [p50, p99] = [0.5, 0.99].map(|at| quantile_us(&outcome.first_replies, at));
             note(0, [outcome.per_second(), p50, p99, outcome.client_us()]);
             if let Some(other) = other {
-                let (said, used) = other.run(gets, 1)?;
-                let cpu = used.as_secs_f64() * 1e6 / operations as f64;
-                note(1, [said.operations_per_second, said.p50_us, said.p99_us, cpu]);
+                note(1, valkey_benchmark::run(other, server.port, gets, 1)?);
             }
         }
         Ok(seen)

@@ -65,7 +65,6 @@ use serde::{Deserialize, Deserializer};
 use crate::process;
 use crate::report::Section;
 use crate::servers::Program;
-use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// Kind of scenario: its parameters, as a file has them, and its measurement.
 pub trait Scenario: DeserializeOwned {
@@ -86,7 +85,7 @@ pub struct Bench {
     /// The null server.
     pub null: Program,
     /// Other load generator, if the peers are installed.
-    pub valkey_benchmark: Option<ValkeyBenchmark>,
+    pub valkey_benchmark: Option<Vec<String>>,
 }
 
 impl Bench {

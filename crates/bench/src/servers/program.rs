@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, ensure};
 
 use super::Kind;
-use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// A server that can be started.
 #[derive(Clone, Debug)]
@@ -143,12 +142,8 @@ impl Peers {
         Ok(Program { direct, ..Program::new(name, kind, self.run(&program)) })
     }
 
-    /// Returns valkey-benchmark.
-    pub fn valkey_benchmark(&self) -> ValkeyBenchmark {
-        ValkeyBenchmark::new(self.run("valkey-benchmark").into_iter().map(Into::into).collect())
-    }
-
-    fn run(&self, program: &str) -> Vec<String> {
+    /// Returns the command line of a program of the peers.
+    pub fn run(&self, program: &str) -> Vec<String> {
         vec![self.script.clone(), "run".to_owned(), program.to_owned()]
     }
 }

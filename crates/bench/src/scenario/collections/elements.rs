@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::expect;
-use crate::generator::{KeyChoice, Load, shuffled};
+use crate::generator::{KeyChoice, Load};
 use crate::measure::measure_watched;
 use crate::report::{Plot, Section};
 use crate::sampler::{Sample, Watch};
@@ -89,7 +89,7 @@ fn grow(program: &Program, kind: &Collection, elements: u64) -> Result<(Server, 
     let requests = elements / kind.at_once;
     let mut load = Load::each(&kind.request, requests).on(1);
     if kind.shuffled {
-        load.keys = KeyChoice::Listed(shuffled(u32::try_from(requests)?, 1).into());
+        load.keys = KeyChoice::Shuffled;
     }
     let each = |bytes: u64, requests: u64| {
         bytes.saturating_sub(empty) as f64 / (requests * kind.at_once) as f64

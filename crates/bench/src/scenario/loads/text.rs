@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Deserializer};
 
 use crate::audience::Seats;
-use crate::generator::{KeyChoice, Load, shuffled};
+use crate::generator::{KeyChoice, Load};
 use crate::measure::measure;
 use crate::scenario::milliseconds;
 use crate::servers::Server;
@@ -147,9 +147,6 @@ pub(in crate::scenario) struct Text {
     pub(in crate::scenario) times: f64,
     #[serde(default)]
     pub(in crate::scenario) choice: KeyChoice,
-    /// True if each number comes equally often, as in a cycle.
-    #[serde(default)]
-    pub(in crate::scenario) in_turn: bool,
     /// Request sent beforehand for the same numbers, so that the load finds what it removes.
     pub(in crate::scenario) before: Option<String>,
     /// Request sent afterwards for the same numbers, to restore the data.
@@ -186,7 +183,7 @@ impl Data {
             let mut load = Load::each(with_keys(&fill.request, keys), count);
             load.misses = true;
             if fill.shuffled {
-                load.keys = KeyChoice::Listed(shuffled(u32::try_from(count)?, 1).into());
+                load.keys = KeyChoice::Shuffled;
             }
             if fill.ordered {
                 load.connections = 1;
@@ -209,18 +206,14 @@ impl Data {
 
 impl Text {
     /// Returns the load for so many keys.
-    pub(in crate::scenario) fn load(&self, keys: u64) -> Result<Load> {
+    pub(in crate::scenario) fn load(&self, keys: u64) -> Load {
         let count = ((keys as f64 * self.times) as u64).max(1);
         let mut load = Load::of(with_keys(&self.request, keys), count);
         if !self.mix.is_empty() {
             let mix = self.mix.iter().map(|(share, it)| (*share, with_keys(it, keys)));
             load.requests = mix.collect();
         }
-        load.keys = match self.in_turn {
-            false => self.choice.clone(),
-            true => KeyChoice::Listed(shuffled(u32::try_from(count)?, 1).into()),
-        };
-        Ok(load)
+        load.choosing(self.choice.clone())
     }
 }
 
