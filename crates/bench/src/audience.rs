@@ -40,9 +40,7 @@ fn yes() -> bool {
 /// Connected clients; dropped, they leave.
 pub struct Audience {
     is_over: Arc<AtomicBool>,
-    reader: Option<JoinHandle<()>>,
-    /// Those that do not read.
-    _idle: Vec<Socket>,
+    thread: Option<JoinHandle<Result<()>>>,
 }
 
 impl Audience {
@@ -51,28 +49,18 @@ impl Audience {
         process::raise_descriptor_limit(8 * seats.clients as u64);
         let join = |client| seats.join(server.port, client).context("a client beside the load");
         let sockets = (0..seats.clients).map(join).collect::<Result<Vec<_>>>()?;
-        let is_over = Arc::new(AtomicBool::new(false));
-        let mut audience = Self { is_over, reader: None, _idle: Vec::new() };
-        if seats.reads {
-            let is_over = Arc::clone(&audience.is_over);
-            audience.reader = Some(thread::spawn(move || {
-                process::pin_this_thread(process::cores() - 1);
-                // It fails with its server, which the load tells.
-                let _ = read_all(sockets, &is_over);
-            }));
-        } else {
-            audience._idle = sockets;
-        }
-        Ok(audience)
+        let (is_over, reads) = (Arc::new(AtomicBool::new(false)), seats.reads);
+        let told = Arc::clone(&is_over);
+        let thread = Some(thread::spawn(move || stay(sockets, reads, &told)));
+        Ok(Self { is_over, thread })
     }
 }
 
 impl Drop for Audience {
     fn drop(&mut self) {
         self.is_over.store(true, Relaxed);
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
+        // It fails with its server, which the load tells.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -92,10 +80,11 @@ impl Seats {
     }
 }
 
-/// Reads what comes on all connections, until it is over.
-fn read_all(sockets: Vec<Socket>, is_over: &AtomicBool) -> Result<()> {
+/// Stays until it is over, and reads what comes on all connections or nothing.
+fn stay(sockets: Vec<Socket>, reads: bool, is_over: &AtomicBool) -> Result<()> {
+    process::pin_this_thread(process::cores() - 1);
     let poller = Poller::new()?;
-    for (number, socket) in sockets.iter().enumerate() {
+    for (number, socket) in sockets.iter().enumerate().filter(|_| reads) {
         poller.add(socket, number)?;
     }
     let mut sockets: Vec<_> = sockets.into_iter().map(Some).collect();

@@ -31,21 +31,18 @@ pub struct Measured {
 
 impl Measured {
     /// Creates the result of a measurement that did not begin.
-    #[must_use]
     pub fn failed(failure: Error) -> Self {
         let (outcome, samples) = (Outcome::empty(), Vec::new());
         Self { outcome, server_cpu: None, samples, failure: Some(failure) }
     }
 
     /// Returns the CPU time of the server per operation, in microseconds; NaN if it is not known.
-    #[must_use]
     pub fn server_us(&self) -> f64 {
         let cpu = self.server_cpu.map_or(f64::NAN, |cpu| cpu.as_secs_f64() * 1e6);
         cpu / self.outcome.operations.max(1) as f64
     }
 
     /// Returns the average number of cores that the server used.
-    #[must_use]
     pub fn server_share(&self) -> Option<f64> {
         let elapsed = self.outcome.elapsed.as_secs_f64();
         self.server_cpu.map(|cpu| cpu.as_secs_f64() / elapsed).filter(|share| share.is_finite())

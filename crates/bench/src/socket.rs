@@ -23,13 +23,11 @@ impl Socket {
     }
 
     /// Returns true while bytes wait for room.
-    #[inline]
     pub(crate) fn is_blocked(&self) -> bool {
         !self.unsent.is_empty()
     }
 
     /// Sends bytes; those that the socket does not take wait for [`Socket::flush`].
-    #[inline]
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let sent = or_later(self.stream.write(bytes))?;
         self.unsent.extend_from_slice(&bytes[sent..]);
@@ -44,7 +42,6 @@ impl Socket {
     }
 
     /// Reads once what has arrived, which may be nothing; fails where the stream ends.
-    #[inline]
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.stream.read(buffer) {
             Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the connection was closed")),
@@ -54,7 +51,6 @@ impl Socket {
 }
 
 /// Returns the number of bytes, which is zero if it is to be tried again.
-#[inline]
 fn or_later(done: io::Result<usize>) -> io::Result<usize> {
     match done {
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
@@ -84,7 +80,6 @@ impl Poller {
     }
 
     /// Waits for events, with numbers of sockets; there may be none, after `longest` or before.
-    #[inline]
     pub(crate) fn wait(
         &self,
         events: &mut Vec<Event>,

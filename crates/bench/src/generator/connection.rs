@@ -5,25 +5,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Answer, Expected, Replies, ReplyReader};
+use super::{Expected, Replies, ReplyReader};
 use crate::socket::Socket;
 
 /// Requests that are sent at once.
 pub struct Batch {
-    /// The requests.
     pub bytes: Vec<u8>,
     /// The replies that they must bring.
     pub expected: Expected,
     /// Time from which their latency counts.
     pub since: Instant,
-}
-
-impl Batch {
-    /// Adds the reply that a request must bring.
-    #[inline]
-    pub fn expect(&mut self, answer: Answer) {
-        self.expected.count(answer);
-    }
 }
 
 pub(super) struct Connection {
@@ -45,14 +36,11 @@ impl Connection {
         Ok(Self { socket, reader, expected, since, heard_at: None })
     }
 
-    /// Returns true while a batch is in flight.
-    #[inline]
     pub(super) fn is_busy(&self) -> bool {
         self.expected.total() > 0
     }
 
     /// Sends a batch, as far as the socket takes it.
-    #[inline]
     pub(super) fn send(&mut self, batch: &Batch) -> Result<()> {
         assert!(!self.is_busy(), "one batch at a time");
         (self.expected, self.since, self.heard_at) = (batch.expected, batch.since, None);
@@ -61,7 +49,6 @@ impl Connection {
 
     /// Reads once. Returns the replies when the last of the batch is there, with the time at which
     /// the first bytes of them were seen.
-    #[inline]
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<(Replies, Instant)>> {
         let heard_at = *self.heard_at.get_or_insert_with(Instant::now);
         let read = self.socket.read(buffer).context("receiving")?;

@@ -33,7 +33,6 @@ pub trait Client {
 /// What a connection does next.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
-    /// It sends the batch.
     Send,
     /// It, and all others of its kind, is asked again at this time.
     At(Instant),
@@ -43,7 +42,6 @@ pub enum Next {
 
 /// Replies to a batch.
 pub struct Heard<'a> {
-    /// Their counts.
     pub replies: Replies,
     /// Their values, if the connection keeps them.
     pub values: Vec<Value>,

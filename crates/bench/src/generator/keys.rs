@@ -110,7 +110,6 @@ impl Keys {
     }
 
     /// Returns the next key number, below the count.
-    #[inline]
     pub fn draw(&mut self) -> u64 {
         match &mut self.source {
             Source::Sequence(keys) => keys.next().unwrap_or_default(),
@@ -136,14 +135,12 @@ impl Keys {
 
 /// Returns the key of a rank: a bijection on the keys, since the factor is a prime above their
 /// count.
-#[inline]
 fn scattered(rank: u64, count: u64) -> u64 {
     rank * SCATTER % count
 }
 
 /// Draws a number below `count` by multiply and shift instead of a division; the bias is below
 /// 2^-32 for allowed counts.
-#[inline]
 fn below(random: &mut SmallRng, count: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
 }

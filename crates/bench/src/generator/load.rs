@@ -9,7 +9,6 @@ use super::{Arrival, KeyChoice, Sizes, Stop};
 pub struct Load {
     /// Requests in the form of `template.rs`, each with its share.
     pub requests: Vec<(u32, String)>,
-    /// Choice of the numbers in the requests.
     pub keys: KeyChoice,
     /// Upper bound of the numbers, exclusive.
     pub key_count: u64,
@@ -17,11 +16,9 @@ pub struct Load {
     pub pipeline: usize,
     /// Connections of all threads together.
     pub connections: usize,
-    /// Threads that make the load.
     pub threads: usize,
     /// Event upon which a batch is sent.
     pub arrival: Arrival,
-    /// End of the load.
     pub stop: Stop,
     /// Duration of the same load beforehand, which is not measured.
     pub warm_up: Duration,
@@ -30,7 +27,6 @@ pub struct Load {
     pub misses: bool,
     /// True if the server may answer with errors, which then count as replies.
     pub refusals: bool,
-    /// Seed of all random choices.
     pub seed: u64,
 }
 
@@ -111,7 +107,6 @@ impl Load {
         Self { arrival: Arrival::Even(per_second), ..self }
     }
 
-    /// Returns the end of one of its threads.
     pub fn stop_of(&self, thread: usize) -> Stop {
         match self.stop {
             Stop::After(time) => Stop::After(time),
@@ -119,7 +114,6 @@ impl Load {
         }
     }
 
-    /// Returns the connections of one of its threads.
     pub fn connections_of(&self, thread: usize) -> usize {
         share(self.connections as u64, thread, self.threads) as usize
     }

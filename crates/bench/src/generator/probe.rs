@@ -12,7 +12,6 @@ use crate::process::{self, ThreadTimes};
 
 /// One answer to the probe.
 pub struct Pause {
-    /// Time from request to reply.
     pub seen: Duration,
     /// Time in which client or server was ready to run and other processes had its core.
     pub taken: Duration,

@@ -35,13 +35,11 @@ pub struct Replies {
 
 impl Replies {
     /// Returns the number of all replies; an array is one.
-    #[inline]
     pub fn total(&self) -> u64 {
         self.status + self.bulk + self.nil + self.integer + self.error + self.array
     }
 
     /// Adds the counts of another part of the stream.
-    #[inline]
     pub fn add(&mut self, other: &Self) {
         let Self { status, bulk, nil, integer, error, array, elements, zero } = other;
         self.status += status;
@@ -92,19 +90,16 @@ pub struct Expected([u64; 4]);
 
 impl Expected {
     /// Adds one reply of a kind.
-    #[inline]
     pub fn count(&mut self, answer: Answer) {
         self.0[answer as usize] += 1;
     }
 
     /// Returns the number of all replies.
-    #[inline]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
     /// Returns true if these replies answer the batch.
-    #[inline]
     pub fn is_met_by(&self, replies: &Replies) -> bool {
         let [statuses, values, integers, arrays] = self.0;
         replies.status <= statuses
@@ -160,13 +155,11 @@ impl ReplyReader {
     }
 
     /// Returns the counts since the last [`ReplyReader::take`].
-    #[inline]
     pub fn counted(&self) -> &Replies {
         &self.counted
     }
 
     /// Returns the counts and starts again from zero; the position in the stream stays.
-    #[inline]
     pub fn take(&mut self) -> Replies {
         std::mem::take(&mut self.counted)
     }
@@ -182,7 +175,6 @@ impl ReplyReader {
     }
 
     /// Counts the replies that end in `bytes`.
-    #[inline]
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unexpected> {
         let mut rest = if self.partial.is_empty() { bytes } else { self.complete(bytes)? };
         while let Some((frame, length)) = frame(self.protocol, rest)? {
@@ -213,7 +205,6 @@ impl ReplyReader {
         Ok(rest)
     }
 
-    #[inline]
     fn count(&mut self, frame: Frame<'_>) -> Result<(), Unexpected> {
         if self.kept.is_some() {
             self.keep(&frame)?;
@@ -299,7 +290,6 @@ pub(crate) enum Frame<'a> {
 }
 
 /// Reads the frame at the front, and its length; `None` if its end has not arrived.
-#[inline]
 pub(crate) fn frame(
     protocol: Protocol,
     bytes: &[u8],
@@ -344,7 +334,6 @@ enum Head<'a> {
 
 /// Reads a line of RESP that is a number of few digits, and its length: digit by digit, which costs
 /// less than a search for the end of the line.
-#[inline]
 fn short(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
     let (kind, digits) = bytes.split_first()?;
     let mut number = 0;
@@ -366,7 +355,6 @@ fn short(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
     None
 }
 
-#[inline]
 fn resp(line: &[u8]) -> Option<Head<'_>> {
     let (kind, rest) = line.split_first()?;
     Some(Head::Whole(match kind {
@@ -381,7 +369,6 @@ fn resp(line: &[u8]) -> Option<Head<'_>> {
     }))
 }
 
-#[inline]
 fn memcached(line: &[u8]) -> Option<Head<'_>> {
     let mut words = line.split(|byte| *byte == b' ');
     Some(Head::Whole(match words.next()? {
@@ -401,7 +388,6 @@ fn memcached(line: &[u8]) -> Option<Head<'_>> {
     }))
 }
 
-#[inline]
 fn length(digits: &[u8]) -> Option<usize> {
     let mut length = 0;
     for digit in digits {

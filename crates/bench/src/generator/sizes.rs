@@ -45,7 +45,6 @@ impl Sizes {
         bytes / f64::from(self.weights.total_weight())
     }
 
-    #[inline]
     pub fn draw(&self, random: &mut SmallRng) -> usize {
         if let Some(size) = self.only() {
             return size;

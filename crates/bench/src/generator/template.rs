@@ -37,8 +37,6 @@ impl Template {
         Ok(Self { pieces })
     }
 
-    /// Appends the request for a number.
-    #[inline]
     pub fn write(&self, drawn: u64, chance: &mut Chance, bytes: &mut Vec<u8>) {
         for piece in &self.pieces {
             piece.write(drawn, chance, bytes);
@@ -66,7 +64,6 @@ impl Chance {
     }
 
     /// Appends a random stretch of letters that were drawn beforehand.
-    #[inline]
     fn write(&mut self, count: usize, bytes: &mut Vec<u8>) {
         let mut left = count;
         while left > STRETCH {
@@ -104,7 +101,6 @@ impl Piece {
         }
     }
 
-    #[inline]
     fn write(&self, drawn: u64, chance: &mut Chance, bytes: &mut Vec<u8>) {
         match self {
             Self::Bytes(text) => bytes.extend_from_slice(text),
@@ -135,7 +131,6 @@ impl Piece {
     }
 }
 
-#[inline]
 fn write_length(before: &[u8], length: usize, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(before);
     write_number(length as u64, bytes);
@@ -160,7 +155,6 @@ impl Steps {
         Ok(Self(steps))
     }
 
-    #[inline]
     fn of(&self, drawn: u64) -> u64 {
         self.0.iter().fold(drawn, |number, (sign, by)| match sign {
             '*' => number * by,
@@ -267,13 +261,11 @@ fn push_bytes(pieces: &mut Vec<Piece>, bytes: &[u8]) {
     }
 }
 
-#[inline]
 fn write_number(number: u64, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Writes the last `width` digits.
-#[inline]
 fn write_digits(number: u64, width: usize, bytes: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(number).as_bytes();
@@ -283,7 +275,6 @@ fn write_digits(number: u64, width: usize, bytes: &mut Vec<u8>) {
 }
 
 /// Writes a number below 16^`width`, scrambled by a bijection, as letters.
-#[inline]
 fn write_scrambled(number: u64, width: usize, bytes: &mut Vec<u8>) {
     let bits = 4 * width as u32;
     let mask = u64::MAX >> (u64::BITS - bits);

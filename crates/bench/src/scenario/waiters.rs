@@ -193,7 +193,7 @@ impl Client for Pairs {
         }
         for (request, answer) in give.into_iter().chain([&*wait]) {
             batch.bytes.extend_from_slice(request.as_bytes());
-            batch.expect(*answer);
+            batch.expected.count(*answer);
         }
         Ok(Next::Send)
     }
