@@ -88,13 +88,13 @@ pub fn run(arguments: Arguments) -> Result<()> {
 fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
     let varve = Program::parse(server)?;
     varve.must_be_there()?;
-    let peers = Peers::find().and_then(|peers| peers.versions().map(|_| peers));
+    let peers = Peers::find();
     if let Err(error) = &peers {
         eprintln!("SKIPPED: everything beside peers whose paths were not given: {error:#}");
     }
     let program = |name: &str, path: &Option<String>| match (path, &peers) {
         (Some(path), _) => Program::peer(name, path).map(Some),
-        (None, Ok(peers)) => peers.program(name).map(Some),
+        (None, Ok(peers)) => Ok(Some(peers.program(name))),
         (None, Err(_)) => Ok(None),
     };
     let of_script = || peers.as_ref().ok().map(|peers| peers.run("valkey-benchmark"));

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::iter::successors;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use procfs::process::{Process, Stat, Task};
-use procfs::{CpuTime, CurrentSI, KernelStats};
+use procfs::{CurrentSI, KernelStats};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -110,30 +110,21 @@ pub fn descends_from(pid: u32, ancestor: u32) -> bool {
 /// CPU time that the hypervisor took from all cores since boot, in whole clock ticks; zero where
 /// the kernel does not report it.
 pub fn stolen() -> Duration {
-    time_of_all_cores().and_then(|all| all.steal_duration()).unwrap_or_default()
+    KernelStats::current().ok().and_then(|all| all.total.steal_duration()).unwrap_or_default()
 }
 
 /// Share of all cores that was in use by any process during `time`, 0 to 1; zero where the kernel
-/// does not report it.
+/// does not report it. Waiting for a disk is not use.
 pub fn busy_share(time: Duration) -> f64 {
-    let before = used_and_all_ticks();
+    let unused = || {
+        let all = KernelStats::current().ok()?;
+        let unused = all.total.idle_duration() + all.total.iowait_duration().unwrap_or_default();
+        Some(unused.as_secs_f64() / all.cpu_time.len() as f64)
+    };
+    let (before, began) = (unused(), Instant::now());
     std::thread::sleep(time);
-    let after = used_and_all_ticks();
-    let [used, all] = [0, 1].map(|at| after[at].saturating_sub(before[at]));
-    if all == 0 { 0.0 } else { used as f64 / all as f64 }
-}
-
-/// Ticks of all cores since boot: those in use, and all. Idle and waiting for a disk are not use;
-/// guests are part of user time.
-fn used_and_all_ticks() -> [u64; 2] {
-    let Some(all) = time_of_all_cores() else { return [0, 0] };
-    let others = [all.irq, all.softirq, all.steal].into_iter().flatten();
-    let used = all.user + all.nice + all.system + others.sum::<u64>();
-    [used, used + all.idle + all.iowait.unwrap_or(0)]
-}
-
-fn time_of_all_cores() -> Option<CpuTime> {
-    KernelStats::current().ok().map(|stats| stats.total)
+    let unused = unused().zip(before).map(|(after, before)| after - before);
+    unused.map_or(0.0, |unused| (1.0 - unused / began.elapsed().as_secs_f64()).max(0.0))
 }
 
 fn process(pid: u32) -> Result<Process> {

@@ -123,7 +123,7 @@ impl Bench {
 
     /// Returns the null server with one reply to all commands, given in wire format.
     pub fn null_answering(&self, reply: &str) -> Program {
-        self.null.clone().with_arguments(&["--always".to_owned(), reply.to_owned()])
+        self.null.clone().with_arguments(&["--always", reply])
     }
 }
 

@@ -57,18 +57,10 @@ impl Program {
             .stderr(log.as_file().try_clone()?)
             .spawn()
             .context("setpriv (package util-linux) cannot be started")?;
-        let pid = child.id();
-        let mut server = Server {
-            label: self.label.clone(),
-            kind: self.kind,
-            port,
-            pid,
-            cores: launch.cores,
-            ready_after: Duration::ZERO,
-            child: Some(child),
-            log: Some(log),
-            program: None,
-        };
+        let mut server = Server::at(port, self.kind);
+        server.label.clone_from(&self.label);
+        (server.pid, server.cores) = (child.id(), launch.cores);
+        (server.child, server.log) = (Some(child), Some(log));
         let is_ready = within(launch.ready_within, || server.is_ready());
         server.ready_after = started.elapsed();
         is_ready
@@ -82,9 +74,16 @@ impl Program {
 impl Server {
     /// Returns a server that was started by others; its process is asked for, unless it is known.
     pub fn running(port: u16, pid: Option<u32>, protocol: Protocol) -> Self {
-        let mut server = Self {
+        let kind = if protocol == Protocol::Memcached { Kind::Memcached } else { Kind::Varve };
+        let mut server = Self::at(port, kind);
+        server.pid = pid.or_else(|| server.answer().ok().flatten()).unwrap_or_default();
+        server
+    }
+
+    fn at(port: u16, kind: Kind) -> Self {
+        Self {
             label: format!("port {port}"),
-            kind: if protocol == Protocol::Memcached { Kind::Memcached } else { Kind::Varve },
+            kind,
             port,
             pid: 0,
             cores: 1,
@@ -92,9 +91,7 @@ impl Server {
             child: None,
             log: None,
             program: None,
-        };
-        server.pid = pid.or_else(|| server.ask_pid().ok().flatten()).unwrap_or_default();
-        server
+        }
     }
 
     /// Returns the protocol that it speaks.
@@ -131,27 +128,21 @@ impl Server {
     /// Returns `None` while the server does not answer yet, and an error if it never will.
     fn is_ready(&mut self) -> Option<Result<()>> {
         match self.child.as_mut()?.try_wait() {
-            Ok(None) => {}
-            Ok(Some(status)) => return Some(Err(anyhow!("{} ended: {status}", self.label))),
-            Err(error) => return Some(Err(error.into())),
+            Ok(None) => self.answer().ok()?.map(|pid| self.recognize(pid)).or(Some(Ok(()))),
+            Ok(Some(status)) => Some(Err(anyhow!("{} ended: {status}", self.label))),
+            Err(error) => Some(Err(error.into())),
         }
-        let pid = self.answer().ok()?;
-        Some(pid.map_or(Ok(()), |pid| self.recognize(pid)))
     }
 
-    /// Returns the process id that the server reports, if it is not loading.
+    /// Returns the process id that the server reports, if it is not loading and reports one.
     fn answer(&self) -> Result<Option<u32>> {
+        let (mut control, mut field) = (self.control()?, "pid");
         if self.protocol() == Protocol::Resp {
-            let pong = self.control()?.ask(&["PING"])?;
+            let pong = control.ask(&["PING"])?;
             ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
+            field = "process_id";
         }
-        self.ask_pid()
-    }
-
-    /// Asks the server for its process id; `None` if it does not report one.
-    fn ask_pid(&self) -> Result<Option<u32>> {
-        let field = if self.kind == Kind::Memcached { "pid" } else { "process_id" };
-        let pid = self.control()?.info(field)?;
+        let pid = control.info(field)?;
         pid.map(|pid| pid.parse().context("the number of a process")).transpose()
     }
 
@@ -159,12 +150,9 @@ impl Server {
     /// server's own answer counts; but only for a process that was started here, since another
     /// program may have taken the port.
     fn recognize(&mut self, pid: u32) -> Result<()> {
-        ensure!(
-            process::descends_from(pid, self.pid),
-            "process {pid} answers on port {}, which was not started as {}",
-            self.port,
-            self.label
-        );
+        let (port, label) = (self.port, &self.label);
+        let is_ours = process::descends_from(pid, self.pid);
+        ensure!(is_ours, "process {pid} answers on port {port}, which was not started as {label}");
         self.pid = pid;
         Ok(())
     }
