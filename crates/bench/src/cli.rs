@@ -1,14 +1,12 @@
 //! The command line of `varve-bench`.
 
 use std::env;
-use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
 use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
-use crate::valkey_benchmark::ValkeyBenchmark;
 
 mod load;
 mod page;
@@ -50,7 +48,7 @@ struct PeerArguments {
     memcached: Option<String>,
     /// Path of valkey-benchmark.
     #[arg(long, global = true)]
-    valkey_benchmark: Option<PathBuf>,
+    valkey_benchmark: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -90,16 +88,16 @@ pub fn run(arguments: Arguments) -> Result<()> {
 fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
     let varve = Program::parse(server)?;
     varve.must_be_there()?;
-    let peers = Peers::find().and_then(|peers| peers.versions().map(|_| peers));
+    let peers = Peers::find();
     if let Err(error) = &peers {
         eprintln!("SKIPPED: everything beside peers whose paths were not given: {error:#}");
     }
     let program = |name: &str, path: &Option<String>| match (path, &peers) {
         (Some(path), _) => Program::peer(name, path).map(Some),
-        (None, Ok(peers)) => peers.program(name).map(Some),
+        (None, Ok(peers)) => Ok(Some(peers.program(name))),
         (None, Err(_)) => Ok(None),
     };
-    let of_script = || peers.as_ref().ok().map(Peers::valkey_benchmark);
+    let of_script = || peers.as_ref().ok().map(|peers| peers.run("valkey-benchmark"));
     let path = given.valkey_benchmark.as_ref();
     Ok(Bench {
         varve,
@@ -107,9 +105,7 @@ fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
         redis: program("redis", &given.redis)?,
         memcached: program("memcached", &given.memcached)?,
         null: Program::null()?,
-        valkey_benchmark: path
-            .map(|path| ValkeyBenchmark::new(vec![path.into()]))
-            .or_else(of_script),
+        valkey_benchmark: path.map(|path| vec![path.clone()]).or_else(of_script),
     })
 }
 

@@ -32,6 +32,7 @@ mod report;
 mod sampler;
 mod scenario;
 pub mod servers;
+mod socket;
 mod statistics;
 mod valkey_benchmark;
 mod ycsb;

@@ -204,6 +204,7 @@ impl RunArguments {
             stop: self.operations.map_or(Stop::After(self.time()), Stop::Operations),
             warm_up: self.warm_up(),
             misses: true,
+            refusals: true,
             seed: self.seed,
         })
     }

@@ -161,8 +161,8 @@ fn whole(report: &Report) -> Result<()> {
 }
 
 fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
-    let versions = Peers::find().and_then(|peers| peers.versions());
-    let versions = versions.map(|text| text.lines().collect::<Vec<_>>().join(", "));
+    let peers = Peers::find();
+    let versions = peers.map(|it| it.versions.lines().collect::<Vec<_>>().join(", "));
     let programs = bench.all_programs().map(|it| format!("{}: {}", it.label, it.words()));
     let processor = processor().unwrap_or_else(|| env::consts::ARCH.to_owned());
     let pairs = [

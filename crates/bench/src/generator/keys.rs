@@ -1,5 +1,7 @@
 //! Keys of a run, and their order.
 
+use std::iter::{Cycle, StepBy};
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -32,6 +34,8 @@ pub enum KeyChoice {
         /// Share of the draws that go to the hot keys, 0 to 1.
         share: f64,
     },
+    /// All keys once in random order, and from the start again.
+    Shuffled,
     /// The listed keys, in this order, and from the start again.
     #[serde(skip)]
     Listed(Arc<[u32]>),
@@ -45,9 +49,10 @@ impl FromStr for KeyChoice {
         Ok(match text.split(':').collect::<Vec<_>>()[..] {
             ["uniform"] => Self::Uniform,
             ["sequential"] => Self::Sequential,
+            ["shuffled"] => Self::Shuffled,
             ["zipf", exponent] => Self::Zipf { exponent: exponent.parse()? },
             ["hot-cold", hot, share] => Self::HotCold { hot: hot.parse()?, share: share.parse()? },
-            _ => bail!("none of uniform, sequential, zipf:EXPONENT, hot-cold:PART:SHARE"),
+            _ => bail!("none of uniform, sequential, shuffled, zipf:EXPONENT, hot-cold:PART:SHARE"),
         })
     }
 }
@@ -60,29 +65,17 @@ pub struct Keys {
 }
 
 enum Source {
-    /// Every `step`-th key from `first` on.
-    Sequential {
-        next: u64,
-        first: u64,
-        step: u64,
-    },
+    Sequence(Cycle<StepBy<Range<u64>>>),
     Uniform,
     Zipf(Zipf<f64>),
-    HotCold {
-        hot_count: u64,
-        share: f64,
-    },
-    Listed {
-        list: Arc<[u32]>,
-        next: usize,
-    },
+    HotCold { hot_count: u64, share: f64 },
+    Listed { list: Arc<[u32]>, next: usize },
 }
 
 impl Keys {
     /// Creates the stream over the keys `0..count` of thread `thread` of `threads`; the same seed
-    /// gives the same stream. The threads share a sequence: each has
-    /// the keys with its remainder modulo `threads`. All other choices are drawn by each thread for
-    /// itself.
+    /// gives the same stream. The threads share a sequence: each has the keys with its remainder
+    /// modulo `threads`. All other choices are drawn by each thread for itself.
     pub fn for_thread(
         choice: &KeyChoice,
         count: u64,
@@ -95,7 +88,7 @@ impl Keys {
         let source = match choice {
             KeyChoice::Sequential => {
                 let first = if thread < count { thread } else { 0 };
-                Source::Sequential { next: first, first, step: threads }
+                Source::Sequence((first..count).step_by(threads as usize).cycle())
             }
             KeyChoice::Uniform => Source::Uniform,
             KeyChoice::Zipf { exponent } => Source::Zipf(Zipf::new(count as f64, *exponent)?),
@@ -104,6 +97,9 @@ impl Keys {
                 ensure!((0.0..=1.0).contains(share), "share of the hot keys: 0 to 1");
                 let hot_count = ((count as f64 * hot) as u64).max(1);
                 Source::HotCold { hot_count, share: *share }
+            }
+            KeyChoice::Shuffled => {
+                Source::Listed { list: shuffled(count.try_into()?, 1).into(), next: 0 }
             }
             KeyChoice::Listed(list) => {
                 ensure!(!list.is_empty(), "an empty list of keys");
@@ -114,14 +110,9 @@ impl Keys {
     }
 
     /// Returns the next key number, below the count.
-    #[inline]
     pub fn draw(&mut self) -> u64 {
         match &mut self.source {
-            Source::Sequential { next, first, step } => {
-                let key = *next;
-                *next = if key + *step >= self.count { *first } else { key + *step };
-                key
-            }
+            Source::Sequence(keys) => keys.next().unwrap_or_default(),
             Source::Uniform => below(&mut self.random, self.count),
             Source::Zipf(ranks) => scattered(ranks.sample(&mut self.random) as u64 - 1, self.count),
             Source::HotCold { hot_count, share } => {
@@ -144,14 +135,12 @@ impl Keys {
 
 /// Returns the key of a rank: a bijection on the keys, since the factor is a prime above their
 /// count.
-#[inline]
 fn scattered(rank: u64, count: u64) -> u64 {
     rank * SCATTER % count
 }
 
 /// Draws a number below `count` by multiply and shift instead of a division; the bias is below
 /// 2^-32 for allowed counts.
-#[inline]
 fn below(random: &mut SmallRng, count: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
 }
@@ -236,10 +225,9 @@ mod tests {
 
     #[test]
     fn a_shuffled_list_has_each_key_once() {
-        let list = shuffled(1000, 1);
-        assert!(!list.is_sorted());
-        let mut stream = keys(&KeyChoice::Listed(list.into()), 1000).unwrap();
+        let mut stream = keys(&KeyChoice::Shuffled, 1000).unwrap();
         let mut all: Vec<_> = (0..1000).map(|_| stream.draw()).collect();
+        assert!(!all.is_sorted());
         all.sort_unstable();
         assert!(all.into_iter().eq(0..1000));
     }

@@ -9,7 +9,6 @@ use super::{Arrival, KeyChoice, Sizes, Stop};
 pub struct Load {
     /// Requests in the form of `template.rs`, each with its share.
     pub requests: Vec<(u32, String)>,
-    /// Choice of the numbers in the requests.
     pub keys: KeyChoice,
     /// Upper bound of the numbers, exclusive.
     pub key_count: u64,
@@ -17,18 +16,17 @@ pub struct Load {
     pub pipeline: usize,
     /// Connections of all threads together.
     pub connections: usize,
-    /// Threads that make the load.
     pub threads: usize,
     /// Event upon which a batch is sent.
     pub arrival: Arrival,
-    /// End of the load.
     pub stop: Stop,
     /// Duration of the same load beforehand, which is not measured.
     pub warm_up: Duration,
     /// True if what is asked for may be missing. Otherwise the measurement fails after a miss,
     /// since a miss costs less than a hit.
     pub misses: bool,
-    /// Seed of all random choices.
+    /// True if the server may answer with errors, which then count as replies.
+    pub refusals: bool,
     pub seed: u64,
 }
 
@@ -47,16 +45,15 @@ impl Load {
             stop: Stop::After(Duration::from_secs(1)),
             warm_up: Duration::ZERO,
             misses: false,
+            refusals: false,
             seed: 1,
         }
     }
 
-    /// Creates a load of GETs.
     pub fn get(key_count: u64) -> Self {
         Self::of(GET, key_count)
     }
 
-    /// Creates a load of SETs with values of these sizes.
     pub fn set(key_count: u64, value: &Sizes) -> Self {
         Self::of(set(value), key_count)
     }
@@ -80,50 +77,36 @@ impl Load {
         Self::each(set(value), key_count)
     }
 
-    /// Sets the choice of numbers.
-    #[must_use]
     pub fn choosing(self, keys: KeyChoice) -> Self {
         Self { keys, ..self }
     }
 
-    /// Sets the number of requests in a batch.
-    #[must_use]
     pub fn pipelined(self, pipeline: usize) -> Self {
         Self { pipeline, ..self }
     }
 
-    /// Sets the number of connections.
-    #[must_use]
     pub fn on(self, connections: usize) -> Self {
         Self { connections, ..self }
     }
 
-    /// Sets the number of operations.
-    #[must_use]
     pub fn count(self, operations: u64) -> Self {
         Self { stop: Stop::Operations(operations), ..self }
     }
 
-    /// Sets the time that it takes.
-    #[must_use]
     pub fn lasting(self, time: Duration) -> Self {
         Self { stop: Stop::After(time), ..self }
     }
 
     /// Sets the time that it takes, and a fifth of it to warm up.
-    #[must_use]
     pub fn measured_for(self, time: Duration) -> Self {
         Self { warm_up: time / 5, ..self.lasting(time) }
     }
 
     /// Makes it an open loop of so many operations per second, at equal distances.
-    #[must_use]
     pub fn paced(self, per_second: f64) -> Self {
         Self { arrival: Arrival::Even(per_second), ..self }
     }
 
-    /// Returns the end of one of its threads.
-    #[must_use]
     pub fn stop_of(&self, thread: usize) -> Stop {
         match self.stop {
             Stop::After(time) => Stop::After(time),
@@ -131,14 +114,10 @@ impl Load {
         }
     }
 
-    /// Returns the connections of one of its threads.
-    #[must_use]
     pub fn connections_of(&self, thread: usize) -> usize {
         share(self.connections as u64, thread, self.threads) as usize
     }
 
-    /// Sets the seed.
-    #[must_use]
     pub fn seeded(self, seed: u64) -> Self {
         Self { seed, ..self }
     }

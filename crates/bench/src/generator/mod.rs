@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Load ──▶ Sender ─┐   next: a batch, or when to ask again
-//!          Commands├──▶ EventLoop ──▶ Connections ──▶ server
-//!          Probe   │◀──                ReplyReader ◀──
-//!          Ycsb  ──┘   heard: the replies of a batch
+//!          Probe ──├──▶ EventLoop ──▶ Connections ──▶ server
+//!          Ycsb  ──┘◀──                ReplyReader ◀──
+//!                      heard: the replies of a batch
 //! ```
 //! A [`Client`] is a kind of connections: it says what they send and when, and takes what they
 //! hear. Several kinds share a thread, so that none is delayed by a second thread of the clients.
@@ -17,11 +17,10 @@
 //! | `event_loop` | the loop, and what a client is |
 //! | `connection`, `replies` | one connection; the one reader of replies |
 //! | `load`, `sender` | requests, keys and pace as data; the client that sends them |
-//! | `commands`, `probe` | clients for single commands and for pauses |
+//! | `probe` | a client that looks for pauses |
 //! | `schedule`, `outcome` | due times and delays; what was measured |
 //! | `keys`, `sizes`, `template` | what requests are made of |
 
-mod commands;
 mod connection;
 mod event_loop;
 mod keys;
@@ -34,7 +33,6 @@ mod sender;
 mod sizes;
 mod template;
 
-pub use commands::Commands;
 pub use connection::Batch;
 pub use event_loop::{Client, EventLoop, Heard, Next};
 pub use keys::{KeyChoice, Keys, shuffled};

@@ -16,14 +16,10 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Returns the number of operations answered so far.
-    #[inline]
     pub fn operations(&self) -> u64 {
         self.operations.load(Ordering::Relaxed)
     }
 
-    /// Adds answered operations.
-    #[inline]
     pub fn add(&self, operations: u64) {
         self.operations.fetch_add(operations, Ordering::Relaxed);
     }
@@ -33,8 +29,6 @@ impl Monitor {
         self.is_halted.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if the run is to end.
-    #[inline]
     pub fn is_halted(&self) -> bool {
         self.is_halted.load(Ordering::Relaxed)
     }
@@ -53,9 +47,7 @@ pub struct Outcome {
     pub first_replies: Histogram<u64>,
     /// CPU time of the generator itself.
     pub client_cpu: Duration,
-    /// Replies by kind.
     pub replies: Replies,
-    /// Text of the first error reply.
     pub first_error: Option<String>,
     /// Delay behind the schedule, for an open loop.
     pub lag: Option<Lag>,
@@ -63,10 +55,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Creates the result of a run that did nothing.
-    ///
-    /// # Panics
-    /// Never: the bounds of the histogram are sound.
-    #[must_use]
     pub fn empty() -> Self {
         let times = || Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("sound bounds");
         Self {
@@ -81,17 +69,14 @@ impl Outcome {
         }
     }
 
-    /// Returns a quantile of the latencies, in microseconds.
     pub fn latency_us(&self, quantile: f64) -> f64 {
         quantile_us(&self.latencies, quantile)
     }
 
-    /// Returns the longest latency in milliseconds.
     pub fn longest_ms(&self) -> f64 {
         self.latencies.max() as f64 / 1e6
     }
 
-    /// Returns operations per second.
     pub fn per_second(&self) -> f64 {
         self.operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
@@ -110,7 +95,6 @@ impl Outcome {
     }
 
     /// Counts the replies to a batch.
-    #[inline]
     pub fn record(&mut self, heard: &Heard<'_>) {
         self.operations += heard.replies.total();
         self.replies.add(&heard.replies);

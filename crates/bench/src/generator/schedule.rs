@@ -14,9 +14,7 @@ use serde_json::{Value, json};
 /// End of a run; batches in flight are always waited for.
 #[derive(Clone, Copy, Debug)]
 pub enum Stop {
-    /// Ends after this time.
     After(Duration),
-    /// Ends after this many operations.
     Operations(u64),
 }
 
@@ -36,7 +34,6 @@ pub enum Arrival {
 
 impl Arrival {
     /// Returns the arrival for one of several threads that share the rate.
-    #[must_use]
     pub fn shared_by(self, threads: usize) -> Self {
         let share = |rate| rate / threads as f64;
         match self {
@@ -105,16 +102,13 @@ impl Lag {
 pub(crate) enum Turn {
     /// So many operations, whose latency counts from this time.
     Send(Instant, usize),
-    /// Nothing before this time.
     At(Instant),
-    /// Nothing more.
     Over,
 }
 
 /// Due times of batches, in ascending order.
 pub(crate) struct Schedule {
     arrival: Arrival,
-    /// Operations in a batch.
     pipeline: usize,
     begin: Instant,
     /// Average distance of due times in nanoseconds; at high rates it is not a whole number.
@@ -162,13 +156,11 @@ impl Schedule {
         Ok(Self { arrival, pipeline, begin, gap, next, end, left, random, lag, has_ended })
     }
 
-    /// Returns the delay of an open loop.
     pub(crate) fn lag(&self) -> Option<Lag> {
         matches!(self.arrival, Arrival::Even(_) | Arrival::Poisson(_)).then_some(self.lag)
     }
 
     /// Decides what is sent now, and counts it as sent. Fails if an open loop is hopelessly behind.
-    #[inline]
     pub(crate) fn turn(&mut self, now: Instant) -> Result<Turn> {
         let nanos = now.saturating_duration_since(self.begin).as_nanos() as u64 as f64;
         match self.arrival {

@@ -92,19 +92,17 @@ impl Sender {
     }
 
     /// Writes `count` requests.
-    #[inline]
     fn write(&mut self, count: usize, batch: &mut Batch) {
         for _ in 0..count {
             let (template, answers) = &self.requests[self.order[self.at]];
             self.at = if self.at + 1 == self.order.len() { 0 } else { self.at + 1 };
             template.write(self.keys.draw(), &mut self.chance, &mut batch.bytes);
-            answers.iter().for_each(|answer| batch.expect(*answer));
+            answers.iter().for_each(|answer| batch.expected.count(*answer));
         }
     }
 }
 
 impl Client for Sender {
-    #[inline]
     fn next(&mut self, _: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
         if self.monitor.is_halted() {
             return Ok(Next::Rest);
@@ -120,12 +118,11 @@ impl Client for Sender {
         }
     }
 
-    #[inline]
-    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
         self.last_heard = heard.now;
         self.monitor.add(heard.replies.total());
         self.outcome.record(heard);
-        Ok(())
+        Ok(false)
     }
 }
 

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::maxmemory::{most_resident, push};
+use super::maxmemory::push;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{
-    Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, Sender, Sizes, Value, shuffled,
+    Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, ReplyReader, Sender, Sizes, Value,
 };
 use crate::measure::measure;
 use crate::report::{Plot, Section};
+use crate::sampler::most_memory;
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// Amount of data, and its changes.
@@ -205,7 +206,7 @@ impl<'p> Running<'p> {
         for _ in 0..PARTS {
             let request = format!("SET {} {{?{sizes}}}{expiry}", self.key(self.named));
             let load = Load::each(request, count).seeded(self.named);
-            let most = most_resident(&push(&self.server, &load, |_| ())?);
+            let most = most_memory(&push(&self.server, load, |_| ())?.samples);
             self.churn.most = self.churn.most.max(most / self.plan.limit as f64);
             self.named += count;
             self.written += count as f64 * record;
@@ -217,10 +218,9 @@ impl<'p> Running<'p> {
 
     /// Deletes a part of all keys ever stored, and so the same part of those that are there.
     fn delete(&self) -> Result<()> {
-        let mut keys = shuffled(u32::try_from(self.named)?, 1);
-        keys.truncate((self.named as f64 * self.workload.deleted) as usize);
-        let load = Load::each(format!("DEL {}", self.key(0)), keys.len() as u64);
-        measure(&self.server, &load.choosing(KeyChoice::Listed(keys.into()))).map(|_| ())
+        let deleted = (self.named as f64 * self.workload.deleted) as u64;
+        let load = Load::each(format!("DEL {}", self.key(0)), self.named).count(deleted);
+        measure(&self.server, &load.choosing(KeyChoice::Shuffled)).map(|_| ())
     }
 
     /// Returns the live payload in bytes, and its part of the resident memory.
@@ -230,10 +230,10 @@ impl<'p> Running<'p> {
         let sender = Sender::new(protocol, &load.count(asked), 0)?;
         let mut lengths = Lengths { sender, found: 0, bytes: 0 };
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect_keeping(port, protocol, 8)?;
+        event_loop.connect_with(port, 8, || ReplyReader::keeping(protocol))?;
         event_loop.run(&mut [&mut lengths])?;
         let mean = lengths.bytes as f64 / lengths.found.max(1) as f64;
-        let live = self.server.key_counter()?()? as f64 * (self.plan.key as f64 + mean);
+        let live = self.server.control()?.key_count()? as f64 * (self.plan.key as f64 + mean);
         Ok((live, live / self.server.resident_bytes()? as f64))
     }
 }
@@ -250,7 +250,7 @@ impl Client for Lengths {
         self.sender.next(connection, now, batch)
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
         for value in &heard.values {
             if let Value::Text(text) = value {
                 self.found += 1;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::generator::{KeyChoice, Load, shuffled};
+use crate::generator::{KeyChoice, Load};
 use crate::measure::measure_watched;
-use crate::sampler::Sample;
+use crate::sampler::{Sample, Watch};
 use crate::servers::Server;
 
 /// A request for many numbers; `KEYS` in it stands for the number of keys.
@@ -18,26 +18,15 @@ pub struct Fill {
     /// Numbers per key.
     #[serde(default = "one")]
     pub times: u64,
+    /// True if the numbers come in random order.
     #[serde(default)]
-    numbers: Numbers,
+    shuffled: bool,
+    /// Part of the numbers that is sent.
+    #[serde(default = "one")]
+    part: f64,
     /// True if the requests must arrive in order: over one connection.
     #[serde(default)]
     ordered: bool,
-}
-
-/// Numbers of the requests.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Numbers {
-    /// All, in their order.
-    #[default]
-    All,
-    /// All, in random order.
-    Shuffled,
-    /// A random half, another one with each seed.
-    Half,
-    /// Half as many behind all of them.
-    New,
 }
 
 /// Default of a factor.
@@ -50,21 +39,14 @@ impl Fill {
     pub fn send(&self, server: &Server, keys: u64, seed: u64) -> Result<Vec<Sample>> {
         let count = keys * self.times;
         let mut load = Load { misses: true, ..Load::each(with_keys(&self.request, keys), count) };
-        let listed = u32::try_from(count);
-        let list = match self.numbers {
-            Numbers::All => None,
-            Numbers::Shuffled => Some(shuffled(listed?, seed)),
-            Numbers::Half => Some(shuffled(listed?, seed).split_off(count.div_ceil(2) as usize)),
-            Numbers::New => Some((listed?..listed? + listed? / 2).collect()),
-        };
-        if let Some(list) = list {
-            load = Load { key_count: 2 * count, ..load.count(list.len() as u64) };
-            load.keys = KeyChoice::Listed(list.into());
+        if self.shuffled {
+            load.keys = KeyChoice::Shuffled;
         }
         if self.ordered {
             load.connections = 1;
         }
-        Ok(measure_watched(server, &load, SAMPLE_EVERY, |_| ())?.samples)
+        let load = load.count((count as f64 * self.part) as u64).seeded(seed);
+        Ok(measure_watched(server, &load, Watch::every(SAMPLE_EVERY))?.samples)
     }
 }
 

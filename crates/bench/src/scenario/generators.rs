@@ -18,7 +18,7 @@ use crate::generator::{Load, Sizes, quantile_us};
 use crate::measure::{fill, measure};
 use crate::report::Section;
 use crate::servers::{Launch, Server};
-use crate::valkey_benchmark::{Gets, ValkeyBenchmark};
+use crate::valkey_benchmark;
 
 /// Amount of load.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,13 +50,13 @@ impl Scenario for Plan {
             for &connections in &self.connections {
                 for &pipeline in &self.pipelines {
                     let operations = self.operations * connections.min(10) as u64 / 10;
-                    let (port, keys) = (server.port, self.keys);
-                    let gets = Gets { port, connections, pipeline, operations, keys };
+                    let gets = Load::get(self.keys).on(connections).pipelined(pipeline);
+                    let gets = gets.count(operations);
                     let plural = if connections == 1 { "" } else { "s" };
                     let label = &server.label;
                     let row =
                         format!("{label}, {connections} connection{plural}, pipeline {pipeline}");
-                    let seen = self.rounds(&server, gets, bench.valkey_benchmark.as_ref())?;
+                    let seen = self.rounds(&server, &gets, bench.valkey_benchmark.as_deref())?;
                     for (name, seen) in ["varve-bench", "valkey-benchmark"].iter().zip(&seen) {
                         if !seen.is_empty() {
                             section.measured(&row, name, &by_value(seen));
@@ -75,20 +75,16 @@ impl Plan {
     fn rounds(
         &self,
         server: &Server,
-        gets: Gets,
-        other: Option<&ValkeyBenchmark>,
+        gets: &Load,
+        other: Option<&[String]>,
     ) -> Result<[Vec<[f64; 4]>; 2]> {
         let mut seen = [Vec::new(), Vec::new()];
         for round in 1..=self.rounds as u64 {
-            let Gets { connections, pipeline, operations, .. } = gets;
-            let load = Load::get(self.keys).on(connections).pipelined(pipeline);
-            let outcome = measure(server, &load.count(operations).seeded(round))?.outcome;
+            let outcome = measure(server, &gets.clone().seeded(round))?.outcome;
             let [p50, p99] = [0.5, 0.99].map(|at| quantile_us(&outcome.first_replies, at));
             seen[0].push([outcome.per_second(), p50, p99, outcome.client_us()]);
             if let Some(other) = other {
-                let (said, used) = other.run(gets, 1)?;
-                let cpu = used.as_secs_f64() * 1e6 / operations as f64;
-                seen[1].push([said.operations_per_second, said.p50_us, said.p99_us, cpu]);
+                seen[1].push(valkey_benchmark::run(other, server.port, gets, 1)?);
             }
         }
         Ok(seen)

@@ -63,14 +63,14 @@ impl Plan {
         let expiry = self.expire_seconds.map_or_else(String::new, |time| format!(" EX {time}"));
         let sets = Load::of(format!("SET k{{n:15}} {{?16}}{expiry}"), self.keys);
         let sets = sets.choosing(KeyChoice::Sequential).pipelined(PIPELINE).count(self.keys);
-        let monitor = Arc::new(Monitor::default());
-        let mut probe = Probe::beside(Arc::clone(&monitor), SAMPLE_FROM, self.keys, server.pid)?;
+        let (monitor, from) = (Arc::new(Monitor::default()), SAMPLE_FROM.min(self.keys));
+        let mut probe = Probe::beside(Arc::clone(&monitor), from..self.keys, server.pid)?;
         let mut writer = Sender::new(Resp, &sets, 0)?;
         let mut event_loop = EventLoop::new()?.patient();
         event_loop.connect(server.port, Resp, 1)?;
         event_loop.connect(server.port, Resp, 1)?;
         writer.restart(sets.stop, Arc::clone(&monitor))?;
-        let (mut samples, mut sample_at) = (Vec::new(), SAMPLE_FROM.min(self.keys));
+        let (mut samples, mut sample_at) = (Vec::new(), from);
         event_loop.run_watched(&mut [&mut writer, &mut probe], || {
             let keys = monitor.operations();
             if keys >= sample_at {
@@ -84,7 +84,7 @@ impl Plan {
             samples,
             stolen: process::stolen().saturating_sub(stolen),
             sets_per_second: writer.finish().sound()?.per_second(),
-            pauses: probe.times()?,
+            pauses: probe.finish()?.latencies,
             longest: probe.longest,
         })
     }

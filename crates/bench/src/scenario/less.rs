@@ -13,7 +13,7 @@ use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
 use crate::measure::measure_watched;
 use crate::report::{Plot, Section};
-use crate::sampler::{Sample, most_memory};
+use crate::sampler::{Sample, Watch, most_memory};
 use crate::servers::{Launch, Program};
 
 /// Data and clients.
@@ -89,7 +89,7 @@ impl Plan {
         let load = Load::set(self.keys.into(), &Sizes::fixed(self.value)).pipelined(1);
         let load = load.on(self.connections).count(keys.len() as u64);
         let load = load.choosing(KeyChoice::Listed(keys.into()));
-        let run = measure_watched(&server, &load, SAMPLE_EVERY, |_| ())?;
+        let run = measure_watched(&server, &load, Watch::every(SAMPLE_EVERY))?;
         let (outcome, peak) = (run.outcome, most_memory(&run.samples));
         let live = f64::from(self.keys) * (KEY_BYTES + self.value) as f64;
         section.values(

@@ -32,7 +32,7 @@ use super::folder::folder;
 use super::rounds::{by_value, costs, in_turns};
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::audience::Audience;
-use crate::generator::{Load, Outcome};
+use crate::generator::{KeyChoice, Load, Outcome};
 use crate::measure::{Measured, measure};
 use crate::null::bulk;
 use crate::process;
@@ -123,7 +123,7 @@ impl Tested {
     fn measure(&self, plan: &Plan, text: &Text, pipeline: usize, seed: u64) -> Result<Measured> {
         self.stored.as_ref().map_err(|error| anyhow!("{error:#}"))?;
         let connections = self.connections.unwrap_or(plan.connections);
-        let mut load = text.load(self.keys)?.pipelined(pipeline).on(connections).seeded(seed);
+        let mut load = text.load(self.keys).pipelined(pipeline).on(connections).seeded(seed);
         load.threads = plan.clients_of(&self.server).min(connections);
         let is_null = self.server.kind == Kind::Null;
         let other = |request: &str| {
@@ -147,7 +147,7 @@ impl Tested {
         text.replies.map_or(Ok(()), |replies| replies.check(&measured.outcome))?;
         undo(measured.outcome.operations)?;
         // An interrupted cycle has moved an element or two.
-        if !text.in_turn {
+        if !matches!(text.choice, KeyChoice::Shuffled) {
             self.check()?;
         }
         Ok(measured)

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::rounds::in_turns;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{Measured, try_measure};
+use crate::measure::{Measured, measure_watched};
 use crate::report::Section;
-use crate::sampler::{Sample, Watch};
+use crate::sampler::{Sample, Watch, most_memory};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// Amount of data that is written to the cache.
@@ -57,19 +57,19 @@ struct Round {
 impl Plan {
     fn round(&self, program: &Program) -> Result<Round> {
         let launch = Launch::default().with_threads(self.threads);
-        let fresh = push(&program.start(&launch)?, &sets(0, self.written), |_| ())?;
+        let fresh = push(&program.start(&launch)?, sets(0, self.written), |_| ())?;
         let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
         let server = program.start(&limited)?;
-        let filled = push(&server, &sets(0, 2 * self.limit), |_| ())?;
-        let (mut count_keys, least) = (server.key_counter()?, Arc::new(AtomicU64::new(u64::MAX)));
+        let filled = push(&server, sets(0, 2 * self.limit), |_| ())?;
+        let (mut control, least) = (server.control()?, Arc::new(AtomicU64::new(u64::MAX)));
         let live = Arc::clone(&least);
-        let full = push(&server, &sets(2 * self.limit, self.written), move |_| {
-            if let Ok(keys) = count_keys() {
+        let full = push(&server, sets(2 * self.limit, self.written), move |_| {
+            if let Ok(keys) = control.key_count() {
                 least.fetch_min(keys * PAIR, Ordering::Relaxed);
             }
         })?;
         Ok(Round {
-            resident: most_resident(&filled).max(most_resident(&full)),
+            resident: most_memory(&filled.samples).max(most_memory(&full.samples)),
             live: live.load(Ordering::Relaxed) as f64,
             fresh_us: fresh.server_us(),
             full_us: full.server_us(),
@@ -111,26 +111,14 @@ fn sets(from: u64, to: u64) -> Load {
 }
 
 /// Sends a load and calls `watch` with samples of the server. Memcached makes room in the
-/// background and refuses SETs until there is some; errors of the others are errors.
+/// background and refuses SETs until there is some.
 pub(super) fn push(
     server: &Server,
-    load: &Load,
+    load: Load,
     watch: impl FnMut(&Sample) + Send + 'static,
 ) -> Result<Measured> {
-    let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
-    let measured = try_measure(server, load, &Arc::default(), Some(watch));
-    let Measured { outcome, server_cpu, samples, failure } = measured;
-    failure.map_or(Ok(()), Err).with_context(|| server.label.clone())?;
-    let outcome = match server.kind {
-        Kind::Memcached => outcome,
-        _ => outcome.sound().with_context(|| server.label.clone())?,
-    };
-    Ok(Measured { outcome, server_cpu, samples, failure: None })
-}
-
-/// Returns the highest resident memory of the samples, in bytes.
-pub(super) fn most_resident(measured: &Measured) -> f64 {
-    measured.samples.iter().filter_map(|it| it.resident_bytes).max().unwrap_or(0) as f64
+    let load = Load { refusals: server.kind == Kind::Memcached, ..load };
+    measure_watched(server, &load, Watch { every: SAMPLE_EVERY, watch: Box::new(watch) })
 }
 
 const VALUE_BYTES: usize = 1000;

@@ -76,7 +76,6 @@ use serde::{Deserialize, Deserializer};
 use crate::process;
 use crate::report::Section;
 use crate::servers::Program;
-use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// Kind of scenario: its parameters, as a file has them, and its measurement.
 pub trait Scenario: DeserializeOwned {
@@ -97,7 +96,7 @@ pub struct Bench {
     /// The null server.
     pub null: Program,
     /// Other load generator, if the peers are installed.
-    pub valkey_benchmark: Option<ValkeyBenchmark>,
+    pub valkey_benchmark: Option<Vec<String>>,
 }
 
 impl Bench {
@@ -135,7 +134,7 @@ impl Bench {
 
     /// Returns the null server with one reply to all commands, given in wire format.
     pub fn null_answering(&self, reply: &str) -> Program {
-        self.null.clone().with_arguments(&["--always".to_owned(), reply.to_owned()])
+        self.null.clone().with_arguments(&["--always", reply])
     }
 }
 

@@ -120,7 +120,7 @@ impl Plan {
                 data.fill(&profiled.server, data.keys)?;
                 profiled.count()?;
                 for ((pipeline, text), counts) in &mut all {
-                    let load = text.load(data.keys)?.pipelined(*pipeline).seeded(round);
+                    let load = text.load(data.keys).pipelined(*pipeline).seeded(round);
                     let load = load.on(self.connections);
                     counts[number].push(self.count_once(&mut profiled, text, &load, data.keys)?);
                 }

@@ -4,14 +4,12 @@
 //! ReclaimCost, the paper's formula (2), is the mean utilisation of the segments that were
 //! reclaimed. Segments are equally large, so it is what was moved out of them over all they held.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use serde::Deserialize;
 
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{fill, try_measure};
+use crate::measure::{fill, measure};
 use crate::report::Section;
 use crate::servers::Launch;
 
@@ -43,8 +41,8 @@ impl Scenario for Plan {
             self.utilisation,
             self.limit() >> 20
         ));
-        let setting =
-            bench.varve.start(&Launch::default())?.control()?.setting("reclaim-policy")?;
+        let mut control = bench.varve.start(&Launch::default())?.control()?;
+        let setting = control.text(&["CONFIG", "GET", "reclaim-policy"])?;
         let default = setting.unwrap_or_default();
         section.note(format!("Default policy: {default}."));
         let mut last = Vec::new();
@@ -104,9 +102,8 @@ impl Plan {
         control.tell(&["CONFIG", "RESETSTAT"])?;
         let load = Load::set(self.keys(), &self.values).choosing(choice.clone());
         let load = load.count(self.keys() * self.turns);
-        let measured = try_measure(&server, &load, &Arc::default(), None);
+        let measured = measure(&server, &Load { refusals: true, ..load })?;
         let (replies, server_us) = (measured.outcome.replies, measured.server_us());
-        measured.failure.map_or(Ok(()), Err)?;
         let mut bytes = |name: &str| -> Result<f64> {
             let bytes = control.info_number(&format!("cleaner_bytes_{name}"))?;
             Ok(bytes.unwrap_or(f64::NAN))

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::data::check;
+use super::data::{check, one};
 use super::rounds::{in_turns, show};
 use super::{Bench, Scenario, milliseconds, pin_client};
-use crate::generator::{Commands, EventLoop, Load, Moment, Outcome, Protocol, Sender, Sizes, Stop};
+use crate::generator::{EventLoop, Load, Moment, Outcome, Probe, Protocol, Sender, Sizes, Stop};
 use crate::measure::{fill, send_each};
 use crate::report::Section;
 use crate::servers::{Launch, Program};
@@ -33,9 +33,11 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 struct Case {
     name: String,
-    /// Commands at equal distances over the time that is watched.
-    commands: Vec<String>,
-    /// Keys named `set` that remain after them.
+    /// Command, sent at equal distances over the time that is watched; `{n}` counts.
+    command: String,
+    #[serde(default = "one")]
+    times: u64,
+    /// Keys named `set:0` that remain afterwards.
     #[serde(default)]
     left: u64,
 }
@@ -62,8 +64,8 @@ impl Plan {
     fn remove(&self, program: &Program, case: &Case) -> Result<Round> {
         let server = program.start(&Launch::default())?;
         let members: String = (0..10).map(|member| format!(" {{n*10+{member}~16}}")).collect();
-        send_each(&server, &format!("SADD set{members}"), self.tens)?;
-        check(&server, &["SCARD set KEYS".to_owned()], self.tens * 10)?;
+        send_each(&server, &format!("SADD set:0{members}"), self.tens)?;
+        check(&server, &["SCARD set:0 KEYS".to_owned()], self.tens * 10)?;
         fill(&server, KEYS, &Sizes::fixed(16))?;
         thread::sleep(self.rest);
         let mut event_loop = EventLoop::new()?;
@@ -71,19 +73,21 @@ impl Plan {
         event_loop.connect(server.port, Protocol::Resp, 1)?;
         let load = Load::mixed(50, KEYS, &Sizes::fixed(16)).pipelined(1).paced(PER_SECOND);
         let mut others = Sender::new(Protocol::Resp, &load, 0)?;
-        let mut watch = |time, commands: &[String]| -> Result<(Outcome, Vec<Duration>)> {
-            let mut caller = Commands::over(time, commands, server.pid)?;
+        let mut watch = |time: Duration, times: u64| -> Result<(Outcome, Probe)> {
+            let calls = Load::each(&case.command, 10).paced(case.times as f64 / time.as_secs_f64());
+            let mut caller = Probe::new(calls.count(times), server.pid)?;
             others.restart(Stop::After(time), Arc::default())?;
             event_loop.run(&mut [&mut others, &mut caller])?;
-            Ok((others.finish().sound()?, caller.waited))
+            caller.finish()?;
+            Ok((others.finish().sound()?, caller))
         };
-        watch(WARM_UP, &[])?;
+        watch(WARM_UP, 0)?;
         let first = Moment::now(server.pid)?;
-        let (before, _) = watch(WATCHED, &[])?;
-        let (after, waited) = watch(WATCHED, &case.commands)?;
+        let (before, _) = watch(WATCHED, 0)?;
+        let (after, caller) = watch(WATCHED, case.times)?;
         let taken = Moment::now(server.pid)?.taken_since(&first).as_secs_f64() * 1e6;
-        check(&server, &["EXISTS set KEYS".to_owned()], case.left)?;
-        let longest = waited.into_iter().max().unwrap_or_default().as_secs_f64() * 1e3;
+        check(&server, &["EXISTS set:0 KEYS".to_owned()], case.left)?;
+        let longest = caller.longest.first().map_or(0.0, |pause| pause.own().as_secs_f64() * 1e3);
         let [p999, p999_after] = [&before, &after].map(|outcome| outcome.latency_us(0.999));
         let [most, most_after] = [&before, &after].map(|outcome| outcome.longest_ms() * 1e3);
         Ok([longest, p999, p999_after, p999_after / p999, most, most_after, taken])

@@ -13,7 +13,7 @@ use super::data::{Fill, check};
 use super::folder::{folder, programs};
 use super::rounds::by_value;
 use super::{Bench, Scenario, milliseconds, pin_client};
-use crate::generator::{Commands, EventLoop, Load, Outcome, Protocol, Sender, Stop};
+use crate::generator::{EventLoop, Load, Outcome, Protocol, Sender, Stop};
 use crate::report::Section;
 use crate::sampler::peak_during;
 use crate::servers::{Launch, Program, Server};
@@ -96,27 +96,26 @@ impl Plan {
         let server = clients.server;
         let is_alone = data.requests.is_empty();
         let before = if is_alone { Duration::ZERO } else { self.before };
-        let (memory, (before, calm)) = peak_during(server.pid, || {
-            Ok((clients.watch(before, &[])?, clients.watch(CUT, &[])?))
-        })?;
+        let (memory, (before, calm)) =
+            peak_during(server.pid, || Ok((clients.watch(before, 0)?, clients.watch(CUT, 0)?)))?;
         if file.exists() {
             fs::remove_file(file)?;
         }
         let asked = Instant::now();
         let (most, (cut_ms, beside, seconds)) = peak_during(server.pid, || {
-            let mut all = clients.watch(CUT, &["BGSAVE".to_owned()])?;
+            let mut all = clients.watch(CUT, 1)?;
             let cut_ms = all.longest_ms();
             let seconds = saved(server, file, asked, || {
                 if is_alone {
                     thread::sleep(FILE_EVERY);
                     return Ok(());
                 }
-                all.merge(clients.watch(WATCHED, &[])?)
+                all.merge(clients.watch(WATCHED, 0)?)
             })?;
             Ok((cut_ms, Outcome { elapsed: Duration::from_secs_f64(seconds), ..all }, seconds))
         })?;
         let own_us = server.control()?.info_number("latest_fork_usec")?.unwrap_or(f64::NAN);
-        let without = clients.watch(if is_alone { Duration::ZERO } else { beside.elapsed }, &[])?;
+        let without = clients.watch(if is_alone { Duration::ZERO } else { beside.elapsed }, 0)?;
         Ok([
             seconds,
             data.size * data.keys as f64 / seconds,
@@ -149,7 +148,7 @@ fn saved(
         meanwhile()?;
         if checked.elapsed() > CHECK_EVERY {
             checked = Instant::now();
-            let state = control.info_text("rdb_last_bgsave_status")?;
+            let state = control.info("rdb_last_bgsave_status")?;
             ensure!(state.is_none_or(|state| state == "ok"), "the snapshot failed");
             ensure!(asked.elapsed() < SAVE_MAX, "no snapshot after {SAVE_MAX:?}");
         }
@@ -162,7 +161,7 @@ fn saved(
     Ok(seconds)
 }
 
-/// Clients on the core behind the server's, and one that sends single commands.
+/// Clients on the core behind the server's, and one that saves.
 struct Clients<'run> {
     server: &'run Server,
     event_loop: EventLoop,
@@ -183,14 +182,16 @@ impl<'run> Clients<'run> {
         Ok(Self { server, event_loop, sender: Sender::new(Protocol::Resp, &load, 0)? })
     }
 
-    /// Lets the clients send for so long, and another the commands.
-    fn watch(&mut self, time: Duration, commands: &[String]) -> Result<Outcome> {
+    /// Lets the clients send for so long, and another so many BGSAVEs.
+    fn watch(&mut self, time: Duration, saves: u64) -> Result<Outcome> {
         if time.is_zero() {
             return Ok(Outcome::empty());
         }
-        let mut commands = Commands::over(time, commands, self.server.pid)?;
+        let saves = Load::of("BGSAVE", 1).pipelined(1).count(saves);
+        let mut saver = Sender::new(Protocol::Resp, &saves, 0)?;
         self.sender.restart(Stop::After(time), Arc::default())?;
-        self.event_loop.run(&mut [&mut self.sender, &mut commands])?;
+        self.event_loop.run(&mut [&mut self.sender, &mut saver])?;
+        saver.finish().sound()?;
         self.sender.finish().sound()
     }
 }

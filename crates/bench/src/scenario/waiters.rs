@@ -187,17 +187,17 @@ impl Client for Pairs {
         }
         for (request, answer) in give.into_iter().chain([&*wait]) {
             batch.bytes.extend_from_slice(request.as_bytes());
-            batch.expect(*answer);
+            batch.expected.count(*answer);
         }
         Ok(Next::Send)
     }
 
-    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
         if heard.replies.error > 0 || heard.replies.nil > 0 {
             bail!("{}", heard.first_error.unwrap_or("a wait ended with nothing"));
         }
         self.served += 1;
-        Ok(())
+        Ok(false)
     }
 
     fn left_waiting(&self) -> usize {

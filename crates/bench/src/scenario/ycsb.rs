@@ -78,7 +78,7 @@ impl Scenario for Plan {
 /// Starts all servers, the null server with records as large as those of a workload.
 fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
     let (fields, bytes) = (workload.fields.len().to_string(), workload.field_bytes.to_string());
-    let words = ["--fields", &fields, "--field-bytes", &bytes].map(str::to_owned);
+    let words = ["--fields", &fields, "--field-bytes", &bytes];
     let null = bench.null.clone().with_arguments(&words);
     let stored = |program: &Program| {
         let server = program.start(&Launch::default())?;

@@ -23,7 +23,7 @@ pub struct Launch {
     /// Worker threads, for servers that have the option.
     threads: usize,
     pub(super) cores: usize,
-    /// Further options, as name and value; ignored by the null server.
+    /// Further options, as name and value, for servers that have them.
     options: Vec<(String, String)>,
     pub(super) ready_within: Duration,
 }
@@ -87,34 +87,31 @@ impl Launch {
             Kind::Peer => {
                 format!("--port {port} --appendonly no --bind 127.0.0.1 --dir /tmp --save ")
             }
-            // A process that changes its user would outlive a bench that is killed.
-            Kind::Memcached => format!(
-                "-l 127.0.0.1 -U 0 -u root -c 4096 -p {port} -t {threads} -m {}",
-                self.megabytes()
-            ),
+            Kind::Memcached => {
+                let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
+                let megabytes = maxmemory.map_or(MEGABYTES_MAX, |(_, bytes)| megabytes(bytes));
+                // A process that changes its user would outlive a bench that is killed.
+                format!("-l 127.0.0.1 -U 0 -u root -c 4096 -p {port} -t {threads} -m {megabytes}")
+            }
             Kind::Null => format!("--port {port} --threads {threads}"),
         };
-        let options = match kind {
-            Kind::Varve | Kind::Peer => &self.options[..],
-            Kind::Memcached | Kind::Null => &[],
-        };
-        let options = options.iter().flat_map(|(name, value)| [format!("--{name}"), value.clone()]);
+        let has_options = matches!(kind, Kind::Varve | Kind::Peer);
+        let options = self.options.iter().filter(|_| has_options);
+        let options = options.flat_map(|(name, value)| [format!("--{name}"), value.clone()]);
         fixed.split(' ').map(str::to_owned).chain(options).collect()
     }
+}
 
-    /// Returns Memcached's limit. It takes only megabytes, the other servers also bytes.
-    fn megabytes(&self) -> String {
-        let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
-        let Some((_, value)) = maxmemory else { return MEGABYTES_MAX.to_owned() };
-        let bytes = value.parse::<u64>();
-        bytes.map_or(value.trim_end_matches("mb").to_owned(), |bytes| (bytes >> 20).to_string())
-    }
+/// Memcached takes only megabytes, the other servers also bytes.
+fn megabytes(bytes: &str) -> u64 {
+    let megabytes = bytes.strip_suffix("mb").and_then(|count| count.parse().ok());
+    megabytes.or(bytes.parse().ok().map(|bytes: u64| bytes >> 20)).unwrap_or(MEGABYTES_MAX)
 }
 
 /// Time in which a server without data answers.
 const READY_MAX: Duration = Duration::from_secs(30);
 /// Limit of Memcached where `maxmemory` is not set, far above its own default of 64 MiB.
-const MEGABYTES_MAX: &str = "65536";
+const MEGABYTES_MAX: u64 = 65_536;
 
 #[cfg(test)]
 mod tests {

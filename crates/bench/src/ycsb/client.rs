@@ -9,12 +9,12 @@ use anyhow::{Result, anyhow, ensure};
 use super::talk::Talk;
 use super::workload::{Kind, Workload};
 use crate::generator::{
-    Arrival, Batch, Client, EventLoop, Heard, Monitor, Next, Outcome, Protocol, Schedule, Stop,
-    Turn,
+    Arrival, Batch, Client, EventLoop, Heard, Monitor, Next, Outcome, Protocol, ReplyReader,
+    Schedule, Stop, Turn,
 };
-use crate::measure::{Measured, settled_cpu_time};
+use crate::measure::{Measured, metered};
 use crate::process;
-use crate::sampler::{Sampler, Watch};
+use crate::sampler::Watch;
 use crate::servers::Server;
 
 /// Settings of the clients.
@@ -53,18 +53,15 @@ pub fn play(
         outcome: Outcome::empty(),
         by_kind: ByKind::new(),
     };
-    let cpu_time = || settled_cpu_time(server).ok();
-    let before = cpu_time();
     let monitor = Arc::clone(&clients.monitor);
-    let sampler = watch.map(|it| Sampler::start(server.pid, it, monitor));
-    let failure = clients.run(server.port).err();
-    let samples = sampler.map(Sampler::stop).unwrap_or_default();
-    let used = before.zip(cpu_time()).and_then(|(before, now)| now.checked_sub(before));
+    let run = || clients.run(server.port);
+    let (ran, server_cpu, samples) = metered(server, &monitor, watch, run);
+    let failure = ran.err();
     let Clients { outcome, by_kind, .. } = clients;
     let (all, done) = (outcome.operations, outcome.latencies.len());
     let undone = || anyhow!("{} of {all} operations were not done", all - done);
     let failure = failure.or_else(|| (done < all).then(undone));
-    (Measured { outcome, server_cpu: used, samples, failure }, by_kind)
+    (Measured { outcome, server_cpu, samples, failure }, by_kind)
 }
 
 struct Clients<'w> {
@@ -87,10 +84,8 @@ impl Clients<'_> {
         ensure!(clients > 0, "threadcount is 0");
         ensure!(!scans || self.protocol == Protocol::Resp, "Memcached has no scans");
         let mut event_loop = EventLoop::new()?;
-        match scans {
-            true => event_loop.connect_keeping(port, self.protocol, clients)?,
-            false => event_loop.connect(port, self.protocol, clients)?,
-        }
+        let reader = if scans { ReplyReader::keeping } else { ReplyReader::new };
+        event_loop.connect_with(port, clients, || reader(self.protocol))?;
         let cpu_before = process::cpu_time_of_this_thread();
         self.started = Instant::now();
         let (arrival, in_time) = match target {
@@ -137,16 +132,16 @@ impl Client for Clients<'_> {
         Ok(Next::Send)
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
         self.outcome.replies.add(&heard.replies);
         if let (None, Some(error)) = (&self.outcome.first_error, heard.first_error) {
             self.outcome.first_error = Some(error.to_owned());
         }
-        let Some(mut talk) = self.talks[connection].take() else { return Ok(()) };
+        let Some(mut talk) = self.talks[connection].take() else { return Ok(false) };
         let is_done = talk.hear(heard);
         if is_done && !talk.is_over() {
             self.talks[connection] = Some(talk);
-            return Ok(());
+            return Ok(true);
         }
         let nanos = (heard.now - talk.since).as_nanos() as u64;
         let of_kind = self.by_kind.entry(talk.kind).or_insert_with(Outcome::empty);
@@ -157,11 +152,7 @@ impl Client for Clients<'_> {
             }
         }
         self.monitor.add(1);
-        Ok(())
-    }
-
-    fn goes_on(&self, connection: usize) -> bool {
-        self.talks[connection].is_some()
+        Ok(false)
     }
 }
 

@@ -33,7 +33,6 @@ fn requests(protocol: Protocol, kind: Kind) -> &'static [&'static str] {
 
 /// One operation on its way.
 pub struct Talk {
-    /// Kind of operation.
     pub kind: Kind,
     /// Its record, or the first one.
     pub record: u64,
@@ -44,7 +43,6 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Begins an operation.
     pub fn new(to: Protocol, workload: &Workload, of: (Kind, u64), since: Instant) -> Self {
         let (kind, record) = of;
         let is_sent = |text: &&&str| workload.has_index || !text.contains("_indices");
@@ -52,15 +50,13 @@ impl Talk {
         Self { kind, record, since, requests: requests.map(|text| (*text, key(record))).collect() }
     }
 
-    /// Returns true if no request is left.
     pub fn is_over(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Writes the next request.
     pub fn write(&self, to: Protocol, workload: &mut Workload, batch: &mut Batch) -> Result<()> {
         let Some((request, key)) = self.requests.last() else { return Ok(()) };
-        batch.expect(Answer::to(request));
+        batch.expected.count(Answer::to(request));
         let (score, count) = (java_hash(key).to_string(), workload.scan_length().to_string());
         let word = |word| match word {
             "KEY" => key,

@@ -50,12 +50,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return play_recording(&mut varve, file);
     }
     let reference = Launch::default().on_cores(2);
-    let valkey = Peers::find().and_then(|peers| {
-        peers.versions()?;
-        Ok(Side::new("Valkey", peers.program("valkey")?, reference))
-    });
-    let valkey = match valkey {
-        Ok(valkey) => valkey,
+    let valkey = match Peers::find() {
+        Ok(peers) => Side::new("Valkey", peers.program("valkey"), reference),
         Err(error) => {
             println!("{error:#}");
             if arguments.borders {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::{Deserialize, Deserializer};
 
 use crate::audience::Seats;
-use crate::generator::{KeyChoice, Load, shuffled};
+use crate::generator::{KeyChoice, Load};
 use crate::scenario::data::{Fill, one, with_keys};
 use crate::scenario::milliseconds;
 use crate::servers::Server;
@@ -132,9 +132,6 @@ pub struct Text {
     pub times: f64,
     #[serde(default)]
     pub choice: KeyChoice,
-    /// True if each number comes equally often, as in a cycle.
-    #[serde(default)]
-    pub in_turn: bool,
     /// Request sent beforehand for the same numbers, so that the load finds what it removes.
     pub before: Option<String>,
     /// Request sent afterwards for the same numbers, to restore the data.
@@ -168,17 +165,13 @@ impl Data {
 
 impl Text {
     /// Returns the load for so many keys.
-    pub fn load(&self, keys: u64) -> Result<Load> {
+    pub fn load(&self, keys: u64) -> Load {
         let count = ((keys as f64 * self.times) as u64).max(1);
         let mut load = Load::of(with_keys(&self.request, keys), count);
         if !self.mix.is_empty() {
             let mix = self.mix.iter().map(|(share, it)| (*share, with_keys(it, keys)));
             load.requests = mix.collect();
         }
-        load.keys = match self.in_turn {
-            false => self.choice.clone(),
-            true => KeyChoice::Listed(shuffled(u32::try_from(count)?, 1).into()),
-        };
-        Ok(load)
+        load.choosing(self.choice.clone())
     }
 }
