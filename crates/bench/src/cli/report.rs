@@ -83,9 +83,6 @@ pub fn list(choice: &Choice) -> Result<()> {
 }
 
 /// Runs scenarios and prints them.
-///
-/// # Errors
-/// If one of them is interrupted, after the others.
 pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let scale = Scale::new(choice.scale)?;
     let mut report = Report::new(Vec::new());
@@ -100,9 +97,6 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
 /// Runs scenarios, prints each when it is measured, and records all, as JSON, Markdown and a page.
 /// They are written after each scenario, so that an interrupted run leaves its measurements and
 /// another run can continue them.
-///
-/// # Errors
-/// If one of them is interrupted, after the others; or if the results cannot be written.
 pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     let scale = Scale::new(arguments.choice.scale)?;
     let files = arguments.choice.files()?;

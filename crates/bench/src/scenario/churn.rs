@@ -18,7 +18,6 @@ use crate::report::{Plot, Section};
 use crate::sampler::most_memory;
 use crate::servers::{Kind, Launch, Program, Server};
 
-/// Amount of data, and its changes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -61,36 +60,15 @@ impl Scenario for Plan {
         for workload in &self.workloads {
             let title = workload.words();
             let mut plot = Plot::lines(&title, "written / limit", "payload / resident");
-            let mut churns = Vec::new();
             for program in workload.programs(bench) {
                 let churn = Running::start(self, workload, program, section)?.run()?;
                 section.values(&title, &churn.label, &churn.values());
                 churn.shares.iter().for_each(|(x, y)| plot.point(&churn.label, *x, *y));
-                churns.push(churn);
             }
-            figures(section, &workload.name, &churns);
             section.plots.push(plot);
         }
         Ok(())
     }
-}
-
-/// Adds the figures of Varve, if it is there, and its ratios to the others.
-fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
-    let Some((varve, others)) = churns.split_first().filter(|it| it.0.label == "varve") else {
-        return;
-    };
-    let mut gains = |when, of: fn(&Churn) -> f64| {
-        let what = format!("{name}: payload / resident {when}");
-        section.gain(&what, Some(of(varve)), "");
-        for other in others {
-            let ratio = of(varve) / of(other);
-            section.gain(format!("{what} / that of {}", other.label), Some(ratio), "");
-        }
-    };
-    gains("while it runs", Churn::mean);
-    gains("5 s later", |churn| churn.rested);
-    section.finding(format!("{name}: most resident / limit"), Some(varve.most), "");
 }
 
 impl Workload {

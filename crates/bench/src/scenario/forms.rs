@@ -20,7 +20,6 @@ use crate::servers::{Launch, Program, Server};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Forms by their names.
     forms: BTreeMap<String, Form>,
     groups: Vec<Group>,
 }

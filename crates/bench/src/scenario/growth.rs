@@ -17,11 +17,9 @@ use crate::process;
 use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Server};
 
-/// Extent of the growth.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Keys at the end.
     pub keys: u64,
     /// Expiry of each key, in seconds.
     pub expire_seconds: Option<u32>,

@@ -12,7 +12,6 @@ use super::{Bench, Scenario};
 use crate::report::Section;
 use crate::servers::{Launch, Program};
 
-/// Data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

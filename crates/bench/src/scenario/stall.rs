@@ -14,11 +14,9 @@ use crate::measure::{fill, measure};
 use crate::report::Section;
 use crate::servers::{Launch, Server};
 
-/// Length of the measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Length of each run.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
     time: Duration,
 }

@@ -13,18 +13,16 @@ use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::generator::{Lag, Outcome, quantile_us};
 use crate::measure::Measured;
 use crate::process::user_and_system_time;
-use crate::report::{Figure, Plot, Section};
+use crate::report::{Plot, Section};
 use crate::servers::{self, Launch, Program, Server};
 use crate::statistics::median;
 use crate::ycsb::{self, ByKind, Kind, Properties, Workload, play};
 
-/// Workloads, clients and amount of data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Interleaved rounds.
     rounds: usize,
-    /// Property files of the workloads.
     workloads: Vec<PathBuf>,
     /// True if the workloads follow each other on the records that the first one loads; otherwise
     /// each has fresh servers.
@@ -97,24 +95,21 @@ impl Plan {
         for &clients in &self.clients {
             let what = format!("{name}, {clients} clients");
             (last, most) = (self.costs(section, &what, servers, clients, &[])?, clients);
-            for Costs { label, all, .. } in &last {
-                plot.point(label, clients as f64, median(all[PER_SECOND].clone()));
+            for costs in &last {
+                plot.point(&costs.label, clients as f64, costs.per_second);
             }
         }
         if self.clients.len() > 1 {
             section.plots.push(plot);
         }
-        figures(section, name, &last);
         let title = format!("{name}: latency by load, {most} clients");
         let y = "p99 of all operations in microseconds";
         let mut plot = Plot::lines(title, "operations per second", y).log(false, true);
         for load in &self.loads {
-            let target = |costs: &Costs| median(costs.all[PER_SECOND].clone()) * load;
-            let targets: Vec<_> = last.iter().map(target).collect();
+            let targets: Vec<_> = last.iter().map(|costs| costs.per_second * load).collect();
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
-            for Costs { label, all, .. } in self.costs(section, &what, servers, most, &targets)? {
-                let [x, y] = [PER_SECOND, P99].map(|at| median(all[at].clone()));
-                plot.point(&label, x, y);
+            for costs in self.costs(section, &what, servers, most, &targets)? {
+                plot.point(&costs.label, costs.per_second, costs.p99);
             }
         }
         if !self.loads.is_empty() {
@@ -152,46 +147,23 @@ impl Plan {
     }
 }
 
-/// Adds the ratios of Varve, the first, to each of the others.
-fn figures(section: &mut Section, name: &str, costs: &[Costs]) {
-    let Some((Costs { all: varve, system, .. }, others)) = costs.split_first() else { return };
-    for Costs { label, all: other, system: of_other, .. } in others {
-        let what = |what: &str| format!("{name}: {what} / {label}");
-        let ratio = |name: &str, at: usize| Figure::ratio(what(name), &varve[at], &other[at]);
-        section.figures.extend([
-            ratio("CPU per operation", SERVER_US),
-            ratio("p99 of all operations", P99),
-            ratio("operations per second", PER_SECOND).more_is_better(),
-        ]);
-        let system = Some(system / of_other).filter(|ratio| ratio.is_finite());
-        section.finding(what("system time per operation"), system, "");
-    }
-}
-
 /// Results of one server; times are in microseconds.
 struct Costs {
     label: String,
-    /// Rounds of [`costs`].
-    all: [Vec<f64>; 5],
-    /// Time of the server in the kernel per operation, over all rounds; NaN if too few clock ticks
-    /// tell.
-    system: f64,
+    /// Medians of operations per second, and of the 99th percentile of all operations.
+    per_second: f64,
+    p99: f64,
     /// Rounds of the columns with numbers.
     cells: Vec<Vec<f64>>,
     /// Delay of the worst round behind its target, if it was too long.
     complaint: String,
 }
 
-/// Places in [`costs`].
-const SERVER_US: usize = 0;
-const PER_SECOND: usize = 1;
-const P99: usize = 3;
-
 impl Costs {
     fn of(label: &str, rounds: Vec<(Measured, Details)>) -> Self {
         let (measured, details): (Vec<_>, Vec<_>) = rounds.into_iter().unzip();
         let all = by_value(&measured.iter().map(costs).collect::<Vec<_>>());
-        let [server_us, per_second, .., client_us] = all.clone();
+        let [server_us, per_second, _, p99, client_us] = all;
         let [user, system]: [Duration; 2] =
             [0, 1].map(|at| details.iter().map(|it| it.ticked[at]).sum());
         let share = system.as_secs_f64() / (user + system).as_secs_f64();
@@ -204,10 +176,12 @@ impl Costs {
         let latencies = latencies.map(|(kinds, quantile)| {
             details.iter().map(|it| latency_us(it, kinds, quantile)).collect()
         });
-        let cells = [vec![per_second, mean], latencies.into()].concat();
-        let cells = [cells, vec![server_us, vec![system], client_us]].concat();
+        let [most, worst] = [&per_second, &p99].map(|rounds| median(rounds.clone()));
+        let mut cells = vec![per_second, mean, p99];
+        cells.extend(latencies);
+        cells.extend([server_us, vec![system], client_us]);
         let (label, complaint) = (label.to_owned(), complaint.unwrap_or_default());
-        Self { label, all, system, cells, complaint }
+        Self { label, per_second: most, p99: worst, cells, complaint }
     }
 }
 
@@ -237,7 +211,6 @@ struct Details {
     ticked: [Duration; 2],
 }
 
-/// Runs a phase.
 fn played(
     server: &Server,
     plan: ycsb::Plan,
@@ -265,5 +238,6 @@ const READS: &[Kind] = &[Kind::Read, Kind::Scan];
 const WRITES: &[Kind] = &[Kind::Update, Kind::Insert, Kind::ReadModifyWrite, Kind::Delete];
 /// Least CPU time for a split into user and system time; clock ticks are ten milliseconds.
 const TICKED_MIN: Duration = Duration::from_millis(500);
-const COLUMNS: &str = "workload | server | op/s .0 | mean us .0 | read p50 us .0 | read p99 us .0 | \
-    write p50 us .0 | write p99 us .0 | CPU us/op .2 | of that system .2 | client us/op .2 | too slow";
+const COLUMNS: &str = "workload | server | op/s .0 | mean us .0 | p99 us .0 | read p50 us .0 | \
+    read p99 us .0 | write p50 us .0 | write p99 us .0 | CPU us/op .2 | of that system .2 | \
+    client us/op .2 | too slow";

@@ -12,7 +12,6 @@ use crate::scenario::data::{Fill, one, with_keys};
 use crate::scenario::milliseconds;
 use crate::servers::Server;
 
-/// Servers, data and loads.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plan {
@@ -117,7 +116,6 @@ pub struct Data {
     pub loads: Vec<Text>,
 }
 
-/// Load on the data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
@@ -157,7 +155,6 @@ pub enum Replies {
 }
 
 impl Data {
-    /// Stores it in a server.
     pub fn fill(&self, server: &Server, keys: u64) -> Result<()> {
         self.fill.iter().try_for_each(|fill| fill.send(server, keys, 1).map(drop))
     }
