@@ -45,12 +45,13 @@ impl Default for Plan {
 }
 
 /// Server, which a file gives by its name alone or with settings.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Entry {
     pub program: String,
     pub label: Option<String>,
-    pub threads: usize,
+    /// Worker threads; one by default.
+    threads: Option<usize>,
     /// Cores; as many as threads by default.
     cores: Option<usize>,
     /// Number of its keys, where it is another one than that of the data.
@@ -62,28 +63,17 @@ pub struct Entry {
     pub beside: Vec<Seats>,
 }
 
-impl Default for Entry {
-    fn default() -> Self {
-        Self::of("varve")
-    }
-}
-
 impl Entry {
     fn of(program: &str) -> Self {
-        Self {
-            program: program.to_owned(),
-            label: None,
-            threads: 1,
-            cores: None,
-            keys: None,
-            options: BTreeMap::new(),
-            folder: false,
-            beside: Vec::new(),
-        }
+        Self { program: program.to_owned(), ..Self::default() }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or(1)
     }
 
     pub fn cores(&self) -> usize {
-        self.cores.unwrap_or(self.threads)
+        self.cores.unwrap_or(self.threads())
     }
 }
 
