@@ -12,7 +12,7 @@ use std::thread;
 use rustix::event::epoll::EventFlags;
 use slab::Slab;
 
-use crate::generator::{Frame, Protocol, Unexpected, frame};
+use crate::generator::{Frame, Protocol, Unexpected, frame, read_on};
 use crate::socket::{Poller, Socket};
 
 /// Serves connections until the process ends. They are dealt out to `threads` in turn and all get
@@ -103,14 +103,7 @@ impl Connection {
     ) -> io::Result<()> {
         let read = self.socket.read(input)?;
         output.clear();
-        if self.partial.is_empty() {
-            let used = answer_all(&input[..read], output, replies)?;
-            self.partial.extend_from_slice(&input[used..read]);
-        } else {
-            self.partial.extend_from_slice(&input[..read]);
-            let used = answer_all(&self.partial, output, replies)?;
-            self.partial.drain(..used);
-        }
+        read_on(&mut self.partial, &input[..read], |bytes| answer_all(bytes, output, replies))?;
         if output.is_empty() { Ok(()) } else { self.socket.send(output) }
     }
 }
@@ -155,14 +148,11 @@ pub struct Shape {
     /// Bytes in each field.
     #[arg(long, default_value_t = Self::default().field_bytes)]
     pub field_bytes: usize,
-    /// Keys in replies to ZRANGEBYSCORE.
-    #[arg(long, default_value_t = Self::default().keys)]
-    pub keys: usize,
 }
 
 impl Default for Shape {
     fn default() -> Self {
-        Self { fields: 10, field_bytes: 100, keys: 50 }
+        Self { fields: 10, field_bytes: 100 }
     }
 }
 
@@ -182,13 +172,13 @@ impl Replies {
         Self { named, other: reply.to_owned() }
     }
 
-    /// Creates replies of the given sizes; a value has 16 bytes.
-    pub fn new(Shape { fields, field_bytes, keys }: Shape) -> Self {
+    /// Creates replies of the given sizes; a value has 16 bytes, and 50 keys have a score.
+    pub fn new(Shape { fields, field_bytes }: Shape) -> Self {
         let text = bulk(&"v".repeat(field_bytes));
         let record = (0..fields).map(|field| bulk(&format!("field{field}")) + &text);
         let record = format!("*{}\r\n{}", 2 * fields, record.collect::<String>());
-        let names = (0..keys).map(|key| bulk(&format!("user{key:019}")));
-        let names = format!("*{keys}\r\n{}", names.collect::<String>());
+        let names = (0..50).map(|key| bulk(&format!("user{key:019}")));
+        let names = format!("*50\r\n{}", names.collect::<String>());
         let one = ":1\r\n".to_owned();
         let named = vec![
             ("GET", bulk(&"v".repeat(16))),
@@ -246,15 +236,17 @@ mod tests {
 
     #[test]
     fn answers_are_as_large_as_records_are_or_all_alike() {
-        let shaped = Replies::new(Shape { fields: 2, field_bytes: 3, keys: 1 });
+        let shaped = Replies::new(Shape { fields: 2, field_bytes: 3 });
         let alike = Replies::always(":7\r\n");
+        let keys = (0..50).map(|key| format!("$23\r\nuser{key:019}\r\n"));
+        let keys = format!("*50\r\n{}", keys.collect::<String>());
         for (replies, name, reply) in [
             (
                 &shaped,
                 "HGETALL",
                 "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n",
             ),
-            (&shaped, "ZRANGEBYSCORE", "*1\r\n$23\r\nuser0000000000000000000\r\n"),
+            (&shaped, "ZRANGEBYSCORE", &keys),
             (&shaped, "ZADD", ":1\r\n"),
             (&shaped, "del", ":1\r\n"),
             (&shaped, "HMSET", "+OK\r\n"),

@@ -40,7 +40,7 @@ pub use load::{KEY_BYTES, Load};
 pub use outcome::{Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
 pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
-pub(crate) use replies::{Frame, frame};
+pub(crate) use replies::{Frame, frame, read_on};
 pub use schedule::{Arrival, Lag, Stop};
 pub(crate) use schedule::{Schedule, Turn};
 pub use sender::Sender;
