@@ -227,7 +227,7 @@ pub(crate) mod tests {
     pub fn null_server() -> Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
+        thread::spawn(move || null::serve(&listener, 1, &null::Replies::new(10, 100)));
         server(port)
     }
 

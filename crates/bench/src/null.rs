@@ -139,23 +139,6 @@ pub fn scan(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
     Ok(Some((name.unwrap_or_default(), at)))
 }
 
-/// Sizes of the replies; by default those of YCSB's core workloads.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Shape {
-    /// Fields of a record, in replies to HGETALL.
-    #[arg(long, default_value_t = Self::default().fields)]
-    pub fields: usize,
-    /// Bytes in each field.
-    #[arg(long, default_value_t = Self::default().field_bytes)]
-    pub field_bytes: usize,
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Self { fields: 10, field_bytes: 100 }
-    }
-}
-
 /// Constant replies, in the form of a server that stores data.
 #[derive(Clone, Debug)]
 pub struct Replies {
@@ -172,8 +155,9 @@ impl Replies {
         Self { named, other: reply.to_owned() }
     }
 
-    /// Creates replies of the given sizes; a value has 16 bytes, and 50 keys have a score.
-    pub fn new(Shape { fields, field_bytes }: Shape) -> Self {
+    /// Creates the replies of a record with so many fields, and of 50 keys that have a score; a value
+    /// has 16 bytes.
+    pub fn new(fields: usize, field_bytes: usize) -> Self {
         let text = bulk(&"v".repeat(field_bytes));
         let record = (0..fields).map(|field| bulk(&format!("field{field}")) + &text);
         let record = format!("*{}\r\n{}", 2 * fields, record.collect::<String>());
@@ -195,12 +179,6 @@ impl Replies {
     fn to(&self, name: &[u8]) -> &str {
         let is = |(known, _): &&(&str, String)| name.eq_ignore_ascii_case(known.as_bytes());
         self.named.iter().find(is).map_or(&self.other, |(_, reply)| reply)
-    }
-}
-
-impl Default for Replies {
-    fn default() -> Self {
-        Self::new(Shape::default())
     }
 }
 
@@ -229,14 +207,14 @@ mod tests {
                 _ => (end, "$16\r\nvvvvvvvvvvvvvvvv\r\n+OK\r\n"),
             };
             let mut output = Vec::new();
-            let answered = answer_all(&bytes[..end], &mut output, &Replies::default());
+            let answered = answer_all(&bytes[..end], &mut output, &Replies::new(10, 100));
             assert_eq!((answered.unwrap(), &output[..]), (used, reply.as_bytes()), "{end} bytes");
         }
     }
 
     #[test]
     fn answers_are_as_large_as_records_are_or_all_alike() {
-        let shaped = Replies::new(Shape { fields: 2, field_bytes: 3 });
+        let shaped = Replies::new(2, 3);
         let alike = Replies::always(":7\r\n");
         let keys = (0..50).map(|key| format!("$23\r\nuser{key:019}\r\n"));
         let keys = format!("*50\r\n{}", keys.collect::<String>());

@@ -73,7 +73,7 @@ struct Round {
 
 impl Plan {
     fn round(&self, program: &Program) -> Result<Round> {
-        let launch = Launch::default().with_threads(self.threads);
+        let launch = Launch::on(1, self.threads);
         let fresh = push(&program.start(&launch)?, sets(0, self.written), |_| ())?;
         let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
         let server = program.start(&limited)?;

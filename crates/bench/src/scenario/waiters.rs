@@ -72,8 +72,7 @@ impl Scenario for Plan {
         peers_missing(section, bench);
         let mut servers = Vec::new();
         for (threads, label) in [(1, "varve, 1 worker"), (2, "varve, 2 workers")] {
-            let mut server =
-                bench.varve.start(&Launch::default().with_threads(threads).on_cores(threads))?;
+            let mut server = bench.varve.start(&Launch::on(threads, threads))?;
             label.clone_into(&mut server.label);
             servers.push(server);
         }

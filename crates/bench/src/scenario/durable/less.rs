@@ -82,7 +82,7 @@ impl Plan {
         appendonly: &str,
     ) -> Result<(Vec<Sample>, f64)> {
         let folder = Folder::new()?;
-        let launch = Launch::default().on_cores(self.cores).with("appendonly", appendonly);
+        let launch = Launch::on(self.cores, 1).with("appendonly", appendonly);
         let server = folder.start(program, &launch)?;
         let mut random = SmallRng::seed_from_u64(1);
         let overwritten = (0..self.overwrites).map(|_| random.random_range(0..self.keys));

@@ -67,13 +67,14 @@ impl Plan {
     /// per second of the time between.
     fn starts(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 3]>> {
         let folder = Folder::new()?;
-        let launch = match data.is_log {
-            false => Launch::default().with_threads(self.cores).on_cores(self.cores),
+        let mut launch = match data.is_log {
+            false => Launch::on(self.cores, self.cores),
             true => Launch::default()
                 .with("appendonly", "yes")
                 .with("appendfsync", "no")
                 .with("auto-aof-rewrite-percentage", 0),
         };
+        launch.ready_within = LOADED_MAX;
         let server = folder.start(program, &launch)?;
         let load = Load::of(&data.request, data.keys).choosing(KeyChoice::Sequential);
         measure(&server, &load.pipelined(100).count(data.requests))?;
@@ -83,7 +84,7 @@ impl Plan {
         server.end()?;
         let start = |_| {
             let empty = Folder::new()?.start(program, &launch)?.ready_after.as_secs_f64();
-            let server = folder.start(program, &launch.clone().ready_within(LOADED_MAX))?;
+            let server = folder.start(program, &launch)?;
             let loaded = server.ready_after.as_secs_f64();
             let keys = server.control()?.integer(&data.count)?;
             ensure!(keys == data.keys, "{}: {keys} are there", data.from);
