@@ -97,17 +97,19 @@ impl Lag {
     }
 }
 
-/// What may be sent at a moment.
+/// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// So many operations, whose latency counts from this time.
+pub enum Turn {
+    /// It sends so many operations, whose latency counts from this time.
     Send(Instant, usize),
+    /// It, and all others of its kind, is asked again at this time.
     At(Instant),
+    /// It is done with this run.
     Over,
 }
 
 /// Due times of batches, in ascending order.
-pub(crate) struct Schedule {
+pub(super) struct Schedule {
     arrival: Arrival,
     pipeline: usize,
     begin: Instant,
@@ -127,7 +129,7 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// Creates the schedule; the same seed gives the same due times.
-    pub(crate) fn new(
+    pub(super) fn new(
         arrival: Arrival,
         pipeline: usize,
         begin: Instant,
@@ -138,11 +140,8 @@ impl Schedule {
             Arrival::Closed => 0.0,
             Arrival::Limited(rate) | Arrival::Even(rate) | Arrival::Poisson(rate) => {
                 let gap = pipeline as f64 / rate * 1e9;
-                ensure!(rate > 0.0 && gap < GAP_MAX_NS, "a rate of {rate} operations per second");
-                ensure!(
-                    rate <= RATE_MAX,
-                    "a rate of {rate} operations per second: a thread makes at most {RATE_MAX}"
-                );
+                let is_sound = rate > 0.0 && gap < GAP_MAX_NS && rate <= RATE_MAX;
+                ensure!(is_sound, "{rate} operations per second: above 0, at most {RATE_MAX}");
                 gap
             }
         };
@@ -156,12 +155,12 @@ impl Schedule {
         Ok(Self { arrival, pipeline, begin, gap, next, end, left, random, lag, has_ended })
     }
 
-    pub(crate) fn lag(&self) -> Option<Lag> {
+    pub(super) fn lag(&self) -> Option<Lag> {
         matches!(self.arrival, Arrival::Even(_) | Arrival::Poisson(_)).then_some(self.lag)
     }
 
     /// Decides what is sent now, and counts it as sent. Fails if an open loop is hopelessly behind.
-    pub(crate) fn turn(&mut self, now: Instant) -> Result<Turn> {
+    pub(super) fn turn(&mut self, now: Instant) -> Result<Turn> {
         let nanos = now.saturating_duration_since(self.begin).as_nanos() as u64 as f64;
         match self.arrival {
             Arrival::Closed => self.next = nanos,
