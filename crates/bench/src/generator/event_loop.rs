@@ -110,15 +110,6 @@ impl EventLoop {
 
     /// Lets the clients of all groups send and hear until all of them rest.
     pub fn run(&mut self, clients: &mut [&mut dyn Client]) -> Result<()> {
-        self.run_watched(clients, || Ok(()))
-    }
-
-    /// Runs the clients as [`EventLoop::run`] does; calls `turned` after each turn of the loop.
-    pub fn run_watched(
-        &mut self,
-        clients: &mut [&mut dyn Client],
-        mut turned: impl FnMut() -> Result<()>,
-    ) -> Result<()> {
         assert_eq!(clients.len(), self.groups.len(), "a client for each group");
         for group in &mut self.groups {
             let is_free = |number: &usize| !self.connections[group.first + number].1.is_busy();
@@ -146,7 +137,6 @@ impl EventLoop {
                 wake.is_some() || now - last_heard < SILENCE_MAX,
                 "no reply for {SILENCE_MAX:?}"
             );
-            turned()?;
         }
     }
 

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use hdrhistogram::Histogram;
 
 use super::schedule::Schedule;
-use super::{Arrival, Heard, Lag, Replies, Stop, Turn};
+use super::{Heard, Lag, Load, Replies, Stop, Turn};
 use crate::process;
 
 /// View of a running load for other threads, and their means to end it.
@@ -136,16 +136,10 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Starts on the thread that makes the load.
-    pub fn start(
-        arrival: Arrival,
-        pipeline: usize,
-        stop: Stop,
-        seed: u64,
-        monitor: Arc<Monitor>,
-    ) -> Result<Self> {
+    /// Starts one of the threads of a load, on that thread.
+    pub fn start(load: &Load, thread: usize, stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
         let (started, cpu_started) = (Instant::now(), process::cpu_time_of_this_thread());
-        let schedule = Schedule::new(arrival, pipeline, started, stop, seed)?;
+        let schedule = Schedule::new(load, thread, started, stop)?;
         let (outcome, last_heard) = (Outcome::empty(), started);
         Ok(Self { schedule, monitor, outcome, started, cpu_started, last_heard })
     }

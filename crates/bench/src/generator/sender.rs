@@ -4,14 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
 use super::template::{Chance, Template};
-use super::{
-    Arrival, Batch, Client, Heard, Keys, Load, Meter, Monitor, Outcome, Protocol, Stop, Turn,
-};
+use super::{Batch, Client, Heard, Keys, Load, Meter, Monitor, Outcome, Protocol, Stop, Turn};
 
 /// Client that sends one thread's part of a load and measures it.
 pub struct Sender {
@@ -22,18 +18,15 @@ pub struct Sender {
     at: usize,
     keys: Keys,
     chance: Chance,
-    pipeline: usize,
-    arrival: Arrival,
-    seed: u64,
+    load: Load,
+    thread: usize,
     meter: Meter,
 }
 
 impl Sender {
     /// Prepares thread `thread` of the load's threads; the same seed gives the same requests.
     pub fn new(protocol: Protocol, load: &Load, thread: usize) -> Result<Self> {
-        let Load { threads, pipeline, .. } = *load;
-        ensure!(pipeline > 0, "pipeline: at least 1");
-        let seed = load.seed.wrapping_add((thread as u64) << 32);
+        ensure!(load.pipeline > 0, "pipeline: at least 1");
         let parse = |(_, request): &(u32, String)| Template::parse(protocol, request);
         let mut order = Vec::new();
         let whole: u32 = load.requests.iter().map(|(share, _)| share).sum();
@@ -41,25 +34,22 @@ impl Sender {
             let repeats = if load.requests.len() == 1 { 1 } else { share * ORDER / whole };
             order.extend((0..repeats).map(|_| number));
         }
-        order.shuffle(&mut SmallRng::seed_from_u64(seed));
-        let (number, count) = (thread as u64, threads as u64);
-        let (arrival, stop) = (load.arrival.shared_by(threads), load.stop_of(thread));
+        order.shuffle(&mut load.random_of(thread));
         Ok(Self {
             requests: load.requests.iter().map(parse).collect::<Result<_>>()?,
             order,
             at: 0,
-            keys: Keys::for_thread(&load.keys, load.key_count, load.seed, number, count)?,
-            chance: Chance::new(seed),
-            pipeline,
-            arrival,
-            seed,
-            meter: Meter::start(arrival, pipeline, stop, seed, Arc::default())?,
+            keys: Keys::new(load, thread)?,
+            chance: Chance::new(load.random_of(thread)),
+            load: load.clone(),
+            thread,
+            meter: Meter::start(load, thread, load.stop_of(thread), Arc::default())?,
         })
     }
 
     /// Starts to measure anew, on the thread that runs the load; requests go on where they were.
     pub fn restart(&mut self, stop: Stop, monitor: Arc<Monitor>) -> Result<()> {
-        self.meter = Meter::start(self.arrival, self.pipeline, stop, self.seed, monitor)?;
+        self.meter = Meter::start(&self.load, self.thread, stop, monitor)?;
         Ok(())
     }
 

@@ -13,8 +13,8 @@
 //! gets GET, DEL and SET, with EX or without, in its own words.
 
 use anyhow::{Context, Result, bail, ensure};
+use rand::RngExt;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
 use super::{Answer, Batch, Protocol, Sizes};
 
@@ -55,9 +55,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Creates the source; the same seed gives the same letters and numbers.
-    pub fn new(seed: u64) -> Self {
-        let mut random = SmallRng::seed_from_u64(seed);
+    pub fn new(mut random: SmallRng) -> Self {
         let letters = (0..LETTERS).map(|_| random.random_range(b'a'..=b'z')).collect();
         Self { random, letters }
     }
@@ -295,7 +293,13 @@ const MONTH_SECONDS: u32 = 30 * 24 * 3600;
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Batch, Chance, Protocol, STRETCH, Template};
+    use rand::SeedableRng;
+
+    use super::{Batch, Chance, Protocol, STRETCH, SmallRng, Template};
+
+    fn chance() -> Chance {
+        Chance::new(SmallRng::seed_from_u64(1))
+    }
 
     fn written(text: &str, number: u64) -> String {
         written_for(Protocol::Resp, text, number)
@@ -304,7 +308,7 @@ mod tests {
     fn written_for(protocol: Protocol, text: &str, number: u64) -> String {
         let mut batch = Batch::default();
         let template = Template::parse(protocol, text).unwrap();
-        template.write(number, &mut Chance::new(1), &mut batch);
+        template.write(number, &mut chance(), &mut batch);
         String::from_utf8(batch.bytes).unwrap()
     }
 
@@ -348,7 +352,7 @@ mod tests {
     #[test]
     fn random_words_stay_in_their_range() {
         let template = Template::parse(Protocol::Resp, "{?8-12}").unwrap();
-        let mut chance = Chance::new(1);
+        let mut chance = chance();
         let mut size = |_| {
             let mut batch = Batch::default();
             template.write(0, &mut chance, &mut batch);

@@ -9,8 +9,8 @@ use anyhow::{Result, anyhow, ensure};
 use super::talk::Talk;
 use super::workload::{Kind, Workload};
 use crate::generator::{
-    Arrival, Batch, Client, EventLoop, Heard, Meter, Monitor, Outcome, Protocol, ReplyReader, Stop,
-    Turn,
+    Arrival, Batch, Client, EventLoop, Heard, Load, Meter, Monitor, Outcome, Protocol, ReplyReader,
+    Stop, Turn,
 };
 use crate::measure::{Measured, metered};
 use crate::sampler::Watch;
@@ -69,7 +69,8 @@ impl Plan {
             Some(rate) => (Arrival::Even(rate), (rate * self.longest.as_secs_f64()) as u64),
             None => (Arrival::Closed, u64::MAX),
         };
-        Meter::start(arrival, 1, Stop::Operations(self.operations.min(in_time)), 1, monitor)
+        let load = Load { arrival, ..Load::get(1) }.pipelined(1);
+        Meter::start(&load, 0, Stop::Operations(self.operations.min(in_time)), monitor)
     }
 }
 
