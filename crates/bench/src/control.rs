@@ -142,15 +142,14 @@ const REPLY_BYTES_MAX: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
     use std::thread;
 
     use super::*;
+    use crate::measure::tests::listening;
 
     /// Connects to a server that answers each request with the next of these replies.
     fn control(replies: &'static [&'static str], protocol: Protocol) -> Control {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let (listener, port) = listening();
         thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             for reply in replies {

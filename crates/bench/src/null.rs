@@ -12,7 +12,7 @@ use std::thread;
 use rustix::event::epoll::EventFlags;
 use slab::Slab;
 
-use crate::generator::{Frame, Protocol, Unexpected, frame};
+use crate::generator::{Frame, Protocol, Unexpected, frame, read_on};
 use crate::socket::{Poller, Socket};
 
 /// Serves connections until the process ends. They are dealt out to `threads` in turn and all get
@@ -103,14 +103,7 @@ impl Connection {
     ) -> io::Result<()> {
         let read = self.socket.read(input)?;
         output.clear();
-        if self.partial.is_empty() {
-            let used = answer_all(&input[..read], output, replies)?;
-            self.partial.extend_from_slice(&input[used..read]);
-        } else {
-            self.partial.extend_from_slice(&input[..read]);
-            let used = answer_all(&self.partial, output, replies)?;
-            self.partial.drain(..used);
-        }
+        read_on(&mut self.partial, &input[..read], |bytes| answer_all(bytes, output, replies))?;
         if output.is_empty() { Ok(()) } else { self.socket.send(output) }
     }
 }
@@ -146,26 +139,6 @@ pub fn scan(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
     Ok(Some((name.unwrap_or_default(), at)))
 }
 
-/// Sizes of the replies; by default those of YCSB's core workloads.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Shape {
-    /// Fields of a record, in replies to HGETALL.
-    #[arg(long, default_value_t = Self::default().fields)]
-    pub fields: usize,
-    /// Bytes in each field.
-    #[arg(long, default_value_t = Self::default().field_bytes)]
-    pub field_bytes: usize,
-    /// Keys in replies to ZRANGEBYSCORE.
-    #[arg(long, default_value_t = Self::default().keys)]
-    pub keys: usize,
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Self { fields: 10, field_bytes: 100, keys: 50 }
-    }
-}
-
 /// Constant replies, in the form of a server that stores data.
 #[derive(Clone, Debug)]
 pub struct Replies {
@@ -182,13 +155,14 @@ impl Replies {
         Self { named, other: reply.to_owned() }
     }
 
-    /// Creates replies of the given sizes; a value has 16 bytes.
-    pub fn new(Shape { fields, field_bytes, keys }: Shape) -> Self {
+    /// Creates the replies of a record with so many fields, and of 50 keys that have a score; a value
+    /// has 16 bytes.
+    pub fn new(fields: usize, field_bytes: usize) -> Self {
         let text = bulk(&"v".repeat(field_bytes));
         let record = (0..fields).map(|field| bulk(&format!("field{field}")) + &text);
         let record = format!("*{}\r\n{}", 2 * fields, record.collect::<String>());
-        let names = (0..keys).map(|key| bulk(&format!("user{key:019}")));
-        let names = format!("*{keys}\r\n{}", names.collect::<String>());
+        let names = (0..50).map(|key| bulk(&format!("user{key:019}")));
+        let names = format!("*50\r\n{}", names.collect::<String>());
         let one = ":1\r\n".to_owned();
         let named = vec![
             ("GET", bulk(&"v".repeat(16))),
@@ -205,12 +179,6 @@ impl Replies {
     fn to(&self, name: &[u8]) -> &str {
         let is = |(known, _): &&(&str, String)| name.eq_ignore_ascii_case(known.as_bytes());
         self.named.iter().find(is).map_or(&self.other, |(_, reply)| reply)
-    }
-}
-
-impl Default for Replies {
-    fn default() -> Self {
-        Self::new(Shape::default())
     }
 }
 
@@ -239,22 +207,24 @@ mod tests {
                 _ => (end, "$16\r\nvvvvvvvvvvvvvvvv\r\n+OK\r\n"),
             };
             let mut output = Vec::new();
-            let answered = answer_all(&bytes[..end], &mut output, &Replies::default());
+            let answered = answer_all(&bytes[..end], &mut output, &Replies::new(10, 100));
             assert_eq!((answered.unwrap(), &output[..]), (used, reply.as_bytes()), "{end} bytes");
         }
     }
 
     #[test]
     fn answers_are_as_large_as_records_are_or_all_alike() {
-        let shaped = Replies::new(Shape { fields: 2, field_bytes: 3, keys: 1 });
+        let shaped = Replies::new(2, 3);
         let alike = Replies::always(":7\r\n");
+        let keys = (0..50).map(|key| format!("$23\r\nuser{key:019}\r\n"));
+        let keys = format!("*50\r\n{}", keys.collect::<String>());
         for (replies, name, reply) in [
             (
                 &shaped,
                 "HGETALL",
                 "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n",
             ),
-            (&shaped, "ZRANGEBYSCORE", "*1\r\n$23\r\nuser0000000000000000000\r\n"),
+            (&shaped, "ZRANGEBYSCORE", &keys),
             (&shaped, "ZADD", ":1\r\n"),
             (&shaped, "del", ":1\r\n"),
             (&shaped, "HMSET", "+OK\r\n"),

@@ -151,7 +151,7 @@ pub fn served(
         "{} does not speak the chosen protocol: name another --server, or its --port",
         program.label
     );
-    program.start(&Launch::default().with_threads(threads).on_cores(threads))
+    program.start(&Launch::on(threads, threads))
 }
 
 /// Writes results to a file.

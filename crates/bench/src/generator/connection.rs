@@ -8,13 +8,11 @@ use anyhow::{Context, Result, bail};
 use super::{Expected, Replies, ReplyReader};
 use crate::socket::Socket;
 
-/// Requests that are sent at once.
+/// Requests that are sent at once, and the replies that they must bring.
+#[derive(Default)]
 pub struct Batch {
     pub bytes: Vec<u8>,
-    /// The replies that they must bring.
     pub expected: Expected,
-    /// Time from which their latency counts.
-    pub since: Instant,
 }
 
 pub(super) struct Connection {
@@ -41,9 +39,9 @@ impl Connection {
     }
 
     /// Sends a batch, as far as the socket takes it.
-    pub(super) fn send(&mut self, batch: &Batch) -> Result<()> {
+    pub(super) fn send(&mut self, batch: &Batch, since: Instant) -> Result<()> {
         assert!(!self.is_busy(), "one batch at a time");
-        (self.expected, self.since, self.heard_at) = (batch.expected, batch.since, None);
+        (self.expected, self.since, self.heard_at) = (batch.expected, since, None);
         self.socket.send(&batch.bytes).context("sending")
     }
 

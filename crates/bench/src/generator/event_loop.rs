@@ -10,14 +10,14 @@ use anyhow::{Result, ensure};
 use rustix::event::epoll::{Event, EventFlags};
 
 use super::connection::{Batch, Connection};
-use super::{Expected, Protocol, Replies, ReplyReader, Value};
+use super::{Expected, Protocol, Replies, ReplyReader, Turn, Value};
 use crate::socket::Poller;
 
 /// Connections of one kind: what they send, and when.
 pub trait Client {
     /// Decides what a connection without a batch in flight does next; a batch that it is to send is
     /// written into `batch`, which is empty.
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next>;
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn>;
 
     /// Takes the replies to the batch of a connection; returns true if it must be asked before those
     /// that wait for a time, since it has more to send at once.
@@ -28,16 +28,6 @@ pub trait Client {
     fn left_waiting(&self) -> usize {
         0
     }
-}
-
-/// What a connection does next.
-#[derive(Clone, Copy, Debug)]
-pub enum Next {
-    Send,
-    /// It, and all others of its kind, is asked again at this time.
-    At(Instant),
-    /// It is done with this run.
-    Rest,
 }
 
 /// Replies to a batch.
@@ -80,14 +70,13 @@ struct Group {
 
 impl EventLoop {
     pub fn new() -> Result<Self> {
-        let since = Instant::now();
         Ok(Self {
             poller: Poller::new()?,
             connections: Vec::new(),
             groups: Vec::new(),
             is_exact: true,
             buffer: vec![0; BUFFER_BYTES].into(),
-            batch: Batch { bytes: Vec::new(), expected: Expected::default(), since },
+            batch: Batch::default(),
         })
     }
 
@@ -121,15 +110,6 @@ impl EventLoop {
 
     /// Lets the clients of all groups send and hear until all of them rest.
     pub fn run(&mut self, clients: &mut [&mut dyn Client]) -> Result<()> {
-        self.run_watched(clients, || Ok(()))
-    }
-
-    /// Runs the clients as [`EventLoop::run`] does; calls `turned` after each turn of the loop.
-    pub fn run_watched(
-        &mut self,
-        clients: &mut [&mut dyn Client],
-        mut turned: impl FnMut() -> Result<()>,
-    ) -> Result<()> {
         assert_eq!(clients.len(), self.groups.len(), "a client for each group");
         for group in &mut self.groups {
             let is_free = |number: &usize| !self.connections[group.first + number].1.is_busy();
@@ -157,7 +137,6 @@ impl EventLoop {
                 wake.is_some() || now - last_heard < SILENCE_MAX,
                 "no reply for {SILENCE_MAX:?}"
             );
-            turned()?;
         }
     }
 
@@ -176,15 +155,15 @@ impl EventLoop {
     ) -> Result<Option<Instant>> {
         while let Some(number) = self.groups[group].idle.front().copied() {
             self.batch.bytes.clear();
-            (self.batch.expected, self.batch.since) = (Expected::default(), now);
+            self.batch.expected = Expected::default();
             match client.next(number, now, &mut self.batch)? {
-                Next::At(at) => return Ok(Some(at)),
-                Next::Rest => {}
-                Next::Send => {
+                Turn::At(at) => return Ok(Some(at)),
+                Turn::Over => {}
+                Turn::Send(since, _) => {
                     let slot = self.groups[group].first + number;
                     self.groups[group].busy += 1;
                     let connection = &mut self.connections[slot].1;
-                    connection.send(&self.batch)?;
+                    connection.send(&self.batch, since)?;
                     if connection.socket.is_blocked() {
                         let both = EventFlags::IN | EventFlags::OUT;
                         self.poller.watch(&connection.socket, slot, both)?;

@@ -12,6 +12,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 use serde::{Deserialize, Serialize};
 
+use super::Load;
+
 /// Distribution from which the next key number in `0..count` is drawn.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -73,22 +75,16 @@ enum Source {
 }
 
 impl Keys {
-    /// Creates the stream over the keys `0..count` of thread `thread` of `threads`; the same seed
-    /// gives the same stream. The threads share a sequence: each has the keys with its remainder
-    /// modulo `threads`. All other choices are drawn by each thread for itself.
-    pub fn for_thread(
-        choice: &KeyChoice,
-        count: u64,
-        seed: u64,
-        thread: u64,
-        threads: u64,
-    ) -> Result<Self> {
+    /// Creates the stream of one of the threads of a load; the same seed gives the same stream. The
+    /// threads share a sequence: each has the keys with its remainder modulo their number. All other
+    /// choices are drawn by each thread for itself.
+    pub fn new(load: &Load, thread: usize) -> Result<Self> {
+        let (count, random) = (load.key_count, load.random_of(thread));
         ensure!((1..=KEY_COUNT_MAX).contains(&count), "keys: 1 to {KEY_COUNT_MAX}");
-        let random = SmallRng::seed_from_u64(seed.wrapping_add(thread << 32));
-        let source = match choice {
+        let source = match &load.keys {
             KeyChoice::Sequential => {
-                let first = if thread < count { thread } else { 0 };
-                Source::Sequence((first..count).step_by(threads as usize).cycle())
+                let first = if (thread as u64) < count { thread as u64 } else { 0 };
+                Source::Sequence((first..count).step_by(load.threads).cycle())
             }
             KeyChoice::Uniform => Source::Uniform,
             KeyChoice::Zipf { exponent } => Source::Zipf(Zipf::new(count as f64, *exponent)?),
@@ -161,7 +157,7 @@ mod tests {
     use super::*;
 
     fn keys(choice: &KeyChoice, count: u64) -> Result<Keys> {
-        Keys::for_thread(choice, count, 7, 0, 1)
+        Keys::new(&Load::get(count).choosing(choice.clone()).seeded(7), 0)
     }
 
     /// Returns the distance (chi-square) of a million draws of 1,000 keys from these shares.
@@ -214,10 +210,11 @@ mod tests {
     fn threads_have_the_keys_of_a_sequence_between_them() {
         let mut all = Vec::new();
         for thread in 0..3 {
-            let mut keys = Keys::for_thread(&KeyChoice::Sequential, 10, 1, thread, 3).unwrap();
+            let load = Load { threads: 3, ..Load::get(10).choosing(KeyChoice::Sequential) };
+            let mut keys = Keys::new(&load, thread).unwrap();
             let share = (10 + 2 - thread) / 3;
             all.extend((0..share).map(|_| keys.draw()));
-            assert_eq!(keys.draw(), thread, "from the start again");
+            assert_eq!(keys.draw(), thread as u64, "from the start again");
         }
         all.sort_unstable();
         assert!(all.into_iter().eq(0..10));

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
 use super::{Arrival, KeyChoice, Sizes, Stop};
 
 /// A load.
@@ -105,6 +108,11 @@ impl Load {
     /// Makes it an open loop of so many operations per second, at equal distances.
     pub fn paced(self, per_second: f64) -> Self {
         Self { arrival: Arrival::Even(per_second), ..self }
+    }
+
+    /// Returns the source of random numbers of one of its threads.
+    pub fn random_of(&self, thread: usize) -> SmallRng {
+        SmallRng::seed_from_u64(self.seed.wrapping_add((thread as u64) << 32))
     }
 
     pub fn stop_of(&self, thread: usize) -> Stop {

@@ -34,15 +34,14 @@ mod sizes;
 mod template;
 
 pub use connection::Batch;
-pub use event_loop::{Client, EventLoop, Heard, Next};
+pub use event_loop::{Client, EventLoop, Heard};
 pub use keys::{KeyChoice, Keys, shuffled};
 pub use load::{KEY_BYTES, Load};
-pub use outcome::{Monitor, Outcome, quantile_us};
+pub use outcome::{Meter, Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
 pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
-pub(crate) use replies::{Frame, frame};
-pub use schedule::{Arrival, Lag, Stop};
-pub(crate) use schedule::{Schedule, Turn};
+pub(crate) use replies::{Frame, frame, read_on};
+pub use schedule::{Arrival, Lag, Stop, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;
 

@@ -1,12 +1,15 @@
 //! What a load measured, and how others see it run.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use hdrhistogram::Histogram;
 
-use super::{Heard, Lag, Replies};
+use super::schedule::Schedule;
+use super::{Heard, Lag, Load, Replies, Stop, Turn};
+use crate::process;
 
 /// View of a running load for other threads, and their means to end it.
 #[derive(Debug, Default)]
@@ -119,6 +122,47 @@ impl Outcome {
             self.lag.get_or_insert_default().merge(&lag);
         }
         Ok(())
+    }
+}
+
+/// Measures a run: says when something is sent, and collects what is heard.
+pub struct Meter {
+    schedule: Schedule,
+    monitor: Arc<Monitor>,
+    pub outcome: Outcome,
+    pub started: Instant,
+    cpu_started: Duration,
+    last_heard: Instant,
+}
+
+impl Meter {
+    /// Starts one of the threads of a load, on that thread.
+    pub fn start(load: &Load, thread: usize, stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
+        let (started, cpu_started) = (Instant::now(), process::cpu_time_of_this_thread());
+        let schedule = Schedule::new(load, thread, started, stop)?;
+        let (outcome, last_heard) = (Outcome::empty(), started);
+        Ok(Self { schedule, monitor, outcome, started, cpu_started, last_heard })
+    }
+
+    /// Decides what is sent now, and counts it as sent.
+    pub fn turn(&mut self, now: Instant) -> Result<Turn> {
+        if self.monitor.is_halted() { Ok(Turn::Over) } else { self.schedule.turn(now) }
+    }
+
+    /// Adds operations that were answered.
+    pub fn add(&mut self, operations: u64, now: Instant) {
+        self.last_heard = now;
+        self.monitor.add(operations);
+    }
+
+    /// Returns what was measured.
+    pub fn finish(&mut self) -> Outcome {
+        Outcome {
+            elapsed: self.last_heard - self.started,
+            client_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
+            lag: self.schedule.lag(),
+            ..std::mem::replace(&mut self.outcome, Outcome::empty())
+        }
     }
 }
 

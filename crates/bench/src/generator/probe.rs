@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{Batch, Client, Heard, Load, Monitor, Next, Outcome, Protocol, Sender};
+use super::{Batch, Client, Heard, Load, Monitor, Outcome, Protocol, Sender, Turn};
 use crate::process::{self, ThreadTimes};
 
 /// One answer to the probe.
@@ -108,23 +108,21 @@ impl Probe {
 }
 
 impl Client for Probe {
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
         if let Some((load, during)) = &self.beside {
             let (done, due) = (load.operations(), self.asked + EVERY);
             if done >= during.end {
-                return Ok(Next::Rest);
+                return Ok(Turn::Over);
             }
             if due > now || done < during.start {
-                return Ok(Next::At(due.max(now + EVERY / 2)));
+                return Ok(Turn::At(due.max(now + EVERY / 2)));
             }
         }
-        let next = self.sender.next(connection, now, batch)?;
-        if let Next::Send = next {
-            self.sent = Moment::now(self.server)?;
-            self.asked = Instant::now();
-            batch.since = self.asked;
-        }
-        Ok(next)
+        let turn = self.sender.next(connection, now, batch)?;
+        let Turn::Send(_, count) = turn else { return Ok(turn) };
+        self.sent = Moment::now(self.server)?;
+        self.asked = Instant::now();
+        Ok(Turn::Send(self.asked, count))
     }
 
     fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {

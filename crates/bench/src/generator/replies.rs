@@ -176,53 +176,34 @@ impl ReplyReader {
 
     /// Counts the replies that end in `bytes`.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unexpected> {
-        let mut rest = if self.partial.is_empty() { bytes } else { self.complete(bytes)? };
-        while let Some((frame, length)) = frame(self.protocol, rest)? {
-            self.count(frame)?;
-            rest = &rest[length..];
-        }
-        self.partial.extend_from_slice(rest);
-        Ok(())
-    }
-
-    /// Completes and counts the partial frame; returns the bytes behind it.
-    #[cold]
-    fn complete<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Unexpected> {
         let mut partial = std::mem::take(&mut self.partial);
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let before = partial.len();
-            // As much again, so that little is copied of what lies behind the frame.
-            let (part, behind) = rest.split_at(before.min(rest.len()));
-            partial.extend_from_slice(part);
-            if let Some((frame, length)) = frame(self.protocol, &partial)? {
-                self.count(frame)?;
-                return Ok(&rest[length - before..]);
-            }
-            rest = behind;
-        }
+        let fed = read_on(&mut partial, bytes, |bytes| self.count_all(bytes));
         self.partial = partial;
-        Ok(rest)
+        fed
     }
 
-    fn count(&mut self, frame: Frame<'_>) -> Result<(), Unexpected> {
-        if self.kept.is_some() {
-            self.keep(&frame)?;
+    fn count_all(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
+        let mut used = 0;
+        while let Some((frame, length)) = frame(self.protocol, &bytes[used..])? {
+            self.count(frame);
+            used += length;
         }
-        let counted = &mut self.counted;
+        Ok(used)
+    }
+
+    fn count(&mut self, frame: Frame<'_>) {
+        self.keep(&frame);
+        let (counted, is_memcached) = (&mut self.counted, self.protocol == Protocol::Memcached);
         let kind = match frame {
             Frame::Array(values) => {
                 // The elements of a nested array take its place.
                 self.open = self.open.saturating_sub(1) + values as u64;
                 counted.array += u64::from(self.open == 0);
-                let is_sound = self.open <= OPEN_MAX;
-                return is_sound
-                    .then_some(())
-                    .ok_or_else(|| Unexpected(format!("an array of {} values", self.open)));
+                return;
             }
-            Frame::Value(_) | Frame::Line(_) if self.protocol == Protocol::Memcached => {
+            Frame::Value(_) | Frame::Line(_) if is_memcached => {
                 self.open += 1;
-                return Ok(());
+                return;
             }
             Frame::End => {
                 let values = std::mem::take(&mut self.open);
@@ -231,7 +212,7 @@ impl ReplyReader {
             }
             Frame::Error(line) => {
                 self.first_error.get_or_insert_with(|| text(line));
-                if self.protocol == Protocol::Memcached {
+                if is_memcached {
                     // No `END` follows values that an error cuts short.
                     self.open = 0;
                 }
@@ -245,31 +226,42 @@ impl ReplyReader {
             Frame::Line(_) | Frame::Stored => &mut counted.status,
             Frame::Nil => &mut counted.nil,
         };
-        if self.open == 0 || self.protocol == Protocol::Memcached {
+        if self.open == 0 || is_memcached {
             *kind += 1;
         } else {
             counted.elements += 1;
             self.open -= 1;
             counted.array += u64::from(self.open == 0);
         }
-        Ok(())
     }
 
-    fn keep(&mut self, frame: &Frame<'_>) -> Result<(), Unexpected> {
-        let value = match frame {
+    fn keep(&mut self, frame: &Frame<'_>) {
+        let Some(kept) = &mut self.kept else { return };
+        kept.push(match frame {
             Frame::Value(bytes) | Frame::Line(bytes) => Value::Text(bytes.to_vec()),
             Frame::Error(line) => Value::Error(text(line)),
             Frame::Integer(number) => Value::Integer(*number),
             Frame::Nil => Value::Nil,
-            Frame::Array(_) | Frame::End | Frame::Stored => return Ok(()),
-        };
-        let kept = self.kept.get_or_insert_default();
-        kept.push(value);
-        if kept.len() > KEPT_MAX {
-            return Err(Unexpected(format!("more than {KEPT_MAX} values")));
-        }
-        Ok(())
+            Frame::Array(_) | Frame::End | Frame::Stored => return,
+        });
     }
+}
+
+/// Has bytes read behind those that are left from before; keeps what is not used.
+pub(crate) fn read_on<E>(
+    partial: &mut Vec<u8>,
+    bytes: &[u8],
+    read: impl FnOnce(&[u8]) -> Result<usize, E>,
+) -> Result<(), E> {
+    if partial.is_empty() {
+        let used = read(bytes)?;
+        partial.extend_from_slice(&bytes[used..]);
+    } else {
+        partial.extend_from_slice(bytes);
+        let used = read(partial)?;
+        partial.drain(..used);
+    }
+    Ok(())
 }
 
 /// One line of a stream, with the value that it announces.
@@ -294,8 +286,8 @@ pub(crate) fn frame(
     protocol: Protocol,
     bytes: &[u8],
 ) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
-    let (head, from) = match short(bytes).filter(|_| protocol == Protocol::Resp) {
-        Some(short) => short,
+    let (head, from) = match numbered(bytes).filter(|_| protocol == Protocol::Resp) {
+        Some(numbered) => numbered,
         None => {
             let Some(end) = memchr::memchr(b'\n', bytes) else {
                 return if bytes.len() < LINE_BYTES_MAX {
@@ -307,7 +299,7 @@ pub(crate) fn frame(
             let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
             let line = is_sound.then(|| &bytes[..end - 1]);
             let head = line.and_then(|line| match protocol {
-                Protocol::Resp => resp(line),
+                Protocol::Resp => resp(line).map(Head::Whole),
                 Protocol::Memcached => memcached(line),
             });
             (head.ok_or_else(|| unexpected(&bytes[..=end]))?, end + 1)
@@ -332,41 +324,37 @@ enum Head<'a> {
     Length(usize),
 }
 
-/// Reads a line of RESP that is a number of few digits, and its length: digit by digit, which costs
-/// less than a search for the end of the line.
-fn short(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
-    let (kind, digits) = bytes.split_first()?;
-    let mut number = 0;
-    for (at, byte) in digits.iter().enumerate().take(DIGITS_SHORT + 1) {
-        match byte {
-            b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
-            b'\r' if at > 0 && digits.get(at + 1) == Some(&b'\n') => {
-                let head = match kind {
-                    b'$' => Head::Length(number),
-                    b'*' => Head::Whole(Frame::Array(number)),
-                    b':' => Head::Whole(Frame::Integer(number as i64)),
-                    _ => return None,
-                };
-                return Some((head, at + 3));
-            }
-            _ => return None,
-        }
+/// Reads a line of RESP that is a number, and its length: digit by digit, which costs less than a
+/// search for the end of the line.
+fn numbered(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
+    let (kind, digits) = bytes.split_first().filter(|(kind, _)| b"$*:".contains(kind))?;
+    let (mut number, mut at) = (0, 0);
+    while let Some(digit @ b'0'..=b'9') = digits.get(at)
+        && number <= LENGTH_MAX
+    {
+        number = number * 10 + usize::from(digit - b'0');
+        at += 1;
     }
-    None
+    let is_sound = at > 0 && number <= LENGTH_MAX && digits[at..].starts_with(b"\r\n");
+    let head = match kind {
+        b'$' => Head::Length(number),
+        b'*' => Head::Whole(Frame::Array(number)),
+        _ => Head::Whole(Frame::Integer(number as i64)),
+    };
+    is_sound.then_some((head, at + 3))
 }
 
-fn resp(line: &[u8]) -> Option<Head<'_>> {
+/// Reads any other line of RESP.
+fn resp(line: &[u8]) -> Option<Frame<'_>> {
     let (kind, rest) = line.split_first()?;
-    Some(Head::Whole(match kind {
-        b'$' if rest != b"-1" => return length(rest).map(Head::Length),
+    Some(match kind {
         b'+' => Frame::Line(rest),
+        b'-' => Frame::Error(rest),
         b':' => Frame::Integer(str::from_utf8(rest).ok()?.parse().ok()?),
         b'$' | b'*' if rest == b"-1" => Frame::Nil,
-        b'*' => Frame::Array(length(rest)?),
-        b'-' => Frame::Error(rest),
         b'_' if rest.is_empty() => Frame::Nil,
         _ => return None,
-    }))
+    })
 }
 
 fn memcached(line: &[u8]) -> Option<Head<'_>> {
@@ -376,7 +364,8 @@ fn memcached(line: &[u8]) -> Option<Head<'_>> {
         b"END" => Frame::End,
         b"VALUE" => {
             let bytes = words.nth(2).filter(|_| words.next().is_none())?;
-            return length(bytes).map(Head::Length);
+            let length = str::from_utf8(bytes).ok()?.parse().ok()?;
+            return Some(Head::Length(length)).filter(|_| length <= LENGTH_MAX);
         }
         b"STAT" => Frame::Line(line),
         b"DELETED" => Frame::Integer(1),
@@ -388,17 +377,6 @@ fn memcached(line: &[u8]) -> Option<Head<'_>> {
     }))
 }
 
-fn length(digits: &[u8]) -> Option<usize> {
-    let mut length = 0;
-    for digit in digits {
-        length = length * 10 + usize::from(digit.wrapping_sub(b'0'));
-        if !digit.is_ascii_digit() || length > LENGTH_MAX {
-            return None;
-        }
-    }
-    (!digits.is_empty()).then_some(length)
-}
-
 fn unexpected(bytes: &[u8]) -> Unexpected {
     Unexpected(text(&bytes[..bytes.len().min(80)]))
 }
@@ -407,16 +385,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 
-/// Most digits of a number that is read digit by digit.
-const DIGITS_SHORT: usize = 4;
 /// Most bytes of a line with its end.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 /// Most bytes in a value, and values in an array.
 const LENGTH_MAX: usize = 1 << 30;
-/// Most missing values of an array and the arrays in it.
-const OPEN_MAX: u64 = 1 << 37;
-/// Most values that are kept.
-const KEPT_MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {

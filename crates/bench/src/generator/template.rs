@@ -13,40 +13,39 @@
 //! gets GET, DEL and SET, with EX or without, in its own words.
 
 use anyhow::{Context, Result, bail, ensure};
+use rand::RngExt;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
-use super::{Protocol, Sizes};
+use super::{Answer, Batch, Protocol, Sizes};
 
 /// A request that can be written for any number.
 pub struct Template {
     pieces: Vec<Piece>,
+    /// Replies that it must bring.
+    answers: Vec<Answer>,
 }
 
 impl Template {
     /// Reads the words of a request, or of several, which are separated by single spaces.
     pub fn parse(protocol: Protocol, text: &str) -> Result<Self> {
-        let mut pieces = Vec::new();
-        for request in requests(text) {
+        let (mut pieces, mut answers) = (Vec::new(), Vec::new());
+        for request in text.split("; ") {
+            answers.push(Answer::to(request));
             let read = match protocol {
                 Protocol::Resp => resp(request),
                 Protocol::Memcached => memcached(request),
             };
             push_pieces(&mut pieces, read.with_context(|| format!("{request:?}"))?);
         }
-        Ok(Self { pieces })
+        Ok(Self { pieces, answers })
     }
 
-    pub fn write(&self, drawn: u64, chance: &mut Chance, bytes: &mut Vec<u8>) {
+    pub fn write(&self, drawn: u64, chance: &mut Chance, batch: &mut Batch) {
         for piece in &self.pieces {
-            piece.write(drawn, chance, bytes);
+            piece.write(drawn, chance, &mut batch.bytes);
         }
+        self.answers.iter().for_each(|answer| batch.expected.count(*answer));
     }
-}
-
-/// Returns the requests of a line.
-pub fn requests(line: &str) -> impl Iterator<Item = &str> {
-    line.split("; ")
 }
 
 /// Source of random letters and numbers.
@@ -56,9 +55,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Creates the source; the same seed gives the same letters and numbers.
-    pub fn new(seed: u64) -> Self {
-        let mut random = SmallRng::seed_from_u64(seed);
+    pub fn new(mut random: SmallRng) -> Self {
         let letters = (0..LETTERS).map(|_| random.random_range(b'a'..=b'z')).collect();
         Self { random, letters }
     }
@@ -296,17 +293,23 @@ const MONTH_SECONDS: u32 = 30 * 24 * 3600;
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Chance, Protocol, STRETCH, Template};
+    use rand::SeedableRng;
+
+    use super::{Batch, Chance, Protocol, STRETCH, SmallRng, Template};
+
+    fn chance() -> Chance {
+        Chance::new(SmallRng::seed_from_u64(1))
+    }
 
     fn written(text: &str, number: u64) -> String {
         written_for(Protocol::Resp, text, number)
     }
 
     fn written_for(protocol: Protocol, text: &str, number: u64) -> String {
-        let mut bytes = Vec::new();
+        let mut batch = Batch::default();
         let template = Template::parse(protocol, text).unwrap();
-        template.write(number, &mut Chance::new(1), &mut bytes);
-        String::from_utf8(bytes).unwrap()
+        template.write(number, &mut chance(), &mut batch);
+        String::from_utf8(batch.bytes).unwrap()
     }
 
     /// Returns the words of a request as a server reads them.
@@ -349,11 +352,11 @@ mod tests {
     #[test]
     fn random_words_stay_in_their_range() {
         let template = Template::parse(Protocol::Resp, "{?8-12}").unwrap();
-        let mut chance = Chance::new(1);
+        let mut chance = chance();
         let mut size = |_| {
-            let mut bytes = Vec::new();
-            template.write(0, &mut chance, &mut bytes);
-            bytes.split(|byte| *byte == b'\n').nth(2).unwrap().len() - 1
+            let mut batch = Batch::default();
+            template.write(0, &mut chance, &mut batch);
+            batch.bytes.split(|byte| *byte == b'\n').nth(2).unwrap().len() - 1
         };
         let sizes: HashSet<_> = (0..1000).map(&mut size).collect();
         assert_eq!(sizes, (8..=12).collect());

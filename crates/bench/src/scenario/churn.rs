@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::maxmemory::push;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{
-    Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, ReplyReader, Sender, Sizes, Value,
+    Batch, Client, EventLoop, Heard, KeyChoice, Load, ReplyReader, Sender, Sizes, Turn, Value,
 };
 use crate::measure::measure;
 use crate::report::{Plot, Section};
@@ -224,7 +224,7 @@ struct Lengths {
 }
 
 impl Client for Lengths {
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
         self.sender.next(connection, now, batch)
     }
 

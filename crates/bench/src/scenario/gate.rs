@@ -38,7 +38,7 @@ impl Plan {
     /// Returns the longest waits of the client that sorts, of the one that flushes, and of the
     /// others.
     fn measure(&self, program: &Program) -> Result<[Duration; 3]> {
-        let server = program.start(&Launch::default().with_threads(3).on_cores(2))?;
+        let server = program.start(&Launch::on(2, 3))?;
         // Any unsorted order will do.
         send_each(&server, "RPUSH list {n*7919%1000003}", self.elements)?;
         let mut sorter = server.control()?;

@@ -15,6 +15,7 @@ use super::{Bench, Scenario, pin_client};
 use crate::generator::{EventLoop, KeyChoice, Load, Monitor, Pause, Probe, Protocol::Resp, Sender};
 use crate::process;
 use crate::report::{Plot, Section};
+use crate::sampler::{Watch, sampled};
 use crate::servers::{Kind, Launch, Server};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -68,18 +69,16 @@ impl Plan {
         event_loop.connect(server.port, Resp, 1)?;
         event_loop.connect(server.port, Resp, 1)?;
         writer.restart(sets.stop, Arc::clone(&monitor))?;
-        let (mut samples, mut sample_at) = (Vec::new(), from);
-        event_loop.run_watched(&mut [&mut writer, &mut probe], || {
-            let keys = monitor.operations();
-            if keys >= sample_at {
-                samples.push((keys, server.resident_bytes()?));
-                sample_at += SAMPLE_EVERY;
-            }
-            Ok(())
-        })?;
+        let watch = Watch::every(SAMPLE_EVERY);
+        let run = || event_loop.run(&mut [&mut writer, &mut probe]);
+        let (ran, samples) = sampled(server.pid, watch, &monitor, run);
+        ran?;
+        let samples = samples.into_iter().filter(|sample| sample.operations >= from);
+        let samples =
+            samples.filter_map(|sample| Some((sample.operations, sample.resident_bytes?)));
         Ok(Grown {
             empty,
-            samples,
+            samples: samples.collect(),
             stolen: process::stolen().saturating_sub(stolen),
             sets_per_second: writer.finish().sound()?.per_second(),
             pauses: probe.finish()?.latencies,
@@ -153,4 +152,4 @@ const ROWS: usize = 20;
 /// work.
 const PIPELINE: usize = 64;
 const SAMPLE_FROM: u64 = 1_000_000;
-const SAMPLE_EVERY: u64 = 25_000;
+const SAMPLE_EVERY: Duration = Duration::from_millis(10);

@@ -78,7 +78,7 @@ impl Plan {
         appendonly: &str,
     ) -> Result<(Vec<Sample>, f64)> {
         let folder = folder()?;
-        let launch = Launch::default().on_cores(self.cores).with("appendonly", appendonly);
+        let launch = Launch::on(self.cores, 1).with("appendonly", appendonly);
         let server = program.start(&launch.in_folder(&folder))?;
         let mut random = SmallRng::seed_from_u64(1);
         let overwritten = (0..self.overwrites).map(|_| random.random_range(0..self.keys));

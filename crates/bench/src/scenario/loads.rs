@@ -85,7 +85,7 @@ struct Tested {
 impl Tested {
     fn start(bench: &Bench, entry: &Entry, data: &Data) -> Result<Option<Self>> {
         let Some(program) = bench.program(&entry.program)? else { return Ok(None) };
-        let mut launch = Launch::default().with_threads(entry.threads()).on_cores(entry.cores());
+        let mut launch = Launch::on(entry.cores(), entry.threads());
         for (name, value) in &entry.options {
             launch = launch.with(name, value);
         }

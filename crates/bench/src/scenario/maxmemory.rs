@@ -46,7 +46,7 @@ impl Plan {
     /// Returns the most resident memory, and the least live payload once the cache was full, in bytes;
     /// microseconds of the server for a fresh SET and while the cache is full; and refused SETs.
     fn round(&self, program: &Program) -> Result<[f64; 5]> {
-        let launch = Launch::default().with_threads(self.threads);
+        let launch = Launch::on(1, self.threads);
         let fresh = push(&program.start(&launch)?, sets(0, self.written), |_| ())?;
         let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
         let server = program.start(&limited)?;

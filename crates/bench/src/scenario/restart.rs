@@ -52,15 +52,16 @@ impl Plan {
     /// Returns the seconds of each start with the data and of one without, and millions of requests
     /// per second of the time between.
     fn starts(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 3]>> {
-        let folder = folder()?;
-        let launch = match data.is_log {
-            false => Launch::default().with_threads(self.cores).on_cores(self.cores),
+        let held = folder()?;
+        let mut launch = match data.is_log {
+            false => Launch::on(self.cores, self.cores),
             true => Launch::default()
                 .with("appendonly", "yes")
                 .with("appendfsync", "no")
                 .with("auto-aof-rewrite-percentage", 0),
         };
-        let full = launch.clone().in_folder(&folder);
+        launch.ready_within = LOADED_MAX;
+        let full = launch.clone().in_folder(&held);
         let server = program.start(&full)?;
         data.fill.send(&server, data.keys, 1)?;
         if !data.is_log {
@@ -68,9 +69,9 @@ impl Plan {
         }
         server.end()?;
         let start = |_| {
-            let nothing = super::folder::folder()?;
+            let nothing = folder()?;
             let empty = program.start(&launch.clone().in_folder(&nothing))?.ready_after;
-            let server = program.start(&full.clone().ready_within(LOADED_MAX))?;
+            let server = program.start(&full)?;
             let [loaded, empty] = [server.ready_after, empty].map(|it| it.as_secs_f64());
             check(&server, &data.counts, data.keys)?;
             server.end()?;

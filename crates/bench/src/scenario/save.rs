@@ -75,7 +75,7 @@ impl Scenario for Plan {
 impl Plan {
     fn measure(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 13]>> {
         let folder = folder()?;
-        let mut launch = Launch::default().on_cores(data.cores);
+        let mut launch = Launch::on(data.cores, 1);
         for (name, value) in &data.options {
             launch = launch.with(name, value);
         }

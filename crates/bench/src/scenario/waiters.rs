@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::rounds::show_in_turns;
 use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
 use crate::control::encode_line;
-use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Next, Protocol, shuffled};
+use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Protocol, Turn, shuffled};
 use crate::measure::{send_each, settled_cpu_time};
 use crate::process;
 use crate::report::Section;
@@ -63,8 +63,7 @@ impl Scenario for Plan {
         peers_missing(section, bench);
         let mut servers = Vec::new();
         for (threads, label) in [(1, "varve, 1 worker"), (2, "varve, 2 workers")] {
-            let mut server =
-                bench.varve.start(&Launch::default().with_threads(threads).on_cores(threads))?;
+            let mut server = bench.varve.start(&Launch::on(threads, threads))?;
             label.clone_into(&mut server.label);
             servers.push(server);
         }
@@ -90,7 +89,7 @@ impl Scenario for Plan {
 /// Clients of all pairs of a server, in an order that separates partners. At rest, one of each pair
 /// waits.
 struct Pairs {
-    clients: Vec<Turn>,
+    clients: Vec<Sends>,
     /// Time after which nobody gives.
     end: Instant,
     /// Waits that were served.
@@ -98,7 +97,7 @@ struct Pairs {
 }
 
 /// What one client sends.
-struct Turn {
+struct Sends {
     /// True if it waits first; its partner gives first.
     only_waits: bool,
     give: (String, Answer),
@@ -108,7 +107,7 @@ struct Turn {
 impl Pairs {
     fn new(pairs: u32, exchange: &Exchange) -> Self {
         let request = |line: &str, client| (encode_line(&words(line, client)), Answer::to(line));
-        let turn = |client: u32| Turn {
+        let turn = |client: u32| Sends {
             only_waits: client % 2 == 1,
             give: request(&exchange.give, client),
             wait: request(&exchange.wait, client),
@@ -168,17 +167,17 @@ impl Pairs {
 }
 
 impl Client for Pairs {
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
-        let Turn { only_waits, give, wait } = &mut self.clients[connection];
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
+        let Sends { only_waits, give, wait } = &mut self.clients[connection];
         let give = (!std::mem::take(only_waits)).then_some(&*give);
         if now >= self.end && give.is_some() {
-            return Ok(Next::Rest);
+            return Ok(Turn::Over);
         }
         for (request, answer) in give.into_iter().chain([&*wait]) {
             batch.bytes.extend_from_slice(request.as_bytes());
             batch.expected.count(*answer);
         }
-        Ok(Next::Send)
+        Ok(Turn::Send(now, 1))
     }
 
     fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
@@ -207,15 +206,13 @@ const REST_MAX: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generator::Expected;
 
     /// Returns what each client sends next: the keys to which it gives, and at which it waits.
     fn ask(pairs: &mut Pairs) -> Vec<Vec<String>> {
-        let (since, expected) = (Instant::now(), Expected::default());
-        let mut batch = Batch { bytes: Vec::new(), expected, since };
+        let (now, mut batch) = (Instant::now(), Batch::default());
         let next = |connection| {
             batch.bytes.clear();
-            pairs.next(connection, since, &mut batch).unwrap();
+            pairs.next(connection, now, &mut batch).unwrap();
             let text = String::from_utf8_lossy(&batch.bytes).into_owned();
             text.lines().filter(|word| word.starts_with("to:")).map(str::to_owned).collect()
         };

@@ -25,7 +25,8 @@ pub struct Launch {
     pub(super) cores: usize,
     /// Further options, as name and value, for servers that have them.
     options: Vec<(String, String)>,
-    pub(super) ready_within: Duration,
+    /// Longest time until the server answers; loading counts.
+    pub ready_within: Duration,
 }
 
 impl Kind {
@@ -42,11 +43,17 @@ impl Kind {
 
 impl Default for Launch {
     fn default() -> Self {
-        Self { threads: 1, cores: 1, options: Vec::new(), ready_within: READY_MAX }
+        Self::on(1, 1)
     }
 }
 
 impl Launch {
+    /// Binds the server to the first `cores` cores, at least one and at most all.
+    #[must_use]
+    pub fn on(cores: usize, threads: usize) -> Self {
+        Self { threads, cores, options: Vec::new(), ready_within: READY_MAX }
+    }
+
     /// Adds an option.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
@@ -54,28 +61,10 @@ impl Launch {
         self
     }
 
-    /// Sets the number of worker threads.
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// Binds the server to the first `cores` cores, at least one and at most all.
-    #[must_use]
-    pub fn on_cores(self, cores: usize) -> Self {
-        Self { cores, ..self }
-    }
-
     /// Has the server keep its files in a folder.
     #[must_use]
     pub fn in_folder(self, folder: &TempDir) -> Self {
         self.with("dir", folder.path().display())
-    }
-
-    /// Sets the longest time until the server answers; loading counts.
-    #[must_use]
-    pub fn ready_within(self, ready_within: Duration) -> Self {
-        Self { ready_within, ..self }
     }
 
     /// Returns the arguments behind the program's own words.
@@ -119,7 +108,7 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_own_words_for_the_same_settings() {
-        let launch = |size: &str| Launch::default().with_threads(2).with("maxmemory", size);
+        let launch = |size: &str| Launch::on(1, 2).with("maxmemory", size);
         let peer = "--port 7 --appendonly no --bind 127.0.0.1 --dir /tmp --save  --maxmemory 64mb";
         let memcached = "-l 127.0.0.1 -U 0 -u root -c 4096 -p 7 -t 2 -m 64";
         for (kind, size, expected) in [

@@ -121,7 +121,7 @@ mod tests {
     use Protocol::{Memcached, Resp};
 
     use super::*;
-    use crate::generator::{Expected, ReplyReader};
+    use crate::generator::ReplyReader;
     use crate::ycsb::workload::tests::workload;
 
     /// Runs an operation against given replies; returns the words of its requests, and at
@@ -132,8 +132,7 @@ mod tests {
         let mut talk = Talk::new(of, &workload, (kind, 0), now);
         let (mut requests, mut is_done) = (Vec::new(), true);
         for reply in replies {
-            let (bytes, expected) = (Vec::new(), Expected::default());
-            let mut batch = Batch { bytes, expected, since: now };
+            let mut batch = Batch::default();
             talk.write(of, &mut workload, &mut batch).unwrap();
             let text = String::from_utf8(batch.bytes).unwrap().replace(&key(0), "KEY");
             let is_word = |line: &&str| !line.starts_with(['*', '$']);
