@@ -224,7 +224,7 @@ impl Plan {
                     row = format!("{row}{PIPELINE}{pipeline}");
                 }
                 let label = |tested: &Tested| tested.server.label.clone();
-                show_in_turns(section, &row, &servers, label, self.rounds, |tested, round| {
+                show_in_turns(section, &row, &mut servers, label, self.rounds, |tested, round| {
                     Ok(costs(&tested.measure(self, load, pipeline, round)?))
                 });
             }
@@ -238,8 +238,8 @@ fn bare_rows(section: &mut Section, counts: &[u64], rounds: usize) {
         "bare: a read of a random line and of the record that it names, eight at a time, and \
          nothing else; its time is that of a core.",
     );
-    let bare: Vec<_> = counts.iter().map(|keys| (*keys, Bare::new(*keys))).collect();
-    let all = in_turns(&bare, rounds, |(_, bare), _| Ok([bare.nanos_per_lookup()? / 1e3]));
+    let mut bare: Vec<_> = counts.iter().map(|keys| (*keys, Bare::new(*keys))).collect();
+    let all = in_turns(&mut bare, rounds, |(_, bare), _| Ok([bare.nanos_per_lookup()? / 1e3]));
     for (keys, rounds) in counts.iter().zip(all) {
         show(section, "bare", &format!("{} M keys", keys / 1_000_000), &rounds);
     }

@@ -44,12 +44,12 @@ impl Scenario for Plan {
             let places = self.bytes / 5 - PIECE;
             let load = Load::of(request, places).on(1).count(self.requests);
             servers.push(bench.null_answering(&reply).start(&Launch::default())?);
-            show_in_turns(section, what, &servers, label, self.rounds, |server, round| {
+            show_in_turns(section, what, &mut servers, label, self.rounds, |server, round| {
                 Ok([measure(server, &load.clone().seeded(round))?.server_us()])
             });
             servers.pop();
         }
-        show_in_turns(section, "BITCOUNT of all", &servers, label, self.rounds, |server, _| {
+        show_in_turns(section, "BITCOUNT of all", &mut servers, label, self.rounds, |server, _| {
             Ok([count_bits(server)?])
         });
         for (server, resident) in servers.iter().zip(resident) {

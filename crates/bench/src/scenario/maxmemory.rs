@@ -33,8 +33,8 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(COLUMNS);
-        let programs: Vec<_> = bench.all_programs().collect();
-        let all = in_turns(&programs, self.rounds, |program, _| self.round(program));
+        let mut programs: Vec<_> = bench.all_programs().collect();
+        let all = in_turns(&mut programs, self.rounds, |program, _| self.round(program));
         for (program, rounds) in programs.iter().zip(all) {
             self.show(section, program, &rounds?);
         }

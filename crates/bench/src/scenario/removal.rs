@@ -47,11 +47,11 @@ impl Scenario for Plan {
         pin_client(1);
         section.columns(COLUMNS);
         for case in &self.cases {
-            let programs = bench.varve_and_valkey();
+            let mut programs = bench.varve_and_valkey();
             show_in_turns(
                 section,
                 &case.name,
-                &programs,
+                &mut programs,
                 |program| program.label.clone(),
                 self.rounds,
                 |program, _| self.remove(program, case),

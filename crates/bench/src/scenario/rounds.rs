@@ -9,13 +9,13 @@ use crate::report::Section;
 /// Measures all servers in turns; one that fails in one round is left out of the others. `measure`
 /// gets a server and the number of the round, from one.
 pub fn in_turns<S, T>(
-    servers: &[S],
+    servers: &mut [S],
     rounds: usize,
-    mut measure: impl FnMut(&S, u64) -> Result<T>,
+    mut measure: impl FnMut(&mut S, u64) -> Result<T>,
 ) -> Vec<Result<Vec<T>>> {
     let mut all: Vec<Result<Vec<T>>> = servers.iter().map(|_| Ok(Vec::new())).collect();
     for round in 1..=rounds as u64 {
-        for (server, measured) in servers.iter().zip(&mut all) {
+        for (server, measured) in servers.iter_mut().zip(&mut all) {
             let Ok(so_far) = measured else { continue };
             match measure(server, round) {
                 Ok(one) => so_far.push(one),
@@ -45,10 +45,10 @@ pub fn by_value<const N: usize>(rounds: &[[f64; N]]) -> [Vec<f64>; N] {
 pub fn show_in_turns<S, const N: usize>(
     section: &mut Section,
     row: &str,
-    servers: &[S],
+    servers: &mut [S],
     label: impl Fn(&S) -> String,
     rounds: usize,
-    measure: impl FnMut(&S, u64) -> Result<[f64; N]>,
+    measure: impl FnMut(&mut S, u64) -> Result<[f64; N]>,
 ) {
     let all = in_turns(servers, rounds, measure);
     for (server, rounds) in servers.iter().zip(&all) {

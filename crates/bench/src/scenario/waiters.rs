@@ -72,14 +72,13 @@ impl Scenario for Plan {
         }
         process::raise_descriptor_limit(u64::from(2 * self.pairs) * servers.len() as u64);
         for exchange in &self.exchanges {
-            let open = |server| Pairs::open(server, self.pairs, exchange);
+            let open = |server| Ok((server, Pairs::open(server, self.pairs, exchange)?));
             let mut all = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
-            let numbers: Vec<_> = (0..servers.len()).collect();
-            let label = |number: &usize| servers[*number].label.clone();
-            show_in_turns(section, &exchange.name, &numbers, label, self.rounds, |number, _| {
-                let (event_loop, pairs) = &mut all[*number];
-                pairs.play(&servers[*number], event_loop, self.time / 5)?;
-                pairs.play(&servers[*number], event_loop, self.time)
+            let label = |(server, _): &(&Server, _)| server.label.clone();
+            show_in_turns(section, &exchange.name, &mut all, label, self.rounds, |open, _| {
+                let (server, (event_loop, pairs)) = open;
+                pairs.play(server, event_loop, self.time / 5)?;
+                pairs.play(server, event_loop, self.time)
             });
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! YCSB's workloads on all servers: throughput and latency by number of clients, and latency by
 //! load. Varve, Valkey and Redis have its connector for Redis, Memcached that for Memcached.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,7 +44,9 @@ pub struct Plan {
 /// Server, and what is on it.
 struct Stored {
     server: Server,
-    workload: RefCell<Workload>,
+    workload: Workload,
+    /// Operations per second with most clients.
+    most: f64,
 }
 
 impl Scenario for Plan {
@@ -61,13 +62,13 @@ impl Scenario for Plan {
                 servers = all_with(bench, &next)?;
             }
             let asked =
-                |it: &&Stored| it.server.kind != servers::Kind::Memcached || !next.has_scans;
-            let asked: Vec<_> = servers.iter().filter(asked).collect();
-            for stored in &asked {
-                stored.workload.replace_with(|before| next.clone().after(before));
+                |it: &&mut Stored| it.server.kind != servers::Kind::Memcached || !next.has_scans;
+            let mut asked: Vec<_> = servers.iter_mut().filter(asked).collect();
+            for stored in &mut asked {
+                stored.workload = next.clone().after(&stored.workload);
             }
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            self.measure(section, &name, &asked)?;
+            self.measure(section, &name, &mut asked)?;
         }
         Ok(())
     }
@@ -81,23 +82,31 @@ fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
     let stored = |program: &Program| {
         let server = program.start(&Launch::default())?;
         store(&server, workload)?;
-        Ok(Stored { server, workload: workload.clone().into() })
+        Ok(Stored { server, workload: workload.clone(), most: f64::NAN })
     };
     bench.varve_and_all_peers().chain([&null]).map(stored).collect()
 }
 
 impl Plan {
     /// Measures a workload with each number of clients, and then with each load.
-    fn measure(&self, section: &mut Section, name: &str, servers: &[&Stored]) -> Result<()> {
+    fn measure(
+        &self,
+        section: &mut Section,
+        name: &str,
+        servers: &mut [&mut Stored],
+    ) -> Result<()> {
         let title = format!("{name}: throughput");
         let mut plot = Plot::lines(title, "clients", "operations per second");
-        let (mut last, mut most) = (Vec::new(), 0);
+        let mut most = 0;
         for &clients in &self.clients {
             let what = format!("{name}, {clients} clients");
-            (last, most) = (self.costs(section, &what, servers, clients, &[])?, clients);
-            for costs in &last {
-                plot.point(&costs.label, clients as f64, costs.per_second);
+            for (at, costs) in
+                self.costs(section, &what, servers, clients, None)?.iter().enumerate()
+            {
+                plot.point(&servers[at].server.label, clients as f64, costs.per_second);
+                servers[at].most = costs.per_second;
             }
+            most = clients;
         }
         if self.clients.len() > 1 {
             section.plots.push(plot);
@@ -106,10 +115,10 @@ impl Plan {
         let y = "p99 of all operations in microseconds";
         let mut plot = Plot::lines(title, "operations per second", y).log(false, true);
         for load in &self.loads {
-            let targets: Vec<_> = last.iter().map(|costs| costs.per_second * load).collect();
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
-            for costs in self.costs(section, &what, servers, most, &targets)? {
-                plot.point(&costs.label, costs.per_second, costs.p99);
+            let all = self.costs(section, &what, servers, most, Some(*load))?;
+            for (Stored { server, .. }, costs) in servers.iter().zip(all) {
+                plot.point(&server.label, costs.per_second, costs.p99);
             }
         }
         if !self.loads.is_empty() {
@@ -118,27 +127,25 @@ impl Plan {
         Ok(())
     }
 
-    /// Measures all servers in turns, each with its target in operations per second if it has one.
+    /// Measures all servers in turns, each with this part of its most operations per second if there
+    /// is one.
     fn costs(
         &self,
         section: &mut Section,
         what: &str,
-        servers: &[&Stored],
+        servers: &mut [&mut Stored],
         clients: usize,
-        targets: &[f64],
+        load: Option<f64>,
     ) -> Result<Vec<Costs>> {
-        let numbered: Vec<_> = servers.iter().enumerate().collect();
-        let all = in_turns(&numbered, self.rounds, |(number, stored), _| {
-            let mut workload = stored.workload.borrow_mut();
+        let all = in_turns(servers, self.rounds, |Stored { server, workload, most }, _| {
             let part = if workload.has_scans { 10 } else { 1 };
             let (operations, longest) = ((self.operations / part).max(1), self.longest);
-            let target = targets.get(*number).copied();
-            let plan = ycsb::Plan { clients, operations, longest, target };
-            played(&stored.server, plan, &mut workload)
+            let target = load.map(|load| load * *most);
+            played(server, ycsb::Plan { clients, operations, longest, target }, workload)
         });
         let mut costs = Vec::new();
         for (Stored { server, .. }, rounds) in servers.iter().zip(all) {
-            let one = Costs::of(&server.label, rounds?);
+            let one = Costs::of(rounds?);
             section.measured(what, &server.label, &one.cells);
             section.remark(one.complaint.clone());
             costs.push(one);
@@ -149,7 +156,6 @@ impl Plan {
 
 /// Results of one server; times are in microseconds.
 struct Costs {
-    label: String,
     /// Medians of operations per second, and of the 99th percentile of all operations.
     per_second: f64,
     p99: f64,
@@ -160,7 +166,7 @@ struct Costs {
 }
 
 impl Costs {
-    fn of(label: &str, rounds: Vec<(Measured, Details)>) -> Self {
+    fn of(rounds: Vec<(Measured, Details)>) -> Self {
         let (measured, details): (Vec<_>, Vec<_>) = rounds.into_iter().unzip();
         let all = by_value(&measured.iter().map(costs).collect::<Vec<_>>());
         let [server_us, per_second, _, p99, client_us] = all;
@@ -180,8 +186,7 @@ impl Costs {
         let mut cells = vec![per_second, mean, p99];
         cells.extend(latencies);
         cells.extend([server_us, vec![system], client_us]);
-        let (label, complaint) = (label.to_owned(), complaint.unwrap_or_default());
-        Self { label, per_second: most, p99: worst, cells, complaint }
+        Self { per_second: most, p99: worst, cells, complaint: complaint.unwrap_or_default() }
     }
 }
 
