@@ -78,11 +78,6 @@ impl Figure {
         if rounds.len() < 2 { figure } else { Self { spread: spread(&rounds), rounds, ..figure } }
     }
 
-    /// Makes higher the better direction, for a figure without an aim.
-    pub fn more_is_better(self) -> Self {
-        Self { better: Better::Higher, ..self }
-    }
-
     pub fn held_against(self, aim: Aim) -> Self {
         Self { aim: Some(aim), better: aim.parts().1, ..self }
     }

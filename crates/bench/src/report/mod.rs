@@ -215,11 +215,6 @@ impl Section {
         self.figures.push(Figure::new(what, measured, unit));
     }
 
-    /// Adds a figure; higher is better.
-    pub fn gain(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
-        self.figures.push(Figure::new(what, measured, unit).more_is_better());
-    }
-
     /// Marks the section as interrupted; the first reason counts.
     pub fn fail(&mut self, why: String) {
         if !matches!(self.state, State::Failed(_)) {

@@ -126,8 +126,8 @@ impl<'p> Running<'p> {
         Ok(Self { plan, workload, server, named: 0, written, most, shares })
     }
 
-    /// Runs the change; returns the numbers of [`COLUMNS`], the least and the mean over the last step
-    /// after its first quarter.
+    /// Runs the change; returns the numbers of [`COLUMNS`], the least and the mean over the last
+    /// step after its first quarter.
     fn run(&mut self) -> Result<[f64; 6]> {
         for (step, sizes) in self.workload.values.iter().enumerate() {
             if step > 0 && self.workload.deleted > 0.0 {
@@ -135,7 +135,7 @@ impl<'p> Running<'p> {
             }
             self.write(sizes)?;
         }
-        let late = &self.shares[self.shares.len() - PARTS as usize * 3 / 4..];
+        let late = &self.shares[self.shares.len().saturating_sub(PARTS as usize * 3 / 4)..];
         let late: Vec<_> = late.iter().map(|(_, share)| *share).collect();
         let least = late.iter().copied().fold(f64::INFINITY, f64::min);
         let mean = late.iter().sum::<f64>() / late.len() as f64;

@@ -12,8 +12,8 @@
 //! less = { server = "valkey" }     # or the difference to it
 //! unit = "ms"
 //! better = "higher"                # or "nearer-one", for a figure without an aim
-//! of = "mean"                      # one figure: the geometric mean over all rows; or the "most" of
-//!                                  # them; or their "range", that over the least; or the "last"
+//! of = "mean"                      # one figure: the geometric mean of all rows, or their "most",
+//!                                  # or "range", that over the least, or the "last" of them
 //!
 //! [[plots]]
 //! title = "Server CPU per operation"

@@ -43,8 +43,8 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    /// Returns the most resident memory, and the least live payload once the cache was full, in bytes;
-    /// microseconds of the server for a fresh SET and while the cache is full; and refused SETs.
+    /// Returns the most resident memory, and the least live payload once the cache was full, in
+    /// bytes; microseconds of the server for a fresh SET and while the cache is full; refused SETs.
     fn round(&self, program: &Program) -> Result<[f64; 5]> {
         let launch = Launch::on(1, self.threads);
         let fresh = push(&program.start(&launch)?, sets(0, self.written), |_| ())?;

@@ -40,8 +40,8 @@ pub fn by_value<const N: usize>(rounds: &[[f64; N]]) -> [Vec<f64>; N] {
     std::array::from_fn(|at| rounds.iter().map(|values| values[at]).collect())
 }
 
-/// Measures all servers in turns as [`in_turns`] does, and adds a row of the rounds of each, or of the
-/// reason why there are none.
+/// Measures all servers in turns as [`in_turns`] does, and adds a row of the rounds of each, or of
+/// the reason why there are none.
 pub fn show_in_turns<S, const N: usize>(
     section: &mut Section,
     row: &str,

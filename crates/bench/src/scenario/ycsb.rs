@@ -127,8 +127,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Measures all servers in turns, each with this part of its most operations per second if there
-    /// is one.
+    /// Measures all servers in turns, each with this part of its most operations per second if
+    /// there is one.
     fn costs(
         &self,
         section: &mut Section,
@@ -147,7 +147,9 @@ impl Plan {
         for (Stored { server, .. }, rounds) in servers.iter().zip(all) {
             let one = Costs::of(rounds?);
             section.measured(what, &server.label, &one.cells);
-            section.remark(one.complaint.clone());
+            if let Some(complaint) = &one.complaint {
+                section.remark(complaint.clone());
+            }
             costs.push(one);
         }
         Ok(costs)
@@ -162,7 +164,7 @@ struct Costs {
     /// Rounds of the columns with numbers.
     cells: Vec<Vec<f64>>,
     /// Delay of the worst round behind its target, if it was too long.
-    complaint: String,
+    complaint: Option<String>,
 }
 
 impl Costs {
@@ -186,7 +188,7 @@ impl Costs {
         let mut cells = vec![per_second, mean, p99];
         cells.extend(latencies);
         cells.extend([server_us, vec![system], client_us]);
-        Self { per_second: most, p99: worst, cells, complaint: complaint.unwrap_or_default() }
+        Self { per_second: most, p99: worst, cells, complaint }
     }
 }
 
