@@ -22,15 +22,15 @@ use crate::socket::{Poller, Socket};
 #[serde(deny_unknown_fields)]
 pub struct Seats {
     /// Number of clients.
-    clients: usize,
+    pub clients: usize,
     /// Requests that each sends; `{client}` is its number.
-    sends: Vec<String>,
+    pub sends: Vec<String>,
     /// False if the last request is not answered, as BLPOP of an empty list.
     #[serde(default = "yes")]
-    answered: bool,
+    pub answered: bool,
     /// False if they do not read what comes later.
     #[serde(default = "yes")]
-    reads: bool,
+    pub reads: bool,
 }
 
 fn yes() -> bool {

@@ -28,7 +28,7 @@ mod generator;
 mod measure;
 pub mod null;
 pub mod process;
-pub mod report;
+mod report;
 mod sampler;
 mod scenario;
 pub mod servers;

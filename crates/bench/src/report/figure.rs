@@ -10,9 +10,7 @@ use crate::statistics::{median, spread};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aim {
-    /// Upper limit.
     AtMost(f64),
-    /// Lower limit.
     AtLeast(f64),
     /// Largest distance of a ratio from one.
     WithinOfOne(f64),
@@ -22,10 +20,8 @@ pub enum Aim {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Lower is better.
     #[default]
     Lower,
-    /// Higher is better.
     Higher,
     /// Nearer to one is better: a ratio of things that should be equal.
     NearerOne,
@@ -90,20 +86,10 @@ impl Figure {
     }
 
     /// Makes higher the better direction, for a figure without an aim.
-    #[must_use]
     pub fn more_is_better(self) -> Self {
         Self { better: Better::Higher, ..self }
     }
 
-    /// Makes nearer to one the better direction: a ratio, without an aim, of things that should be
-    /// equal.
-    #[must_use]
-    pub fn one_is_best(self) -> Self {
-        Self { better: Better::NearerOne, ..self }
-    }
-
-    /// Sets the aim.
-    #[must_use]
     pub fn held_against(self, aim: Aim) -> Self {
         Self { aim: Some(aim), better: aim.parts().1, ..self }
     }

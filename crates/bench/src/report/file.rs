@@ -132,11 +132,11 @@ mod tests {
 
     fn report(conditions: &[(&str, &str)]) -> Report {
         let owned = conditions.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
-        let mut section = Section::new("t", &["a"]);
+        let mut section = Section::new("t", "");
         section.fail("it died".to_owned());
-        let mut plot = Plot::bars("p", Vec::new(), "MiB").log_y();
+        let mut plot = Plot::bars("p", "MiB").log(false, true);
         plot.bar("varve", "W1", 3.0);
-        section.plot(plot);
+        section.plots.push(plot);
         let (date, sections) = ("2026-01-02".to_owned(), vec![section]);
         Report { date, sections, ..Report::new(owned.collect()) }
     }

@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::maxmemory::push;
-use super::{Bench, Scenario, mebibytes, pin_client};
+use super::{Bench, Scenario, pin_client};
 use crate::generator::{
     Batch, Client, EventLoop, Heard, KeyChoice, Load, ReplyReader, Sender, Sizes, Turn, Value,
 };
@@ -57,30 +57,20 @@ fn random() -> String {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        let (key, limit, written) = (self.key, self.limit >> 20, self.written);
-        section.note(format!(
-            "Keys of {key} bytes under a limit of {limit} MiB; each step writes {written} times as \
-             much. Live: the number of keys times a key and the mean value, taken from GETs of \
-             random keys: {ASKED_RUNNING} while it runs, {ASKED_AT_END} at the end. Least and \
-             mean: over the last step after its first quarter.",
-        ));
-        let mut bars = Plot::bars("Payload / resident memory, 5 s later", Vec::new(), "ratio");
+        section.columns(COLUMNS);
         for workload in &self.workloads {
             let title = workload.words();
             let mut plot = Plot::lines(&title, "written / limit", "payload / resident");
             let mut churns = Vec::new();
             for program in workload.programs(bench) {
                 let churn = Running::start(self, workload, program, section)?.run()?;
-                section.row([title.clone(), churn.label.clone()].into_iter().chain(churn.cells()));
+                section.values(&title, &churn.label, &churn.values());
                 churn.shares.iter().for_each(|(x, y)| plot.point(&churn.label, *x, *y));
-                bars.bar(&churn.label, &workload.name, churn.rested);
                 churns.push(churn);
             }
             figures(section, &workload.name, &churns);
-            section.plot(plot);
+            section.plots.push(plot);
         }
-        section.plots.insert(0, bars);
         Ok(())
     }
 }
@@ -147,11 +137,10 @@ impl Churn {
         self.late().sum::<f64>() / self.late().len() as f64
     }
 
-    fn cells(&self) -> Vec<String> {
+    fn values(&self) -> [f64; 6] {
         let least = self.late().fold(f64::INFINITY, f64::min);
-        let shares = [self.most, least, self.mean(), self.at_end, self.rested];
-        let shares = shares.iter().map(|share| format!("{share:.3}"));
-        [mebibytes(self.live)].into_iter().chain(shares).collect()
+        let mib = self.live / f64::from(1 << 20);
+        [mib, self.most, least, self.mean(), self.at_end, self.rested]
     }
 }
 
@@ -272,16 +261,8 @@ impl Client for Lengths {
     }
 }
 
-const COLUMNS: [&str; 8] = [
-    "workload",
-    "server",
-    "live MiB",
-    "most resident / limit",
-    "least",
-    "mean",
-    "at the end",
-    "5 s later",
-];
+const COLUMNS: &str = "workload | server | live MiB .1 | most resident / limit .3 | least .3 | \
+    mean .3 | at the end .3 | 5 s later .3";
 const REST: Duration = Duration::from_secs(5);
 /// Parts of a step, between which the live payload is looked at.
 const PARTS: u64 = 8;

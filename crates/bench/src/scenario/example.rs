@@ -59,7 +59,7 @@ impl Scenario for Plan {
             .output();
         let output = output.with_context(|| path.display().to_string())?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        section.columns(&self.columns.iter().map(String::as_str).collect::<Vec<_>>());
+        section.table.columns.clone_from(&self.columns);
         let rows = self.rows(&String::from_utf8_lossy(&output.stdout));
         ensure!(!rows.is_empty(), "the example printed no table");
         for Cell { what, row, column } in &self.figures {

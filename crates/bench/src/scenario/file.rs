@@ -108,7 +108,7 @@ impl ScenarioFile {
         let text: Text = toml::from_str(text)?;
         needs::known(&text.needs)?;
         match &text.kind {
-            Some(kind) => kinds::check(kind, &text.parameters)?,
+            Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
             None if needs::missing(&text.needs).is_some() => {}
             None => bail!("neither a kind, nor something it needs that is not there yet"),
         }
@@ -126,14 +126,14 @@ impl ScenarioFile {
             .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
         self.text.parameters.extend(one);
         let Some(kind) = &self.text.kind else { return Ok(()) };
-        kinds::check(kind, &self.text.parameters)
+        kinds::find(kind)?(&self.text.parameters, None)
             .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
     /// Runs the scenario. A missing need, or an error that interrupts it, is in the section's
     /// state.
     pub fn run(&self, bench: &Bench, scale: Scale) -> Section {
-        let mut section = Section::new(&self.text.title, &[]);
+        let mut section = Section::new(&self.text.title, "");
         section.name.clone_from(&self.name);
         section.source.clone_from(&self.text.source);
         section.settings = self.settings();
@@ -195,7 +195,8 @@ impl ScenarioFile {
             return State::Skipped(format!("takes too long for a scale below {least}"));
         }
         let Some(kind) = &self.text.kind else { return State::Skipped("no kind".to_owned()) };
-        let ran = kinds::run(kind, &self.parameters(scale), bench, section);
+        let parameters = self.parameters(scale);
+        let ran = kinds::find(kind).and_then(|run| run(&parameters, Some((bench, section))));
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {
             reasons.push(why.clone());
@@ -277,12 +278,14 @@ mod tests {
         let head = "title = \"t\"\n";
         assert!(error_of(head).contains("neither a kind"));
         assert!(error_of(&format!("{head}kind = \"chrun\"")).contains("chrun"));
-        assert!(error_of(&format!("{head}kind = \"idle\"\nplot = 1")).contains("plot"));
-        let needs = format!("{head}kind = \"idle\"\nneeds = [\"luck\"]");
+        assert!(error_of(&format!("{head}kind = \"gate\"\nplot = 1")).contains("plot"));
+        let needs = format!("{head}kind = \"gate\"\nneeds = [\"luck\"]");
         assert!(error_of(&needs).contains("luck"));
-        let parameters = format!("{head}kind = \"idle\"\n[parameters]\nhaste = 3");
+        let parameters = format!("{head}kind = \"gate\"\n[parameters]\nhaste = 3");
         assert!(error_of(&parameters).contains("haste"));
-        let aims = format!("{head}kind = \"idle\"\n[aims]\na = \"about 3\"");
+        let aims = format!(
+            "{head}kind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1\n[aims]\na = \"about 3\""
+        );
         assert!(error_of(&aims).contains("about 3"));
     }
 
@@ -297,11 +300,11 @@ mod tests {
 
     #[test]
     fn what_was_measured_to_its_end_with_these_settings_is_not_measured_again() {
-        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\nvalues = [1]\npayload = 1";
+        let text = "title = \"t\"\nkind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
-        let mut section = Section::new("t", &["measured"]);
+        let mut section = Section::new("t", "measured");
         section.name = "x".to_owned();
-        let settings = [("payload", "1"), ("values", "[1]")];
+        let settings = [("elements", "1"), ("times", "1")];
         section.settings = settings.map(|(name, it)| (name.to_owned(), it.to_owned())).to_vec();
         let mut earlier = Report::new(Vec::new());
         earlier.sections.push(section.clone());
@@ -311,17 +314,17 @@ mod tests {
             assert_eq!(file.measured_in(&earlier), None);
         }
         earlier.sections[0].state = State::Measured;
-        file.set("payload=2").unwrap();
+        file.set("times=2").unwrap();
         assert_eq!(file.measured_in(&earlier), None);
     }
 
     #[test]
     fn a_setting_of_the_command_line_is_one_parameter() {
-        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\nvalues = [1]\npayload = 1";
+        let text = "title = \"t\"\nkind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
-        file.set("payload=1_000").unwrap();
-        assert_eq!(file.text.parameters["payload"].as_integer(), Some(1000));
-        assert!(file.set("payload").is_err());
+        file.set("times=1_000").unwrap();
+        assert_eq!(file.text.parameters["times"].as_integer(), Some(1000));
+        assert!(file.set("times").is_err());
         assert!(file.set("haste=3").is_err());
     }
 }

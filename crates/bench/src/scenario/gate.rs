@@ -12,7 +12,7 @@ use super::{Bench, Scenario};
 use crate::control::Control;
 use crate::measure::send_each;
 use crate::report::Section;
-use crate::servers::{Kind, Launch, Program};
+use crate::servers::{Launch, Program};
 
 /// Length and number of the long commands.
 #[derive(Clone, Debug, Deserialize)]
@@ -26,19 +26,10 @@ pub struct Plan {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        section.columns(&["server", "long command ms", "FLUSHDB ms", "others ms"]);
-        section.note(
-            "Longest waits. Varve has three workers on two cores: one sorts, one flushes another \
-             database again and again, and the others' wait is that of the client which waited \
-             least, for some share a worker with these two.",
-        );
+        section.columns("server | long command ms .1 | FLUSHDB ms .1 | others ms .1");
         for program in bench.varve_and_valkey() {
             let waits = self.measure(program)?.map(|wait| wait.as_secs_f64() * 1e3);
-            let cells = waits.map(|wait| format!("{wait:.1}"));
-            section.row([program.label.clone()].into_iter().chain(cells));
-            if program.kind == Kind::Varve {
-                section.finding("longest wait of others", Some(waits[2]), "ms");
-            }
+            section.values("", &program.label, &waits);
         }
         Ok(())
     }

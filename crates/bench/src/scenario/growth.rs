@@ -33,11 +33,7 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&["keys", "server", "bytes/key", "all bytes/key"]);
-        section.note(
-            "bytes/key: resident memory less that of the empty server; all: with it. The null \
-             server stores nothing: its pauses are what the machine itself adds.",
-        );
+        section.columns("keys | server | bytes/key .1 | all bytes/key .1");
         let mut plot = Plot::lines("Resident bytes per key", "million keys", "bytes per key");
         let valkey = bench.valkey.as_ref().filter(|_| self.beside_valkey);
         for program in [&bench.varve].into_iter().chain(valkey).chain([&bench.null]) {
@@ -57,7 +53,7 @@ impl Scenario for Plan {
                 section.gain("index load before growth", load, "%");
             }
         }
-        section.plot(plot);
+        section.plots.push(plot);
         Ok(())
     }
 }
@@ -120,13 +116,8 @@ impl Grown {
             let (millions, per_key) = (keys as f64 / 1e6, self.bytes_per_key((keys, resident)));
             plot.point(label, millions, per_key);
             if (last - number).is_multiple_of(step) {
-                let all = resident as f64 / keys as f64;
-                section.row([
-                    format!("{millions:.2} M"),
-                    label.to_owned(),
-                    format!("{per_key:.1}"),
-                    format!("{all:.1}"),
-                ]);
+                let values = [per_key, resident as f64 / keys as f64];
+                section.values(&format!("{millions:.2} M"), label, &values);
             }
         }
     }

@@ -23,11 +23,13 @@
 pub(super) mod text;
 
 use anyhow::{Result, anyhow, ensure};
+use tempfile::TempDir;
 
 use super::bare::Bare;
+use super::data::{check, with_keys};
 use super::figures::PIPELINE;
-use super::folder::Folder;
-use super::rounds::{Costs, cell, in_turns, measured, row};
+use super::folder::folder;
+use super::rounds::{by_value, costs, in_turns};
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::audience::Audience;
 use crate::generator::{KeyChoice, Load, Outcome};
@@ -37,7 +39,7 @@ use crate::process;
 use crate::report::Section;
 use crate::servers::{Kind, Launch, Server};
 use crate::statistics::median;
-use text::{Data, Entry, Replies, Text, with_keys};
+use text::{Data, Entry, Replies, Text};
 
 pub use text::Plan;
 
@@ -73,12 +75,12 @@ struct Tested {
     server: Server,
     keys: u64,
     connections: Option<usize>,
-    counts: Vec<(String, u64)>,
+    counts: Vec<String>,
     stored: Result<()>,
     /// Leaves before the server ends.
     _beside: Vec<Audience>,
     /// Removed when the server has ended.
-    _folder: Option<Folder>,
+    _folder: Option<TempDir>,
 }
 
 impl Tested {
@@ -88,26 +90,23 @@ impl Tested {
         for (name, value) in &entry.options {
             launch = launch.with(name, value);
         }
-        let (folder, started) = match entry.folder {
-            false => (None, program.start(&launch)),
-            true => {
-                let Some(program) = program.among_our_files() else { return Ok(None) };
-                let folder = Folder::new()?;
-                let started = folder.start(&program, &launch);
-                (Some(folder), started)
-            }
-        };
-        let mut server = started?;
+        let (mut program, mut held) = (program.clone(), None);
+        if entry.folder {
+            let Some(among_ours) = program.among_our_files() else { return Ok(None) };
+            let folder = folder()?;
+            (program, launch) = (among_ours, launch.in_folder(&folder));
+            held = Some(folder);
+        }
+        let mut server = program.start(&launch)?;
         server.label = entry.label.clone().unwrap_or(server.label.clone());
         let keys = entry.keys.unwrap_or(data.keys);
         let is_null = server.kind == Kind::Null;
-        let counts = if is_null { Vec::new() } else { data.counts(keys)? };
+        let counts = if is_null { Vec::new() } else { data.counts.clone() };
         let connections = data.connections;
         let (stored, _beside) = (Ok(()), Vec::new());
-        let mut tested =
-            Self { server, keys, connections, counts, stored, _beside, _folder: folder };
+        let mut tested = Self { server, keys, connections, counts, stored, _beside, _folder: held };
         if !is_null {
-            tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.count());
+            tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.check());
             let join = |seats| Audience::join(&tested.server, seats);
             let seats = data.beside.iter().chain(&entry.beside);
             tested._beside = seats.map(join).collect::<Result<_>>()?;
@@ -115,13 +114,8 @@ impl Tested {
         Ok(Some(tested))
     }
 
-    /// Checks that exactly what was stored is present.
-    fn count(&self) -> Result<()> {
-        for (command, answer) in &self.counts {
-            let counted = self.server.control()?.integer(command)?;
-            ensure!(counted == *answer, "{command} is {counted}, not {answer}");
-        }
-        Ok(())
+    fn check(&self) -> Result<()> {
+        check(&self.server, &self.counts, self.keys)
     }
 
     /// Measures a load once; numbers are drawn from the seed, so that the requests beforehand and
@@ -154,7 +148,7 @@ impl Tested {
         undo(measured.outcome.operations)?;
         // An interrupted cycle has moved an element or two.
         if !matches!(text.choice, KeyChoice::Shuffled) {
-            self.count()?;
+            self.check()?;
         }
         Ok(measured)
     }
@@ -163,7 +157,7 @@ impl Tested {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(self.most_cores());
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         let (connections, rounds) = (self.connections, self.rounds);
         section.note(format!("{connections} connections; medians of {rounds} interleaved rounds."));
         let (cores, most) = (process::cores(), self.most_cores());
@@ -233,12 +227,7 @@ impl Plan {
                 if self.pipelines.len() > 1 {
                     row = format!("{row}{PIPELINE}{pipeline}");
                 }
-                let mut costs = Vec::new();
-                for (Tested { server, .. }, rounds) in servers.iter().zip(all) {
-                    let of_all = |rounds: Vec<Measured>| Costs::of(&server.label, &rounds);
-                    costs.push((server.label.as_str(), rounds.map(of_all)));
-                }
-                rows(section, &row, costs);
+                rows(section, &row, &servers, all);
             }
         }
         Ok(())
@@ -246,25 +235,28 @@ impl Plan {
 }
 
 /// Shows the costs of one load for all servers.
-fn rows(section: &mut Section, name: &str, all: Vec<(&str, Result<Costs>)>) {
-    let known = all.iter().filter_map(|(_, costs)| costs.as_ref().ok());
-    let known: Vec<_> =
-        known.map(|costs| (costs.label.clone(), median(costs.server_us.clone()))).collect();
+fn rows(section: &mut Section, name: &str, servers: &[Tested], all: Vec<Result<Vec<Measured>>>) {
+    let all = all.into_iter().map(|rounds| {
+        let rounds = rounds?.iter().map(costs).collect::<Vec<_>>();
+        Ok(by_value(&rounds))
+    });
+    let all: Vec<_> = servers.iter().map(|tested| &tested.server.label).zip(all).collect();
+    let known = |to: &str| {
+        let (_, costs) = all.iter().find(|(label, _)| *label == to)?;
+        costs.as_ref().ok().map(|costs: &[Vec<f64>; 5]| median(costs[0].clone()))
+    };
+    let known = ["valkey", "redis", "null"].map(known);
     for (label, costs) in all {
-        let Costs { server_us, p50_us, p99_us, per_second, client_us, .. } = match costs {
-            Ok(costs) => costs,
-            Err(error) => {
-                row(section, name, label, Err(&error));
-                continue;
+        match costs {
+            Ok([server_us, per_second, p50_us, p99_us, client_us]) => {
+                let own = median(server_us.clone());
+                let [valkey, redis, null] =
+                    known.map(|other| other.map(|cpu| own / cpu).into_iter().collect());
+                let all = [server_us, valkey, redis, null, per_second, p50_us, p99_us, client_us];
+                section.measured(name, label, &all);
             }
-        };
-        let own = median(server_us.clone());
-        let [valkey, redis, null] = ["valkey", "redis", "null"].map(|to| {
-            let other = known.iter().filter(|(label, _)| label == to);
-            other.map(|(_, cpu)| own / cpu).collect()
-        });
-        let all = [server_us, valkey, redis, null, per_second, p50_us, p99_us, client_us];
-        measured(section, name, label, &all, &[3, 2, 2, 2, 0, 0, 0, 3]);
+            Err(error) => section.absent(name, label, &error),
+        }
     }
 }
 
@@ -276,21 +268,11 @@ fn bare_rows(section: &mut Section, counts: &[u64], rounds: usize) -> Result<()>
     let bare: Vec<_> = counts.iter().map(|keys| (*keys, Bare::new(*keys))).collect();
     let all = in_turns(&bare, rounds, |(_, bare), _| bare.nanos_per_lookup());
     for (keys, rounds) in counts.iter().zip(all) {
-        let micros: Vec<_> = rounds?.iter().map(|nanos| nanos / 1e3).collect();
-        section.row(["bare".to_owned(), format!("{} M keys", keys / 1_000_000), cell(&micros, 3)]);
+        let micros = rounds?.iter().map(|nanos| nanos / 1e3).collect();
+        section.measured("bare", &format!("{} M keys", keys / 1_000_000), &[micros]);
     }
     Ok(())
 }
 
-const COLUMNS: [&str; 10] = [
-    "load",
-    "server",
-    "CPU us/op",
-    "of valkey",
-    "of redis",
-    "of null",
-    "op/s",
-    "p50 us",
-    "p99 us",
-    "client us/op",
-];
+const COLUMNS: &str = "load | server | CPU us/op .3 | of valkey .2 | of redis .2 | of null .2 | \
+    op/s .0 | p50 us .0 | p99 us .0 | client us/op .3";

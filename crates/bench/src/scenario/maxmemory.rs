@@ -8,14 +8,13 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::rounds::{cell, in_turns};
-use super::{Bench, Scenario, mebibytes, pin_client};
+use super::rounds::in_turns;
+use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
 use crate::measure::{Measured, measure_watched};
-use crate::report::{Figure, Plot, Section};
+use crate::report::Section;
 use crate::sampler::{Sample, Watch, most_memory};
 use crate::servers::{Kind, Launch, Program, Server};
-use crate::statistics::median;
 
 /// Amount of data that is written to the cache.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,28 +33,12 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!(
-            "maxmemory {} MiB, allkeys-lru. {} threads, but Valkey and Redis, whose commands one \
-             thread executes.",
-            self.limit >> 20,
-            self.threads
-        ));
-        section.note(format!(
-            "{} MiB of SETs with new keys, values of {VALUE_BYTES} bytes, 50 connections, \
-             pipeline 16. Live: keys and values, least after the first fill. Fresh: the same SETs \
-             without a limit. The null server keeps nothing and has no limit.",
-            self.written >> 20
-        ));
-        let memory = Plot::bars("Memory of a full cache", Vec::new(), "part of the limit");
-        let cost = Plot::bars("Server CPU per SET", Vec::new(), "microseconds");
-        let mut plots = [memory, cost];
+        section.columns(COLUMNS);
         let programs: Vec<_> = bench.all_programs().collect();
         let all = in_turns(&programs, self.rounds, |program, _| self.round(program));
         for (program, rounds) in programs.iter().zip(all) {
-            self.show(section, &mut plots, program, &rounds?);
+            self.show(section, program, &rounds?);
         }
-        plots.into_iter().for_each(|plot| section.plot(plot));
         Ok(())
     }
 }
@@ -94,45 +77,27 @@ impl Plan {
         })
     }
 
-    fn show(
-        &self,
-        section: &mut Section,
-        [memory, cost]: &mut [Plot; 2],
-        program: &Program,
-        rounds: &[Round],
-    ) {
+    fn show(&self, section: &mut Section, program: &Program, rounds: &[Round]) {
         let of = |it: fn(&Round) -> f64| rounds.iter().map(it).collect::<Vec<_>>();
         let most = |it| of(it).into_iter().fold(0.0, f64::max);
-        let (resident, refused) = (most(|it| it.resident), most(|it| it.refused));
         let live = of(|it| it.live).into_iter().fold(f64::INFINITY, f64::min);
-        let (fresh, full) = (of(|it| it.fresh_us), of(|it| it.full_us));
-        let (label, limit) = (&program.label, self.limit as f64);
-        let kept = |text| if live > 0.0 { text } else { "-".to_owned() };
-        section.row([
-            label.clone(),
-            mebibytes(resident),
-            kept(mebibytes(live)),
-            kept(format!("{:.2}", live / limit)),
-            cell(&fresh, 3),
-            cell(&full, 3),
-            format!("{:.2}", median(full.clone()) / median(fresh.clone())),
-        ]);
-        cost.bar(label, "fresh", median(fresh.clone()));
-        cost.bar(label, "while full", median(full.clone()));
-        if live > 0.0 {
-            memory.bar(label, "most resident", resident / limit);
-            memory.bar(label, "least keys and values", live / limit);
-        }
+        let live = Some(live).filter(|live| *live > 0.0);
+        section.measured(
+            "",
+            &program.label,
+            &[
+                vec![most(|it| it.resident) / MIB],
+                live.map(|live| live / MIB).into_iter().collect(),
+                live.map(|live| live / self.limit as f64).into_iter().collect(),
+                of(|it| it.fresh_us),
+                of(|it| it.full_us),
+                of(|it| it.full_us / it.fresh_us),
+            ],
+        );
+        let (refused, of) = (most(|it| it.refused), self.written / PAIR);
         if refused > 0.0 {
-            let of = self.written / PAIR;
+            let label = &program.label;
             section.note(format!("{label} refused {refused} of {of} SETs in one round."));
-        }
-        if program.kind == Kind::Varve {
-            let resident = resident / f64::from(1 << 20);
-            section.finding("maxmemory: most resident memory", Some(resident), "MiB");
-            section.gain("maxmemory: least live payload / limit", Some(live / limit), "");
-            let what = "maxmemory: SET while full / fresh SET";
-            section.figures.push(Figure::ratio(what, &full, &fresh));
         }
     }
 }
@@ -159,5 +124,6 @@ pub(super) fn push(
 const VALUE_BYTES: usize = 1000;
 const PAIR: u64 = (KEY_BYTES + VALUE_BYTES) as u64;
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
-const COLUMNS: [&str; 7] =
-    ["server", "resident MiB", "live MiB", "live/limit", "fresh us/SET", "full us/SET", "ratio"];
+const MIB: f64 = (1 << 20) as f64;
+const COLUMNS: &str = "server | resident MiB .1 | live MiB .1 | live/limit .2 | fresh us/SET .3 | \
+    full us/SET .3 | ratio .2";

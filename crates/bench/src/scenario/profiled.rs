@@ -14,8 +14,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::callgrind::{Profiled, merged, sum};
-use super::loads::text::{Data, Text, with_keys};
-use super::rounds::measured;
+use super::data::with_keys;
+use super::loads::text::{Data, Text};
 use super::{Bench, Scale, Scenario, loads, pin_client};
 use crate::generator::{EventLoop, Load, Protocol, Sender, Stop};
 use crate::report::Section;
@@ -56,7 +56,7 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         let mut programs = Vec::new();
         if !self.before.is_empty() {
             let mut before = Program::parse(&self.before)?;
@@ -209,7 +209,7 @@ impl Plan {
         let mut values = vec![of(0), of(1), of(2), part, ratio, Vec::new(), Vec::new()];
         let (Some(first), true) = (rounds.first(), self.last_level.is_some()) else {
             (values[1], values[2]) = (Vec::new(), Vec::new());
-            measured(section, row, &program.label, &values, &DIGITS);
+            section.measured(row, &program.label, &values);
             return middle;
         };
         let share = |misses: f64| vec![100.0 * misses / all[0][2]];
@@ -218,7 +218,7 @@ impl Plan {
             values[6] =
                 share(total(first.iter().filter(|(name, _)| is_one(name)).map(|it| it.1))[2]);
         }
-        measured(section, row, &program.label, &values, &DIGITS);
+        section.measured(row, &program.label, &values);
         let mut shown: Vec<_> =
             first.iter().filter(|(_, it)| it[2] >= SHOWN_MIN * all[0][2]).collect();
         shown.sort_by(|(_, a), (_, b)| b[2].total_cmp(&a[2]));
@@ -241,15 +241,5 @@ const BEFORE: &str = "before";
 const RATIO: &str = "of before";
 /// Least share of the last-level misses of a function that is shown.
 const SHOWN_MIN: f64 = 0.03;
-const COLUMNS: [&str; 9] = [
-    "load",
-    "server",
-    "instructions",
-    "D1 misses",
-    "last-level misses",
-    "spread %",
-    RATIO,
-    "% of misses",
-    "% in these functions",
-];
-const DIGITS: [usize; 7] = [1, 2, 2, 2, 4, 1, 1];
+const COLUMNS: &str = "load | server | instructions .1 | D1 misses .2 | last-level misses .2 | \
+    spread % .2 | of before .4 | % of misses .1 | % in these functions .1";

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
 use crate::measure::{fill, measure};
-use crate::report::{Plot, Section};
+use crate::report::Section;
 use crate::servers::Launch;
 
 /// Amount of data that is stored and overwritten.
@@ -31,11 +31,10 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         section.note(format!(
             "{} MiB of values of {} bytes, overwritten {} times at utilisation {:.2}, maxmemory \
-             {} MiB, noeviction. ReclaimCost is the paper's formula (2): the mean utilisation of \
-             the segments that were reclaimed.",
+             {} MiB, noeviction.",
             self.payload >> 20,
             self.values,
             self.turns,
@@ -46,26 +45,16 @@ impl Scenario for Plan {
         let setting = control.text(&["CONFIG", "GET", "reclaim-policy"])?;
         let default = setting.unwrap_or_default();
         section.note(format!("Default policy: {default}."));
-        let costs = Plot::bars("ReclaimCost, by policy", Vec::new(), "mean utilisation");
-        let moves = Plot::bars("Bytes moved per byte written, by policy", Vec::new(), "ratio");
-        let mut plots = [costs, moves];
         let mut last = Vec::new();
         for (workload, choice) in &self.workloads {
             last.clear();
             for policy in POLICIES {
-                let costs = self.run_one(bench, section, workload, policy, choice)?;
-                for (plot, cost) in plots.iter_mut().zip(costs) {
-                    plot.bar(policy, workload, cost);
-                }
-                last.push((costs, policy));
+                last.push((self.run_one(bench, section, workload, policy, choice)?, policy));
             }
-            let mut ranked = last.clone();
-            ranked.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
-            let words: Vec<_> =
-                ranked.iter().map(|it| format!("{} {:.3}", it.1, it.0[0])).collect();
+            last.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
+            let words: Vec<_> = last.iter().map(|it| format!("{} {:.3}", it.1, it.0[0])).collect();
             section.note(format!("{workload}, the cheapest first: {}.", words.join(", ")));
         }
-        plots.into_iter().for_each(|plot| section.plot(plot));
         let of_default = last.iter().find(|(_, policy)| *policy == default);
         for (at, what) in FIGURES.into_iter().enumerate() {
             let least = last.iter().map(|(costs, _)| costs[at]).fold(f64::INFINITY, f64::min);
@@ -121,16 +110,19 @@ impl Plan {
         };
         let (moved, won, appended) = (bytes("moved")?, bytes("won")?, bytes("appended")?);
         let [cost, share] = [moved / (moved + won), moved / appended];
-        section.row([
-            format!("{workload}, {policy}"),
-            format!("{:.0}", replies.status as f64 * self.record() / 1e6),
-            format!("{:.0}", moved / 1e6),
-            format!("{cost:.3}"),
-            format!("{share:.3}"),
-            format!("{server_us:.3}"),
-            format!("{:.3}", self.payload as f64 / server.resident_bytes()? as f64),
-            replies.error.to_string(),
-        ]);
+        section.values(
+            workload,
+            policy,
+            &[
+                replies.status as f64 * self.record() / 1e6,
+                moved / 1e6,
+                cost,
+                share,
+                server_us,
+                self.payload as f64 / server.resident_bytes()? as f64,
+                replies.error as f64,
+            ],
+        );
         Ok([cost, share])
     }
 }
@@ -143,13 +135,5 @@ const FIGURES: [&str; 2] = [
 const RECORD_HEADER: f64 = 6.0;
 const INDEX_BYTES: f64 = 12.6;
 const FIXED_BYTES: f64 = 10e6;
-const COLUMNS: [&str; 8] = [
-    "workload, policy",
-    "written MB",
-    "moved MB",
-    "ReclaimCost",
-    "moved/written",
-    "CPU us/SET",
-    "payload/resident",
-    "errors",
-];
+const COLUMNS: &str = "workload | policy | written MB .0 | moved MB .0 | ReclaimCost .3 | \
+    moved/written .3 | CPU us/SET .3 | payload/resident .3 | errors .0";

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::rounds::{by_value, in_turns, measured};
+use super::rounds::{by_value, in_turns};
 use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
 use crate::control::encode_line;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Protocol, Turn, shuffled};
@@ -56,13 +56,7 @@ struct Exchange {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!(
-            "{} pairs of clients, each client with a key of its own. An exchange is there and \
-             back: two elements given and two waits served. A client sends what it gives and its \
-             next wait in one write. Medians of interleaved rounds.",
-            self.pairs
-        ));
+        section.columns(COLUMNS);
         section.note(if process::cores() < 3 {
             "Two workers have two cores, of which the client takes one: a wait across workers \
              then also waits for a core."
@@ -96,7 +90,7 @@ impl Scenario for Plan {
                 let ratio = |at: usize| median(cpu.clone()) / median(rounds[at][0].clone());
                 let ratio = valkey.map(ratio).into_iter().collect();
                 let cells = [cpu.clone(), ratio, per_second.clone(), client.clone()];
-                measured(section, &exchange.name, &server.label, &cells, &[3, 2, 0, 3]);
+                section.measured(&exchange.name, &server.label, &cells);
             }
         }
         Ok(())
@@ -216,8 +210,8 @@ fn words(request: &str, client: u32) -> String {
     request.replace("OWN", &own).replace("PARTNER", &partner)
 }
 
-const COLUMNS: [&str; 6] =
-    ["exchange", "server", "CPU us/exchange", "of Valkey", "exchanges/s", "client us/exchange"];
+const COLUMNS: &str = "exchange | server | CPU us/exchange .3 | of Valkey .2 | exchanges/s .0 | \
+    client us/exchange .3";
 const REST_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 /// Kind of command line of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -57,6 +59,12 @@ impl Launch {
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.options.push((name.to_owned(), value.to_string()));
         self
+    }
+
+    /// Has the server keep its files in a folder.
+    #[must_use]
+    pub fn in_folder(self, folder: &TempDir) -> Self {
+        self.with("dir", folder.path().display())
     }
 
     /// Returns the arguments behind the program's own words.

@@ -1,6 +1,5 @@
 //! Removal of a set of ten million members: effects on its caller and on other clients.
 
-use std::array;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -8,14 +7,13 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::expect;
+use super::data::{check, one};
+use super::rounds::{in_turns, show};
+use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::generator::{EventLoop, Load, Moment, Outcome, Probe, Protocol, Sender, Sizes, Stop};
 use crate::measure::{fill, send_each};
-use crate::report::{Plot, Section};
-use crate::scenario::rounds::{cell, figure, in_turns, row};
-use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
-use crate::servers::{Kind, Launch, Program};
-use crate::statistics::median;
+use crate::report::Section;
+use crate::servers::{Launch, Program};
 
 /// Size of the set, and its removals.
 #[derive(Clone, Debug, Deserialize)]
@@ -37,58 +35,24 @@ struct Case {
     name: String,
     /// Command, sent at equal distances over the time that is watched; `{n}` counts.
     command: String,
-    #[serde(default = "once")]
+    #[serde(default = "one")]
     times: u64,
     /// Keys named `set:0` that remain afterwards.
     #[serde(default)]
     left: u64,
-    /// True if the removal is not in the time for which the caller waits.
-    #[serde(default)]
-    unseen: bool,
-}
-
-fn once() -> u64 {
-    1
 }
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!("Removal of a set of {} members.", self.tens * 10));
-        section.note(
-            "Others: 20 clients that GET and SET, 20,000 times a second together, for 3 s before \
-             the command and for 3 s from it on. RENAME: to ten names in turn, the worst counts. \
-             Taken: by other processes, from clients and server in the six seconds; it is taken \
-             off the caller's wait alone.",
-        );
-        let mut caller = Plot::bars("What the caller waits", Vec::new(), "milliseconds").log_y();
-        let title = "p99.9 of others in the 3 s after the command / before";
-        let mut others = Plot::bars(title, Vec::new(), "ratio, less is better").log_y();
+        section.columns(COLUMNS);
         for case in &self.cases {
             let programs = bench.varve_and_valkey();
             let removed = in_turns(&programs, self.rounds, |program, _| self.remove(program, case));
             for (program, rounds) in programs.iter().zip(removed) {
-                let columns: [Vec<f64>; 7] = array::from_fn(|column| {
-                    rounds.iter().flatten().map(|round| round[column]).collect()
-                });
-                let cells = columns.iter().zip(DIGITS).map(|(it, digits)| cell(it, digits));
-                row(section, &case.name, &program.label, rounds.as_ref().map(|_| cells.collect()));
-                let [waited, _, _, ratios, ..] = &columns;
-                others.bar(&program.label, &case.name, median(ratios.clone()));
-                if !case.unseen {
-                    caller.bar(&program.label, &case.name, median(waited.clone()));
-                }
-                if program.kind == Kind::Varve && !case.unseen {
-                    figure(section, format!("{}: what the caller waits", case.name), waited, "ms");
-                }
-                if program.kind == Kind::Varve {
-                    let what = format!("{}: p99.9 of others in the 3 s after / before", case.name);
-                    figure(section, what, ratios, "");
-                }
+                show(section, &case.name, &program.label, &rounds);
             }
         }
-        section.plots.extend([caller, others]);
         Ok(())
     }
 }
@@ -101,7 +65,7 @@ impl Plan {
         let server = program.start(&Launch::default())?;
         let members: String = (0..10).map(|member| format!(" {{n*10+{member}~16}}")).collect();
         send_each(&server, &format!("SADD set:0{members}"), self.tens)?;
-        expect(&server, "SCARD set:0", self.tens * 10)?;
+        check(&server, &["SCARD set:0 KEYS".to_owned()], self.tens * 10)?;
         fill(&server, KEYS, &Sizes::fixed(16))?;
         thread::sleep(self.rest);
         let mut event_loop = EventLoop::new()?;
@@ -122,7 +86,7 @@ impl Plan {
         let (before, _) = watch(WATCHED, 0)?;
         let (after, caller) = watch(WATCHED, case.times)?;
         let taken = Moment::now(server.pid)?.taken_since(&first).as_secs_f64() * 1e6;
-        expect(&server, "EXISTS set:0", case.left)?;
+        check(&server, &["EXISTS set:0 KEYS".to_owned()], case.left)?;
         let longest = caller.longest.first().map_or(0.0, |pause| pause.own().as_secs_f64() * 1e3);
         let [p999, p999_after] = [&before, &after].map(|outcome| outcome.latency_us(0.999));
         let [most, most_after] = [&before, &after].map(|outcome| outcome.longest_ms() * 1e3);
@@ -136,15 +100,5 @@ const OTHERS: usize = 20;
 const PER_SECOND: f64 = 20_000.0;
 const WARM_UP: Duration = Duration::from_millis(500);
 const WATCHED: Duration = Duration::from_secs(3);
-const DIGITS: [usize; 7] = [3, 0, 0, 2, 0, 0, 0];
-const COLUMNS: [&str; 9] = [
-    "command",
-    "server",
-    "caller ms",
-    "p99.9 us before",
-    "after",
-    "ratio",
-    "longest us before",
-    "after",
-    "taken us",
-];
+const COLUMNS: &str = "command | server | caller ms .3 | p99.9 us before .0 | p99.9 us after .0 | \
+    ratio .2 | longest us before .0 | longest us after .0 | taken us .0";

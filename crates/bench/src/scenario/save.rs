@@ -9,13 +9,13 @@ use std::{fs, thread};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+use super::data::{Fill, check};
+use super::folder::{folder, programs};
+use super::rounds::by_value;
+use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::generator::{EventLoop, Load, Outcome, Protocol, Sender, Stop};
-use crate::measure::send_each;
 use crate::report::Section;
 use crate::sampler::peak_during;
-use crate::scenario::folder::{Folder, programs};
-use crate::scenario::rounds::{by_value, measured};
-use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
 use crate::servers::{Launch, Program, Server};
 
 /// Data and clients.
@@ -35,11 +35,11 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 struct Data {
     name: String,
-    fill: String,
+    fill: Fill,
     /// Number of keys or elements.
     keys: u64,
-    /// Command that counts them.
-    count: String,
+    /// Commands that count them, with their answers.
+    counts: Vec<String>,
     /// Size that is told per second of a snapshot: of a key or element, in the unit of the file.
     size: f64,
     /// Requests of the clients, as many of each; none for a snapshot without clients.
@@ -57,7 +57,7 @@ struct Data {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         let programs = programs(bench, &["varve", "valkey"], section)?;
         for data in &self.data {
             pin_client(data.cores);
@@ -66,7 +66,7 @@ impl Scenario for Plan {
                 // Without clients only the snapshot itself is known.
                 let known = if data.requests.is_empty() { 2 } else { rounds.len() };
                 rounds[known..].iter_mut().for_each(Vec::clear);
-                measured(section, &data.name, &program.label, &rounds, &DIGITS);
+                section.measured(&data.name, &program.label, &rounds);
             }
         }
         Ok(())
@@ -75,37 +75,37 @@ impl Scenario for Plan {
 
 impl Plan {
     fn measure(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 13]>> {
-        let folder = Folder::new()?;
+        let folder = folder()?;
         let mut launch = Launch::on(data.cores, 1);
         for (name, value) in &data.options {
             launch = launch.with(name, value);
         }
-        let server = folder.start(program, &launch)?;
-        send_each(&server, &data.fill, data.keys)?;
+        let server = program.start(&launch.in_folder(&folder))?;
+        data.fill.send(&server, data.keys, 1)?;
         thread::sleep(REST);
         let mut clients = Clients::connect(&server, data)?;
-        let rounds = (0..self.rounds).map(|_| self.save(data, &folder, &mut clients));
+        let file = folder.path().join("dump.rdb");
+        let rounds = (0..self.rounds).map(|_| self.save(data, &file, &mut clients));
         let rounds = rounds.collect();
-        let counted = server.control()?.integer(&data.count)?;
-        ensure!(counted == data.keys, "{}: {counted} are there", data.name);
+        check(&server, &data.counts, data.keys)?;
         rounds
     }
 
     /// Makes one snapshot; returns the values of [`COLUMNS`].
-    fn save(&self, data: &Data, folder: &Folder, clients: &mut Clients<'_>) -> Result<[f64; 13]> {
-        let (server, file) = (clients.server, folder.snapshot());
+    fn save(&self, data: &Data, file: &Path, clients: &mut Clients<'_>) -> Result<[f64; 13]> {
+        let server = clients.server;
         let is_alone = data.requests.is_empty();
         let before = if is_alone { Duration::ZERO } else { self.before };
         let (memory, (before, calm)) =
             peak_during(server.pid, || Ok((clients.watch(before, 0)?, clients.watch(CUT, 0)?)))?;
         if file.exists() {
-            fs::remove_file(&file)?;
+            fs::remove_file(file)?;
         }
         let asked = Instant::now();
         let (most, (cut_ms, beside, seconds)) = peak_during(server.pid, || {
             let mut all = clients.watch(CUT, 1)?;
             let cut_ms = all.longest_ms();
-            let seconds = saved(server, &file, asked, || {
+            let seconds = saved(server, file, asked, || {
                 if is_alone {
                     thread::sleep(FILE_EVERY);
                     return Ok(());
@@ -196,24 +196,9 @@ impl<'run> Clients<'run> {
     }
 }
 
-const COLUMNS: [&str; 15] = [
-    "data",
-    "server",
-    "saved in s",
-    "saved/s",
-    "cut ms",
-    "calm ms",
-    "pause ms",
-    "longest ms",
-    "without ms",
-    "p99 us",
-    "before us",
-    "op/s",
-    "without op/s",
-    "MiB before",
-    "memory/before",
-];
-const DIGITS: [usize; 13] = [2, 2, 2, 2, 3, 2, 2, 0, 0, 0, 0, 1, 3];
+const COLUMNS: &str = "data | server | saved in s .2 | saved/s .2 | cut ms .2 | calm ms .2 | \
+    pause ms .3 | longest ms .2 | without ms .2 | p99 us .0 | before us .0 | op/s .0 | \
+    without op/s .0 | MiB before .1 | memory/before .3";
 const CUT: Duration = Duration::from_millis(20);
 const FILE_EVERY: Duration = Duration::from_millis(1);
 const CHECK_EVERY: Duration = Duration::from_millis(200);

@@ -1,21 +1,22 @@
-//! Throughput and latency by number of clients, and latency by load.
+//! YCSB's workloads on all servers: throughput and latency by number of clients, and latency by
+//! load. Varve, Valkey and Redis have its connector for Redis, Memcached that for Memcached.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::{Details, played, start, workload};
+use super::rounds::{by_value, costs, in_turns};
+use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::generator::{Lag, Outcome, quantile_us};
 use crate::measure::Measured;
+use crate::process::user_and_system_time;
 use crate::report::{Figure, Plot, Section};
-use crate::scenario::rounds::{self, cell, in_turns};
-use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
-use crate::servers::{self, Server};
+use crate::servers::{self, Launch, Program, Server};
 use crate::statistics::median;
-use crate::ycsb::{self, Kind, Workload};
+use crate::ycsb::{self, ByKind, Kind, Properties, Workload, play};
 
 /// Workloads, clients and amount of data.
 #[derive(Clone, Debug, Deserialize)]
@@ -52,16 +53,7 @@ struct Stored {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!(
-            "{} records; at most {} operations (a tenth of them with scans), or {} ms, in each \
-             measurement; clients are connections of one thread. The null server sends the same \
-             fields always, and 50 keys to a scan; Memcached has no scans. CPU time of the server; \
-             its system time only where the clock ticked often enough to tell.",
-            self.records,
-            self.operations,
-            self.longest.as_millis(),
-        ));
+        section.columns(COLUMNS);
         let mut servers = Vec::new();
         for file in &self.workloads {
             let next = workload(file, self.records, self.operations)?;
@@ -88,8 +80,10 @@ fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
     let (fields, bytes) = (workload.fields.len().to_string(), workload.field_bytes.to_string());
     let words = ["--fields", &fields, "--field-bytes", &bytes];
     let null = bench.null.clone().with_arguments(&words);
-    let stored = |program| {
-        Ok(Stored { server: start(program, workload)?, workload: workload.clone().into() })
+    let stored = |program: &Program| {
+        let server = program.start(&Launch::default())?;
+        store(&server, workload)?;
+        Ok(Stored { server, workload: workload.clone().into() })
     };
     bench.varve_and_all_peers().chain([&null]).map(stored).collect()
 }
@@ -103,27 +97,28 @@ impl Plan {
         for &clients in &self.clients {
             let what = format!("{name}, {clients} clients");
             (last, most) = (self.costs(section, &what, servers, clients, &[])?, clients);
-            for Costs { all, .. } in &last {
-                plot.point(&all.label, clients as f64, median(all.per_second.clone()));
+            for Costs { label, all, .. } in &last {
+                plot.point(label, clients as f64, median(all[PER_SECOND].clone()));
             }
         }
         if self.clients.len() > 1 {
-            section.plot(plot);
+            section.plots.push(plot);
         }
         figures(section, name, &last);
         let title = format!("{name}: latency by load, {most} clients");
         let y = "p99 of all operations in microseconds";
-        let mut plot = Plot::lines(title, "operations per second", y).log_y();
+        let mut plot = Plot::lines(title, "operations per second", y).log(false, true);
         for load in &self.loads {
-            let target = |costs: &Costs| median(costs.all.per_second.clone()) * load;
+            let target = |costs: &Costs| median(costs.all[PER_SECOND].clone()) * load;
             let targets: Vec<_> = last.iter().map(target).collect();
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
-            for Costs { all, .. } in self.costs(section, &what, servers, most, &targets)? {
-                plot.point(&all.label, median(all.per_second), median(all.p99_us));
+            for Costs { label, all, .. } in self.costs(section, &what, servers, most, &targets)? {
+                let [x, y] = [PER_SECOND, P99].map(|at| median(all[at].clone()));
+                plot.point(&label, x, y);
             }
         }
         if !self.loads.is_empty() {
-            section.plot(plot);
+            section.plots.push(plot);
         }
         Ok(())
     }
@@ -149,10 +144,8 @@ impl Plan {
         let mut costs = Vec::new();
         for (Stored { server, .. }, rounds) in servers.iter().zip(all) {
             let one = Costs::of(&server.label, rounds?);
-            section.row([what.to_owned()].into_iter().chain(one.cells.clone()));
-            if let Some(complaint) = &one.complaint {
-                section.note(format!("{}, {what}: {complaint}", server.label));
-            }
+            section.measured(what, &server.label, &one.cells);
+            section.remark(one.complaint.clone());
             costs.push(one);
         }
         Ok(costs)
@@ -162,13 +155,13 @@ impl Plan {
 /// Adds the ratios of Varve, the first, to each of the others.
 fn figures(section: &mut Section, name: &str, costs: &[Costs]) {
     let Some((Costs { all: varve, system, .. }, others)) = costs.split_first() else { return };
-    for Costs { all: other, system: of_other, .. } in others {
-        let what = |what: &str| format!("{name}: {what} / {}", other.label);
+    for Costs { label, all: other, system: of_other, .. } in others {
+        let what = |what: &str| format!("{name}: {what} / {label}");
+        let ratio = |name: &str, at: usize| Figure::ratio(what(name), &varve[at], &other[at]);
         section.figures.extend([
-            Figure::ratio(what("CPU per operation"), &varve.server_us, &other.server_us),
-            Figure::ratio(what("p99 of all operations"), &varve.p99_us, &other.p99_us),
-            Figure::ratio(what("operations per second"), &varve.per_second, &other.per_second)
-                .more_is_better(),
+            ratio("CPU per operation", SERVER_US),
+            ratio("p99 of all operations", P99),
+            ratio("operations per second", PER_SECOND).more_is_better(),
         ]);
         let system = Some(system / of_other).filter(|ratio| ratio.is_finite());
         section.finding(what("system time per operation"), system, "");
@@ -177,38 +170,84 @@ fn figures(section: &mut Section, name: &str, costs: &[Costs]) {
 
 /// Results of one server; times are in microseconds.
 struct Costs {
-    /// Costs by round.
-    all: rounds::Costs,
+    label: String,
+    /// Rounds of [`costs`].
+    all: [Vec<f64>; 5],
     /// Time of the server in the kernel per operation, over all rounds; NaN if too few clock ticks
     /// tell.
     system: f64,
-    /// Cells of [`COLUMNS`] from the server on; one that was too slow for its target is marked.
-    cells: Vec<String>,
+    /// Rounds of the columns with numbers.
+    cells: Vec<Vec<f64>>,
     /// Delay of the worst round behind its target, if it was too long.
-    complaint: Option<String>,
+    complaint: String,
 }
+
+/// Places in [`costs`].
+const SERVER_US: usize = 0;
+const PER_SECOND: usize = 1;
+const P99: usize = 3;
 
 impl Costs {
     fn of(label: &str, rounds: Vec<(Measured, Details)>) -> Self {
         let (measured, details): (Vec<_>, Vec<_>) = rounds.into_iter().unzip();
-        let all = rounds::Costs::of(label, &measured);
+        let all = by_value(&measured.iter().map(costs).collect::<Vec<_>>());
+        let [server_us, per_second, .., client_us] = all.clone();
         let [user, system]: [Duration; 2] =
             [0, 1].map(|at| details.iter().map(|it| it.ticked[at]).sum());
         let share = system.as_secs_f64() / (user + system).as_secs_f64();
         let is_known = user + system >= TICKED_MIN;
-        let system = if is_known { share * median(all.server_us.clone()) } else { f64::NAN };
+        let system = if is_known { share * median(server_us.clone()) } else { f64::NAN };
         let lags = measured.iter().filter_map(|it| it.outcome.lag);
         let complaint = lags.max_by_key(|lag| lag.at_end).as_ref().and_then(Lag::complaint);
-        let mark = if complaint.is_some() { " (too slow)" } else { "" };
-        let mean = measured.iter().map(|it| it.outcome.latencies.mean() / 1e3).collect::<Vec<_>>();
-        let mut cells = vec![label.to_owned(), cell(&all.per_second, 0) + mark, cell(&mean, 0)];
-        for (kinds, quantile) in [(READS, 0.5), (READS, 0.99), (WRITES, 0.5), (WRITES, 0.99)] {
-            let latency = |it: &Details| latency_us(it, kinds, quantile);
-            cells.push(cell(&details.iter().map(latency).collect::<Vec<_>>(), 0));
-        }
-        cells.extend([cell(&all.server_us, 2), cell(&[system], 2), cell(&all.client_us, 2)]);
-        Self { all, system, cells, complaint }
+        let mean = measured.iter().map(|it| it.outcome.latencies.mean() / 1e3).collect();
+        let latencies = [(READS, 0.5), (READS, 0.99), (WRITES, 0.5), (WRITES, 0.99)];
+        let latencies = latencies.map(|(kinds, quantile)| {
+            details.iter().map(|it| latency_us(it, kinds, quantile)).collect()
+        });
+        let cells = [vec![per_second, mean], latencies.into()].concat();
+        let cells = [cells, vec![server_us, vec![system], client_us]].concat();
+        let (label, complaint) = (label.to_owned(), complaint.unwrap_or_default());
+        Self { label, all, system, cells, complaint }
     }
+}
+
+/// Reads a property file, with other numbers of records and operations.
+pub fn workload(file: &Path, records: u64, operations: u64) -> Result<Workload> {
+    let mut properties = Properties::default();
+    properties.read(file)?;
+    properties.set(&format!("recordcount={records}"))?;
+    properties.set(&format!("operationcount={operations}"))?;
+    Workload::new(&properties)
+}
+
+/// Stores the records in a server, unless it stores nothing.
+pub fn store(server: &Server, workload: &Workload) -> Result<()> {
+    let operations = workload.record_count;
+    let plan = ycsb::Plan { clients: LOADERS, operations, longest: Duration::MAX, target: None };
+    match server.kind {
+        servers::Kind::Null => Ok(()),
+        _ => played(server, plan, &mut workload.loading()).map(drop),
+    }
+}
+
+/// Details of a phase.
+struct Details {
+    by_kind: ByKind,
+    /// User and system time of the server in clock ticks; only these tell the two apart.
+    ticked: [Duration; 2],
+}
+
+/// Runs a phase.
+fn played(
+    server: &Server,
+    plan: ycsb::Plan,
+    workload: &mut Workload,
+) -> Result<(Measured, Details)> {
+    let before = user_and_system_time(server.pid)?;
+    let (mut measured, by_kind) = play(server, plan, workload, None);
+    measured.failure.take().map_or(Ok(()), Err).with_context(|| server.label.clone())?;
+    let after = user_and_system_time(server.pid)?;
+    Ok((measured, Details { by_kind, ticked: [after.0 - before.0, after.1 - before.1] }))
 }
 
 /// Returns a quantile of the latencies of some kinds, in microseconds; NaN if there were none.
@@ -221,20 +260,10 @@ fn latency_us(details: &Details, kinds: &[Kind], quantile: f64) -> f64 {
     if all.is_empty() { f64::NAN } else { quantile_us(&all, quantile) }
 }
 
+const LOADERS: usize = 32;
 const READS: &[Kind] = &[Kind::Read, Kind::Scan];
 const WRITES: &[Kind] = &[Kind::Update, Kind::Insert, Kind::ReadModifyWrite, Kind::Delete];
 /// Least CPU time for a split into user and system time; clock ticks are ten milliseconds.
 const TICKED_MIN: Duration = Duration::from_millis(500);
-const COLUMNS: [&str; 11] = [
-    "workload",
-    "server",
-    "op/s",
-    "mean us",
-    "read p50 us",
-    "p99 us",
-    "write p50 us",
-    "p99 us",
-    "CPU us/op",
-    "of that system",
-    "client us/op",
-];
+const COLUMNS: &str = "workload | server | op/s .0 | mean us .0 | read p50 us .0 | read p99 us .0 | \
+    write p50 us .0 | write p99 us .0 | CPU us/op .2 | of that system .2 | client us/op .2 | too slow";

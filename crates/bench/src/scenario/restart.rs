@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Deserialize;
 
-use crate::generator::{KeyChoice, Load};
-use crate::measure::measure;
+use super::data::{Fill, check};
+use super::folder::{folder, programs};
+use super::rounds::show;
+use super::{Bench, Scenario};
 use crate::report::Section;
-use crate::scenario::folder::{Folder, programs};
-use crate::scenario::rounds::{by_value, measured};
-use crate::scenario::{Bench, Scenario};
 use crate::servers::{Launch, Program};
 
 /// Data.
@@ -28,18 +27,11 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {
-    /// Name in the table.
-    from: String,
-    /// What is stored, in words; `KEYS` stands for the keys.
-    note: String,
-    /// Request that stores.
-    request: String,
-    /// Number of requests.
-    requests: u64,
-    /// Number of keys or members that are there afterwards.
+    name: String,
     keys: u64,
-    /// Command that counts them.
-    count: String,
+    fill: Fill,
+    /// Commands that count what is there afterwards, with their answers.
+    counts: Vec<String>,
     /// True for a log without a base, false for a snapshot.
     #[serde(default)]
     is_log: bool,
@@ -47,15 +39,10 @@ struct Data {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        section.columns(&["from", "server", "start s", "of which empty s", "M requests/s"]);
-        for data in &self.data {
-            let note = data.note.replace("KEYS", &data.keys.to_string());
-            section.note(format!("{}: {} {note}.", data.from, data.requests));
-        }
+        section.columns("from | server | start s .2 | of which empty s .2 | M requests/s .2");
         for program in &programs(bench, &["varve", "valkey"], section)? {
             for data in &self.data {
-                let starts = by_value(&self.starts(program, data)?);
-                measured(section, &data.from, &program.label, &starts, &[2, 2, 2]);
+                show(section, &data.name, &program.label, &self.starts(program, data));
             }
         }
         Ok(())
@@ -66,7 +53,7 @@ impl Plan {
     /// Returns the seconds of each start with the data and of one without, and millions of requests
     /// per second of the time between.
     fn starts(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 3]>> {
-        let folder = Folder::new()?;
+        let folder = folder()?;
         let mut launch = match data.is_log {
             false => Launch::on(self.cores, self.cores),
             true => Launch::default()
@@ -75,21 +62,22 @@ impl Plan {
                 .with("auto-aof-rewrite-percentage", 0),
         };
         launch.ready_within = LOADED_MAX;
-        let server = folder.start(program, &launch)?;
-        let load = Load::of(&data.request, data.keys).choosing(KeyChoice::Sequential);
-        measure(&server, &load.pipelined(100).count(data.requests))?;
+        let full = launch.clone().in_folder(&folder);
+        let server = program.start(&full)?;
+        data.fill.send(&server, data.keys, 1)?;
         if !data.is_log {
             server.control()?.tell(&["SAVE"])?;
         }
         server.end()?;
         let start = |_| {
-            let empty = Folder::new()?.start(program, &launch)?.ready_after.as_secs_f64();
-            let server = folder.start(program, &launch)?;
-            let loaded = server.ready_after.as_secs_f64();
-            let keys = server.control()?.integer(&data.count)?;
-            ensure!(keys == data.keys, "{}: {keys} are there", data.from);
+            let nothing = super::folder::folder()?;
+            let empty = program.start(&launch.clone().in_folder(&nothing))?.ready_after;
+            let server = program.start(&full)?;
+            let [loaded, empty] = [server.ready_after, empty].map(|it| it.as_secs_f64());
+            check(&server, &data.counts, data.keys)?;
             server.end()?;
-            Ok([loaded, empty, data.requests as f64 / 1e6 / (loaded - empty)])
+            let requests = (data.keys * data.fill.times) as f64;
+            Ok([loaded, empty, requests / 1e6 / (loaded - empty)])
         };
         (0..self.rounds).map(start).collect()
     }
