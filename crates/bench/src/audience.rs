@@ -1,18 +1,18 @@
 //! Clients beside a load, which send something once and then only read what comes, or do not even
 //! that: subscribers, clients that watch keys or wait for them.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::control::encode_line;
+use crate::control::{Control, encode_line};
+use crate::generator::Protocol;
 use crate::process;
 use crate::servers::Server;
 use crate::socket::{Poller, Socket};
@@ -46,7 +46,6 @@ pub struct Audience {
 impl Audience {
     /// Connects the clients to a server and has them send their requests.
     pub fn join(server: &Server, seats: &Seats) -> Result<Self> {
-        process::raise_descriptor_limit(8 * seats.clients as u64);
         let join = |client| seats.join(server.port, client).context("a client beside the load");
         let sockets = (0..seats.clients).map(join).collect::<Result<Vec<_>>>()?;
         let (is_over, reads) = (Arc::new(AtomicBool::new(false)), seats.reads);
@@ -67,16 +66,15 @@ impl Drop for Audience {
 impl Seats {
     /// Connects one client. What it asked for has happened when it is answered.
     fn join(&self, port: u16, client: usize) -> Result<Socket> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut control = Control::open(port, Protocol::Resp)?;
         for request in &self.sends {
-            let request = encode_line(&request.replace("{client}", &client.to_string()));
-            stream.write_all(request.as_bytes())?;
-            if self.answered {
-                ensure!(stream.read(&mut [0; 1024])? > 0, "the server closed the connection");
+            let request = request.replace("{client}", &client.to_string());
+            match self.answered {
+                true => control.tell(&request.split(' ').collect::<Vec<_>>())?,
+                false => control.stream.write_all(encode_line(&request).as_bytes())?,
             }
         }
-        Ok(Socket::new(stream)?)
+        Ok(Socket::new(control.stream)?)
     }
 }
 
@@ -100,6 +98,3 @@ fn stay(sockets: Vec<Socket>, reads: bool, is_over: &AtomicBool) -> Result<()> {
     }
     Ok(())
 }
-
-/// Time after which a server that does not answer has failed.
-const PATIENCE: Duration = Duration::from_secs(10);

@@ -5,6 +5,7 @@ use std::env;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use crate::process;
 use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
 
@@ -70,6 +71,7 @@ enum Command {
 /// # Errors
 /// If a server cannot be started or fails.
 pub fn run(arguments: Arguments) -> Result<()> {
+    process::raise_descriptor_limit();
     let from_environment = || env::var("VARVE_SERVER").unwrap_or_else(|_| SERVER.to_owned());
     let server = arguments.server.unwrap_or_else(from_environment);
     let peers = arguments.peers;

@@ -7,10 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::generator::{Protocol, ReplyReader, Value};
+use crate::null::bulk;
 
 /// Connection that sends one command and waits for its reply.
 pub struct Control {
-    stream: TcpStream,
+    pub stream: TcpStream,
     protocol: Protocol,
     reader: ReplyReader,
 }
@@ -126,9 +127,8 @@ pub fn answers(port: u16) -> bool {
 }
 
 pub fn encode(command: &[&str]) -> String {
-    command.iter().fold(format!("*{}\r\n", command.len()), |text, part| {
-        text + "$" + &part.len().to_string() + "\r\n" + part + "\r\n"
-    })
+    let words: String = command.iter().map(|word| bulk(word)).collect();
+    format!("*{}\r\n{words}", command.len())
 }
 
 /// Encodes a command, whose words are separated by spaces, for the wire.

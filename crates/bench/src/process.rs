@@ -83,16 +83,12 @@ fn private_bytes(pid: u32) -> Result<u64> {
     Ok(sizes.filter(|(name, _)| name.starts_with("Private_")).map(|(_, bytes)| bytes).sum())
 }
 
-/// Raises the limit of open files of this process to so many connections, if it is lower and the
-/// kernel allows it.
-pub fn raise_descriptor_limit(connections: u64) {
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = connections + OTHER_DESCRIPTORS;
-    if limit.current.is_some_and(|current| current < wanted) {
-        let maximum = limit.maximum.map(|maximum| maximum.max(wanted));
-        // Where that is not allowed, the next connection fails and reports it.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
-    }
+/// Raises the limit of open files of this process as far as the kernel allows it, up to a million.
+pub fn raise_descriptor_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let current = Some(maximum.unwrap_or(1 << 20).min(1 << 20));
+    // Where that is not allowed, a connection fails and reports it.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
 }
 
 /// Returns true if a process has ended, even if its parent has not yet waited for it.
@@ -149,8 +145,6 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
 }
 
 const GONE: &str = "the server is gone";
-/// File descriptors for files, logs of servers and control connections.
-const OTHER_DESCRIPTORS: u64 = 100;
 
 #[cfg(test)]
 mod tests {

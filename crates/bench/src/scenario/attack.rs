@@ -185,7 +185,6 @@ fn deaf(plan: &Plan, server: &Server) -> Result<Found> {
 fn idle(plan: &Plan, server: &Server) -> Result<Found> {
     let most = plan.idle as u64 + 100;
     server.control()?.tell(&["CONFIG", "SET", "maxclients", &most.to_string()])?;
-    process::raise_descriptor_limit(most);
     let (before, sends) = (resident(server)?, vec!["PING".to_owned()]);
     let seats = Seats { clients: plan.idle, sends, answered: true, reads: false };
     let _idle = Audience::join(server, &seats)?;

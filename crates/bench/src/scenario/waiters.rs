@@ -70,7 +70,6 @@ impl Scenario for Plan {
         if let Some(valkey) = &bench.valkey {
             servers.push(valkey.start(&Launch::default())?);
         }
-        process::raise_descriptor_limit(u64::from(2 * self.pairs) * servers.len() as u64);
         for exchange in &self.exchanges {
             let open = |server| Ok((server, Pairs::open(server, self.pairs, exchange)?));
             let mut all = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
