@@ -1,38 +1,36 @@
 //! Clients beside a load, which send something once and then only read what comes, or do not even
 //! that: subscribers, clients that watch keys or wait for them.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use rustix::buffer::spare_capacity;
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, EventData, EventFlags};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::control::encode_line;
+use crate::control::{Control, encode_line};
+use crate::generator::Protocol;
 use crate::process;
 use crate::servers::Server;
+use crate::socket::{Poller, Socket};
 
 /// What a file says of them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seats {
     /// Number of clients.
-    clients: usize,
+    pub clients: usize,
     /// Requests that each sends; `{client}` is its number.
-    sends: Vec<String>,
+    pub sends: Vec<String>,
     /// False if the last request is not answered, as BLPOP of an empty list.
     #[serde(default = "yes")]
-    answered: bool,
+    pub answered: bool,
     /// False if they do not read what comes later.
     #[serde(default = "yes")]
-    reads: bool,
+    pub reads: bool,
 }
 
 fn yes() -> bool {
@@ -42,83 +40,61 @@ fn yes() -> bool {
 /// Connected clients; dropped, they leave.
 pub struct Audience {
     is_over: Arc<AtomicBool>,
-    reader: Option<JoinHandle<()>>,
-    /// Those that do not read.
-    _idle: Vec<TcpStream>,
+    thread: Option<JoinHandle<Result<()>>>,
 }
 
 impl Audience {
     /// Connects the clients to a server and has them send their requests.
     pub fn join(server: &Server, seats: &Seats) -> Result<Self> {
-        process::raise_descriptor_limit(8 * seats.clients as u64);
         let join = |client| seats.join(server.port, client).context("a client beside the load");
-        let streams = (0..seats.clients).map(join).collect::<Result<Vec<_>>>()?;
-        let is_over = Arc::new(AtomicBool::new(false));
-        let mut audience = Self { is_over, reader: None, _idle: Vec::new() };
-        if seats.reads {
-            let is_over = Arc::clone(&audience.is_over);
-            audience.reader = Some(thread::spawn(move || {
-                process::pin_this_thread(process::cores() - 1);
-                // It fails with its server, which the load tells.
-                let _ = read_all(&streams, &is_over);
-            }));
-        } else {
-            audience._idle = streams;
-        }
-        Ok(audience)
+        let sockets = (0..seats.clients).map(join).collect::<Result<Vec<_>>>()?;
+        let (is_over, reads) = (Arc::new(AtomicBool::new(false)), seats.reads);
+        let told = Arc::clone(&is_over);
+        let thread = Some(thread::spawn(move || stay(sockets, reads, &told)));
+        Ok(Self { is_over, thread })
     }
 }
 
 impl Drop for Audience {
     fn drop(&mut self) {
         self.is_over.store(true, Relaxed);
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
+        // It fails with its server, which the load tells.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 impl Seats {
     /// Connects one client. What it asked for has happened when it is answered.
-    fn join(&self, port: u16, client: usize) -> Result<TcpStream> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+    fn join(&self, port: u16, client: usize) -> Result<Socket> {
+        let mut control = Control::open(port, Protocol::Resp)?;
         for request in &self.sends {
-            let request = encode_line(&request.replace("{client}", &client.to_string()));
-            stream.write_all(request.as_bytes())?;
-            if self.answered {
-                ensure!(stream.read(&mut [0; 1024])? > 0, "the server closed the connection");
+            let request = request.replace("{client}", &client.to_string());
+            match self.answered {
+                true => control.tell(&request.split(' ').collect::<Vec<_>>())?,
+                false => control.stream.write_all(encode_line(&request).as_bytes())?,
             }
         }
-        stream.set_nonblocking(true)?;
-        Ok(stream)
+        Ok(Socket::new(control.stream)?)
     }
 }
 
-/// Reads what comes on all connections, until it is over.
-fn read_all(streams: &[TcpStream], is_over: &AtomicBool) -> Result<()> {
-    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    for (number, stream) in streams.iter().enumerate() {
-        epoll::add(&epoll, stream, EventData::new_u64(number as u64), EventFlags::IN)?;
+/// Stays until it is over, and reads what comes on all connections or nothing.
+fn stay(sockets: Vec<Socket>, reads: bool, is_over: &AtomicBool) -> Result<()> {
+    process::pin_this_thread(process::cores() - 1);
+    let poller = Poller::new()?;
+    for (number, socket) in sockets.iter().enumerate().filter(|_| reads) {
+        poller.add(socket, number)?;
     }
-    let mut events = Vec::with_capacity(256);
-    let mut buffer = vec![0; 256 << 10];
-    let wait = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    let mut sockets: Vec<_> = sockets.into_iter().map(Some).collect();
+    let (mut events, mut buffer) = (Vec::with_capacity(256), vec![0; 256 << 10]);
     while !is_over.load(Relaxed) {
-        events.clear();
-        epoll::wait(&epoll, spare_capacity(&mut events), Some(&wait))?;
-        for event in events.drain(..) {
-            let mut stream = &streams[event.data.u64() as usize];
-            match stream.read(&mut buffer) {
-                Ok(0) => epoll::delete(&epoll, stream)?,
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error.into()),
+        poller.wait(&mut events, Some(Duration::from_millis(50)))?;
+        for event in &events {
+            let socket = &mut sockets[event.data.u64() as usize];
+            if socket.as_mut().is_some_and(|it| it.read(&mut buffer).is_err()) {
+                *socket = None;
             }
         }
     }
     Ok(())
 }
-
-/// Time after which a server that does not answer has failed.
-const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,25 +1,22 @@
 //! The command line of `varve-bench`.
 
 use std::env;
-use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use crate::process;
 use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
-use crate::valkey_benchmark::ValkeyBenchmark;
 
 mod load;
-mod page;
 mod report;
 mod results;
 mod say;
 mod ycsb;
 
 use load::RunArguments;
-use page::PageArguments;
-use report::{Choice, ReportArguments};
+use report::{Choice, PageArguments, ReportArguments};
 use ycsb::YcsbArguments;
 
 /// Measures Varve beside its peers: CPU per operation, memory per key, pauses.
@@ -50,7 +47,7 @@ struct PeerArguments {
     memcached: Option<String>,
     /// Path of valkey-benchmark.
     #[arg(long, global = true)]
-    valkey_benchmark: Option<PathBuf>,
+    valkey_benchmark: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -74,6 +71,7 @@ enum Command {
 /// # Errors
 /// If a server cannot be started or fails.
 pub fn run(arguments: Arguments) -> Result<()> {
+    process::raise_descriptor_limit();
     let from_environment = || env::var("VARVE_SERVER").unwrap_or_else(|_| SERVER.to_owned());
     let server = arguments.server.unwrap_or_else(from_environment);
     let peers = arguments.peers;
@@ -81,7 +79,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Report(arguments) => report::report(&bench(&server, &peers)?, &arguments),
         Command::Scenario(choice) => report::scenario(&bench(&server, &peers)?, &choice),
         Command::List(choice) => report::list(&choice),
-        Command::Page(arguments) => page::page(&arguments),
+        Command::Page(arguments) => report::page(&arguments),
         Command::Run(arguments) => load::run(&server, &arguments),
         Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
     }
@@ -90,16 +88,16 @@ pub fn run(arguments: Arguments) -> Result<()> {
 fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
     let varve = Program::parse(server)?;
     varve.must_be_there()?;
-    let peers = Peers::find().and_then(|peers| peers.versions().map(|_| peers));
+    let peers = Peers::find();
     if let Err(error) = &peers {
         eprintln!("SKIPPED: everything beside peers whose paths were not given: {error:#}");
     }
     let program = |name: &str, path: &Option<String>| match (path, &peers) {
         (Some(path), _) => Program::peer(name, path).map(Some),
-        (None, Ok(peers)) => peers.program(name).map(Some),
+        (None, Ok(peers)) => Ok(Some(peers.program(name))),
         (None, Err(_)) => Ok(None),
     };
-    let of_script = || peers.as_ref().ok().map(Peers::valkey_benchmark);
+    let of_script = || peers.as_ref().ok().map(|peers| peers.run("valkey-benchmark"));
     let path = given.valkey_benchmark.as_ref();
     Ok(Bench {
         varve,
@@ -107,9 +105,7 @@ fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
         redis: program("redis", &given.redis)?,
         memcached: program("memcached", &given.memcached)?,
         null: Program::null()?,
-        valkey_benchmark: path
-            .map(|path| ValkeyBenchmark::new(vec![path.into()]))
-            .or_else(of_script),
+        valkey_benchmark: path.map(|path| vec![path.clone()]).or_else(of_script),
     })
 }
 

@@ -4,37 +4,30 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::generator::{Protocol, ReplyReader, Value};
+use crate::null::bulk;
 
 /// Connection that sends one command and waits for its reply.
 pub struct Control {
-    stream: TcpStream,
+    pub stream: TcpStream,
+    protocol: Protocol,
     reader: ReplyReader,
 }
 
 impl Control {
     /// Connects to a port on 127.0.0.1.
-    pub fn open(port: u16) -> Result<Self> {
-        Self::speaking(port, Protocol::Resp)
-    }
-
-    /// Connects to a server of any protocol; otherwise as [`Control::open`].
-    pub fn speaking(port: u16, protocol: Protocol) -> Result<Self> {
+    pub fn open(port: u16, protocol: Protocol) -> Result<Self> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, reader: ReplyReader::keeping(protocol) })
+        Ok(Self { stream, protocol, reader: ReplyReader::keeping(protocol) })
     }
 
     /// Sends a command and returns the values of its reply: one, or those of an array.
-    pub fn values(&mut self, command: &[&str]) -> Result<Vec<Value>> {
-        self.send(encode(command).as_bytes()).with_context(|| command.join(" "))
-    }
-
-    fn send(&mut self, bytes: &[u8]) -> Result<Vec<Value>> {
-        self.stream.write_all(bytes)?;
+    fn send(&mut self, command: &str) -> Result<Vec<Value>> {
+        self.stream.write_all(command.as_bytes())?;
         let (mut buffer, mut received) = (vec![0; 64 << 10], 0);
         while self.reader.counted().total() == 0 {
             let read = self.stream.read(&mut buffer)?;
@@ -42,15 +35,17 @@ impl Control {
             received += read;
             ensure!(received <= REPLY_BYTES_MAX, "a reply of more than {REPLY_BYTES_MAX} bytes");
             let fed = self.reader.feed(&buffer[..read]);
-            fed.map_err(|unexpected| anyhow::anyhow!("unexpected reply {:?}", unexpected.0))?;
+            fed.map_err(|unexpected| anyhow!("unexpected reply {:?}", unexpected.0))?;
         }
         self.reader.take();
         Ok(self.reader.take_values())
     }
 
-    /// Sends a command and returns its reply, which is no array; an error is a [`Value::Error`].
+    /// Returns the last value of the reply to a command: of an array its last element; an error is
+    /// a [`Value::Error`].
     pub fn ask(&mut self, command: &[&str]) -> Result<Value> {
-        Ok(self.values(command)?.into_iter().next().unwrap_or(Value::Nil))
+        let values = self.send(&encode(command)).with_context(|| command.join(" "))?;
+        Ok(values.into_iter().last().unwrap_or(Value::Nil))
     }
 
     /// Sends a command that must not be answered by an error.
@@ -61,59 +56,59 @@ impl Control {
         }
     }
 
-    /// Returns the number of keys in database 0; `None` for the null server, which answers
-    /// everything with OK.
-    pub fn key_count(&mut self) -> Result<Option<u64>> {
+    /// Returns the number of keys in database 0; zero for the null server, which answers everything
+    /// with OK.
+    pub fn key_count(&mut self) -> Result<u64> {
+        if self.protocol == Protocol::Memcached {
+            let items = self.info("curr_items")?.context("stats holds no curr_items")?;
+            return Ok(items.parse()?);
+        }
         match self.ask(&["DBSIZE"])? {
-            Value::Text(text) if text == b"OK" => Ok(None),
-            reply => number(&reply).map(Some).context("DBSIZE"),
+            Value::Text(text) if text == b"OK" => Ok(0),
+            reply => count(&reply).context("DBSIZE"),
         }
     }
 
     /// Returns the integer reply to a command, whose words are separated by spaces.
     pub fn integer(&mut self, command: &str) -> Result<u64> {
         let reply = self.ask(&command.split(' ').collect::<Vec<_>>())?;
-        number(&reply).with_context(|| command.to_owned())
+        count(&reply).with_context(|| command.to_owned())
     }
 
-    /// Returns the text reply to a command; `None` if it is no text.
+    /// Returns the text reply to a command, or the last of an array, as the value of a setting;
+    /// `None` if it is no text.
     pub fn text(&mut self, command: &[&str]) -> Result<Option<String>> {
-        let value = self.values(command)?.pop();
-        let Some(Value::Text(bytes)) = value else { return Ok(None) };
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        Ok(text(self.ask(command)?))
     }
 
-    /// Returns a field of INFO, if the server reports it.
-    pub fn info_text(&mut self, field: &str) -> Result<Option<String>> {
-        let info = self.text(&["INFO"])?.unwrap_or_default();
-        let value =
-            |line: &str| line.trim_end().strip_prefix(field)?.strip_prefix(':').map(str::to_owned);
+    /// Returns a field of INFO, or of memcached's statistics, if the server reports it.
+    pub fn info(&mut self, field: &str) -> Result<Option<String>> {
+        let values = match self.protocol {
+            Protocol::Resp => self.send(&encode(&["INFO"])),
+            Protocol::Memcached => self.send("stats\r\n"),
+        };
+        let info: String = values?.into_iter().filter_map(text).map(|it| it + "\n").collect();
+        let value = |line: &str| {
+            let line = line.trim_end().trim_start_matches("STAT ");
+            line.strip_prefix(field)?.strip_prefix([':', ' ']).map(str::to_owned)
+        };
         Ok(info.lines().find_map(value))
     }
 
     /// Returns a number from INFO, if the server reports it.
     pub fn info_number(&mut self, field: &str) -> Result<Option<f64>> {
-        Ok(self.info_text(field)?.and_then(|value| value.parse().ok()))
-    }
-
-    /// Returns the value of a setting, if the server knows it.
-    pub fn setting(&mut self, name: &str) -> Result<Option<String>> {
-        self.text(&["CONFIG", "GET", name])
-    }
-
-    /// Returns a number from memcached's statistics.
-    pub fn statistic(&mut self, name: &str) -> Result<u64> {
-        let found = self.send(b"stats\r\n")?.into_iter().find_map(|value| {
-            let Value::Text(line) = value else { return None };
-            let line = String::from_utf8(line).ok()?;
-            line.strip_prefix(&format!("STAT {name} "))?.parse().ok()
-        });
-        found.with_context(|| format!("stats holds no {name}"))
+        Ok(self.info(field)?.and_then(|value| value.parse().ok()))
     }
 }
 
-/// Returns a reply as a count.
-fn number(reply: &Value) -> Result<u64> {
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Text(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        _ => None,
+    }
+}
+
+fn count(reply: &Value) -> Result<u64> {
     match reply {
         Value::Integer(number @ 0..) => Ok(number.unsigned_abs()),
         other => bail!("the server answers {other:.80?}"),
@@ -131,11 +126,9 @@ pub fn answers(port: u16) -> bool {
     ask().is_ok_and(|bytes| bytes > 0)
 }
 
-/// Encodes a command for the wire.
 pub fn encode(command: &[&str]) -> String {
-    command.iter().fold(format!("*{}\r\n", command.len()), |text, part| {
-        text + "$" + &part.len().to_string() + "\r\n" + part + "\r\n"
-    })
+    let words: String = command.iter().map(|word| bulk(word)).collect();
+    format!("*{}\r\n{words}", command.len())
 }
 
 /// Encodes a command, whose words are separated by spaces, for the wire.
@@ -149,15 +142,14 @@ const REPLY_BYTES_MAX: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
     use std::thread;
 
     use super::*;
+    use crate::measure::tests::listening;
 
-    /// Starts a server that answers each request with the next of these replies.
-    fn answering(replies: &'static [&'static str]) -> u16 {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+    /// Connects to a server that answers each request with the next of these replies.
+    fn control(replies: &'static [&'static str], protocol: Protocol) -> Control {
+        let (listener, port) = listening();
         thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             for reply in replies {
@@ -165,7 +157,7 @@ mod tests {
                 reply.as_bytes().chunks(3).for_each(|part| stream.write_all(part).unwrap());
             }
         });
-        port
+        Control::open(port, protocol).unwrap()
     }
 
     #[test]
@@ -174,14 +166,14 @@ mod tests {
         let setting = "*2\r\n$4\r\nsave\r\n$2\r\n1 \r\n";
         let replies =
             [":7\r\n", "-ERR no\r\n", "+OK\r\n", info, info, setting, "*0\r\n", ":-1\r\n"];
-        let mut control = Control::open(answering(replies.to_vec().leak())).unwrap();
-        assert_eq!(control.key_count().unwrap(), Some(7));
+        let mut control = control(replies.to_vec().leak(), Protocol::Resp);
+        assert_eq!(control.key_count().unwrap(), 7);
         assert!(control.tell(&["X"]).unwrap_err().to_string().contains("ERR no"));
-        assert_eq!(control.key_count().unwrap(), None);
+        assert_eq!(control.key_count().unwrap(), 0);
         assert_eq!(control.info_number("used").unwrap(), Some(12.0));
         assert_eq!(control.info_number("free").unwrap(), None);
-        assert_eq!(control.setting("save").unwrap().as_deref(), Some("1 "));
-        assert_eq!(control.setting("none").unwrap(), None);
+        assert_eq!(control.text(&["CONFIG", "GET", "save"]).unwrap().as_deref(), Some("1 "));
+        assert_eq!(control.text(&["CONFIG", "GET", "none"]).unwrap(), None);
         assert!(control.integer("LLEN x").is_err());
         assert!(control.integer("LLEN x").is_err(), "the server is gone");
     }
@@ -189,9 +181,9 @@ mod tests {
     #[test]
     fn statistics_are_found_by_their_names() {
         let stats = "STAT pid 42\r\nSTAT curr_items 7\r\nEND\r\n";
-        let port = answering([stats, stats].to_vec().leak());
-        let mut control = Control::speaking(port, Protocol::Memcached).unwrap();
-        assert_eq!(control.statistic("curr_items").unwrap(), 7);
-        assert!(control.statistic("items").is_err());
+        let mut control = control([stats; 3].to_vec().leak(), Protocol::Memcached);
+        assert_eq!(control.key_count().unwrap(), 7);
+        assert_eq!(control.info("pid").unwrap().as_deref(), Some("42"));
+        assert_eq!(control.info("items").unwrap(), None);
     }
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Error, Result, anyhow, ensure};
 
 use crate::generator::{EventLoop, Load, Monitor, Outcome, Sender, Sizes, Stop};
 use crate::process;
-use crate::sampler::{Sample, Sampler, Watch};
+use crate::sampler::{Sample, Watch, sampled};
 use crate::servers::{Kind, Server};
 
 /// Result of a measurement.
@@ -31,21 +31,18 @@ pub struct Measured {
 
 impl Measured {
     /// Creates the result of a measurement that did not begin.
-    #[must_use]
     pub fn failed(failure: Error) -> Self {
         let (outcome, samples) = (Outcome::empty(), Vec::new());
         Self { outcome, server_cpu: None, samples, failure: Some(failure) }
     }
 
     /// Returns the CPU time of the server per operation, in microseconds; NaN if it is not known.
-    #[must_use]
     pub fn server_us(&self) -> f64 {
         let cpu = self.server_cpu.map_or(f64::NAN, |cpu| cpu.as_secs_f64() * 1e6);
         cpu / self.outcome.operations.max(1) as f64
     }
 
     /// Returns the average number of cores that the server used.
-    #[must_use]
     pub fn server_share(&self) -> Option<f64> {
         let elapsed = self.outcome.elapsed.as_secs_f64();
         self.server_cpu.map(|cpu| cpu.as_secs_f64() / elapsed).filter(|share| share.is_finite())
@@ -75,14 +72,8 @@ pub fn measure_during<T>(
     })
 }
 
-/// Runs a load as [`measure`] does; calls `watch` with a sample of the server after each `every`.
-pub fn measure_watched(
-    server: &Server,
-    load: &Load,
-    every: Duration,
-    watch: impl FnMut(&Sample) + Send + 'static,
-) -> Result<Measured> {
-    let watch = Watch { every, watch: Box::new(watch) };
+/// Runs a load as [`measure`] does; samples of the server are taken meanwhile.
+pub fn measure_watched(server: &Server, load: &Load, watch: Watch) -> Result<Measured> {
     sound(server, load, try_measure(server, load, &Arc::default(), Some(watch)))
 }
 
@@ -102,7 +93,8 @@ pub fn fill(server: &Server, count: u64, value: &Sizes) -> Result<()> {
 fn sound(server: &Server, load: &Load, measured: Measured) -> Result<Measured> {
     let Measured { outcome, failure, .. } = measured;
     failure.map_or(Ok(()), Err).with_context(|| server.label.clone())?;
-    let outcome = outcome.sound().with_context(|| server.label.clone())?;
+    let outcome = if load.refusals { Ok(outcome) } else { outcome.sound() };
+    let outcome = outcome.with_context(|| server.label.clone())?;
     let missed = outcome.replies.nil;
     ensure!(load.misses || missed == 0, "{}: {missed} were missing", server.label);
     Ok(Measured { outcome, failure: None, ..measured })
@@ -120,22 +112,16 @@ pub fn try_measure(
         Ok(parts) => parts,
         Err(error) => return Measured::failed(error),
     };
-    let before = settled_cpu_time(server).ok();
-    let sampler = watch.map(|watch| Sampler::start(server.pid, watch, Arc::clone(monitor)));
-    let ended = on_threads(server, &mut parts, |thread, (event_loop, sender)| {
-        sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
-        let ran = event_loop.run(&mut [sender]);
-        if ran.is_err() {
-            monitor.halt();
-        }
-        Ok((sender.finish(), ran.err()))
+    let (ended, server_cpu, samples) = metered(server, monitor, watch, || {
+        on_threads(server, &mut parts, |thread, (event_loop, sender)| {
+            sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
+            let ran = event_loop.run(&mut [sender]);
+            if ran.is_err() {
+                monitor.halt();
+            }
+            Ok((sender.finish(), ran.err()))
+        })
     });
-    let samples = sampler.map(Sampler::stop).unwrap_or_default();
-    let used = before.zip(settled_cpu_time(server).ok());
-    let used = used.and_then(|(before, after)| after.checked_sub(before));
-    // The CPU time of a server that has ended is only in the samples.
-    let last = samples.iter().rev().find_map(|sample| sample.cpu);
-    let server_cpu = used.filter(|used| !used.is_zero()).or(last);
     let mut measured = Measured { outcome: Outcome::empty(), server_cpu, samples, failure: None };
     for ended in ended {
         let merged = ended.and_then(|(outcome, failure)| {
@@ -145,6 +131,25 @@ pub fn try_measure(
         measured.failure = measured.failure.take().or(merged.err());
     }
     measured
+}
+
+/// Runs a load of any kind; also returns the CPU time that it cost the server, and samples.
+pub fn metered<T>(
+    server: &Server,
+    monitor: &Monitor,
+    watch: Option<Watch>,
+    run: impl FnOnce() -> T,
+) -> (T, Option<Duration>, Vec<Sample>) {
+    let before = settled_cpu_time(server).ok();
+    let (ran, samples) = match watch {
+        Some(watch) => sampled(server.pid, watch, monitor, run),
+        None => (run(), Vec::new()),
+    };
+    let used = before.zip(settled_cpu_time(server).ok());
+    let used = used.and_then(|(before, after)| after.checked_sub(before));
+    // The CPU time of a server that has ended is only in the samples.
+    let last = samples.iter().rev().find_map(|sample| sample.cpu);
+    (ran, used.filter(|used| !used.is_zero()).or(last), samples)
 }
 
 /// What one thread drives.
@@ -215,22 +220,26 @@ pub(crate) mod tests {
     use crate::generator::{Arrival, Protocol};
     use crate::null;
 
+    pub fn listening() -> (TcpListener, u16) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        (listener, port)
+    }
+
     fn server(port: u16) -> Server {
         Server::running(port, Some(0), Protocol::Resp)
     }
 
     pub fn null_server() -> Server {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
+        let (listener, port) = listening();
+        thread::spawn(move || null::serve(&listener, 1, &null::Replies::new(10, 100)));
         server(port)
     }
 
     /// Starts a server that waits a while before it answers each GET; also returns its count of
     /// GETs.
     fn counting_server(pause: Duration) -> (Server, Arc<AtomicU64>) {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let (listener, port) = listening();
         let seen = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&seen);
         thread::spawn(move || {
@@ -264,27 +273,24 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn threads_do_exactly_the_wanted_operations_between_them() {
+    fn each_operation_is_done_and_answered_once_by_all_threads_together() {
         let target = null_server();
-        for (threads, pipeline) in [(1, 1), (2, 16), (3, 100), (7, 16)] {
-            let measured = run(&target, &gets(12_345, threads).pipelined(pipeline));
-            assert!(measured.failure.is_none());
-            let outcome = measured.outcome;
-            assert_eq!((outcome.operations, outcome.replies.bulk), (12_345, 12_345));
+        let gets = |threads, pipeline| gets(12_345, threads).pipelined(pipeline);
+        // A batch of these is more than a socket takes.
+        let large = Load::set(1000, &Sizes::fixed(1 << 20)).pipelined(20).on(7);
+        for (load, values, statuses) in [
+            (gets(1, 1), 12_345, 0),
+            (gets(2, 16), 12_345, 0),
+            (gets(3, 100), 12_345, 0),
+            (gets(7, 16), 12_345, 0),
+            (Load::mixed(50, 1000, &Sizes::fixed(16)).count(16_000), 8000, 8000),
+            (large.count(140), 0, 140),
+        ] {
+            let Measured { outcome, failure, .. } = run(&target, &load);
+            assert!(failure.is_none(), "{failure:?}");
+            assert_eq!((outcome.replies.bulk, outcome.replies.status), (values, statuses));
+            assert_eq!(outcome.operations, values + statuses);
         }
-    }
-
-    #[test]
-    fn both_halves_of_a_mix_are_answered() {
-        let load = Load::mixed(50, 1000, &Sizes::fixed(16)).count(16 * 1000);
-        let replies = run(&null_server(), &load).outcome.replies;
-        assert_eq!((replies.bulk, replies.status), (8000, 8000));
-    }
-
-    #[test]
-    fn a_batch_larger_than_the_socket_takes_arrives_whole() {
-        let load = Load::set(1000, &Sizes::fixed(1 << 20)).pipelined(20).on(7).count(140);
-        assert_eq!(run(&null_server(), &load).outcome.replies.status, 140);
     }
 
     #[test]
@@ -326,9 +332,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_cannot_be_measured_is_a_failure() {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let nobody = server(listener.local_addr().unwrap().port());
-        drop(listener);
+        let nobody = server(listening().1);
         let null = null_server();
         for (target, load, why) in [
             (&nobody, gets(100, 3), "cannot connect"),

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::iter::successors;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use procfs::process::{Process, Stat, Task};
-use procfs::{CpuTime, CurrentSI, KernelStats};
+use procfs::{CurrentSI, KernelStats};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -83,16 +83,12 @@ fn private_bytes(pid: u32) -> Result<u64> {
     Ok(sizes.filter(|(name, _)| name.starts_with("Private_")).map(|(_, bytes)| bytes).sum())
 }
 
-/// Raises the limit of open files of this process to so many connections, if it is lower and the
-/// kernel allows it.
-pub fn raise_descriptor_limit(connections: u64) {
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = connections + OTHER_DESCRIPTORS;
-    if limit.current.is_some_and(|current| current < wanted) {
-        let maximum = limit.maximum.map(|maximum| maximum.max(wanted));
-        // Where that is not allowed, the next connection fails and reports it.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
-    }
+/// Raises the limit of open files of this process as far as the kernel allows it, up to a million.
+pub fn raise_descriptor_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let current = Some(maximum.unwrap_or(1 << 20).min(1 << 20));
+    // Where that is not allowed, a connection fails and reports it.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
 }
 
 /// Returns true if a process has ended, even if its parent has not yet waited for it.
@@ -110,30 +106,21 @@ pub fn descends_from(pid: u32, ancestor: u32) -> bool {
 /// CPU time that the hypervisor took from all cores since boot, in whole clock ticks; zero where
 /// the kernel does not report it.
 pub fn stolen() -> Duration {
-    time_of_all_cores().and_then(|all| all.steal_duration()).unwrap_or_default()
+    KernelStats::current().ok().and_then(|all| all.total.steal_duration()).unwrap_or_default()
 }
 
 /// Share of all cores that was in use by any process during `time`, 0 to 1; zero where the kernel
-/// does not report it.
+/// does not report it. Waiting for a disk is not use.
 pub fn busy_share(time: Duration) -> f64 {
-    let before = used_and_all_ticks();
+    let unused = || {
+        let all = KernelStats::current().ok()?;
+        let unused = all.total.idle_duration() + all.total.iowait_duration().unwrap_or_default();
+        Some(unused.as_secs_f64() / all.cpu_time.len() as f64)
+    };
+    let (before, began) = (unused(), Instant::now());
     std::thread::sleep(time);
-    let after = used_and_all_ticks();
-    let [used, all] = [0, 1].map(|at| after[at].saturating_sub(before[at]));
-    if all == 0 { 0.0 } else { used as f64 / all as f64 }
-}
-
-/// Ticks of all cores since boot: those in use, and all. Idle and waiting for a disk are not use;
-/// guests are part of user time.
-fn used_and_all_ticks() -> [u64; 2] {
-    let Some(all) = time_of_all_cores() else { return [0, 0] };
-    let others = [all.irq, all.softirq, all.steal].into_iter().flatten();
-    let used = all.user + all.nice + all.system + others.sum::<u64>();
-    [used, used + all.idle + all.iowait.unwrap_or(0)]
-}
-
-fn time_of_all_cores() -> Option<CpuTime> {
-    KernelStats::current().ok().map(|stats| stats.total)
+    let unused = unused().zip(before).map(|(after, before)| after - before);
+    unused.map_or(0.0, |unused| (1.0 - unused / began.elapsed().as_secs_f64()).max(0.0))
 }
 
 fn process(pid: u32) -> Result<Process> {
@@ -148,32 +135,16 @@ fn ticks_to_time(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// CPU clock of a process: the scheduler's times of all its threads, ended ones included, to the
-/// nanosecond.
-#[derive(Debug)]
-pub struct CpuMeter {
-    pid: u32,
-}
-
-impl CpuMeter {
-    /// Creates the meter of a process, which need not exist.
-    pub fn new(pid: u32) -> Self {
-        Self { pid }
-    }
-
-    /// Returns user and system time of the process since its start.
-    pub fn read(&self) -> Result<Duration> {
-        // Below one are names of the calling process.
-        let pid = i32::try_from(self.pid).ok().filter(|pid| *pid > 0).context(GONE)?;
-        let clock =
-            nix::time::clock_getcpuclockid(nix::unistd::Pid::from_raw(pid)).context(GONE)?;
-        Ok(clock.now().context(GONE)?.into())
-    }
+/// User and system time of a process since its start by its CPU clock: the scheduler's times of all
+/// its threads, ended ones included, to the nanosecond.
+pub fn cpu_time(pid: u32) -> Result<Duration> {
+    // Below one are names of the calling process.
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0).context(GONE)?;
+    let clock = nix::time::clock_getcpuclockid(nix::unistd::Pid::from_raw(pid)).context(GONE)?;
+    Ok(clock.now().context(GONE)?.into())
 }
 
 const GONE: &str = "the server is gone";
-/// File descriptors for files, logs of servers and control connections.
-const OTHER_DESCRIPTORS: u64 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -199,7 +170,7 @@ mod tests {
     fn the_scheduler_and_the_clock_agree_on_what_a_process_used() {
         let before = ended_children_time().unwrap();
         let (mut child, _) = shell(&format!("{BUSY}; echo done"));
-        let exact = CpuMeter::new(child.id()).read().unwrap();
+        let exact = cpu_time(child.id()).unwrap();
         let (user, system) = user_and_system_time(child.id()).unwrap();
         assert!(exact > Duration::from_millis(20), "{exact:?}");
         // Two times in whole ticks, which some machines take by sampling.
@@ -243,20 +214,20 @@ mod tests {
     fn an_absent_process_is_an_error() {
         let absent = u32::MAX;
         assert!(resident_bytes(absent).is_err() && memory_with_children(absent).is_err());
-        assert!(CpuMeter::new(absent).read().is_err() && has_ended(absent));
+        assert!(cpu_time(absent).is_err() && has_ended(absent));
     }
 
     #[test]
     fn a_thread_that_ended_still_counts() {
-        let meter = CpuMeter::new(std::process::id());
-        let before = meter.read().unwrap();
+        let cpu_time = || cpu_time(std::process::id()).unwrap();
+        let before = cpu_time();
         let burn = || {
             while cpu_time_of_this_thread() < Duration::from_millis(100) {
                 std::hint::spin_loop();
             }
         };
         std::thread::spawn(burn).join().unwrap();
-        let used = meter.read().unwrap() - before;
+        let used = cpu_time() - before;
         assert!(used >= Duration::from_millis(100), "{used:?}");
     }
 

@@ -1,105 +1,66 @@
 //! valkey-benchmark, to compare the generator with: the same keys, the same number of connections
 //! and requests, one thread on one core.
 
-use std::ffi::OsString;
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 
+use crate::generator::{Load, Stop};
 use crate::process;
 
-/// The program, given by its command line.
-#[derive(Clone, Debug)]
-pub struct ValkeyBenchmark {
-    command: Vec<OsString>,
+/// Makes a load of GETs by the program that has this command line, on one core, named as in
+/// [`process::core`]. Returns operations per second; median and 99th percentile of the time from
+/// the sending of a batch to its first reply, and CPU time per operation, start included, in
+/// microseconds.
+pub fn run(command: &[String], port: u16, gets: &Load, core: usize) -> Result<[f64; 4]> {
+    let Load { connections, pipeline, key_count, stop: Stop::Operations(operations), .. } = gets
+    else {
+        anyhow::bail!("valkey-benchmark counts its operations");
+    };
+    // The program replaces the word in underscores by twelve digits.
+    let arguments = format!(
+        "-p {port} -c {connections} -P {pipeline} -n {operations} -r {key_count} \
+         --csv GET k000__rand_int__"
+    );
+    let before = process::ended_children_time()?;
+    let output = process::bound_command(&process::core(core).to_string())
+        .args(command)
+        .args(arguments.split(' '))
+        .output()
+        .context("setpriv (package util-linux) cannot be started")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "valkey-benchmark: {}", said.trim_end());
+    let used = process::ended_children_time()?.saturating_sub(before);
+    let said = parse(&String::from_utf8_lossy(&output.stdout))?;
+    let cpu_us = used.as_secs_f64() * 1e6 / *operations as f64;
+    Ok([said.rps, said.p50_latency_ms * 1e3, said.p99_latency_ms * 1e3, cpu_us])
 }
 
-/// Load of GETs of random keys.
-#[derive(Clone, Copy, Debug)]
-pub struct Gets {
-    /// TCP port on 127.0.0.1.
-    pub port: u16,
-    /// Connections.
-    pub connections: usize,
-    /// Requests that a connection sends at once.
-    pub pipeline: usize,
-    /// Requests of all connections together.
-    pub operations: u64,
-    /// Number of keys.
-    pub keys: u64,
+/// What is read of the table of `--csv`.
+#[derive(Debug, Deserialize, PartialEq)]
+struct Said {
+    rps: f64,
+    p50_latency_ms: f64,
+    p99_latency_ms: f64,
 }
 
-/// Results of a run as the program reports them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Said {
-    /// Requests answered per second.
-    pub operations_per_second: f64,
-    /// Median time from the sending of a batch to its first reply, in microseconds.
-    pub p50_us: f64,
-    /// 99th percentile of that time, in microseconds.
-    pub p99_us: f64,
-}
-
-impl ValkeyBenchmark {
-    /// Creates the program from the words of its command line.
-    pub fn new(command: Vec<OsString>) -> Self {
-        Self { command }
-    }
-
-    /// Runs the program on one core, named as in [`process::core`]. Returns its results, and its
-    /// CPU time, start included.
-    pub fn run(&self, gets: Gets, core: usize) -> Result<(Said, Duration)> {
-        let Gets { port, connections, pipeline, operations, keys } = gets;
-        // The program replaces the word in underscores by twelve digits.
-        let arguments = format!(
-            "-p {port} -c {connections} -P {pipeline} -n {operations} -r {keys} \
-             --csv GET k000__rand_int__"
-        );
-        let before = process::ended_children_time()?;
-        let output = process::bound_command(&process::core(core).to_string())
-            .args(&self.command)
-            .args(arguments.split(' '))
-            .output()
-            .context("setpriv (package util-linux) cannot be started")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "valkey-benchmark: {}", said.trim_end());
-        let used = process::ended_children_time()?.saturating_sub(before);
-        Ok((Said::parse(&String::from_utf8_lossy(&output.stdout))?, used))
-    }
-}
-
-impl Said {
-    /// Reads the table of `--csv`: a line of names, then one of numbers.
-    fn parse(text: &str) -> Result<Self> {
-        let mut lines = text.lines().skip_while(|line| !line.starts_with("\"test\""));
-        let (names, numbers) =
-            lines.next().zip(lines.next()).context("valkey-benchmark printed no result")?;
-        let of = |name: &str| -> Result<f64> {
-            let mut cells = names.split(',').zip(numbers.split(','));
-            let number = cells.find(|(it, _)| it.trim_matches('"') == name).map(|(_, it)| it);
-            let number = number.with_context(|| format!("valkey-benchmark has no {name}"))?;
-            number.trim_matches('"').parse().with_context(|| format!("{name} is {number:?}"))
-        };
-        Ok(Self {
-            operations_per_second: of("rps")?,
-            p50_us: of("p50_latency_ms")? * 1e3,
-            p99_us: of("p99_latency_ms")? * 1e3,
-        })
-    }
+fn parse(text: &str) -> Result<Said> {
+    let table = &text[text.find("\"test\"").unwrap_or(text.len())..];
+    let said = csv::Reader::from_reader(table.as_bytes()).into_deserialize().next();
+    Ok(said.context("valkey-benchmark printed no result")??)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Said;
+    use super::{Said, parse};
 
     #[test]
     fn its_table_is_read_by_the_names_of_the_columns() {
-        let text = "\"test\",\"rps\",\"p50_latency_ms\",\"p99_latency_ms\"\n\
-                    \"GET k000__rand_int__\",\"1000.50\",\"0.250\",\"1.500\"\n";
-        let said = Said { operations_per_second: 1000.5, p50_us: 250.0, p99_us: 1500.0 };
-        assert_eq!(Said::parse(text).unwrap(), said);
-        for refused in ["", &text[..30], "\"test\",\"rps\"\n\"GET\",\"1\"\n"] {
-            assert!(Said::parse(refused).is_err(), "{refused}");
+        let text = "WARNING: no\n\"test\",\"rps\",\"avg\",\"p50_latency_ms\",\"p99_latency_ms\"\n\
+                    \"GET k000__rand_int__\",\"1000.50\",\"0.3\",\"0.250\",\"1.500\"\n";
+        let said = Said { rps: 1000.5, p50_latency_ms: 0.25, p99_latency_ms: 1.5 };
+        assert_eq!(parse(text).unwrap(), said);
+        for refused in ["", &text[..40], "\"test\",\"rps\"\n\"GET\",\"1\"\n"] {
+            assert!(parse(refused).is_err(), "{refused}");
         }
     }
 }

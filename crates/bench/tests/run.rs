@@ -70,7 +70,7 @@ fn serve(mut stream: TcpStream, answer: impl Fn(u64) -> Option<Vec<u8>>) {
 #[test]
 fn a_whole_run_is_complete() {
     let (listener, port) = listen();
-    thread::spawn(move || bench::null::serve(&listener, 1, &bench::null::Replies::default()));
+    thread::spawn(move || bench::null::serve(&listener, 1, &bench::null::Replies::new(10, 100)));
     let folder = tempfile::tempdir().unwrap();
     let csv = folder.path().join("samples.csv");
     let options = ["--operations", "5000", "--client-threads", "2", "--choice", "zipf:0.5"];
@@ -94,7 +94,7 @@ fn a_whole_run_is_complete() {
 #[test]
 fn phases_of_ycsb_are_told_by_kind_of_operation() {
     let (listener, port) = listen();
-    thread::spawn(move || bench::null::serve(&listener, 1, &bench::null::Replies::default()));
+    thread::spawn(move || bench::null::serve(&listener, 1, &bench::null::Replies::new(10, 100)));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.json");
     let output = Command::new(env!("CARGO_BIN_EXE_varve-bench"))

@@ -110,7 +110,7 @@ pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
         write(path, &format!("{value:#}\n"))?;
     }
     if let Some(path) = &arguments.csv {
-        write(path, &results::csv(&measured.samples))?;
+        write(path, &results::csv(&measured.samples)?)?;
     }
     results::verdict(&measured)
 }
@@ -151,7 +151,7 @@ pub fn served(
         "{} does not speak the chosen protocol: name another --server, or its --port",
         program.label
     );
-    program.start(&Launch::default().with_threads(threads).on_cores(threads))
+    program.start(&Launch::on(threads, threads))
 }
 
 /// Writes results to a file.
@@ -204,6 +204,7 @@ impl RunArguments {
             stop: self.operations.map_or(Stop::After(self.time()), Stop::Operations),
             warm_up: self.warm_up(),
             misses: true,
+            refusals: true,
             seed: self.seed,
         })
     }

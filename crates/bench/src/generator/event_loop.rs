@@ -7,50 +7,31 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use rustix::buffer::spare_capacity;
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, Event, EventData, EventFlags};
-use rustix::fd::OwnedFd;
+use rustix::event::epoll::{Event, EventFlags};
 
 use super::connection::{Batch, Connection};
-use super::{Expected, Protocol, Replies, ReplyReader, Value};
+use super::{Expected, Protocol, Replies, ReplyReader, Turn, Value};
+use crate::socket::Poller;
 
 /// Connections of one kind: what they send, and when.
 pub trait Client {
     /// Decides what a connection without a batch in flight does next; a batch that it is to send is
     /// written into `batch`, which is empty.
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next>;
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn>;
 
-    /// Takes the replies to the batch of a connection.
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()>;
+    /// Takes the replies to the batch of a connection; returns true if it must be asked before
+    /// those that wait for a time, since it has more to send at once.
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool>;
 
     /// Returns the number of batches that may be in flight when the run ends: those of connections
     /// that wait for something that nobody will do.
     fn left_waiting(&self) -> usize {
         0
     }
-
-    /// Returns true if a connection that has just heard must be asked before those that wait for a
-    /// time: it has more to send at once.
-    fn goes_on(&self, _connection: usize) -> bool {
-        false
-    }
-}
-
-/// What a connection does next.
-#[derive(Clone, Copy, Debug)]
-pub enum Next {
-    /// It sends the batch.
-    Send,
-    /// It, and all others of its kind, is asked again at this time.
-    At(Instant),
-    /// It is done with this run.
-    Rest,
 }
 
 /// Replies to a batch.
 pub struct Heard<'a> {
-    /// Their counts.
     pub replies: Replies,
     /// Their values, if the connection keeps them.
     pub values: Vec<Value>,
@@ -66,7 +47,7 @@ pub struct Heard<'a> {
 
 /// Connections of one thread, in groups of one kind each.
 pub struct EventLoop {
-    epoll: OwnedFd,
+    poller: Poller,
     /// Connections, with the number of their group.
     connections: Vec<(usize, Connection)>,
     groups: Vec<Group>,
@@ -88,21 +69,18 @@ struct Group {
 }
 
 impl EventLoop {
-    /// Creates a loop without connections.
     pub fn new() -> Result<Self> {
-        let since = Instant::now();
         Ok(Self {
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            poller: Poller::new()?,
             connections: Vec::new(),
             groups: Vec::new(),
             is_exact: true,
             buffer: vec![0; BUFFER_BYTES].into(),
-            batch: Batch { bytes: Vec::new(), expected: Expected::default(), since },
+            batch: Batch::default(),
         })
     }
 
     /// Makes it sleep until a batch is due, or longer.
-    #[must_use]
     pub fn patient(self) -> Self {
         Self { is_exact: false, ..self }
     }
@@ -112,13 +90,8 @@ impl EventLoop {
         self.connect_with(port, count, || ReplyReader::new(protocol))
     }
 
-    /// Opens the connections of a group whose replies are kept; otherwise as
-    /// [`EventLoop::connect`].
-    pub fn connect_keeping(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
-        self.connect_with(port, count, || ReplyReader::keeping(protocol))
-    }
-
-    fn connect_with(
+    /// Opens the connections of a group, each with a reader of its own.
+    pub fn connect_with(
         &mut self,
         port: u16,
         count: usize,
@@ -129,8 +102,7 @@ impl EventLoop {
         self.groups.push(Group { first, count, idle: VecDeque::new(), busy: 0 });
         for _ in 0..count {
             let connection = Connection::open(port, reader())?;
-            let data = EventData::new_u64(self.connections.len() as u64);
-            epoll::add(&self.epoll, connection.stream(), data, EventFlags::IN)?;
+            self.poller.add(&connection.socket, self.connections.len())?;
             self.connections.push((group, connection));
         }
         Ok(())
@@ -138,15 +110,6 @@ impl EventLoop {
 
     /// Lets the clients of all groups send and hear until all of them rest.
     pub fn run(&mut self, clients: &mut [&mut dyn Client]) -> Result<()> {
-        self.run_watched(clients, || Ok(()))
-    }
-
-    /// Runs the clients as [`EventLoop::run`] does; calls `turned` after each turn of the loop.
-    pub fn run_watched(
-        &mut self,
-        clients: &mut [&mut dyn Client],
-        mut turned: impl FnMut() -> Result<()>,
-    ) -> Result<()> {
         assert_eq!(clients.len(), self.groups.len(), "a client for each group");
         for group in &mut self.groups {
             let is_free = |number: &usize| !self.connections[group.first + number].1.is_busy();
@@ -165,7 +128,8 @@ impl EventLoop {
                 return Ok(());
             }
             let longest = wake.map(|at: Instant| at.saturating_duration_since(now));
-            if self.wait(longest, &mut events)? {
+            self.wait(longest, &mut events)?;
+            if !events.is_empty() {
                 last_heard = now;
             }
             self.hear(&events, clients)?;
@@ -173,7 +137,6 @@ impl EventLoop {
                 wake.is_some() || now - last_heard < SILENCE_MAX,
                 "no reply for {SILENCE_MAX:?}"
             );
-            turned()?;
         }
     }
 
@@ -192,16 +155,18 @@ impl EventLoop {
     ) -> Result<Option<Instant>> {
         while let Some(number) = self.groups[group].idle.front().copied() {
             self.batch.bytes.clear();
-            (self.batch.expected, self.batch.since) = (Expected::default(), now);
+            self.batch.expected = Expected::default();
             match client.next(number, now, &mut self.batch)? {
-                Next::At(at) => return Ok(Some(at)),
-                Next::Rest => {}
-                Next::Send => {
+                Turn::At(at) => return Ok(Some(at)),
+                Turn::Over => {}
+                Turn::Send(since, _) => {
                     let slot = self.groups[group].first + number;
                     self.groups[group].busy += 1;
-                    self.connections[slot].1.send(&self.batch)?;
-                    if self.connections[slot].1.has_unsent() {
-                        self.listen(slot, EventFlags::IN | EventFlags::OUT)?;
+                    let connection = &mut self.connections[slot].1;
+                    connection.send(&self.batch, since)?;
+                    if connection.socket.is_blocked() {
+                        let both = EventFlags::IN | EventFlags::OUT;
+                        self.poller.watch(&connection.socket, slot, both)?;
                     }
                 }
             }
@@ -210,32 +175,25 @@ impl EventLoop {
         Ok(None)
     }
 
-    /// Waits for replies; returns true if something happened.
-    fn wait(&self, longest: Option<Duration>, events: &mut Vec<Event>) -> Result<bool> {
+    fn wait(&self, longest: Option<Duration>, events: &mut Vec<Event>) -> Result<()> {
         let longest = longest.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
         let sleep = if self.is_exact { longest.saturating_sub(SHORTEST_SLEEP) } else { longest };
-        let timeout = Timespec { tv_sec: 0, tv_nsec: sleep.subsec_nanos().into() };
-        events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
-            Ok(_) => Ok(true),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.poller.wait(events, Some(sleep))?)
     }
 
     fn hear(&mut self, events: &[Event], clients: &mut [&mut dyn Client]) -> Result<()> {
         for event in events {
             let (slot, flags) = (event.data.u64() as usize, event.flags);
+            let (group, connection) = &mut self.connections[slot];
             if flags.contains(EventFlags::OUT) {
-                self.connections[slot].1.flush()?;
-                if !self.connections[slot].1.has_unsent() {
-                    self.listen(slot, EventFlags::IN)?;
+                connection.socket.flush()?;
+                if !connection.socket.is_blocked() {
+                    self.poller.watch(&connection.socket, slot, EventFlags::IN)?;
                 }
             }
             if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
                 continue;
             }
-            let (group, connection) = &mut self.connections[slot];
             let Some((replies, first)) = connection.receive(&mut self.buffer)? else { continue };
             let heard = Heard {
                 replies,
@@ -246,19 +204,16 @@ impl EventLoop {
                 now: Instant::now(),
             };
             let number = slot - self.groups[*group].first;
-            clients[*group].heard(number, &heard)?;
-            match clients[*group].goes_on(number) {
-                true => self.groups[*group].idle.push_front(number),
-                false => self.groups[*group].idle.push_back(number),
+            let goes_on = clients[*group].heard(number, &heard)?;
+            let group = &mut self.groups[*group];
+            if goes_on {
+                group.idle.push_front(number)
+            } else {
+                group.idle.push_back(number)
             }
-            self.groups[*group].busy -= 1;
+            group.busy -= 1;
         }
         Ok(())
-    }
-
-    fn listen(&self, slot: usize, flags: EventFlags) -> Result<()> {
-        let data = EventData::new_u64(slot as u64);
-        Ok(epoll::modify(&self.epoll, self.connections[slot].1.stream(), data, flags)?)
     }
 }
 

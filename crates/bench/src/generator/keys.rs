@@ -1,56 +1,16 @@
 //! Keys of a run, and their order.
 
-use std::str::FromStr;
+use std::iter::{Cycle, StepBy};
+use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::{Error, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
-use serde::{Deserialize, Serialize};
 
-/// Distribution from which the next key number in `0..count` is drawn.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum KeyChoice {
-    /// 0, 1, 2, ... up to the last, and from the start again.
-    Sequential,
-    /// All keys with equal probability.
-    #[default]
-    Uniform,
-    /// Zipf over ranks. Ranks are scattered over the key numbers, so that popular keys are not
-    /// neighbours.
-    Zipf {
-        /// Exponent; YCSB uses 0.99.
-        exponent: f64,
-    },
-    /// A `share` of the draws goes to the `hot` part of the keys, which are scattered as for Zipf.
-    HotCold {
-        /// Share of the keys that are hot, 0 to 1.
-        hot: f64,
-        /// Share of the draws that go to the hot keys, 0 to 1.
-        share: f64,
-    },
-    /// The listed keys, in this order, and from the start again.
-    #[serde(skip)]
-    Listed(Arc<[u32]>),
-}
-
-impl FromStr for KeyChoice {
-    type Err = Error;
-
-    /// Reads the name of a choice and its numbers, with colons between them.
-    fn from_str(text: &str) -> Result<Self> {
-        Ok(match text.split(':').collect::<Vec<_>>()[..] {
-            ["uniform"] => Self::Uniform,
-            ["sequential"] => Self::Sequential,
-            ["zipf", exponent] => Self::Zipf { exponent: exponent.parse()? },
-            ["hot-cold", hot, share] => Self::HotCold { hot: hot.parse()?, share: share.parse()? },
-            _ => bail!("none of uniform, sequential, zipf:EXPONENT, hot-cold:PART:SHARE"),
-        })
-    }
-}
+use super::{KeyChoice, Load};
 
 /// Stream of key numbers.
 pub struct Keys {
@@ -60,42 +20,24 @@ pub struct Keys {
 }
 
 enum Source {
-    /// Every `step`-th key from `first` on.
-    Sequential {
-        next: u64,
-        first: u64,
-        step: u64,
-    },
+    Sequence(Cycle<StepBy<Range<u64>>>),
     Uniform,
     Zipf(Zipf<f64>),
-    HotCold {
-        hot_count: u64,
-        share: f64,
-    },
-    Listed {
-        list: Arc<[u32]>,
-        next: usize,
-    },
+    HotCold { hot_count: u64, share: f64 },
+    Listed { list: Arc<[u32]>, next: usize },
 }
 
 impl Keys {
-    /// Creates the stream over the keys `0..count` of thread `thread` of `threads`; the same seed
-    /// gives the same stream. The threads share a sequence: each has
-    /// the keys with its remainder modulo `threads`. All other choices are drawn by each thread for
-    /// itself.
-    pub fn for_thread(
-        choice: &KeyChoice,
-        count: u64,
-        seed: u64,
-        thread: u64,
-        threads: u64,
-    ) -> Result<Self> {
+    /// Creates the stream of one of the threads of a load; the same seed gives the same stream. The
+    /// threads share a sequence: each has the keys with its remainder modulo their number. All
+    /// other choices are drawn by each thread for itself.
+    pub fn new(load: &Load, thread: usize) -> Result<Self> {
+        let (count, random) = (load.key_count, load.random_of(thread));
         ensure!((1..=KEY_COUNT_MAX).contains(&count), "keys: 1 to {KEY_COUNT_MAX}");
-        let random = SmallRng::seed_from_u64(seed.wrapping_add(thread << 32));
-        let source = match choice {
+        let source = match &load.keys {
             KeyChoice::Sequential => {
-                let first = if thread < count { thread } else { 0 };
-                Source::Sequential { next: first, first, step: threads }
+                let first = if (thread as u64) < count { thread as u64 } else { 0 };
+                Source::Sequence((first..count).step_by(load.threads).cycle())
             }
             KeyChoice::Uniform => Source::Uniform,
             KeyChoice::Zipf { exponent } => Source::Zipf(Zipf::new(count as f64, *exponent)?),
@@ -104,6 +46,9 @@ impl Keys {
                 ensure!((0.0..=1.0).contains(share), "share of the hot keys: 0 to 1");
                 let hot_count = ((count as f64 * hot) as u64).max(1);
                 Source::HotCold { hot_count, share: *share }
+            }
+            KeyChoice::Shuffled => {
+                Source::Listed { list: shuffled(count.try_into()?, load.seed).into(), next: 0 }
             }
             KeyChoice::Listed(list) => {
                 ensure!(!list.is_empty(), "an empty list of keys");
@@ -114,14 +59,9 @@ impl Keys {
     }
 
     /// Returns the next key number, below the count.
-    #[inline]
     pub fn draw(&mut self) -> u64 {
         match &mut self.source {
-            Source::Sequential { next, first, step } => {
-                let key = *next;
-                *next = if key + *step >= self.count { *first } else { key + *step };
-                key
-            }
+            Source::Sequence(keys) => keys.next().unwrap_or_default(),
             Source::Uniform => below(&mut self.random, self.count),
             Source::Zipf(ranks) => scattered(ranks.sample(&mut self.random) as u64 - 1, self.count),
             Source::HotCold { hot_count, share } => {
@@ -144,14 +84,12 @@ impl Keys {
 
 /// Returns the key of a rank: a bijection on the keys, since the factor is a prime above their
 /// count.
-#[inline]
 fn scattered(rank: u64, count: u64) -> u64 {
     rank * SCATTER % count
 }
 
 /// Draws a number below `count` by multiply and shift instead of a division; the bias is below
 /// 2^-32 for allowed counts.
-#[inline]
 fn below(random: &mut SmallRng, count: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
 }
@@ -172,7 +110,7 @@ mod tests {
     use super::*;
 
     fn keys(choice: &KeyChoice, count: u64) -> Result<Keys> {
-        Keys::for_thread(choice, count, 7, 0, 1)
+        Keys::new(&Load::get(count).choosing(choice.clone()).seeded(7), 0)
     }
 
     /// Returns the distance (chi-square) of a million draws of 1,000 keys from these shares.
@@ -225,10 +163,11 @@ mod tests {
     fn threads_have_the_keys_of_a_sequence_between_them() {
         let mut all = Vec::new();
         for thread in 0..3 {
-            let mut keys = Keys::for_thread(&KeyChoice::Sequential, 10, 1, thread, 3).unwrap();
+            let load = Load { threads: 3, ..Load::get(10).choosing(KeyChoice::Sequential) };
+            let mut keys = Keys::new(&load, thread).unwrap();
             let share = (10 + 2 - thread) / 3;
             all.extend((0..share).map(|_| keys.draw()));
-            assert_eq!(keys.draw(), thread, "from the start again");
+            assert_eq!(keys.draw(), thread as u64, "from the start again");
         }
         all.sort_unstable();
         assert!(all.into_iter().eq(0..10));
@@ -236,10 +175,9 @@ mod tests {
 
     #[test]
     fn a_shuffled_list_has_each_key_once() {
-        let list = shuffled(1000, 1);
-        assert!(!list.is_sorted());
-        let mut stream = keys(&KeyChoice::Listed(list.into()), 1000).unwrap();
+        let mut stream = keys(&KeyChoice::Shuffled, 1000).unwrap();
         let mut all: Vec<_> = (0..1000).map(|_| stream.draw()).collect();
+        assert!(!all.is_sorted());
         all.sort_unstable();
         assert!(all.into_iter().eq(0..1000));
     }

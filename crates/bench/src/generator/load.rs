@@ -1,15 +1,87 @@
 //! A load as data: requests, keys, connections and pace.
 
+use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Arrival, KeyChoice, Sizes, Stop};
+use anyhow::{Error, Result, bail};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use serde::{Deserialize, Serialize};
+
+use super::Sizes;
+
+/// Distribution from which the next key number in `0..count` is drawn.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum KeyChoice {
+    /// 0, 1, 2, ... up to the last, and from the start again.
+    Sequential,
+    /// All keys with equal probability.
+    #[default]
+    Uniform,
+    /// Zipf over ranks. Ranks are scattered over the key numbers, so that popular keys are not
+    /// neighbours.
+    Zipf {
+        /// Exponent; YCSB uses 0.99.
+        exponent: f64,
+    },
+    /// A `share` of the draws goes to the `hot` part of the keys, which are scattered as for Zipf.
+    HotCold {
+        /// Share of the keys that are hot, 0 to 1.
+        hot: f64,
+        /// Share of the draws that go to the hot keys, 0 to 1.
+        share: f64,
+    },
+    /// All keys once in random order, and from the start again.
+    Shuffled,
+    /// The listed keys, in this order, and from the start again.
+    #[serde(skip)]
+    Listed(Arc<[u32]>),
+}
+
+impl FromStr for KeyChoice {
+    type Err = Error;
+
+    /// Reads the name of a choice and its numbers, with colons between them.
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text.split(':').collect::<Vec<_>>()[..] {
+            ["uniform"] => Self::Uniform,
+            ["sequential"] => Self::Sequential,
+            ["shuffled"] => Self::Shuffled,
+            ["zipf", exponent] => Self::Zipf { exponent: exponent.parse()? },
+            ["hot-cold", hot, share] => Self::HotCold { hot: hot.parse()?, share: share.parse()? },
+            _ => bail!("none of uniform, sequential, shuffled, zipf:EXPONENT, hot-cold:PART:SHARE"),
+        })
+    }
+}
+
+/// End of a run; batches in flight are always waited for.
+#[derive(Clone, Copy, Debug)]
+pub enum Stop {
+    After(Duration),
+    Operations(u64),
+}
+
+/// Event upon which a batch is sent; rates are operations per second.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival {
+    /// Last reply of the previous batch on the same connection: a closed loop.
+    Closed,
+    /// As in a closed loop, but not above this rate; time lost to a slow server is not made up
+    /// for.
+    Limited(f64),
+    /// Due times at equal distances: an open loop.
+    Even(f64),
+    /// Due times as of many independent clients (a Poisson process): an open loop.
+    Poisson(f64),
+}
 
 /// A load.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Requests in the form of `template.rs`, each with its share.
     pub requests: Vec<(u32, String)>,
-    /// Choice of the numbers in the requests.
     pub keys: KeyChoice,
     /// Upper bound of the numbers, exclusive.
     pub key_count: u64,
@@ -17,18 +89,17 @@ pub struct Load {
     pub pipeline: usize,
     /// Connections of all threads together.
     pub connections: usize,
-    /// Threads that make the load.
     pub threads: usize,
     /// Event upon which a batch is sent.
     pub arrival: Arrival,
-    /// End of the load.
     pub stop: Stop,
     /// Duration of the same load beforehand, which is not measured.
     pub warm_up: Duration,
     /// True if what is asked for may be missing. Otherwise the measurement fails after a miss,
     /// since a miss costs less than a hit.
     pub misses: bool,
-    /// Seed of all random choices.
+    /// True if the server may answer with errors, which then count as replies.
+    pub refusals: bool,
     pub seed: u64,
 }
 
@@ -47,16 +118,15 @@ impl Load {
             stop: Stop::After(Duration::from_secs(1)),
             warm_up: Duration::ZERO,
             misses: false,
+            refusals: false,
             seed: 1,
         }
     }
 
-    /// Creates a load of GETs.
     pub fn get(key_count: u64) -> Self {
         Self::of(GET, key_count)
     }
 
-    /// Creates a load of SETs with values of these sizes.
     pub fn set(key_count: u64, value: &Sizes) -> Self {
         Self::of(set(value), key_count)
     }
@@ -80,50 +150,41 @@ impl Load {
         Self::each(set(value), key_count)
     }
 
-    /// Sets the choice of numbers.
-    #[must_use]
     pub fn choosing(self, keys: KeyChoice) -> Self {
         Self { keys, ..self }
     }
 
-    /// Sets the number of requests in a batch.
-    #[must_use]
     pub fn pipelined(self, pipeline: usize) -> Self {
         Self { pipeline, ..self }
     }
 
-    /// Sets the number of connections.
-    #[must_use]
     pub fn on(self, connections: usize) -> Self {
         Self { connections, ..self }
     }
 
-    /// Sets the number of operations.
-    #[must_use]
     pub fn count(self, operations: u64) -> Self {
         Self { stop: Stop::Operations(operations), ..self }
     }
 
-    /// Sets the time that it takes.
-    #[must_use]
     pub fn lasting(self, time: Duration) -> Self {
         Self { stop: Stop::After(time), ..self }
     }
 
     /// Sets the time that it takes, and a fifth of it to warm up.
-    #[must_use]
     pub fn measured_for(self, time: Duration) -> Self {
         Self { warm_up: time / 5, ..self.lasting(time) }
     }
 
     /// Makes it an open loop of so many operations per second, at equal distances.
-    #[must_use]
     pub fn paced(self, per_second: f64) -> Self {
         Self { arrival: Arrival::Even(per_second), ..self }
     }
 
-    /// Returns the end of one of its threads.
-    #[must_use]
+    /// Returns the source of random numbers of one of its threads.
+    pub fn random_of(&self, thread: usize) -> SmallRng {
+        SmallRng::seed_from_u64(self.seed.wrapping_add((thread as u64) << 32))
+    }
+
     pub fn stop_of(&self, thread: usize) -> Stop {
         match self.stop {
             Stop::After(time) => Stop::After(time),
@@ -131,14 +192,10 @@ impl Load {
         }
     }
 
-    /// Returns the connections of one of its threads.
-    #[must_use]
     pub fn connections_of(&self, thread: usize) -> usize {
         share(self.connections as u64, thread, self.threads) as usize
     }
 
-    /// Sets the seed.
-    #[must_use]
     pub fn seeded(self, seed: u64) -> Self {
         Self { seed, ..self }
     }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Load ──▶ Sender ─┐   next: a batch, or when to ask again
-//!          Commands├──▶ EventLoop ──▶ Connections ──▶ server
-//!          Probe   │◀──                ReplyReader ◀──
-//!          Ycsb  ──┘   heard: the replies of a batch
+//!          Probe ──├──▶ EventLoop ──▶ Connections ──▶ server
+//!          Ycsb  ──┘◀──                ReplyReader ◀──
+//!                      heard: the replies of a batch
 //! ```
 //! A [`Client`] is a kind of connections: it says what they send and when, and takes what they
 //! hear. Several kinds share a thread, so that none is delayed by a second thread of the clients.
@@ -17,11 +17,10 @@
 //! | `event_loop` | the loop, and what a client is |
 //! | `connection`, `replies` | one connection; the one reader of replies |
 //! | `load`, `sender` | requests, keys and pace as data; the client that sends them |
-//! | `commands`, `probe` | clients for single commands and for pauses |
+//! | `probe` | a client that looks for pauses |
 //! | `schedule`, `outcome` | due times and delays; what was measured |
 //! | `keys`, `sizes`, `template` | what requests are made of |
 
-mod commands;
 mod connection;
 mod event_loop;
 mod keys;
@@ -34,17 +33,15 @@ mod sender;
 mod sizes;
 mod template;
 
-pub use commands::Commands;
 pub use connection::Batch;
-pub use event_loop::{Client, EventLoop, Heard, Next};
-pub use keys::{KeyChoice, Keys, shuffled};
-pub use load::{KEY_BYTES, Load};
-pub use outcome::{Monitor, Outcome, quantile_us};
+pub use event_loop::{Client, EventLoop, Heard};
+pub use keys::{Keys, shuffled};
+pub use load::{Arrival, KEY_BYTES, KeyChoice, Load, Stop};
+pub use outcome::{Meter, Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
 pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
-pub(crate) use replies::{Frame, frame};
-pub use schedule::{Arrival, Lag, Stop};
-pub(crate) use schedule::{Schedule, Turn};
+pub(crate) use replies::{Frame, frame, read_on};
+pub use schedule::{Lag, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;
 

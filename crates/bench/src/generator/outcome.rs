@@ -1,12 +1,15 @@
 //! What a load measured, and how others see it run.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use hdrhistogram::Histogram;
 
-use super::{Heard, Lag, Replies};
+use super::schedule::Schedule;
+use super::{Heard, Lag, Load, Replies, Stop, Turn};
+use crate::process;
 
 /// View of a running load for other threads, and their means to end it.
 #[derive(Debug, Default)]
@@ -16,14 +19,10 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Returns the number of operations answered so far.
-    #[inline]
     pub fn operations(&self) -> u64 {
         self.operations.load(Ordering::Relaxed)
     }
 
-    /// Adds answered operations.
-    #[inline]
     pub fn add(&self, operations: u64) {
         self.operations.fetch_add(operations, Ordering::Relaxed);
     }
@@ -33,8 +32,6 @@ impl Monitor {
         self.is_halted.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if the run is to end.
-    #[inline]
     pub fn is_halted(&self) -> bool {
         self.is_halted.load(Ordering::Relaxed)
     }
@@ -53,9 +50,7 @@ pub struct Outcome {
     pub first_replies: Histogram<u64>,
     /// CPU time of the generator itself.
     pub client_cpu: Duration,
-    /// Replies by kind.
     pub replies: Replies,
-    /// Text of the first error reply.
     pub first_error: Option<String>,
     /// Delay behind the schedule, for an open loop.
     pub lag: Option<Lag>,
@@ -63,10 +58,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Creates the result of a run that did nothing.
-    ///
-    /// # Panics
-    /// Never: the bounds of the histogram are sound.
-    #[must_use]
     pub fn empty() -> Self {
         let times = || Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("sound bounds");
         Self {
@@ -81,17 +72,14 @@ impl Outcome {
         }
     }
 
-    /// Returns a quantile of the latencies, in microseconds.
     pub fn latency_us(&self, quantile: f64) -> f64 {
         quantile_us(&self.latencies, quantile)
     }
 
-    /// Returns the longest latency in milliseconds.
     pub fn longest_ms(&self) -> f64 {
         self.latencies.max() as f64 / 1e6
     }
 
-    /// Returns operations per second.
     pub fn per_second(&self) -> f64 {
         self.operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
@@ -110,7 +98,6 @@ impl Outcome {
     }
 
     /// Counts the replies to a batch.
-    #[inline]
     pub fn record(&mut self, heard: &Heard<'_>) {
         self.operations += heard.replies.total();
         self.replies.add(&heard.replies);
@@ -135,6 +122,47 @@ impl Outcome {
             self.lag.get_or_insert_default().merge(&lag);
         }
         Ok(())
+    }
+}
+
+/// Measures a run: says when something is sent, and collects what is heard.
+pub struct Meter {
+    schedule: Schedule,
+    monitor: Arc<Monitor>,
+    pub outcome: Outcome,
+    pub started: Instant,
+    cpu_started: Duration,
+    last_heard: Instant,
+}
+
+impl Meter {
+    /// Starts one of the threads of a load, on that thread.
+    pub fn start(load: &Load, thread: usize, stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
+        let (started, cpu_started) = (Instant::now(), process::cpu_time_of_this_thread());
+        let schedule = Schedule::new(load, thread, started, stop)?;
+        let (outcome, last_heard) = (Outcome::empty(), started);
+        Ok(Self { schedule, monitor, outcome, started, cpu_started, last_heard })
+    }
+
+    /// Decides what is sent now, and counts it as sent.
+    pub fn turn(&mut self, now: Instant) -> Result<Turn> {
+        if self.monitor.is_halted() { Ok(Turn::Over) } else { self.schedule.turn(now) }
+    }
+
+    /// Adds operations that were answered.
+    pub fn add(&mut self, operations: u64, now: Instant) {
+        self.last_heard = now;
+        self.monitor.add(operations);
+    }
+
+    /// Returns what was measured.
+    pub fn finish(&mut self) -> Outcome {
+        Outcome {
+            elapsed: self.last_heard - self.started,
+            client_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
+            lag: self.schedule.lag(),
+            ..std::mem::replace(&mut self.outcome, Outcome::empty())
+        }
     }
 }
 

@@ -1,19 +1,17 @@
 //! Pauses of a server as another client sees them, and the part of them that other processes
 //! caused.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hdrhistogram::Histogram;
 
-use super::{Batch, Client, Heard, Load, Monitor, Next, Outcome, Protocol, Sender};
+use super::{Batch, Client, Heard, Load, Monitor, Outcome, Protocol, Sender, Turn};
 use crate::process::{self, ThreadTimes};
 
 /// One answer to the probe.
-#[derive(Clone, Default)]
 pub struct Pause {
-    /// Time from request to reply.
     pub seen: Duration,
     /// Time in which client or server was ready to run and other processes had its core.
     pub taken: Duration,
@@ -77,13 +75,11 @@ fn taken(before: &[ThreadTimes], after: &[ThreadTimes]) -> Duration {
     waited.saturating_sub(threads.into_iter().map(|(_, on_core)| on_core).sum())
 }
 
-/// Client that GETs again and again beside a load, once that has done some operations.
+/// Client that sends single requests, and keeps the longest pauses.
 pub struct Probe {
     sender: Sender,
-    load: Arc<Monitor>,
-    /// Operations of the load from which on it asks, and in which it ends.
-    from: u64,
-    to: u64,
+    /// Load beside which it asks again and again, and the operations of that during which it does.
+    beside: Option<(Arc<Monitor>, Range<u64>)>,
     server: u32,
     asked: Instant,
     sent: Moment,
@@ -92,55 +88,59 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Creates a probe for a load that makes `to` operations.
-    pub fn beside(load: Arc<Monitor>, from: u64, to: u64, server: u32) -> Result<Self> {
-        let gets = Load::get(from.min(to)).pipelined(1).count(u64::MAX);
-        let (sender, asked) = (Sender::new(Protocol::Resp, &gets, 0)?, Instant::now());
-        let (from, sent, longest) = (from.min(to), Moment::now(server)?, Vec::new());
-        Ok(Self { sender, load, from, to, server, asked, sent, longest })
+    /// Creates the client of a load on one connection.
+    pub fn new(load: Load, server: u32) -> Result<Self> {
+        let (sender, asked) = (Sender::new(Protocol::Resp, &load.pipelined(1), 0)?, Instant::now());
+        let (sent, longest) = (Moment::now(server)?, Vec::new());
+        Ok(Self { sender, beside: None, server, asked, sent, longest })
     }
 
-    /// Returns the times of all answers, in nanoseconds.
-    pub fn times(&mut self) -> Result<Histogram<u64>> {
-        let Outcome { latencies, .. } = self.sender.finish();
-        Ok(latencies)
+    /// Creates a client that GETs keys of the first `during` beside a load.
+    pub fn beside(load: Arc<Monitor>, during: Range<u64>, server: u32) -> Result<Self> {
+        let gets = Load::get(during.start).count(u64::MAX);
+        Ok(Self { beside: Some((load, during)), ..Self::new(gets, server)? })
+    }
+
+    /// Returns what was measured of all requests.
+    pub fn finish(&mut self) -> Result<Outcome> {
+        self.sender.finish().sound()
     }
 }
 
 impl Client for Probe {
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
-        let done = self.load.operations();
-        if done >= self.to {
-            return Ok(Next::Rest);
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
+        if let Some((load, during)) = &self.beside {
+            let (done, due) = (load.operations(), self.asked + EVERY);
+            if done >= during.end {
+                return Ok(Turn::Over);
+            }
+            if due > now || done < during.start {
+                return Ok(Turn::At(due.max(now + EVERY / 2)));
+            }
         }
-        let due = self.asked + EVERY;
-        if due > now || done < self.from {
-            return Ok(Next::At(due.max(now + EVERY / 2)));
-        }
+        let turn = self.sender.next(connection, now, batch)?;
+        let Turn::Send(_, count) = turn else { return Ok(turn) };
         self.sent = Moment::now(self.server)?;
         self.asked = Instant::now();
-        let next = self.sender.next(connection, now, batch)?;
-        batch.since = self.asked;
-        Ok(next)
+        Ok(Turn::Send(self.asked, count))
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()> {
-        let (seen, operations) = (heard.now - heard.since, self.load.operations());
-        let mut pause = Pause { seen, operations, ..Pause::default() };
-        if seen > WORTH_A_LOOK {
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
+        let seen = heard.now - heard.since;
+        if self.longest.get(KEPT - 1).is_none_or(|least| seen > least.own()) {
             let now = Moment::now(self.server)?;
-            pause.taken = now.taken_since(&self.sent);
-            pause.ran = now.ran_since(&self.sent, seen / 5);
+            let (taken, ran) = (now.taken_since(&self.sent), now.ran_since(&self.sent, seen / 5));
+            let operations = self.beside.as_ref().map_or(0, |(load, _)| load.operations());
+            let pause = Pause { seen, taken, operations, ran };
+            let place = self.longest.partition_point(|other| other.own() >= pause.own());
+            self.longest.insert(place, pause);
+            self.longest.truncate(KEPT);
         }
-        let place = self.longest.partition_point(|other| other.own() >= pause.own());
-        self.longest.insert(place, pause);
-        self.longest.truncate(KEPT);
         self.sender.heard(connection, heard)
     }
 }
 
 const EVERY: Duration = Duration::from_micros(200);
-const WORTH_A_LOOK: Duration = Duration::from_micros(300);
 const KEPT: usize = 5;
 
 #[cfg(test)]

@@ -7,46 +7,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use rand::RngExt;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-/// End of a run; batches in flight are always waited for.
-#[derive(Clone, Copy, Debug)]
-pub enum Stop {
-    /// Ends after this time.
-    After(Duration),
-    /// Ends after this many operations.
-    Operations(u64),
-}
-
-/// Event upon which a batch is sent; rates are operations per second.
-#[derive(Clone, Copy, Debug)]
-pub enum Arrival {
-    /// Last reply of the previous batch on the same connection: a closed loop.
-    Closed,
-    /// As in a closed loop, but not above this rate; time lost to a slow server is not made up
-    /// for.
-    Limited(f64),
-    /// Due times at equal distances: an open loop.
-    Even(f64),
-    /// Due times as of many independent clients (a Poisson process): an open loop.
-    Poisson(f64),
-}
-
-impl Arrival {
-    /// Returns the arrival for one of several threads that share the rate.
-    #[must_use]
-    pub fn shared_by(self, threads: usize) -> Self {
-        let share = |rate| rate / threads as f64;
-        match self {
-            Self::Closed => Self::Closed,
-            Self::Limited(rate) => Self::Limited(share(rate)),
-            Self::Even(rate) => Self::Even(share(rate)),
-            Self::Poisson(rate) => Self::Poisson(share(rate)),
-        }
-    }
-}
+use super::{Arrival, Load, Stop};
 
 /// Delay of an open loop behind its schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,21 +65,20 @@ impl Lag {
     }
 }
 
-/// What may be sent at a moment.
+/// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// So many operations, whose latency counts from this time.
+pub enum Turn {
+    /// It sends so many operations, whose latency counts from this time.
     Send(Instant, usize),
-    /// Nothing before this time.
+    /// It, and all others of its kind, is asked again at this time.
     At(Instant),
-    /// Nothing more.
+    /// It is done with this run.
     Over,
 }
 
 /// Due times of batches, in ascending order.
-pub(crate) struct Schedule {
+pub(super) struct Schedule {
     arrival: Arrival,
-    /// Operations in a batch.
     pipeline: usize,
     begin: Instant,
     /// Average distance of due times in nanoseconds; at high rates it is not a whole number.
@@ -132,23 +96,17 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Creates the schedule; the same seed gives the same due times.
-    pub(crate) fn new(
-        arrival: Arrival,
-        pipeline: usize,
-        begin: Instant,
-        stop: Stop,
-        seed: u64,
-    ) -> Result<Self> {
+    /// Creates the schedule of one of the threads of a load, which share its rate; the same seed
+    /// gives the same due times.
+    pub(super) fn new(load: &Load, thread: usize, begin: Instant, stop: Stop) -> Result<Self> {
+        let Load { arrival, pipeline, .. } = *load;
         let gap = match arrival {
             Arrival::Closed => 0.0,
             Arrival::Limited(rate) | Arrival::Even(rate) | Arrival::Poisson(rate) => {
+                let rate = rate / load.threads as f64;
                 let gap = pipeline as f64 / rate * 1e9;
-                ensure!(rate > 0.0 && gap < GAP_MAX_NS, "a rate of {rate} operations per second");
-                ensure!(
-                    rate <= RATE_MAX,
-                    "a rate of {rate} operations per second: a thread makes at most {RATE_MAX}"
-                );
+                let is_sound = rate > 0.0 && gap < GAP_MAX_NS && rate <= RATE_MAX;
+                ensure!(is_sound, "{rate} operations per second: above 0, at most {RATE_MAX}");
                 gap
             }
         };
@@ -158,18 +116,16 @@ impl Schedule {
         };
         let all = end.min(left.div_ceil(pipeline as u64) as f64 * gap);
         let lag = Lag { schedule: Duration::from_nanos(all as u64), ..Lag::default() };
-        let (random, next, has_ended) = (SmallRng::seed_from_u64(seed), 0.0, false);
+        let (random, next, has_ended) = (load.random_of(thread), 0.0, false);
         Ok(Self { arrival, pipeline, begin, gap, next, end, left, random, lag, has_ended })
     }
 
-    /// Returns the delay of an open loop.
-    pub(crate) fn lag(&self) -> Option<Lag> {
+    pub(super) fn lag(&self) -> Option<Lag> {
         matches!(self.arrival, Arrival::Even(_) | Arrival::Poisson(_)).then_some(self.lag)
     }
 
     /// Decides what is sent now, and counts it as sent. Fails if an open loop is hopelessly behind.
-    #[inline]
-    pub(crate) fn turn(&mut self, now: Instant) -> Result<Turn> {
+    pub(super) fn turn(&mut self, now: Instant) -> Result<Turn> {
         let nanos = now.saturating_duration_since(self.begin).as_nanos() as u64 as f64;
         match self.arrival {
             Arrival::Closed => self.next = nanos,
@@ -236,7 +192,8 @@ mod tests {
 
     fn schedule(arrival: Arrival, stop: Stop) -> (Schedule, Instant) {
         let begin = Instant::now();
-        (Schedule::new(arrival, 1, begin, stop, 1).unwrap(), begin)
+        let load = Load { arrival, ..Load::get(1) }.pipelined(1);
+        (Schedule::new(&load, 0, begin, stop).unwrap(), begin)
     }
 
     fn millis(count: u64) -> Duration {
@@ -284,7 +241,8 @@ mod tests {
     fn a_rate_that_is_none_or_that_nothing_reaches_is_refused() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 1e12] {
             for arrival in [Arrival::Even(rate), Arrival::Limited(rate)] {
-                let schedule = Schedule::new(arrival, 1, Instant::now(), LONG, 1);
+                let load = Load { arrival, ..Load::get(1) }.pipelined(1);
+                let schedule = Schedule::new(&load, 0, Instant::now(), LONG);
                 assert!(schedule.is_err(), "{rate} operations per second");
             }
         }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, ensure};
 use rand::RngExt;
+use rand::distr::Distribution;
+use rand::distr::weighted::WeightedIndex;
 use rand::rngs::SmallRng;
 use serde::Deserialize;
 
@@ -16,52 +18,39 @@ use serde::Deserialize;
 /// | `16` | one size |
 /// | `8-16` | all of the range, equally often |
 /// | `16*90,1024-10240*10` | sizes and ranges, each with its weight |
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Sizes {
     text: String,
-    ranges: Vec<(RangeInclusive<usize>, u32)>,
-    /// Sum of the weights.
-    whole: u32,
+    ranges: Vec<RangeInclusive<usize>>,
+    weights: WeightedIndex<u32>,
 }
 
 impl Sizes {
-    /// Creates one size.
-    #[must_use]
     pub fn fixed(size: usize) -> Self {
-        Self { text: size.to_string(), ranges: vec![(size..=size, 1)], whole: 1 }
+        size.to_string().parse().expect("a number is a size")
     }
 
     /// Returns the size, if there is only one.
-    #[must_use]
     pub fn only(&self) -> Option<usize> {
-        let [(range, _)] = &self.ranges[..] else { return None };
+        let [range] = &self.ranges[..] else { return None };
         (range.start() == range.end()).then_some(*range.start())
     }
 
-    /// Returns the mean in bytes.
-    #[must_use]
     pub fn mean(&self) -> f64 {
-        let bytes = |(range, weight): &(RangeInclusive<usize>, u32)| {
-            f64::midpoint(*range.start() as f64, *range.end() as f64) * f64::from(*weight)
+        let bytes = |(range, weight): (&RangeInclusive<usize>, u32)| {
+            f64::midpoint(*range.start() as f64, *range.end() as f64) * f64::from(weight)
         };
-        self.ranges.iter().map(bytes).sum::<f64>() / f64::from(self.whole)
+        let bytes: f64 = self.ranges.iter().zip(self.weights.weights()).map(bytes).sum();
+        bytes / f64::from(self.weights.total_weight())
     }
 
-    /// Draws a size.
-    #[inline]
     pub fn draw(&self, random: &mut SmallRng) -> usize {
         if let Some(size) = self.only() {
             return size;
         }
-        let mut place = if self.ranges.len() == 1 { 0 } else { random.random_range(0..self.whole) };
-        for (range, weight) in &self.ranges {
-            if place < *weight {
-                return random.random_range(range.clone());
-            }
-            place -= weight;
-        }
-        0
+        let at = if self.ranges.len() == 1 { 0 } else { self.weights.sample(random) };
+        random.random_range(self.ranges[at].clone())
     }
 }
 
@@ -69,15 +58,14 @@ impl FromStr for Sizes {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let parse = || {
-            let is_weighted = text.contains(['*', ',']);
-            text.split(',').map(|entry| parse(entry, is_weighted)).collect::<Result<Vec<_>>>()
-        };
-        let ranges = parse()
-            .with_context(|| format!("value size {text:?}: none of 16, 16-64, 16*9,99*1"))?;
-        let whole: u64 = ranges.iter().map(|(_, weight)| u64::from(*weight)).sum();
-        let whole = whole.try_into().with_context(|| format!("weights of {whole} together"))?;
-        Ok(Self { text: text.to_owned(), ranges, whole })
+        let is_weighted = text.contains(['*', ',']);
+        let parsed = text.split(',').map(|entry| parse(entry, is_weighted));
+        let parsed = parsed.collect::<Result<Vec<_>>>();
+        let (ranges, weights): (_, Vec<_>) = parsed
+            .with_context(|| format!("value size {text:?}: none of 16, 16-64, 16*9,99*1"))?
+            .into_iter()
+            .unzip();
+        Ok(Self { text: text.to_owned(), ranges, weights: WeightedIndex::new(weights)? })
     }
 }
 

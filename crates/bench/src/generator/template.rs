@@ -13,42 +13,39 @@
 //! gets GET, DEL and SET, with EX or without, in its own words.
 
 use anyhow::{Context, Result, bail, ensure};
+use rand::RngExt;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
-use super::{Protocol, Sizes};
+use super::{Answer, Batch, Protocol, Sizes};
 
 /// A request that can be written for any number.
 pub struct Template {
     pieces: Vec<Piece>,
+    /// Replies that it must bring.
+    answers: Vec<Answer>,
 }
 
 impl Template {
     /// Reads the words of a request, or of several, which are separated by single spaces.
     pub fn parse(protocol: Protocol, text: &str) -> Result<Self> {
-        let mut pieces = Vec::new();
-        for request in requests(text) {
+        let (mut pieces, mut answers) = (Vec::new(), Vec::new());
+        for request in text.split("; ") {
+            answers.push(Answer::to(request));
             let read = match protocol {
                 Protocol::Resp => resp(request),
                 Protocol::Memcached => memcached(request),
             };
             push_pieces(&mut pieces, read.with_context(|| format!("{request:?}"))?);
         }
-        Ok(Self { pieces })
+        Ok(Self { pieces, answers })
     }
 
-    /// Appends the request for a number.
-    #[inline]
-    pub fn write(&self, drawn: u64, chance: &mut Chance, bytes: &mut Vec<u8>) {
+    pub fn write(&self, drawn: u64, chance: &mut Chance, batch: &mut Batch) {
         for piece in &self.pieces {
-            piece.write(drawn, chance, bytes);
+            piece.write(drawn, chance, &mut batch.bytes);
         }
+        self.answers.iter().for_each(|answer| batch.expected.count(*answer));
     }
-}
-
-/// Returns the requests of a line.
-pub fn requests(line: &str) -> impl Iterator<Item = &str> {
-    line.split("; ")
 }
 
 /// Source of random letters and numbers.
@@ -58,15 +55,12 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Creates the source; the same seed gives the same letters and numbers.
-    pub fn new(seed: u64) -> Self {
-        let mut random = SmallRng::seed_from_u64(seed);
+    pub fn new(mut random: SmallRng) -> Self {
         let letters = (0..LETTERS).map(|_| random.random_range(b'a'..=b'z')).collect();
         Self { random, letters }
     }
 
     /// Appends a random stretch of letters that were drawn beforehand.
-    #[inline]
     fn write(&mut self, count: usize, bytes: &mut Vec<u8>) {
         let mut left = count;
         while left > STRETCH {
@@ -104,7 +98,6 @@ impl Piece {
         }
     }
 
-    #[inline]
     fn write(&self, drawn: u64, chance: &mut Chance, bytes: &mut Vec<u8>) {
         match self {
             Self::Bytes(text) => bytes.extend_from_slice(text),
@@ -116,39 +109,25 @@ impl Piece {
                 chance.write(count, bytes);
             }
             Self::Below(limit) => write_number(chance.random.random_range(0..*limit), bytes),
-            Self::Word(before, pieces) => match &pieces[..] {
-                [Self::Letters(sizes)] => {
+            Self::Word(before, pieces) => {
+                if let [Self::Letters(sizes)] = &pieces[..] {
                     let count = sizes.draw(&mut chance.random);
                     write_length(before, count, bytes);
                     chance.write(count, bytes);
-                    bytes.extend_from_slice(b"\r\n");
+                } else {
+                    let begin = bytes.len();
+                    pieces.iter().for_each(|piece| piece.write(drawn, chance, bytes));
+                    let end = bytes.len();
+                    write_length(before, end - begin, bytes);
+                    let header = bytes.len() - end;
+                    bytes[begin..].rotate_right(header);
                 }
-                pieces => write_word(before, pieces, drawn, chance, bytes),
-            },
+                bytes.extend_from_slice(b"\r\n");
+            }
         }
     }
 }
 
-/// Writes a word, whose length is then inserted in front of it.
-fn write_word(
-    before: &[u8],
-    pieces: &[Piece],
-    drawn: u64,
-    chance: &mut Chance,
-    bytes: &mut Vec<u8>,
-) {
-    let begin = bytes.len();
-    for piece in pieces {
-        piece.write(drawn, chance, bytes);
-    }
-    let end = bytes.len();
-    write_length(before, end - begin, bytes);
-    let header = bytes.len() - end;
-    bytes[begin..].rotate_right(header);
-    bytes.extend_from_slice(b"\r\n");
-}
-
-#[inline]
 fn write_length(before: &[u8], length: usize, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(before);
     write_number(length as u64, bytes);
@@ -173,7 +152,6 @@ impl Steps {
         Ok(Self(steps))
     }
 
-    #[inline]
     fn of(&self, drawn: u64) -> u64 {
         self.0.iter().fold(drawn, |number, (sign, by)| match sign {
             '*' => number * by,
@@ -243,10 +221,9 @@ fn parse_place(place: &str) -> Result<Piece> {
         return Ok(Piece::Below(limit));
     }
     if let Some((number, width)) = place.split_once('~') {
-        return match width.parse()? {
-            width @ (8 | 16) => Ok(Piece::Scrambled(Steps::parse(number)?, width)),
-            _ => bail!("8 or 16 letters follow from a number"),
-        };
+        let width = width.parse()?;
+        ensure!([8, 16].contains(&width), "8 or 16 letters follow from a number");
+        return Ok(Piece::Scrambled(Steps::parse(number)?, width));
     }
     if let Some((number, width)) = place.split_once(':') {
         return Ok(Piece::Digits(Steps::parse(number)?, width.parse()?));
@@ -260,9 +237,7 @@ fn push_word(pieces: &mut Vec<Piece>, before: &'static [u8], word: Vec<Piece>) {
         pieces.push(Piece::Word(before, word));
         return;
     };
-    let mut header = Vec::new();
-    write_length(before, width, &mut header);
-    push_bytes(pieces, &header);
+    push_bytes(pieces, &[before, width.to_string().as_bytes(), b"\r\n"].concat());
     push_pieces(pieces, word);
     push_bytes(pieces, b"\r\n");
 }
@@ -283,83 +258,58 @@ fn push_bytes(pieces: &mut Vec<Piece>, bytes: &[u8]) {
     }
 }
 
-#[inline]
 fn write_number(number: u64, bytes: &mut Vec<u8>) {
-    write_digits(number, number.checked_ilog10().map_or(1, |log| log as usize + 1), bytes);
+    bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Writes the last `width` digits.
-#[inline]
-fn write_digits(mut number: u64, width: usize, bytes: &mut Vec<u8>) {
-    let begin = bytes.len();
-    bytes.resize(begin + width, b'0');
-    let (single, pairs) = bytes[begin..].as_rchunks_mut::<2>();
-    for pair in pairs.iter_mut().rev() {
-        *pair = DIGIT_PAIRS[(number % 100) as usize];
-        number /= 100;
-    }
-    if let [digit] = single {
-        *digit = b'0' + (number % 10) as u8;
-    }
+fn write_digits(number: u64, width: usize, bytes: &mut Vec<u8>) {
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(number).as_bytes();
+    let digits = &digits[digits.len().saturating_sub(width)..];
+    bytes.resize(bytes.len() + width - digits.len(), b'0');
+    bytes.extend_from_slice(digits);
 }
 
-#[inline]
+/// Writes a number below 16^`width`, scrambled by a bijection, as letters.
 fn write_scrambled(number: u64, width: usize, bytes: &mut Vec<u8>) {
-    let mut scrambled =
-        if width == 8 { u64::from(scramble_32(number as u32)) } else { scramble_64(number) };
-    for _ in 0..width {
-        bytes.push(b'a' + (scrambled % 16) as u8);
-        scrambled /= 16;
-    }
-}
-
-/// Scrambles 64 bits by a bijection: odd factors and shifted exclusive ors are invertible.
-fn scramble_64(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let bits = 4 * width as u32;
+    let mask = u64::MAX >> (u64::BITS - bits);
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15) & mask;
+    // Odd factors and shifted exclusive ors are invertible.
     for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
-        mixed = (mixed ^ (mixed >> 31)).wrapping_mul(factor);
+        mixed = (mixed ^ (mixed >> (bits / 2 - 1))).wrapping_mul(factor) & mask;
     }
-    mixed ^ (mixed >> 32)
-}
-
-/// Scrambles 32 bits; otherwise as [`scramble_64`].
-fn scramble_32(number: u32) -> u32 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9);
-    for factor in [0x85eb_ca6b, 0xc2b2_ae35] {
-        mixed = (mixed ^ (mixed >> 15)).wrapping_mul(factor);
-    }
-    mixed ^ (mixed >> 16)
+    mixed ^= mixed >> (bits / 2);
+    bytes.extend((0..width).map(|at| b'a' + (mixed >> (4 * at) & 15) as u8));
 }
 
 const LETTERS: usize = 1 << 17;
 /// Letters that are written at once.
 const STRETCH: usize = 1 << 16;
 const MONTH_SECONDS: u32 = 30 * 24 * 3600;
-const DIGIT_PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut number = 0;
-    while number < 100 {
-        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
-        number += 1;
-    }
-    pairs
-};
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Chance, Protocol, STRETCH, Template};
+    use rand::SeedableRng;
+
+    use super::{Batch, Chance, Protocol, STRETCH, SmallRng, Template};
+
+    fn chance() -> Chance {
+        Chance::new(SmallRng::seed_from_u64(1))
+    }
 
     fn written(text: &str, number: u64) -> String {
         written_for(Protocol::Resp, text, number)
     }
 
     fn written_for(protocol: Protocol, text: &str, number: u64) -> String {
-        let mut bytes = Vec::new();
+        let mut batch = Batch::default();
         let template = Template::parse(protocol, text).unwrap();
-        template.write(number, &mut Chance::new(1), &mut bytes);
-        String::from_utf8(bytes).unwrap()
+        template.write(number, &mut chance(), &mut batch);
+        String::from_utf8(batch.bytes).unwrap()
     }
 
     /// Returns the words of a request as a server reads them.
@@ -402,11 +352,11 @@ mod tests {
     #[test]
     fn random_words_stay_in_their_range() {
         let template = Template::parse(Protocol::Resp, "{?8-12}").unwrap();
-        let mut chance = Chance::new(1);
+        let mut chance = chance();
         let mut size = |_| {
-            let mut bytes = Vec::new();
-            template.write(0, &mut chance, &mut bytes);
-            bytes.split(|byte| *byte == b'\n').nth(2).unwrap().len() - 1
+            let mut batch = Batch::default();
+            template.write(0, &mut chance, &mut batch);
+            batch.bytes.split(|byte| *byte == b'\n').nth(2).unwrap().len() - 1
         };
         let sizes: HashSet<_> = (0..1000).map(&mut size).collect();
         assert_eq!(sizes, (8..=12).collect());

@@ -169,7 +169,7 @@ mod tests {
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let conditions = [(Report::SCALE, "full"), (Report::MACHINE, "two cores")].map(own);
         let settings = vec![own(("keys", "1"))];
-        let section = Section { figures: vec![figure], settings, ..Section::new("name", &[]) };
+        let section = Section { figures: vec![figure], settings, ..Section::new("name", "") };
         Report { sections: vec![section], ..Report::new(conditions.to_vec()) }
     }
 

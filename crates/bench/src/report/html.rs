@@ -153,8 +153,12 @@ impl Cells {
     }
 
     fn differing(comparison: &Comparison<'_>) -> Self {
-        let table = Table::new(&["condition", "now", "recorded"], comparison.differing.clone());
-        Self::new(table, "Conditions that differ from those of the recorded result")
+        let columns = ["condition", "now", "recorded"].map(str::to_owned).to_vec();
+        let rows = comparison.differing.clone();
+        Self::new(
+            Table { columns, rows },
+            "Conditions that differ from those of the recorded result",
+        )
     }
 
     /// Returns name, class and text of each cell of a row.

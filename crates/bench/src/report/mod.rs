@@ -20,16 +20,21 @@ mod file;
 mod html;
 mod plot;
 mod scale;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::time::SystemTime;
 
+use anyhow::Error;
 use serde::{Deserialize, Serialize};
 
 pub use figure::{Aim, Better, Figure};
 pub use file::{VERSION, date};
 pub use html::html;
-pub use plot::{Axis, Line, Plot, Shape};
+pub use plot::{Axis, Plot};
+
+use crate::statistics::median;
 
 /// Result of a benchmark run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +48,6 @@ pub struct Report {
     pub date: String,
     /// Conditions of the measurement, such as machine and scale, as name and value.
     pub conditions: Vec<(String, String)>,
-    /// Sections, one per scenario.
     pub sections: Vec<Section>,
 }
 
@@ -51,7 +55,6 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Measured completely.
     #[default]
     Measured,
     /// Not measured, since it cannot be run yet or not here; with the reason.
@@ -66,12 +69,10 @@ pub struct Section {
     /// Name of the scenario's file, without its ending.
     #[serde(default)]
     pub name: String,
-    /// Heading.
     pub title: String,
     /// Paper, table or figure that the scenario follows.
     #[serde(default)]
     pub source: Option<String>,
-    /// Outcome.
     #[serde(default)]
     pub state: State,
     /// Parameters at scale 1, as name and value.
@@ -79,16 +80,17 @@ pub struct Section {
     pub settings: Vec<(String, String)>,
     /// Notes that a reader needs to judge the table.
     pub notes: Vec<String>,
-    /// Measured values.
     #[serde(flatten)]
     pub table: Table,
+    /// Digits behind the point, of each column that has numbers.
+    #[serde(skip)]
+    pub digits: Vec<Option<usize>>,
     /// Rounds of each measured cell, by row, server and column.
     #[serde(skip)]
     pub rounds: Vec<([String; 3], Vec<f64>)>,
     /// Table of the source at the same place.
     #[serde(default)]
     pub paper: Option<Table>,
-    /// Plots.
     #[serde(default)]
     pub plots: Vec<Plot>,
     /// Figures that are compared with aims, the source and a recorded result.
@@ -102,36 +104,108 @@ pub struct Section {
 /// Named columns, and rows of as many cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// Names of the columns.
     pub columns: Vec<String>,
-    /// Cells.
     pub rows: Vec<Vec<String>>,
 }
 
-impl Table {
-    fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Self {
-        Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), rows }
-    }
-}
-
 impl Section {
-    /// Creates an empty section.
-    pub fn new(title: impl Into<String>, columns: &[&str]) -> Self {
-        let table = Table::new(columns, Vec::new());
-        Self { title: title.into(), table, ..Self::default() }
+    /// Creates a section without rows, whose columns are named as in [`Section::columns`].
+    pub fn new(title: impl Into<String>, columns: &str) -> Self {
+        let mut section = Self { title: title.into(), ..Self::default() };
+        section.columns(columns);
+        section
     }
 
-    /// Names the columns of a table that has no rows yet.
-    pub fn columns(&mut self, columns: &[&str]) {
-        self.table = Table::new(columns, Vec::new());
+    /// Names the columns of a table that has no rows yet, with bars between the names and the
+    /// digits of numbers behind them: `load | server | CPU us/op .3`.
+    pub fn columns(&mut self, columns: &str) {
+        let column = |text: &str| match text.rsplit_once(" .") {
+            Some((name, digits)) => (name.to_owned(), digits.parse().ok()),
+            None => (text.to_owned(), None),
+        };
+        let named = columns.split(" | ").filter(|text| !text.is_empty());
+        (self.table.columns, self.digits) = named.map(column).unzip();
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.table.rows.push(cells.into_iter().collect());
     }
 
-    /// Adds a note.
+    /// Adds a row of the medians of rounds, by column; figures and plots of the file are drawn from
+    /// the rounds. What has no rounds, or no number in one of them, was not measured.
+    pub fn measured(&mut self, row: &str, server: &str, rounds: &[Vec<f64>]) {
+        let mut cells = self.names(row, server);
+        let first = cells.len();
+        for (at, column) in self.table.columns.iter().enumerate().skip(first) {
+            let is_measured = |it: &&Vec<f64>| !it.is_empty() && !it.iter().any(|it| it.is_nan());
+            let rounds = rounds.get(at - first).filter(is_measured);
+            cells.push(match (rounds, self.digits[at]) {
+                (Some(rounds), Some(digits)) => format!("{:.digits$}", median(rounds.clone())),
+                _ => "-".to_owned(),
+            });
+            let place = || [row, server, column].map(str::to_owned);
+            self.rounds.extend(rounds.map(|rounds| (place(), rounds.clone())));
+        }
+        self.row(cells);
+    }
+
+    /// Fills the columns named `of SERVER` with the ratio of the first number of each row to that
+    /// server's in the row of the same name.
+    pub fn fill_ratios(&mut self) {
+        let Some(first) = self.digits.iter().position(Option::is_some) else { return };
+        let first = &self.table.columns[first];
+        let value = |row: &str, server: &str| {
+            let found = self.rounds.iter().find(|(place, _)| *place == [row, server, first]);
+            found.map(|(_, rounds)| median(rounds.clone()))
+        };
+        for (at, column) in self.table.columns.iter().enumerate() {
+            let Some((server, digits)) = column.strip_prefix("of ").zip(self.digits[at]) else {
+                continue;
+            };
+            for cells in &mut self.table.rows {
+                let both = value(&cells[0], &cells[1]).zip(value(&cells[0], server));
+                if let Some((own, other)) = both {
+                    cells[at] = format!("{:.digits$}", own / other);
+                }
+            }
+        }
+    }
+
+    /// Adds a row of what was measured once, as [`Section::measured`] does with rounds.
+    pub fn values(&mut self, row: &str, server: &str, values: &[f64]) {
+        self.measured(row, server, &values.iter().map(|value| vec![*value]).collect::<Vec<_>>());
+    }
+
+    /// Sets the last cell of the last row, in a column of words.
+    pub fn remark(&mut self, words: String) {
+        if let Some(cell) = self.table.rows.last_mut().and_then(|row| row.last_mut()) {
+            *cell = words;
+        }
+    }
+
+    /// Adds a row without numbers. A server may lack a command; any other error marks the section
+    /// as failed, and the other rows are still measured.
+    pub fn absent(&mut self, row: &str, server: &str, error: &Error) {
+        let reason = format!("{error:#}");
+        let is_missing = reason.contains("unknown command");
+        if !is_missing {
+            self.fail(format!("{row}: {reason}"));
+        }
+        let word = if is_missing { "not there" } else { "failed" };
+        self.row(self.names(row, server).into_iter().chain([word.to_owned()]));
+    }
+
+    /// Returns the first cells of a row: its name and its server, as far as they have columns.
+    fn names(&self, row: &str, server: &str) -> Vec<String> {
+        let has_server = self.digits.get(1) == Some(&None);
+        let names = match self.table.columns.first().map(String::as_str) {
+            Some("server") => vec![server],
+            _ if has_server => vec![row, server],
+            _ => vec![row],
+        };
+        names.into_iter().map(str::to_owned).collect()
+    }
+
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -139,16 +213,6 @@ impl Section {
     /// Adds a figure; lower is better.
     pub fn finding(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
         self.figures.push(Figure::new(what, measured, unit));
-    }
-
-    /// Adds a figure; higher is better.
-    pub fn gain(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
-        self.figures.push(Figure::new(what, measured, unit).more_is_better());
-    }
-
-    /// Adds a plot.
-    pub fn plot(&mut self, plot: Plot) {
-        self.plots.push(plot);
     }
 
     /// Marks the section as interrupted; the first reason counts.
@@ -196,7 +260,6 @@ impl Report {
     /// Name of the condition that holds the share of the cores that others used before the start.
     pub const OTHERS: &str = "cores used by others before the start";
 
-    /// Creates a report without sections.
     pub fn new(conditions: Vec<(String, String)>) -> Self {
         let date = date(SystemTime::now());
         Self { version: VERSION, complete: false, date, conditions, sections: Vec::new() }

@@ -5,13 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Lines or bars over an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plot {
-    /// Heading.
     pub title: String,
     /// Lines or bars.
     pub shape: Shape,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     /// Lines, or bars of one colour each.
     pub lines: Vec<Line>,
@@ -24,13 +21,9 @@ pub enum Shape {
     /// Points, joined in their order.
     Lines,
     /// Groups of bars; `x` of a point is the number of its group, from zero.
-    Bars {
-        /// Names of the groups.
-        groups: Vec<String>,
-    },
+    Bars { groups: Vec<String> },
 }
 
-/// An axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
     /// Measured quantity with its unit.
@@ -45,9 +38,6 @@ pub struct Axis {
 pub struct Line {
     /// Name in the legend.
     pub label: String,
-    /// True for values of the source, which were not measured.
-    #[serde(default)]
-    pub is_paper: bool,
     /// Points. JSON has no NaN or infinity and writes null for them.
     #[serde(deserialize_with = "points")]
     pub points: Vec<(f64, f64)>,
@@ -61,20 +51,14 @@ impl Plot {
     }
 
     /// Creates a plot of bars in named groups, without bars.
-    pub fn bars(title: impl Into<String>, groups: Vec<String>, y: &str) -> Self {
-        Self { shape: Shape::Bars { groups }, ..Self::lines(title, "", y) }
+    pub fn bars(title: impl Into<String>, y: &str) -> Self {
+        Self { shape: Shape::Bars { groups: Vec::new() }, ..Self::lines(title, "", y) }
     }
 
-    /// Makes the horizontal axis logarithmic.
-    #[must_use]
-    pub fn log_x(self) -> Self {
-        Self { x: Axis { logarithmic: true, ..self.x }, ..self }
-    }
-
-    /// Makes the vertical axis logarithmic.
-    #[must_use]
-    pub fn log_y(self) -> Self {
-        Self { y: Axis { logarithmic: true, ..self.y }, ..self }
+    /// Makes axes logarithmic.
+    pub fn log(mut self, x: bool, y: bool) -> Self {
+        (self.x.logarithmic, self.y.logarithmic) = (x, y);
+        self
     }
 
     /// Adds a point to the line of this name; adds the line if there is none.
@@ -83,7 +67,7 @@ impl Plot {
             line.points.push((x, y));
         } else {
             let points = vec![(x, y)];
-            self.lines.push(Line { label: label.to_owned(), is_paper: false, points });
+            self.lines.push(Line { label: label.to_owned(), points });
         }
     }
 

@@ -79,7 +79,8 @@ pub(super) fn figures<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Table 
     };
     let columns =
         ["what", "measured", "spread", "aim", "paper", "verdict", "recorded", "change", "scenario"];
-    let mut table = Table::new(&columns, rows.into_iter().map(cells).collect());
+    let rows = rows.into_iter().map(cells).collect();
+    let mut table = Table { columns: columns.map(str::to_owned).to_vec(), rows };
     for column in (0..columns.len()).rev() {
         let mut cells = table.rows.iter().map(|row| &row[column]);
         let first = table.rows.first().map(|row| row[column].clone()).unwrap_or_default();

@@ -1,17 +1,17 @@
 //! Clients that ask for too much: server memory for them, and waiting times of others.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::gate::waits_during;
-use super::rounds::cell;
 use super::{Bench, Scenario, milliseconds, pin_client};
+use crate::audience::{Audience, Seats};
 use crate::control::encode_line as request;
 use crate::generator::{Load, Sizes};
 use crate::measure::{fill, measure, send_each};
@@ -36,9 +36,9 @@ pub struct Plan {
     /// Sets that are built and renamed in each of three parts.
     renames: u64,
     /// Connections that send one command and stay open.
-    idle: u64,
+    idle: usize,
     /// Clients that send requests and never read.
-    deaf: u64,
+    deaf: usize,
     /// Commands in one pipeline.
     pipeline: usize,
     /// Bytes that a heap holds before it shrinks.
@@ -66,11 +66,7 @@ const ATTACKS: [fn(&Plan, &Server) -> Result<Found>; 10] = [
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&["what", "Varve", "Valkey", "unit"]);
-        section.note(
-            "Each line has a server of its own, with one thread on one core. Memory is resident \
-             memory, the most while it happens where nothing else is said.",
-        );
+        section.columns("what | Varve .1 | Valkey .1 | unit");
         for attack in ATTACKS {
             let meet = |program: &Program| -> Result<Found> {
                 let server = program.start(&Launch::default())?;
@@ -84,9 +80,9 @@ impl Scenario for Plan {
             let ours = meet(&bench.varve)?;
             let theirs = bench.valkey.as_ref().map(meet).transpose()?.unwrap_or_default();
             for (number, (what, value, unit)) in ours.into_iter().enumerate() {
-                let other = theirs.get(number).map(|(_, value, _)| *value);
-                let cells = [Some(value), other].map(|value| cell(value.as_slice(), 1));
-                section.row([what.to_owned()].into_iter().chain(cells).chain([unit.to_owned()]));
+                let other = theirs.get(number).map_or(f64::NAN, |(_, value, _)| *value);
+                section.values(what, "", &[value, other]);
+                section.remark(unit.to_owned());
                 section.finding(what, Some(value), unit);
             }
         }
@@ -98,16 +94,12 @@ impl Scenario for Plan {
 /// same core.
 fn push_and_delete(plan: &Plan, server: &Server) -> Result<Found> {
     let elements = |times| (0..150).map(move |it| format!(" element-{it:06}").repeat(times));
-    let mut stream = open(server)?;
     let most = peak(server, || {
         beside_a_busy_process(|| {
             for (command, times) in [("RPUSH", 1), ("SADD", 1), ("HSET", 2)] {
-                let make = format!("{command} key{}", elements(times).collect::<String>());
-                let turn = (request(&make) + &request("DEL key")).repeat(TURNS);
-                let began = Instant::now();
-                while began.elapsed() < plan.time / 3 {
-                    exchange(&mut stream, &turn, TURNS * ":150\r\n:1\r\n".len())?;
-                }
+                let turn = format!("{command} key{}; DEL key", elements(times).collect::<String>());
+                let load = Load::of(turn, 1).on(1).pipelined(TURNS);
+                measure(server, &load.lasting(plan.time / 3))?;
             }
             Ok(())
         })
@@ -174,18 +166,16 @@ fn deaf(plan: &Plan, server: &Server) -> Result<Found> {
         (0, "client that never reads, without a limit, each"),
     ] {
         limit_output(server, &format!("{limit} {limit} 0"))?;
-        let (before, mut streams) = (resident(server)?, Vec::new());
-        let most = peak(server, || {
-            for _ in 0..plan.deaf {
-                let mut stream = open(server)?;
-                stream.write_all(request("GET key").repeat(GETS_OF_DEAF).as_bytes())?;
-                streams.push(stream);
-            }
+        let (before, sends) = (resident(server)?, vec!["GET key".to_owned(); GETS_OF_DEAF]);
+        let seats = Seats { clients: plan.deaf, sends, answered: false, reads: false };
+        let (most, deaf) = peak_during(server.pid, || {
+            let deaf = Audience::join(server, &seats)?;
             thread::sleep(SETTLE);
-            Ok(())
+            Ok(deaf)
         })?;
+        let most = most / 1e6;
         found.push((what, (most - before).max(0.0) / plan.deaf as f64, "MB"));
-        drop(streams);
+        drop(deaf);
         thread::sleep(SETTLE);
     }
     Ok(found)
@@ -193,15 +183,11 @@ fn deaf(plan: &Plan, server: &Server) -> Result<Found> {
 
 /// Opens many connections, each of which sends one command and stays open.
 fn idle(plan: &Plan, server: &Server) -> Result<Found> {
-    let most = plan.idle + 100;
+    let most = plan.idle as u64 + 100;
     server.control()?.tell(&["CONFIG", "SET", "maxclients", &most.to_string()])?;
-    process::raise_descriptor_limit(most);
-    let (before, mut streams) = (resident(server)?, Vec::new());
-    for _ in 0..plan.idle {
-        let mut stream = open(server)?;
-        exchange(&mut stream, &request("PING"), "+PONG\r\n".len())?;
-        streams.push(stream);
-    }
+    let (before, sends) = (resident(server)?, vec!["PING".to_owned()]);
+    let seats = Seats { clients: plan.idle, sends, answered: true, reads: false };
+    let _idle = Audience::join(server, &seats)?;
     thread::sleep(SETTLE);
     let each = (resident(server)? - before).max(0.0) / plan.idle as f64;
     Ok(vec![("idle connection, each", each * 1e3, "KB")])
@@ -214,7 +200,10 @@ fn pipeline(plan: &Plan, server: &Server) -> Result<Found> {
     let before = resident(server)?;
     let along = peak(server, || measure(server, &load).map(drop))?;
     let (all, mut stream) = (request(line).repeat(plan.pipeline), open(server)?);
-    let after = peak(server, || exchange(&mut stream, &all, plan.pipeline * "+OK\r\n".len()))?;
+    let after = peak(server, || {
+        stream.write_all(all.as_bytes()).context("sending")?;
+        stream.read_exact(&mut vec![0; plan.pipeline * "+OK\r\n".len()]).context("reading")
+    })?;
     Ok(vec![
         ("pipeline of a million commands, growth", along - before, "MB"),
         ("the same, read only after it was sent, growth", after - before, "MB"),
@@ -226,10 +215,11 @@ fn random_members(plan: &Plan, server: &Server) -> Result<Found> {
     send_each(server, "SADD set member-{n}", 1000)?;
     let other = (server.control()?, &["SCARD set"][..]);
     limit_output(server, "1mb 1mb 1")?;
+    let asked = Load::of(format!("SRANDMEMBER set -{}", plan.picks), 1);
+    let asked = asked.on(1).pipelined(1).count(1);
     let ask = || {
         for _ in 0..TIMES {
-            let asked = request(&format!("SRANDMEMBER set -{}", plan.picks));
-            let whole = exchange(&mut open(server)?, &asked, plan.picks * 10);
+            let whole = measure(server, &asked);
             ensure!(whole.is_err(), "the client was not closed");
         }
         Ok(())
@@ -290,18 +280,9 @@ fn beside_a_busy_process(act: impl FnOnce() -> Result<()>) -> Result<()> {
 /// Opens a blocking connection.
 fn open(server: &Server) -> Result<TcpStream> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port))?;
-    stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     Ok(stream)
-}
-
-/// Sends requests and reads replies of so many bytes.
-fn exchange(stream: &mut TcpStream, requests: &str, replies: usize) -> Result<()> {
-    stream.write_all(requests.as_bytes()).context("sending")?;
-    let read = io::copy(&mut stream.take(replies as u64), &mut io::sink()).context("reading")?;
-    ensure!(read == replies as u64, "the server closed the connection");
-    Ok(())
 }
 
 const PATIENCE: Duration = Duration::from_secs(60);

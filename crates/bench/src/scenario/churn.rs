@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::maxmemory::{most_resident, push};
-use super::{Bench, Scenario, mebibytes, pin_client};
+use super::maxmemory::push;
+use super::{Bench, Scenario, pin_client};
 use crate::generator::{
-    Batch, Client, EventLoop, Heard, KeyChoice, Load, Next, Sender, Sizes, Value, shuffled,
+    Batch, Client, EventLoop, Heard, KeyChoice, Load, ReplyReader, Sender, Sizes, Turn, Value,
 };
 use crate::measure::measure;
 use crate::report::{Plot, Section};
+use crate::sampler::most_memory;
 use crate::servers::{Kind, Launch, Program, Server};
 
-/// Amount of data, and its changes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -56,50 +56,19 @@ fn random() -> String {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        let (key, limit, written) = (self.key, self.limit >> 20, self.written);
-        section.note(format!(
-            "Keys of {key} bytes under a limit of {limit} MiB; each step writes {written} times as \
-             much. Live: the number of keys times a key and the mean value, taken from GETs of \
-             random keys: {ASKED_RUNNING} while it runs, {ASKED_AT_END} at the end. Least and \
-             mean: over the last step after its first quarter.",
-        ));
-        let mut bars = Plot::bars("Payload / resident memory, 5 s later", Vec::new(), "ratio");
+        section.columns(COLUMNS);
         for workload in &self.workloads {
             let title = workload.words();
             let mut plot = Plot::lines(&title, "written / limit", "payload / resident");
-            let mut churns = Vec::new();
             for program in workload.programs(bench) {
-                let churn = Running::start(self, workload, program, section)?.run()?;
-                section.row([title.clone(), churn.label.clone()].into_iter().chain(churn.cells()));
-                churn.shares.iter().for_each(|(x, y)| plot.point(&churn.label, *x, *y));
-                bars.bar(&churn.label, &workload.name, churn.rested);
-                churns.push(churn);
+                let mut running = Running::start(self, workload, program, section)?;
+                section.values(&title, &program.label, &running.run()?);
+                running.shares.iter().for_each(|(x, y)| plot.point(&program.label, *x, *y));
             }
-            figures(section, &workload.name, &churns);
-            section.plot(plot);
+            section.plots.push(plot);
         }
-        section.plots.insert(0, bars);
         Ok(())
     }
-}
-
-/// Adds the figures of Varve, if it is there, and its ratios to the others.
-fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
-    let Some((varve, others)) = churns.split_first().filter(|it| it.0.label == "varve") else {
-        return;
-    };
-    let mut gains = |when, of: fn(&Churn) -> f64| {
-        let what = format!("{name}: payload / resident {when}");
-        section.gain(&what, Some(of(varve)), "");
-        for other in others {
-            let ratio = of(varve) / of(other);
-            section.gain(format!("{what} / that of {}", other.label), Some(ratio), "");
-        }
-    };
-    gains("while it runs", Churn::mean);
-    gains("5 s later", |churn| churn.rested);
-    section.finding(format!("{name}: most resident / limit"), Some(varve.most), "");
 }
 
 impl Workload {
@@ -121,39 +90,6 @@ impl Workload {
     }
 }
 
-/// Result of a change.
-#[derive(Default)]
-struct Churn {
-    label: String,
-    /// Live payload five seconds later, in bytes.
-    live: f64,
-    /// Most resident memory over the limit.
-    most: f64,
-    /// Payload over resident memory, by bytes written over the limit.
-    shares: Vec<(f64, f64)>,
-    at_end: f64,
-    rested: f64,
-}
-
-impl Churn {
-    /// Returns the samples of the last step after its first quarter.
-    fn late(&self) -> impl ExactSizeIterator<Item = f64> {
-        let from = self.shares.len().saturating_sub(PARTS as usize * 3 / 4);
-        self.shares[from..].iter().map(|(_, share)| *share)
-    }
-
-    fn mean(&self) -> f64 {
-        self.late().sum::<f64>() / self.late().len() as f64
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let least = self.late().fold(f64::INFINITY, f64::min);
-        let shares = [self.most, least, self.mean(), self.at_end, self.rested];
-        let shares = shares.iter().map(|share| format!("{share:.3}"));
-        [mebibytes(self.live)].into_iter().chain(shares).collect()
-    }
-}
-
 /// A server during the change.
 struct Running<'p> {
     plan: &'p Plan,
@@ -163,7 +99,10 @@ struct Running<'p> {
     named: u64,
     /// Bytes of keys and values written so far.
     written: f64,
-    churn: Churn,
+    /// Most resident memory over the limit.
+    most: f64,
+    /// Payload over resident memory, by bytes written over the limit.
+    shares: Vec<(f64, f64)>,
 }
 
 impl<'p> Running<'p> {
@@ -183,21 +122,27 @@ impl<'p> Running<'p> {
                 }
             }
         }
-        let churn = Churn { label: server.label.clone(), ..Churn::default() };
-        Ok(Self { plan, workload, server, named: 0, written: 0.0, churn })
+        let (written, most, shares) = (0.0, 0.0, Vec::new());
+        Ok(Self { plan, workload, server, named: 0, written, most, shares })
     }
 
-    fn run(mut self) -> Result<Churn> {
+    /// Runs the change; returns the numbers of [`COLUMNS`], the least and the mean over the last
+    /// step after its first quarter.
+    fn run(&mut self) -> Result<[f64; 6]> {
         for (step, sizes) in self.workload.values.iter().enumerate() {
             if step > 0 && self.workload.deleted > 0.0 {
                 self.delete()?;
             }
             self.write(sizes)?;
         }
-        (_, self.churn.at_end) = self.share(ASKED_AT_END)?;
+        let late = &self.shares[self.shares.len().saturating_sub(PARTS as usize * 3 / 4)..];
+        let late: Vec<_> = late.iter().map(|(_, share)| *share).collect();
+        let least = late.iter().copied().fold(f64::INFINITY, f64::min);
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        let (_, at_end) = self.share(ASKED_AT_END)?;
         thread::sleep(REST);
-        (self.churn.live, self.churn.rested) = self.share(ASKED_AT_END)?;
-        Ok(self.churn)
+        let (live, rested) = self.share(ASKED_AT_END)?;
+        Ok([live / f64::from(1 << 20), self.most, least, mean, at_end, rested])
     }
 
     /// Returns the key of a number, which is drawn for a request, plus `first`.
@@ -216,22 +161,21 @@ impl<'p> Running<'p> {
         for _ in 0..PARTS {
             let request = format!("SET {} {{?{sizes}}}{expiry}", self.key(self.named));
             let load = Load::each(request, count).seeded(self.named);
-            let most = most_resident(&push(&self.server, &load, |_| ())?);
-            self.churn.most = self.churn.most.max(most / self.plan.limit as f64);
+            let most = most_memory(&push(&self.server, load, |_| ())?.samples);
+            self.most = self.most.max(most / self.plan.limit as f64);
             self.named += count;
             self.written += count as f64 * record;
             let (_, share) = self.share(ASKED_RUNNING)?;
-            self.churn.shares.push((self.written / self.plan.limit as f64, share));
+            self.shares.push((self.written / self.plan.limit as f64, share));
         }
         Ok(())
     }
 
     /// Deletes a part of all keys ever stored, and so the same part of those that are there.
     fn delete(&self) -> Result<()> {
-        let mut keys = shuffled(u32::try_from(self.named)?, 1);
-        keys.truncate((self.named as f64 * self.workload.deleted) as usize);
-        let load = Load::each(format!("DEL {}", self.key(0)), keys.len() as u64);
-        measure(&self.server, &load.choosing(KeyChoice::Listed(keys.into()))).map(|_| ())
+        let deleted = (self.named as f64 * self.workload.deleted) as u64;
+        let load = Load::each(format!("DEL {}", self.key(0)), self.named).count(deleted);
+        measure(&self.server, &load.choosing(KeyChoice::Shuffled)).map(|_| ())
     }
 
     /// Returns the live payload in bytes, and its part of the resident memory.
@@ -241,10 +185,10 @@ impl<'p> Running<'p> {
         let sender = Sender::new(protocol, &load.count(asked), 0)?;
         let mut lengths = Lengths { sender, found: 0, bytes: 0 };
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect_keeping(port, protocol, 8)?;
+        event_loop.connect_with(port, 8, || ReplyReader::keeping(protocol))?;
         event_loop.run(&mut [&mut lengths])?;
         let mean = lengths.bytes as f64 / lengths.found.max(1) as f64;
-        let live = self.server.key_counter()?()? as f64 * (self.plan.key as f64 + mean);
+        let live = self.server.control()?.key_count()? as f64 * (self.plan.key as f64 + mean);
         Ok((live, live / self.server.resident_bytes()? as f64))
     }
 }
@@ -257,11 +201,11 @@ struct Lengths {
 }
 
 impl Client for Lengths {
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
         self.sender.next(connection, now, batch)
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
         for value in &heard.values {
             if let Value::Text(text) = value {
                 self.found += 1;
@@ -272,16 +216,8 @@ impl Client for Lengths {
     }
 }
 
-const COLUMNS: [&str; 8] = [
-    "workload",
-    "server",
-    "live MiB",
-    "most resident / limit",
-    "least",
-    "mean",
-    "at the end",
-    "5 s later",
-];
+const COLUMNS: &str = "workload | server | live MiB .1 | most resident / limit .3 | least .3 | \
+    mean .3 | at the end .3 | 5 s later .3";
 const REST: Duration = Duration::from_secs(5);
 /// Parts of a step, between which the live payload is looked at.
 const PARTS: u64 = 8;

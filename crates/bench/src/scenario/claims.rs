@@ -14,7 +14,8 @@
 
 use serde::Deserialize;
 
-use crate::report::{Section, Table};
+use super::figures::{is_named, names, number};
+use crate::report::Section;
 
 /// Claim that holds while a number, or its ratio to another, is within a limit: with `of` that of
 /// the means, otherwise that of each row.
@@ -34,17 +35,16 @@ pub(super) struct Claim {
     figure: Option<String>,
 }
 
-/// Servers that are judged, as far as they are in the table; a table without servers is of Varve.
+/// Servers that are judged, as far as they were measured.
 const SERVERS: [&str; 4] = ["varve", "valkey", "redis", "memcached"];
 
 impl Claim {
     /// Says in one line for which servers the claim holds.
     pub fn judge(&self, section: &mut Section) {
-        let table = &section.table;
-        let is_there = |it: &&str| table.rows.iter().any(|row| server_of(table, row) == *it);
-        let servers = SERVERS.into_iter().filter(is_there);
+        let measured = names(section, 1);
+        let servers = SERVERS.into_iter().filter(|it| measured.iter().any(|name| name == it));
         let servers = servers.filter(|it| self.beside.as_deref() != Some(it));
-        let judged: Vec<_> = servers.map(|it| (it, self.ratios(table, it))).collect();
+        let judged: Vec<_> = servers.map(|it| (it, self.ratios(section, it))).collect();
         let said: Vec<_> = judged.iter().map(|(server, it)| self.verdict(server, it)).collect();
         section.note(format!("The source: {} Does it hold? {}.", self.says, said.join(", ")));
         let Some(figure) = &self.figure else { return };
@@ -66,64 +66,34 @@ impl Claim {
         }
     }
 
-    fn ratios(&self, table: &Table, server: &str) -> Vec<f64> {
-        let over = self.numbers(table, &self.rows, server);
+    fn ratios(&self, section: &Section, server: &str) -> Vec<f64> {
+        let over = self.numbers(section, &self.rows, server);
         let ratios = match &self.of[..] {
             [] => over,
-            of => vec![mean(&over) / mean(&self.numbers(table, of, server))],
+            of => vec![mean(&over) / mean(&self.numbers(section, of, server))],
         };
         ratios.into_iter().filter(|ratio| ratio.is_finite()).collect()
     }
 
-    /// Returns the numbers of a server in the rows that have one of these in their name.
-    fn numbers(&self, table: &Table, names: &[String], server: &str) -> Vec<f64> {
-        let is_meant = |row: &&Vec<String>| {
-            let name = name_of(table, row);
-            let is_named = names.is_empty() || names.iter().any(|it| name.contains(it.as_str()));
-            is_named && server_of(table, row) == server
+    /// Returns the numbers of a server in the rows that have one of these in their name, each over
+    /// its base if there is one.
+    fn numbers(&self, section: &Section, rows: &[String], server: &str) -> Vec<f64> {
+        let ratio = |row: &String| {
+            let base = match (&self.of_column, &self.beside) {
+                (Some(column), _) => number(section, row, server, column)?,
+                (None, Some(beside)) => number(section, row, beside, &self.column)?,
+                (None, None) => 1.0,
+            };
+            Some(number(section, row, server, &self.column)? / base)
         };
-        let ratio =
-            |row: &Vec<String>| Some(number(table, row, &self.column)? / self.base(table, row)?);
-        table.rows.iter().filter(is_meant).filter_map(ratio).collect()
-    }
-
-    fn base(&self, table: &Table, row: &[String]) -> Option<f64> {
-        if let Some(column) = &self.of_column {
-            return number(table, row, column);
-        }
-        let Some(beside) = &self.beside else { return Some(1.0) };
-        let is_base = |it: &&Vec<String>| {
-            server_of(table, it) == beside && name_of(table, it) == name_of(table, row)
-        };
-        number(table, table.rows.iter().find(is_base)?, &self.column)
+        names(section, 0).iter().filter(|row| is_named(row, rows)).filter_map(ratio).collect()
     }
 }
 
-fn position(table: &Table, column: &str) -> Option<usize> {
-    table.columns.iter().position(|name| name == column)
-}
-
-fn name_of<'row>(table: &Table, row: &'row [String]) -> &'row str {
-    if position(table, SERVER) == Some(0) { "" } else { row.first().map_or("", String::as_str) }
-}
-
-fn server_of<'row>(table: &Table, row: &'row [String]) -> &'row str {
-    let at = position(table, SERVER);
-    at.map_or(SERVERS[0], |at| row.get(at).map_or("", String::as_str))
-}
-
-fn number(table: &Table, row: &[String], column: &str) -> Option<f64> {
-    row.get(position(table, column)?)?.parse().ok()
-}
-
-/// Returns the geometric mean.
 fn mean(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (sum / values.len() as f64).exp()
 }
-
-/// Name of the column that tells the server of a row.
-const SERVER: &str = "server";
 
 #[cfg(test)]
 mod tests {
@@ -132,11 +102,14 @@ mod tests {
 
     /// Returns what is said of a claim on a table of two loads on two servers, and the figures.
     fn judged(claim: &str) -> (String, Vec<(String, Option<f64>)>) {
-        let mut section = Section::new("", &["load", "server", "op/s", "us"]);
-        for row in
-            ["GET, varve, 300, 2", "GET, redis, 100, 4", "SET, varve, 150, 3", "SET, redis, -, 5"]
-        {
-            section.row(row.split(", ").map(str::to_owned));
+        let mut section = Section::new("", "load | server | op/s .0 | us .0");
+        for (row, server, values) in [
+            ("GET", "varve", [300.0, 2.0]),
+            ("GET", "redis", [100.0, 4.0]),
+            ("SET", "varve", [150.0, 3.0]),
+            ("SET", "redis", [f64::NAN, 5.0]),
+        ] {
+            section.values(row, server, &values);
         }
         let claim: Claim = toml::from_str(&format!("says = \"fast.\"\n{claim}")).unwrap();
         claim.judge(&mut section);

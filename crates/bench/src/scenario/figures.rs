@@ -2,38 +2,45 @@
 //!
 //! ```toml
 //! [[figures]]
-//! what = "CPU of {row} / {over}"   # for each row, and for each other server that is measured
+//! what = "CPU of {row} / {over}"   # for each row, and for each other server that is measured;
+//!                                  # {name} is a row's name up to a colon or a comma
 //! column = "CPU us/op"
 //! row = "GET"                      # optional: only this row
+//! rows = [", one list"]            # optional: only rows with one of these in their name
 //! server = "varve"                 # as it is by default
 //! over = {}                        # ratio to another row, column or server, where it is named
 //! less = { server = "valkey" }     # or the difference to it
 //! unit = "ms"
-//! more = true                      # more is better, for a figure without an aim
-//! mean = true                      # one figure: the geometric mean over all rows
+//! better = "higher"                # or "nearer-one", for a figure without an aim
+//! of = "mean"                      # one figure: the geometric mean of all rows, or their "most",
+//!                                  # or "range", that over the least, or the "last" of them
 //!
 //! [[plots]]
 //! title = "Server CPU per operation"
-//! column = "CPU us/op"
+//! columns = ["CPU us/op"]
 //! unit = "microseconds"
 //! rows = [", one list"]            # optional: only rows with one of these in their name
 //! parts = true                     # the part that Varve's is of each other server's
+//! log = true                       # equal distances are equal factors
+//! x = "fields"                     # lines over the numbers at the end of the names of rows
+//! log_x = true
 //! ```
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::report::{Figure, Plot, Section};
+use crate::report::{Better, Figure, Plot, Section};
 use crate::statistics::median;
 
-/// Figures of one column.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FigureText {
     what: String,
     column: String,
     row: Option<String>,
+    #[serde(default)]
+    rows: Vec<String>,
     #[serde(default = "varve")]
     server: String,
     over: Option<Place>,
@@ -41,9 +48,18 @@ pub(super) struct FigureText {
     #[serde(default)]
     unit: String,
     #[serde(default)]
-    more: bool,
-    #[serde(default)]
-    mean: bool,
+    better: Better,
+    of: Option<Of>,
+}
+
+/// One number of all rows.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Of {
+    Mean,
+    Most,
+    Range,
+    Last,
 }
 
 /// Another place in the table, as far as it is another one.
@@ -55,18 +71,23 @@ struct Place {
     server: Option<String>,
 }
 
-/// Bars of one column by row; rows of different pipelines have plots of their own.
+/// Bars of columns by row, or lines; rows of different pipelines have plots of their own.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlotText {
     title: String,
-    column: String,
+    columns: Vec<String>,
     #[serde(default)]
     unit: String,
     #[serde(default)]
     rows: Vec<String>,
     #[serde(default)]
     parts: bool,
+    #[serde(default)]
+    log: bool,
+    x: Option<String>,
+    #[serde(default)]
+    log_x: bool,
 }
 
 fn varve() -> String {
@@ -74,24 +95,26 @@ fn varve() -> String {
 }
 
 impl FigureText {
-    /// Adds the figures of what was measured.
     pub fn add(&self, section: &mut Section) {
-        let rows =
-            names(section, 0).into_iter().filter(|row| self.measured(section, row).is_some());
-        let rows: Vec<_> =
-            rows.filter(|row| self.row.as_ref().is_none_or(|it| it == row)).collect();
+        let is_asked = |row: &String| {
+            self.row.as_ref().is_none_or(|it| it == row)
+                && is_named(row, &self.rows)
+                && self.measured(section, row).is_some()
+        };
+        let rows: Vec<_> = names(section, 0).into_iter().filter(is_asked).collect();
+        let (rows, last) = (&rows[..], rows.last().map_or(&[][..], std::slice::from_ref));
         let mut figures = Vec::new();
-        for row in rows.iter().take(if self.mean { 1 } else { rows.len() }) {
+        for row in if self.of.is_some() { last } else { rows } {
             for other in self.others(section) {
-                let rounds = match self.mean {
-                    true => self.mean_of(section, &rows, &other).map(|mean| vec![mean]),
-                    false => self.rounds(section, row, &other),
+                let rounds = match self.of {
+                    None | Some(Of::Last) => self.rounds(section, row, &other),
+                    Some(of) => self.one_of(of, section, rows, &other).map(|it| vec![it]),
                 };
                 let name = self.name(row, &other);
                 figures.extend(rounds.map(|it| Figure::of_rounds(name, it, &*self.unit)));
             }
         }
-        let better = |it: Figure| if self.more { it.more_is_better() } else { it };
+        let better = |it: Figure| Figure { better: self.better, ..it };
         section.figures.extend(figures.into_iter().map(better));
     }
 
@@ -121,18 +144,17 @@ impl FigureText {
         Some(pairs.map(value).collect())
     }
 
-    /// Returns the mean over all rows; rows of one load on different data count as one. Nothing if
-    /// one of them was not measured.
-    fn mean_of(&self, section: &Section, rows: &[String], server: &str) -> Option<f64> {
-        let mut logarithms: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for row in rows {
-            let load = row.split(", ").next().unwrap_or_default();
-            let rounds = self.rounds(section, row, server)?;
-            logarithms.entry(load).or_default().push(median(rounds).ln());
+    /// Returns one number of all rows; nothing if one of them was not measured.
+    fn one_of(&self, of: Of, section: &Section, rows: &[String], server: &str) -> Option<f64> {
+        let medians = rows.iter().map(|row| Some(median(self.rounds(section, row, server)?)));
+        let all: Vec<_> = rows.iter().zip(medians.collect::<Option<Vec<_>>>()?).collect();
+        let reduced = |by: fn(f64, f64) -> f64| all.iter().map(|it| it.1).reduce(by);
+        match of {
+            Of::Mean => Some(mean(&all)),
+            Of::Most => reduced(f64::max),
+            Of::Range => Some(reduced(f64::max)? / reduced(f64::min)?),
+            Of::Last => all.last().map(|it| it.1),
         }
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let by_load: Vec<f64> = logarithms.values().map(|of_load| mean(of_load)).collect();
-        Some(mean(&by_load).exp())
     }
 
     fn name(&self, row: &str, other: &str) -> String {
@@ -140,42 +162,79 @@ impl FigureText {
         if let Some(first) = capital.get_mut(..1).filter(|_| other != "null") {
             first.make_ascii_uppercase();
         }
-        self.what.replace("{row}", row).replace("{over}", other).replace("{Over}", &capital)
+        let name = row.split([':', ',']).next().unwrap_or_default();
+        let what = self.what.replace("{row}", row).replace("{name}", name);
+        what.replace("{over}", other).replace("{Over}", &capital)
     }
+}
+
+/// Returns the geometric mean; rows of one load on different data count as one.
+fn mean(all: &[(&String, f64)]) -> f64 {
+    let mut logarithms: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (row, value) in all {
+        let load = row.split(", ").next().unwrap_or_default();
+        logarithms.entry(load).or_default().push(value.ln());
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let by_load: Vec<f64> = logarithms.values().map(|of_load| mean(of_load)).collect();
+    mean(&by_load).exp()
 }
 
 impl PlotText {
-    /// Draws what was measured.
     pub fn draw(&self, section: &mut Section) {
         let mut plots: Vec<Plot> = Vec::new();
-        let is_shown =
-            |row: &String| self.rows.is_empty() || self.rows.iter().any(|it| row.contains(it));
-        for row in names(section, 0).into_iter().filter(is_shown) {
-            let at = row.find(PIPELINE).unwrap_or(row.len());
-            let title = format!("{}{}", self.title, &row[at..]);
+        for row in names(section, 0).into_iter().filter(|row| is_named(row, &self.rows)) {
+            let (name, pipeline) = row.split_at(row.find(PIPELINE).unwrap_or(row.len()));
+            let title = format!("{}{pipeline}", self.title);
             let known = plots.iter().position(|plot| plot.title == title);
             let known = known.unwrap_or_else(|| {
-                plots.push(Plot::bars(title, Vec::new(), &self.unit));
+                plots.push(self.empty(title));
                 plots.len() - 1
             });
-            let value = |server: &str| {
-                find(section, &row, server, &self.column).map(|it| median(it.to_vec()))
-            };
-            for server in names(section, 1) {
-                let Some(own) = value(&server) else { continue };
+            for (server, column) in names(section, 1).iter().flat_map(|server| {
+                self.columns.iter().map(move |column| (server.as_str(), column.as_str()))
+            }) {
+                let value = |server: &str| number(section, &row, server, column);
+                let Some(own) = value(server) else { continue };
+                let label = if server.is_empty() { name } else { server };
+                let group = if self.columns.len() > 1 { column } else { name };
                 match value("varve").filter(|_| self.parts) {
-                    None => plots[known].bar(&server, &row[..at], own),
+                    _ if self.x.is_some() => add_point(&mut plots[known], server, name, own),
+                    None => plots[known].bar(label, group, own),
                     Some(_) if server == "varve" => {}
-                    Some(of) => plots[known].bar(&format!("of {server}'s"), &row[..at], of / own),
+                    Some(of) => plots[known].bar(&format!("of {server}'s"), group, of / own),
                 }
             }
         }
-        plots.into_iter().for_each(|plot| section.plot(plot));
+        section.plots.extend(plots);
+    }
+
+    fn empty(&self, title: String) -> Plot {
+        let plot = match &self.x {
+            Some(x) => Plot::lines(title, x, &self.unit),
+            None => Plot::bars(title, &self.unit),
+        };
+        plot.log(self.log_x, self.log)
     }
 }
 
+/// Adds a point of a line: its place is the number at the end of a row's name, and what is before
+/// that names the line.
+fn add_point(plot: &mut Plot, server: &str, row: &str, y: f64) {
+    let (before, last) = row.rsplit_once(' ').unwrap_or(("", row));
+    let label = if before.is_empty() { server.to_owned() } else { format!("{server}, {before}") };
+    if let Ok(x) = last.parse() {
+        plot.point(label.trim_end_matches(" of"), x, y);
+    }
+}
+
+/// Returns true if one of these is in a name, or there are none.
+pub(super) fn is_named(name: &str, parts: &[String]) -> bool {
+    parts.is_empty() || parts.iter().any(|part| name.contains(part))
+}
+
 /// Returns the rows or the servers of all rounds, in their order.
-fn names(section: &Section, at: usize) -> Vec<String> {
+pub(super) fn names(section: &Section, at: usize) -> Vec<String> {
     let mut names = Vec::new();
     for (place, _) in &section.rounds {
         if !names.contains(&place[at]) {
@@ -190,6 +249,11 @@ fn find<'s>(section: &'s Section, row: &str, server: &str, column: &str) -> Opti
     section.rounds.iter().find(|(it, _)| *it == place).map(|(_, rounds)| &rounds[..])
 }
 
+/// Returns the median of what was measured at a place.
+pub(super) fn number(section: &Section, row: &str, server: &str, column: &str) -> Option<f64> {
+    find(section, row, server, column).map(|rounds| median(rounds.to_vec()))
+}
+
 /// Text between a load and its pipeline in the name of a row.
 pub(super) const PIPELINE: &str = " at pipeline ";
 
@@ -197,17 +261,16 @@ pub(super) const PIPELINE: &str = " at pipeline ";
 mod tests {
     use super::{FigureText, PlotText};
     use crate::report::Section;
-    use crate::scenario::rounds::measured;
 
     fn section() -> Section {
-        let mut section = Section::new("", &["load", "server", "us", "op/s"]);
+        let mut section = Section::new("", "load | server | us .1 | op/s .0");
         for (row, server, us) in [
             ("GET, a", "varve", [1.0, 2.0]),
             ("GET, a", "redis", [4.0, 4.0]),
             ("SET", "varve", [3.0, 6.0]),
             ("SET", "redis", [6.0, 3.0]),
         ] {
-            measured(&mut section, row, server, &[us.to_vec(), vec![9.0]], &[1, 0]);
+            section.measured(row, server, &[us.to_vec(), vec![9.0]]);
         }
         section
     }
@@ -232,9 +295,11 @@ mod tests {
                 &[("x", 3.0)],
             ),
             (
-                "what = \"x\"\ncolumn = \"us\"\nmean = true\nover = { column = \"op/s\" }",
+                "what = \"x\"\ncolumn = \"us\"\nof = \"mean\"\nover = { column = \"op/s\" }",
                 &[("x", (1.0 / 9.0 * 3.0 / 9.0_f64).sqrt())],
             ),
+            ("what = \"x\"\ncolumn = \"us\"\nof = \"range\"", &[("x", 3.0)]),
+            ("what = \"x\"\ncolumn = \"us\"\nrows = [\"ET\"]", &[("x", 1.5), ("x", 4.5)]),
             ("what = \"x\"\ncolumn = \"us\"\nserver = \"null\"", &[]),
             ("what = \"x\"\ncolumn = \"us\"\nover = { server = \"null\" }", &[]),
         ] {
@@ -248,11 +313,17 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_values_or_varves_part_of_others() {
-        for (settings, bars) in [("", 2), ("parts = true\nrows = [\"GET\"]", 1)] {
-            let (mut section, text) = (section(), "title = \"t\"\ncolumn = \"us\"\n");
+    fn bars_are_values_or_varves_part_of_others_and_lines_have_numbers_of_rows() {
+        for (settings, lines) in [
+            ("", "varve redis"),
+            ("parts = true\nrows = [\"GET\"]", "of redis's"),
+            ("x = \"fields\"\nrows = [\"SET of 8\"]", "varve, SET"),
+        ] {
+            let (mut section, text) = (section(), "title = \"t\"\ncolumns = [\"us\"]\n");
+            section.values("SET of 8", "varve", &[1.0]);
             toml::from_str::<PlotText>(&format!("{text}{settings}")).unwrap().draw(&mut section);
-            assert_eq!(section.plots[0].lines.len(), bars, "{settings}");
+            let labels = section.plots[0].lines.iter().map(|line| line.label.as_str());
+            assert_eq!(labels.collect::<Vec<_>>().join(" "), lines, "{settings}");
         }
     }
 }

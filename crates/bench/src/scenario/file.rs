@@ -36,6 +36,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -43,15 +44,16 @@ use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
 use super::figures::{FigureText, PlotText};
-use super::{Bench, Scale, kinds, needs};
+use super::{Bench, Scale, kinds};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
 
 /// Scenario that was read from its file.
 pub struct ScenarioFile {
-    /// Name of the file, without its ending.
     pub name: String,
     text: Text,
+    /// Reason why it cannot be run here.
+    missing: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -103,19 +105,17 @@ impl ScenarioFile {
         Self::parse(name, &text).with_context(|| path.display().to_string())
     }
 
-    /// Reads the text of a file.
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
-        needs::known(&text.needs)?;
+        let missing = missing(&text.needs)?;
         match &text.kind {
-            Some(kind) => kinds::check(kind, &text.parameters)?,
-            None if needs::missing(&text.needs).is_some() => {}
+            Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
+            None if missing.is_some() => {}
             None => bail!("neither a kind, nor something it needs that is not there yet"),
         }
-        Ok(Self { name, text })
+        Ok(Self { name, text, missing })
     }
 
-    /// Returns the heading.
     pub fn title(&self) -> &str {
         &self.text.title
     }
@@ -126,14 +126,14 @@ impl ScenarioFile {
             .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
         self.text.parameters.extend(one);
         let Some(kind) = &self.text.kind else { return Ok(()) };
-        kinds::check(kind, &self.text.parameters)
+        kinds::find(kind)?(&self.text.parameters, None)
             .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
     /// Runs the scenario. A missing need, or an error that interrupts it, is in the section's
     /// state.
     pub fn run(&self, bench: &Bench, scale: Scale) -> Section {
-        let mut section = Section::new(&self.text.title, &[]);
+        let mut section = Section::new(&self.text.title, "");
         section.name.clone_from(&self.name);
         section.source.clone_from(&self.text.source);
         section.settings = self.settings();
@@ -142,6 +142,7 @@ impl ScenarioFile {
         let began = Instant::now();
         section.state = self.run_if_possible(bench, scale, &mut section);
         section.seconds = began.elapsed().as_secs_f64();
+        section.fill_ratios();
         self.text.figures.iter().for_each(|figure| figure.add(&mut section));
         self.text.plots.iter().for_each(|plot| plot.draw(&mut section));
         if section.state == State::Measured {
@@ -187,15 +188,16 @@ impl ScenarioFile {
     }
 
     fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
-        if let Some(missing) = needs::missing(&self.text.needs) {
-            return State::Skipped(missing);
+        if let Some(missing) = &self.missing {
+            return State::Skipped(missing.clone());
         }
         if scale.factor() < self.text.from_scale {
             let least = self.text.from_scale;
             return State::Skipped(format!("takes too long for a scale below {least}"));
         }
         let Some(kind) = &self.text.kind else { return State::Skipped("no kind".to_owned()) };
-        let ran = kinds::run(kind, &self.parameters(scale), bench, section);
+        let parameters = self.parameters(scale);
+        let ran = kinds::find(kind).and_then(|run| run(&parameters, Some((bench, section))));
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {
             reasons.push(why.clone());
@@ -231,6 +233,25 @@ impl ScenarioFile {
         section.figures.iter_mut().for_each(|figure| figure.aim = None);
     }
 }
+
+/// Returns what is missing of the needs of a scenario, if something is.
+fn missing(needs: &[String]) -> Result<Option<String>> {
+    for need in needs {
+        let found = || Command::new(need).arg("--version").stdout(Stdio::null()).status();
+        match need.as_str() {
+            "cluster" => return Ok(Some(NO_CLUSTER.to_owned())),
+            "valgrind" if found().is_ok_and(|status| status.success()) => {}
+            "valgrind" => {
+                return Ok(Some(format!("needs the program {need}: install its package")));
+            }
+            _ => bail!("needs {need:?}: nobody knows what that is"),
+        }
+    }
+    Ok(None)
+}
+
+const NO_CLUSTER: &str =
+    "needs cluster: several nodes that share the keys, which Varve does not have yet";
 
 fn aims<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Aim>, D::Error> {
     let texts = BTreeMap::<String, String>::deserialize(from)?;
@@ -277,12 +298,14 @@ mod tests {
         let head = "title = \"t\"\n";
         assert!(error_of(head).contains("neither a kind"));
         assert!(error_of(&format!("{head}kind = \"chrun\"")).contains("chrun"));
-        assert!(error_of(&format!("{head}kind = \"idle\"\nplot = 1")).contains("plot"));
-        let needs = format!("{head}kind = \"idle\"\nneeds = [\"luck\"]");
+        assert!(error_of(&format!("{head}kind = \"gate\"\nplot = 1")).contains("plot"));
+        let needs = format!("{head}kind = \"gate\"\nneeds = [\"luck\"]");
         assert!(error_of(&needs).contains("luck"));
-        let parameters = format!("{head}kind = \"idle\"\n[parameters]\nhaste = 3");
+        let parameters = format!("{head}kind = \"gate\"\n[parameters]\nhaste = 3");
         assert!(error_of(&parameters).contains("haste"));
-        let aims = format!("{head}kind = \"idle\"\n[aims]\na = \"about 3\"");
+        let aims = format!(
+            "{head}kind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1\n[aims]\na = \"about 3\""
+        );
         assert!(error_of(&aims).contains("about 3"));
     }
 
@@ -297,11 +320,11 @@ mod tests {
 
     #[test]
     fn what_was_measured_to_its_end_with_these_settings_is_not_measured_again() {
-        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\nvalues = [1]\npayload = 1";
+        let text = "title = \"t\"\nkind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
-        let mut section = Section::new("t", &["measured"]);
+        let mut section = Section::new("t", "measured");
         section.name = "x".to_owned();
-        let settings = [("payload", "1"), ("values", "[1]")];
+        let settings = [("elements", "1"), ("times", "1")];
         section.settings = settings.map(|(name, it)| (name.to_owned(), it.to_owned())).to_vec();
         let mut earlier = Report::new(Vec::new());
         earlier.sections.push(section.clone());
@@ -311,17 +334,17 @@ mod tests {
             assert_eq!(file.measured_in(&earlier), None);
         }
         earlier.sections[0].state = State::Measured;
-        file.set("payload=2").unwrap();
+        file.set("times=2").unwrap();
         assert_eq!(file.measured_in(&earlier), None);
     }
 
     #[test]
     fn a_setting_of_the_command_line_is_one_parameter() {
-        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\nvalues = [1]\npayload = 1";
+        let text = "title = \"t\"\nkind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
-        file.set("payload=1_000").unwrap();
-        assert_eq!(file.text.parameters["payload"].as_integer(), Some(1000));
-        assert!(file.set("payload").is_err());
+        file.set("times=1_000").unwrap();
+        assert_eq!(file.text.parameters["times"].as_integer(), Some(1000));
+        assert!(file.set("times").is_err());
         assert!(file.set("haste=3").is_err());
     }
 }

@@ -12,9 +12,8 @@ use super::{Bench, Scenario};
 use crate::control::Control;
 use crate::measure::send_each;
 use crate::report::Section;
-use crate::servers::{Kind, Launch, Program};
+use crate::servers::{Launch, Program};
 
-/// Length and number of the long commands.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -26,19 +25,10 @@ pub struct Plan {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        section.columns(&["server", "long command ms", "FLUSHDB ms", "others ms"]);
-        section.note(
-            "Longest waits. Varve has three workers on two cores: one sorts, one flushes another \
-             database again and again, and the others' wait is that of the client which waited \
-             least, for some share a worker with these two.",
-        );
+        section.columns("server | long command ms .1 | FLUSHDB ms .1 | others ms .1");
         for program in bench.varve_and_valkey() {
             let waits = self.measure(program)?.map(|wait| wait.as_secs_f64() * 1e3);
-            let cells = waits.map(|wait| format!("{wait:.1}"));
-            section.row([program.label.clone()].into_iter().chain(cells));
-            if program.kind == Kind::Varve {
-                section.finding("longest wait of others", Some(waits[2]), "ms");
-            }
+            section.values("", &program.label, &waits);
         }
         Ok(())
     }
@@ -48,7 +38,7 @@ impl Plan {
     /// Returns the longest waits of the client that sorts, of the one that flushes, and of the
     /// others.
     fn measure(&self, program: &Program) -> Result<[Duration; 3]> {
-        let server = program.start(&Launch::default().with_threads(3).on_cores(2))?;
+        let server = program.start(&Launch::on(2, 3))?;
         // Any unsorted order will do.
         send_each(&server, "RPUSH list {n*7919%1000003}", self.elements)?;
         let mut sorter = server.control()?;

@@ -12,16 +12,14 @@
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::rounds::cell;
+use super::rounds::by_value;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{Load, Sizes, quantile_us};
 use crate::measure::{fill, measure};
-use crate::report::{Figure, Plot, Section};
-use crate::servers::{Kind, Launch, Server};
-use crate::statistics::median;
-use crate::valkey_benchmark::{Gets, ValkeyBenchmark};
+use crate::report::Section;
+use crate::servers::{Launch, Server};
+use crate::valkey_benchmark;
 
-/// Amount of load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -32,7 +30,6 @@ pub struct Plan {
     operations: u64,
     /// Connections, all of one thread.
     connections: Vec<usize>,
-    /// Pipeline depths.
     pipelines: Vec<usize>,
     /// Keys, stored beforehand.
     keys: u64,
@@ -41,105 +38,56 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!(
-            "GET, {} keys, {} operations in each round, on one connection a tenth of them; one \
-             thread. The CPU time of valkey-benchmark includes its start.",
-            self.keys, self.operations
-        ));
+        section.columns(COLUMNS);
         if bench.valkey_benchmark.is_none() {
             section.note("valkey-benchmark is not there: nothing was held against it.");
         }
-        let mut plot =
-            Plot::bars("GETs per second by one thread", Vec::new(), "operations per second");
         for program in [&bench.null].into_iter().chain(&bench.valkey) {
             let server = program.start(&Launch::default())?;
             fill(&server, self.keys, &Sizes::fixed(16))?;
             for &connections in &self.connections {
                 for &pipeline in &self.pipelines {
-                    let gets = self.gets(&server, connections, pipeline);
-                    let seen = self.rounds(&server, gets, bench.valkey_benchmark.as_ref())?;
+                    let operations = self.operations * connections.min(10) as u64 / 10;
+                    let gets = Load::get(self.keys).on(connections).pipelined(pipeline);
+                    let gets = gets.count(operations);
                     let plural = if connections == 1 { "" } else { "s" };
                     let label = &server.label;
-                    let at =
+                    let row =
                         format!("{label}, {connections} connection{plural}, pipeline {pipeline}");
+                    let seen = self.rounds(&server, &gets, bench.valkey_benchmark.as_deref())?;
                     for (name, seen) in ["varve-bench", "valkey-benchmark"].iter().zip(&seen) {
-                        if seen[0].is_empty() {
-                            continue;
+                        if !seen.is_empty() {
+                            section.measured(&row, name, &by_value(seen));
                         }
-                        let cells =
-                            [0, 0, 0, 3].iter().zip(seen).map(|(digits, it)| cell(it, *digits));
-                        section.row([at.clone(), (*name).to_owned()].into_iter().chain(cells));
-                        plot.bar(name, &at, median(seen[0].clone()));
                     }
-                    let is_limit = server.kind == Kind::Null && connections > 1;
-                    figures(section, &at, is_limit, &seen);
                 }
             }
         }
-        section.plot(plot);
         Ok(())
     }
 }
 
-/// Rounds of the quantities in the table: operations per second, median and 99th percentile of the
-/// time to the first reply, CPU time of the generator.
-type Seen = [Vec<f64>; 4];
-
 impl Plan {
-    fn gets(&self, server: &Server, connections: usize, pipeline: usize) -> Gets {
-        let operations = self.operations * connections.min(10) as u64 / 10;
-        Gets { port: server.port, connections, pipeline, operations, keys: self.keys }
-    }
-
-    /// Measures both generators in turns, ours first.
+    /// Measures both generators in turns, ours first; returns the rounds of the quantities in the
+    /// table.
     fn rounds(
         &self,
         server: &Server,
-        gets: Gets,
-        other: Option<&ValkeyBenchmark>,
-    ) -> Result<[Seen; 2]> {
-        let mut seen = [Seen::default(), Seen::default()];
-        let mut note = |generator: usize, quantities: [f64; 4]| {
-            for (rounds, value) in seen[generator].iter_mut().zip(quantities) {
-                rounds.push(value);
-            }
-        };
+        gets: &Load,
+        other: Option<&[String]>,
+    ) -> Result<[Vec<[f64; 4]>; 2]> {
+        let mut seen = [Vec::new(), Vec::new()];
         for round in 1..=self.rounds as u64 {
-            let Gets { connections, pipeline, operations, .. } = gets;
-            let load = Load::get(self.keys).on(connections).pipelined(pipeline);
-            let outcome = measure(server, &load.count(operations).seeded(round))?.outcome;
+            let outcome = measure(server, &gets.clone().seeded(round))?.outcome;
             let [p50, p99] = [0.5, 0.99].map(|at| quantile_us(&outcome.first_replies, at));
-            note(0, [outcome.per_second(), p50, p99, outcome.client_us()]);
+            seen[0].push([outcome.per_second(), p50, p99, outcome.client_us()]);
             if let Some(other) = other {
-                let (said, used) = other.run(gets, 1)?;
-                let cpu = used.as_secs_f64() * 1e6 / operations as f64;
-                note(1, [said.operations_per_second, said.p50_us, said.p99_us, cpu]);
+                seen[1].push(valkey_benchmark::run(other, server.port, gets, 1)?);
             }
         }
         Ok(seen)
     }
 }
 
-/// Adds the figures of one load; `is_limit` says that either generator is slower than the server.
-fn figures(section: &mut Section, at: &str, is_limit: bool, [ours, theirs]: &[Seen; 2]) {
-    if is_limit {
-        let what = format!("{at}: operations per second");
-        section.figures.push(Figure::of_rounds(what, ours[0].clone(), "op/s").more_is_better());
-    }
-    if theirs[0].is_empty() {
-        return;
-    }
-    let whats = ["operations per second", "p50", "p99", "client CPU per operation"];
-    let [per_second, p50, p99, cpu] = std::array::from_fn(|quantity| {
-        let what = format!("{at}: {} / valkey-benchmark's", whats[quantity]);
-        Figure::ratio(what, &ours[quantity], &theirs[quantity])
-    });
-    section.figures.extend([per_second.more_is_better(), cpu]);
-    if !is_limit {
-        section.figures.extend([p50.one_is_best(), p99.one_is_best()]);
-    }
-}
-
-const COLUMNS: [&str; 6] =
-    ["load", "generator", "op/s", "first reply p50 us", "p99 us", "client us/op"];
+const COLUMNS: &str = "load | generator | op/s .0 | first reply p50 us .0 | p99 us .0 | \
+    client us/op .3";

@@ -14,14 +14,13 @@ use serde::Deserialize;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{EventLoop, KeyChoice, Load, Monitor, Pause, Probe, Protocol::Resp, Sender};
 use crate::process;
-use crate::report::{Plot, Section};
+use crate::report::{Better, Figure, Plot, Section};
+use crate::sampler::{Watch, sampled};
 use crate::servers::{Kind, Launch, Server};
 
-/// Extent of the growth.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Keys at the end.
     pub keys: u64,
     /// Expiry of each key, in seconds.
     pub expire_seconds: Option<u32>,
@@ -32,11 +31,7 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&["keys", "server", "bytes/key", "all bytes/key"]);
-        section.note(
-            "bytes/key: resident memory less that of the empty server; all: with it. The null \
-             server stores nothing: its pauses are what the machine itself adds.",
-        );
+        section.columns("keys | server | bytes/key .1 | all bytes/key .1");
         let mut plot = Plot::lines("Resident bytes per key", "million keys", "bytes per key");
         let valkey = bench.valkey.as_ref().filter(|_| self.beside_valkey);
         for program in [&bench.varve].into_iter().chain(valkey).chain([&bench.null]) {
@@ -53,10 +48,11 @@ impl Scenario for Plan {
                 let longest = growth.longest.first().map(|it| it.own().as_secs_f64() * 1e3);
                 section.finding("longest pause while growing", longest, "ms");
                 let load = server.control()?.info_number("index_load_before_growth")?;
-                section.gain("index load before growth", load, "%");
+                let load = Figure::new("index load before growth", load, "%");
+                section.figures.push(Figure { better: Better::Higher, ..load });
             }
         }
-        section.plot(plot);
+        section.plots.push(plot);
         Ok(())
     }
 }
@@ -67,28 +63,26 @@ impl Plan {
         let expiry = self.expire_seconds.map_or_else(String::new, |time| format!(" EX {time}"));
         let sets = Load::of(format!("SET k{{n:15}} {{?16}}{expiry}"), self.keys);
         let sets = sets.choosing(KeyChoice::Sequential).pipelined(PIPELINE).count(self.keys);
-        let monitor = Arc::new(Monitor::default());
-        let mut probe = Probe::beside(Arc::clone(&monitor), SAMPLE_FROM, self.keys, server.pid)?;
+        let (monitor, from) = (Arc::new(Monitor::default()), SAMPLE_FROM.min(self.keys));
+        let mut probe = Probe::beside(Arc::clone(&monitor), from..self.keys, server.pid)?;
         let mut writer = Sender::new(Resp, &sets, 0)?;
         let mut event_loop = EventLoop::new()?.patient();
         event_loop.connect(server.port, Resp, 1)?;
         event_loop.connect(server.port, Resp, 1)?;
         writer.restart(sets.stop, Arc::clone(&monitor))?;
-        let (mut samples, mut sample_at) = (Vec::new(), SAMPLE_FROM.min(self.keys));
-        event_loop.run_watched(&mut [&mut writer, &mut probe], || {
-            let keys = monitor.operations();
-            if keys >= sample_at {
-                samples.push((keys, server.resident_bytes()?));
-                sample_at += SAMPLE_EVERY;
-            }
-            Ok(())
-        })?;
+        let watch = Watch::every(SAMPLE_EVERY);
+        let run = || event_loop.run(&mut [&mut writer, &mut probe]);
+        let (ran, samples) = sampled(server.pid, watch, &monitor, run);
+        ran?;
+        let samples = samples.into_iter().filter(|sample| sample.operations >= from);
+        let samples =
+            samples.filter_map(|sample| Some((sample.operations, sample.resident_bytes?)));
         Ok(Grown {
             empty,
-            samples,
+            samples: samples.collect(),
             stolen: process::stolen().saturating_sub(stolen),
             sets_per_second: writer.finish().sound()?.per_second(),
-            pauses: probe.times()?,
+            pauses: probe.finish()?.latencies,
             longest: probe.longest,
         })
     }
@@ -121,13 +115,8 @@ impl Grown {
             let (millions, per_key) = (keys as f64 / 1e6, self.bytes_per_key((keys, resident)));
             plot.point(label, millions, per_key);
             if (last - number).is_multiple_of(step) {
-                let all = resident as f64 / keys as f64;
-                section.row([
-                    format!("{millions:.2} M"),
-                    label.to_owned(),
-                    format!("{per_key:.1}"),
-                    format!("{all:.1}"),
-                ]);
+                let values = [per_key, resident as f64 / keys as f64];
+                section.values(&format!("{millions:.2} M"), label, &values);
             }
         }
     }
@@ -164,4 +153,4 @@ const ROWS: usize = 20;
 /// work.
 const PIPELINE: usize = 64;
 const SAMPLE_FROM: u64 = 1_000_000;
-const SAMPLE_EVERY: u64 = 25_000;
+const SAMPLE_EVERY: Duration = Duration::from_millis(10);

@@ -23,21 +23,22 @@
 pub(super) mod text;
 
 use anyhow::{Result, anyhow, ensure};
+use tempfile::TempDir;
 
 use super::bare::Bare;
+use super::data::{check, with_keys};
 use super::figures::PIPELINE;
-use super::folder::Folder;
-use super::rounds::{Costs, cell, in_turns, measured, row};
+use super::folder::folder;
+use super::rounds::{costs, in_turns, show, show_in_turns};
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::audience::Audience;
-use crate::generator::{Load, Outcome};
+use crate::generator::{KeyChoice, Load, Outcome};
 use crate::measure::{Measured, measure};
 use crate::null::bulk;
 use crate::process;
 use crate::report::Section;
 use crate::servers::{Kind, Launch, Server};
-use crate::statistics::median;
-use text::{Data, Entry, Replies, Text, with_keys};
+use text::{Data, Entry, Replies, Text};
 
 pub use text::Plan;
 
@@ -73,41 +74,38 @@ struct Tested {
     server: Server,
     keys: u64,
     connections: Option<usize>,
-    counts: Vec<(String, u64)>,
+    counts: Vec<String>,
     stored: Result<()>,
     /// Leaves before the server ends.
     _beside: Vec<Audience>,
     /// Removed when the server has ended.
-    _folder: Option<Folder>,
+    _folder: Option<TempDir>,
 }
 
 impl Tested {
     fn start(bench: &Bench, entry: &Entry, data: &Data) -> Result<Option<Self>> {
         let Some(program) = bench.program(&entry.program)? else { return Ok(None) };
-        let mut launch = Launch::default().with_threads(entry.threads).on_cores(entry.cores());
+        let mut launch = Launch::on(entry.cores(), entry.threads());
         for (name, value) in &entry.options {
             launch = launch.with(name, value);
         }
-        let (folder, started) = match entry.folder {
-            false => (None, program.start(&launch)),
-            true => {
-                let Some(program) = program.among_our_files() else { return Ok(None) };
-                let folder = Folder::new()?;
-                let started = folder.start(&program, &launch);
-                (Some(folder), started)
-            }
-        };
-        let mut server = started?;
+        let (mut program, mut held) = (program.clone(), None);
+        if entry.folder {
+            let Some(among_ours) = program.among_our_files() else { return Ok(None) };
+            let folder = folder()?;
+            (program, launch) = (among_ours, launch.in_folder(&folder));
+            held = Some(folder);
+        }
+        let mut server = program.start(&launch)?;
         server.label = entry.label.clone().unwrap_or(server.label.clone());
         let keys = entry.keys.unwrap_or(data.keys);
         let is_null = server.kind == Kind::Null;
-        let counts = if is_null { Vec::new() } else { data.counts(keys)? };
+        let counts = if is_null { Vec::new() } else { data.counts.clone() };
         let connections = data.connections;
         let (stored, _beside) = (Ok(()), Vec::new());
-        let mut tested =
-            Self { server, keys, connections, counts, stored, _beside, _folder: folder };
+        let mut tested = Self { server, keys, connections, counts, stored, _beside, _folder: held };
         if !is_null {
-            tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.count());
+            tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.check());
             let join = |seats| Audience::join(&tested.server, seats);
             let seats = data.beside.iter().chain(&entry.beside);
             tested._beside = seats.map(join).collect::<Result<_>>()?;
@@ -115,13 +113,8 @@ impl Tested {
         Ok(Some(tested))
     }
 
-    /// Checks that exactly what was stored is present.
-    fn count(&self) -> Result<()> {
-        for (command, answer) in &self.counts {
-            let counted = self.server.control()?.integer(command)?;
-            ensure!(counted == *answer, "{command} is {counted}, not {answer}");
-        }
-        Ok(())
+    fn check(&self) -> Result<()> {
+        check(&self.server, &self.counts, self.keys)
     }
 
     /// Measures a load once; numbers are drawn from the seed, so that the requests beforehand and
@@ -129,7 +122,7 @@ impl Tested {
     fn measure(&self, plan: &Plan, text: &Text, pipeline: usize, seed: u64) -> Result<Measured> {
         self.stored.as_ref().map_err(|error| anyhow!("{error:#}"))?;
         let connections = self.connections.unwrap_or(plan.connections);
-        let mut load = text.load(self.keys)?.pipelined(pipeline).on(connections).seeded(seed);
+        let mut load = text.load(self.keys).pipelined(pipeline).on(connections).seeded(seed);
         load.threads = plan.clients_of(&self.server).min(connections);
         let is_null = self.server.kind == Kind::Null;
         let other = |request: &str| {
@@ -153,8 +146,8 @@ impl Tested {
         text.replies.map_or(Ok(()), |replies| replies.check(&measured.outcome))?;
         undo(measured.outcome.operations)?;
         // An interrupted cycle has moved an element or two.
-        if !text.in_turn {
-            self.count()?;
+        if !matches!(text.choice, KeyChoice::Shuffled) {
+            self.check()?;
         }
         Ok(measured)
     }
@@ -163,7 +156,7 @@ impl Tested {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(self.most_cores());
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         let (connections, rounds) = (self.connections, self.rounds);
         section.note(format!("{connections} connections; medians of {rounds} interleaved rounds."));
         let (cores, most) = (process::cores(), self.most_cores());
@@ -190,7 +183,7 @@ impl Scenario for Plan {
             let mut counts: Vec<_> = self.servers.iter().filter_map(|entry| entry.keys).collect();
             counts.sort_unstable();
             counts.dedup();
-            bare_rows(section, &counts, self.rounds)?;
+            bare_rows(section, &counts, self.rounds);
         }
         Ok(())
     }
@@ -223,9 +216,6 @@ impl Plan {
                         tested.server = null.start(&Launch::default())?;
                     }
                 }
-                let all = in_turns(&servers, self.rounds, |tested, round| {
-                    tested.measure(self, load, pipeline, round)
-                });
                 let mut row = load.name.clone();
                 if !data.name.is_empty() {
                     row = format!("{row}, {}", data.name);
@@ -233,64 +223,27 @@ impl Plan {
                 if self.pipelines.len() > 1 {
                     row = format!("{row}{PIPELINE}{pipeline}");
                 }
-                let mut costs = Vec::new();
-                for (Tested { server, .. }, rounds) in servers.iter().zip(all) {
-                    let of_all = |rounds: Vec<Measured>| Costs::of(&server.label, &rounds);
-                    costs.push((server.label.as_str(), rounds.map(of_all)));
-                }
-                rows(section, &row, costs);
+                let label = |tested: &Tested| tested.server.label.clone();
+                show_in_turns(section, &row, &mut servers, label, self.rounds, |tested, round| {
+                    Ok(costs(&tested.measure(self, load, pipeline, round)?))
+                });
             }
         }
         Ok(())
     }
 }
 
-/// Shows the costs of one load for all servers.
-fn rows(section: &mut Section, name: &str, all: Vec<(&str, Result<Costs>)>) {
-    let known = all.iter().filter_map(|(_, costs)| costs.as_ref().ok());
-    let known: Vec<_> =
-        known.map(|costs| (costs.label.clone(), median(costs.server_us.clone()))).collect();
-    for (label, costs) in all {
-        let Costs { server_us, p50_us, p99_us, per_second, client_us, .. } = match costs {
-            Ok(costs) => costs,
-            Err(error) => {
-                row(section, name, label, Err(&error));
-                continue;
-            }
-        };
-        let own = median(server_us.clone());
-        let [valkey, redis, null] = ["valkey", "redis", "null"].map(|to| {
-            let other = known.iter().filter(|(label, _)| label == to);
-            other.map(|(_, cpu)| own / cpu).collect()
-        });
-        let all = [server_us, valkey, redis, null, per_second, p50_us, p99_us, client_us];
-        measured(section, name, label, &all, &[3, 2, 2, 2, 0, 0, 0, 3]);
-    }
-}
-
-fn bare_rows(section: &mut Section, counts: &[u64], rounds: usize) -> Result<()> {
+fn bare_rows(section: &mut Section, counts: &[u64], rounds: usize) {
     section.note(
         "bare: a read of a random line and of the record that it names, eight at a time, and \
          nothing else; its time is that of a core.",
     );
-    let bare: Vec<_> = counts.iter().map(|keys| (*keys, Bare::new(*keys))).collect();
-    let all = in_turns(&bare, rounds, |(_, bare), _| bare.nanos_per_lookup());
+    let mut bare: Vec<_> = counts.iter().map(|keys| (*keys, Bare::new(*keys))).collect();
+    let all = in_turns(&mut bare, rounds, |(_, bare), _| Ok([bare.nanos_per_lookup()? / 1e3]));
     for (keys, rounds) in counts.iter().zip(all) {
-        let micros: Vec<_> = rounds?.iter().map(|nanos| nanos / 1e3).collect();
-        section.row(["bare".to_owned(), format!("{} M keys", keys / 1_000_000), cell(&micros, 3)]);
+        show(section, "bare", &format!("{} M keys", keys / 1_000_000), &rounds);
     }
-    Ok(())
 }
 
-const COLUMNS: [&str; 10] = [
-    "load",
-    "server",
-    "CPU us/op",
-    "of valkey",
-    "of redis",
-    "of null",
-    "op/s",
-    "p50 us",
-    "p99 us",
-    "client us/op",
-];
+const COLUMNS: &str = "load | server | CPU us/op .3 | op/s .0 | p50 us .0 | p99 us .0 | \
+    client us/op .3 | of valkey .2 | of redis .2 | of null .2";

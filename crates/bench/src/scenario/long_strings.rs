@@ -6,21 +6,19 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::rounds::{Costs, cell, costs_in_turns, in_turns};
-use super::{Bench, PEERS, Scenario, peers_missing, pin_client};
+use super::rounds::show_in_turns;
+use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::generator::Load;
 use crate::measure::{measure, send_each, settled_cpu_time};
 use crate::null::bulk;
-use crate::report::{Figure, Section};
+use crate::report::Section;
 use crate::servers::{Launch, Server};
 
-/// Size of the string.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Bytes of the string; APPEND needs some room below 512 MiB.
     bytes: u64,
-    /// Requests in one measurement.
     requests: u64,
     /// Interleaved rounds.
     rounds: usize,
@@ -30,13 +28,7 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         ensure!(self.bytes >= 10 * PIECE, "a string is of {} bytes or more", 10 * PIECE);
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!("A string of {} MB.", self.bytes / 1_000_000));
-        section.note(
-            "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
-             from the whole string. BITCOUNT of all of it in milliseconds of server CPU, DEL in \
-             milliseconds until the answer, resident MiB.",
-        );
+        section.columns("what | server | measured .2");
         peers_missing(section, bench);
         let (mut servers, mut resident) = (Vec::new(), Vec::new());
         for program in bench.varve_and_peers() {
@@ -44,28 +36,28 @@ impl Scenario for Plan {
             let empty = server.resident_bytes()?;
             send_each(&server, &format!("APPEND long {{?{PIECE}}}"), self.bytes / PIECE)?;
             let used = server.resident_bytes()?.saturating_sub(empty);
-            resident.push(once(&server, used as f64 / f64::from(1 << 20)));
+            resident.push(used as f64 / f64::from(1 << 20));
             servers.push(server);
         }
+        let label = |server: &Server| server.label.clone();
         for (what, request, reply) in self.small_requests() {
             let places = self.bytes / 5 - PIECE;
             let load = Load::of(request, places).on(1).count(self.requests);
             servers.push(bench.null_answering(&reply).start(&Launch::default())?);
-            let costs = costs_in_turns(&servers, self.rounds, |server, round| {
-                measure(server, &load.clone().seeded(round))
-            })?;
+            show_in_turns(section, what, &mut servers, label, self.rounds, |server, round| {
+                Ok([measure(server, &load.clone().seeded(round))?.server_us()])
+            });
             servers.pop();
-            row(section, what, &costs);
         }
-        let counted = in_turns(&servers, self.rounds, |server, _| count_bits(server));
-        let costs = servers
-            .iter()
-            .zip(counted)
-            .map(|(server, rounds)| Ok(Costs { server_us: rounds?, ..once(server, 0.0) }));
-        row(section, "BITCOUNT of all", &costs.collect::<Result<Vec<_>>>()?);
-        row(section, "resident", &resident);
-        let deleted = servers.iter().map(|server| Ok(once(server, delete(server)?)));
-        row(section, "DEL, waited", &deleted.collect::<Result<Vec<_>>>()?);
+        show_in_turns(section, "BITCOUNT of all", &mut servers, label, self.rounds, |server, _| {
+            Ok([count_bits(server)?])
+        });
+        for (server, resident) in servers.iter().zip(resident) {
+            section.values("resident", &server.label, &[resident]);
+        }
+        for server in &servers {
+            section.values("DEL, waited", &server.label, &[delete(server)?]);
+        }
         Ok(())
     }
 }
@@ -108,29 +100,5 @@ fn delete(server: &Server) -> Result<f64> {
     Ok(begin.elapsed().as_secs_f64() * 1e3)
 }
 
-/// Returns a quantity that is measured once, in the place of the CPU time.
-fn once(server: &Server, value: f64) -> Costs {
-    Costs { label: server.label.clone(), server_us: vec![value], ..Costs::default() }
-}
-
-/// Adds a row; the first cost is that of the server under test.
-fn row(section: &mut Section, what: &str, costs: &[Costs]) {
-    let Some((varve, others)) = costs.split_first() else { return };
-    let mut cells = vec![what.to_owned(), cell(&varve.server_us, 2)];
-    for (label, name) in PEERS.into_iter().chain([("null", "null")]) {
-        let Some(other) = others.iter().find(|other| other.label == label) else {
-            cells.extend(["-".to_owned(), "-".to_owned()]);
-            continue;
-        };
-        let what = format!("{what} / {name}");
-        let figure = Figure::ratio(what, &varve.server_us, &other.server_us);
-        cells.extend([cell(&other.server_us, 2), figure.measured_text()]);
-        section.figures.push(figure);
-    }
-    section.row(cells);
-}
-
 /// Bytes of one APPEND while the string is built.
 const PIECE: u64 = 10_000;
-const COLUMNS: [&str; 8] =
-    ["what", "varve", "valkey", "/ Valkey", "redis", "/ Redis", "null", "/ null"];

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
-use super::rounds::{cell, in_turns};
-use super::{Bench, Scenario, mebibytes, pin_client};
+use super::rounds::{by_value, in_turns};
+use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{Measured, try_measure};
-use crate::report::{Figure, Plot, Section};
-use crate::sampler::{Sample, Watch};
+use crate::measure::{Measured, measure_watched};
+use crate::report::Section;
+use crate::sampler::{Sample, Watch, most_memory};
 use crate::servers::{Kind, Launch, Program, Server};
-use crate::statistics::median;
 
 /// Amount of data that is written to the cache.
 #[derive(Clone, Debug, Deserialize)]
@@ -25,7 +24,6 @@ pub struct Plan {
     limit: u64,
     /// Bytes written, keys and values together.
     written: u64,
-    /// Worker threads.
     threads: usize,
     /// Rounds, in each of which fresh and full are measured in turn.
     rounds: usize,
@@ -34,105 +32,54 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!(
-            "maxmemory {} MiB, allkeys-lru. {} threads, but Valkey and Redis, whose commands one \
-             thread executes.",
-            self.limit >> 20,
-            self.threads
-        ));
-        section.note(format!(
-            "{} MiB of SETs with new keys, values of {VALUE_BYTES} bytes, 50 connections, \
-             pipeline 16. Live: keys and values, least after the first fill. Fresh: the same SETs \
-             without a limit. The null server keeps nothing and has no limit.",
-            self.written >> 20
-        ));
-        let memory = Plot::bars("Memory of a full cache", Vec::new(), "part of the limit");
-        let cost = Plot::bars("Server CPU per SET", Vec::new(), "microseconds");
-        let mut plots = [memory, cost];
-        let programs: Vec<_> = bench.all_programs().collect();
-        let all = in_turns(&programs, self.rounds, |program, _| self.round(program));
+        section.columns(COLUMNS);
+        let mut programs: Vec<_> = bench.all_programs().collect();
+        let all = in_turns(&mut programs, self.rounds, |program, _| self.round(program));
         for (program, rounds) in programs.iter().zip(all) {
-            self.show(section, &mut plots, program, &rounds?);
+            self.show(section, program, &rounds?);
         }
-        plots.into_iter().for_each(|plot| section.plot(plot));
         Ok(())
     }
 }
 
-/// Measurements of one round.
-struct Round {
-    /// Most resident memory, and least live payload once the cache was full, in bytes.
-    resident: f64,
-    live: f64,
-    fresh_us: f64,
-    full_us: f64,
-    /// Number of refused SETs.
-    refused: f64,
-}
-
 impl Plan {
-    fn round(&self, program: &Program) -> Result<Round> {
-        let launch = Launch::default().with_threads(self.threads);
-        let fresh = push(&program.start(&launch)?, &sets(0, self.written), |_| ())?;
+    /// Returns the most resident memory, and the least live payload once the cache was full, in
+    /// bytes; microseconds of the server for a fresh SET and while the cache is full; refused SETs.
+    fn round(&self, program: &Program) -> Result<[f64; 5]> {
+        let launch = Launch::on(1, self.threads);
+        let fresh = push(&program.start(&launch)?, sets(0, self.written), |_| ())?;
         let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
         let server = program.start(&limited)?;
-        let filled = push(&server, &sets(0, 2 * self.limit), |_| ())?;
-        let (mut count_keys, least) = (server.key_counter()?, Arc::new(AtomicU64::new(u64::MAX)));
+        let filled = push(&server, sets(0, 2 * self.limit), |_| ())?;
+        let (mut control, least) = (server.control()?, Arc::new(AtomicU64::new(u64::MAX)));
         let live = Arc::clone(&least);
-        let full = push(&server, &sets(2 * self.limit, self.written), move |_| {
-            if let Ok(keys) = count_keys() {
+        let full = push(&server, sets(2 * self.limit, self.written), move |_| {
+            if let Ok(keys) = control.key_count() {
                 least.fetch_min(keys * PAIR, Ordering::Relaxed);
             }
         })?;
-        Ok(Round {
-            resident: most_resident(&filled).max(most_resident(&full)),
-            live: live.load(Ordering::Relaxed) as f64,
-            fresh_us: fresh.server_us(),
-            full_us: full.server_us(),
-            refused: (filled.outcome.replies.error + full.outcome.replies.error) as f64,
-        })
+        Ok([
+            most_memory(&filled.samples).max(most_memory(&full.samples)),
+            live.load(Ordering::Relaxed) as f64,
+            fresh.server_us(),
+            full.server_us(),
+            (filled.outcome.replies.error + full.outcome.replies.error) as f64,
+        ])
     }
 
-    fn show(
-        &self,
-        section: &mut Section,
-        [memory, cost]: &mut [Plot; 2],
-        program: &Program,
-        rounds: &[Round],
-    ) {
-        let of = |it: fn(&Round) -> f64| rounds.iter().map(it).collect::<Vec<_>>();
-        let most = |it| of(it).into_iter().fold(0.0, f64::max);
-        let (resident, refused) = (most(|it| it.resident), most(|it| it.refused));
-        let live = of(|it| it.live).into_iter().fold(f64::INFINITY, f64::min);
-        let (fresh, full) = (of(|it| it.fresh_us), of(|it| it.full_us));
-        let (label, limit) = (&program.label, self.limit as f64);
-        let kept = |text| if live > 0.0 { text } else { "-".to_owned() };
-        section.row([
-            label.clone(),
-            mebibytes(resident),
-            kept(mebibytes(live)),
-            kept(format!("{:.2}", live / limit)),
-            cell(&fresh, 3),
-            cell(&full, 3),
-            format!("{:.2}", median(full.clone()) / median(fresh.clone())),
-        ]);
-        cost.bar(label, "fresh", median(fresh.clone()));
-        cost.bar(label, "while full", median(full.clone()));
-        if live > 0.0 {
-            memory.bar(label, "most resident", resident / limit);
-            memory.bar(label, "least keys and values", live / limit);
-        }
+    fn show(&self, section: &mut Section, program: &Program, rounds: &[[f64; 5]]) {
+        let [resident, live, fresh, full, refused] = by_value(rounds);
+        let most = |rounds: Vec<f64>| rounds.into_iter().fold(0.0, f64::max);
+        let least = live.into_iter().reduce(f64::min).filter(|live| *live > 0.0);
+        let live = |unit: f64| least.map(|live| live / unit).into_iter().collect();
+        let ratio = full.iter().zip(&fresh).map(|(full, fresh)| full / fresh).collect();
+        let resident = vec![most(resident) / MIB];
+        let columns = [resident, live(MIB), live(self.limit as f64), fresh, full, ratio];
+        section.measured("", &program.label, &columns);
+        let (refused, of) = (most(refused), self.written / PAIR);
         if refused > 0.0 {
-            let of = self.written / PAIR;
+            let label = &program.label;
             section.note(format!("{label} refused {refused} of {of} SETs in one round."));
-        }
-        if program.kind == Kind::Varve {
-            let resident = resident / f64::from(1 << 20);
-            section.finding("maxmemory: most resident memory", Some(resident), "MiB");
-            section.gain("maxmemory: least live payload / limit", Some(live / limit), "");
-            let what = "maxmemory: SET while full / fresh SET";
-            section.figures.push(Figure::ratio(what, &full, &fresh));
         }
     }
 }
@@ -146,30 +93,19 @@ fn sets(from: u64, to: u64) -> Load {
 }
 
 /// Sends a load and calls `watch` with samples of the server. Memcached makes room in the
-/// background and refuses SETs until there is some; errors of the others are errors.
+/// background and refuses SETs until there is some.
 pub(super) fn push(
     server: &Server,
-    load: &Load,
+    load: Load,
     watch: impl FnMut(&Sample) + Send + 'static,
 ) -> Result<Measured> {
-    let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
-    let measured = try_measure(server, load, &Arc::default(), Some(watch));
-    let Measured { outcome, server_cpu, samples, failure } = measured;
-    failure.map_or(Ok(()), Err).with_context(|| server.label.clone())?;
-    let outcome = match server.kind {
-        Kind::Memcached => outcome,
-        _ => outcome.sound().with_context(|| server.label.clone())?,
-    };
-    Ok(Measured { outcome, server_cpu, samples, failure: None })
-}
-
-/// Returns the highest resident memory of the samples, in bytes.
-pub(super) fn most_resident(measured: &Measured) -> f64 {
-    measured.samples.iter().filter_map(|it| it.resident_bytes).max().unwrap_or(0) as f64
+    let load = Load { refusals: server.kind == Kind::Memcached, ..load };
+    measure_watched(server, &load, Watch { every: SAMPLE_EVERY, watch: Box::new(watch) })
 }
 
 const VALUE_BYTES: usize = 1000;
 const PAIR: u64 = (KEY_BYTES + VALUE_BYTES) as u64;
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
-const COLUMNS: [&str; 7] =
-    ["server", "resident MiB", "live MiB", "live/limit", "fresh us/SET", "full us/SET", "ratio"];
+const MIB: f64 = (1 << 20) as f64;
+const COLUMNS: &str = "server | resident MiB .1 | live MiB .1 | live/limit .2 | fresh us/SET .3 | \
+    full us/SET .3 | ratio .2";

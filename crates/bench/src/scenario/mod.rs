@@ -3,56 +3,66 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | [`always`] | SETs that wait for the disk, and GETs beside them |
 //! | [`attack`] | server memory under clients that ask for too much |
-//! | [`churn`] | live payload over resident memory while sizes change under a limit |
-//! | [`churn`] | live payload over resident memory while sizes change (Tables 1, 5) |
-//! | [`collections`] | lists, hashes, sets and sorted sets: four questions of their own |
-//! | `durable` | cost of durability: log, snapshots, and the start from files |
+//! | [`churn`] | live payload over resident memory while sizes change under a limit (Tables 1, 5) |
 //! | [`example`] | tables that examples of other packages print, without a server |
 //! | [`expiry`] | delay between the deadline of keys and their removal, and its cost |
+//! | [`forms`] | cost of a large form beside a packed one, by size; LPOP by length of the list |
 //! | [`gate`] | waiting time of all clients when an action on all shards meets a long command |
 //! | [`generators`] | speed of the generator, and agreement with valkey-benchmark |
 //! | [`growth`] | resident bytes per key and the longest pause while the keys grow |
-//! | [`idle`] | memory of an empty server |
+//! | [`less`] | memory, stalls and throughput while the log is rotated (LESS, Figs. 1, 3 and 4) |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
 //! | [`long_strings`] | a string of half a gigabyte: CPU of small changes and reads, memory |
 //! | [`maxmemory`] | a full cache: memory bound, data kept, cost of a SET |
-//! | [`overhead`] | resident bytes per key beside key and value, by size of the value |
-//! | `profiled` | instructions per command, beside another build; cache misses by function |
+//! | [`memory`] | resident memory for the same data: while it grows, at rest, after changes |
+//! | [`profiled`] | instructions per command, beside another build; cache misses by function |
 //! | [`reclaim`] | cost of the cleaner, by reclaim policy (Fig. 6) |
+//! | [`removal`] | effects of the removal of ten million members on its caller and on others |
+//! | [`restart`] | time until data of a snapshot or a log is there again |
+//! | [`save`] | a snapshot alone and beside clients: pause, memory, latency of others, speed |
 //! | [`stall`] | a stalled server as seen by an open and a closed loop |
 //! | [`waiters`] | server CPU where pairs of clients wait for each other |
-//! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load, memory |
+//! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load |
+//!
+//! Servers have no files but in [`always`], [`less`], [`restart`] and [`save`]: there each has a
+//! folder of its own on one disk, and peers run among the files of this process, not in the root of
+//! their own.
 
-pub mod attack;
+mod always;
+mod attack;
 mod bare;
 mod callgrind;
-pub mod churn;
+mod churn;
 mod claims;
-pub mod collections;
-mod durable;
-pub mod example;
-pub mod expiry;
+mod data;
+mod disk;
+mod example;
+mod expiry;
 mod figures;
 pub mod file;
 mod folder;
-pub mod gate;
-pub mod generators;
-pub mod growth;
-pub mod idle;
+mod forms;
+mod gate;
+mod generators;
+mod growth;
 mod kinds;
-pub mod loads;
-pub mod long_strings;
-pub mod maxmemory;
-mod needs;
-pub mod overhead;
+mod less;
+mod loads;
+mod long_strings;
+mod maxmemory;
+mod memory;
 mod profiled;
-pub mod reclaim;
-pub mod rounds;
+mod reclaim;
+mod removal;
+mod restart;
+mod rounds;
+mod save;
 mod scale;
-pub mod stall;
-pub mod waiters;
-pub mod ycsb;
+mod stall;
+mod waiters;
+mod ycsb;
 
 pub use scale::Scale;
 
@@ -65,7 +75,6 @@ use serde::{Deserialize, Deserializer};
 use crate::process;
 use crate::report::Section;
 use crate::servers::Program;
-use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// Kind of scenario: its parameters, as a file has them, and its measurement.
 pub trait Scenario: DeserializeOwned {
@@ -75,18 +84,14 @@ pub trait Scenario: DeserializeOwned {
 
 /// Servers and tools of a benchmark.
 pub struct Bench {
-    /// The server under test.
     pub varve: Program,
-    /// Valkey, if the peers are installed.
+    /// Peers, if they are installed.
     pub valkey: Option<Program>,
-    /// Redis, if the peers are installed.
     pub redis: Option<Program>,
-    /// Memcached, if the peers are installed.
     pub memcached: Option<Program>,
-    /// The null server.
     pub null: Program,
     /// Other load generator, if the peers are installed.
-    pub valkey_benchmark: Option<ValkeyBenchmark>,
+    pub valkey_benchmark: Option<Vec<String>>,
 }
 
 impl Bench {
@@ -124,7 +129,7 @@ impl Bench {
 
     /// Returns the null server with one reply to all commands, given in wire format.
     pub fn null_answering(&self, reply: &str) -> Program {
-        self.null.clone().with_arguments(&["--always".to_owned(), reply.to_owned()])
+        self.null.clone().with_arguments(&["--always", reply])
     }
 }
 
@@ -134,17 +139,10 @@ pub fn pin_client(server_cores: usize) {
     process::pin_this_thread(server_cores.min(process::cores() - 1));
 }
 
-fn mebibytes(bytes: f64) -> String {
-    format!("{:.1}", bytes / f64::from(1 << 20))
-}
-
 /// Reads a duration that a file gives in milliseconds.
 fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     u64::deserialize(from).map(Duration::from_millis)
 }
-
-/// Peers that have all features of Varve: their labels, and their names in figures.
-const PEERS: [(&str, &str); 2] = [("valkey", "Valkey"), ("redis", "Redis")];
 
 fn peers_missing(section: &mut Section, bench: &Bench) {
     if bench.valkey.is_none() {

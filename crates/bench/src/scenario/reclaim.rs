@@ -4,15 +4,13 @@
 //! ReclaimCost, the paper's formula (2), is the mean utilisation of the segments that were
 //! reclaimed. Segments are equally large, so it is what was moved out of them over all they held.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use serde::Deserialize;
 
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
-use crate::measure::{fill, try_measure};
-use crate::report::{Plot, Section};
+use crate::measure::{fill, measure};
+use crate::report::Section;
 use crate::servers::Launch;
 
 /// Amount of data that is stored and overwritten.
@@ -33,41 +31,30 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         section.note(format!(
             "{} MiB of values of {} bytes, overwritten {} times at utilisation {:.2}, maxmemory \
-             {} MiB, noeviction. ReclaimCost is the paper's formula (2): the mean utilisation of \
-             the segments that were reclaimed.",
+             {} MiB, noeviction.",
             self.payload >> 20,
             self.values,
             self.turns,
             self.utilisation,
             self.limit() >> 20
         ));
-        let setting =
-            bench.varve.start(&Launch::default())?.control()?.setting("reclaim-policy")?;
+        let server = bench.varve.start(&Launch::default())?;
+        let setting = server.control()?.text(&["CONFIG", "GET", "reclaim-policy"])?;
         let default = setting.unwrap_or_default();
         section.note(format!("Default policy: {default}."));
-        let costs = Plot::bars("ReclaimCost, by policy", Vec::new(), "mean utilisation");
-        let moves = Plot::bars("Bytes moved per byte written, by policy", Vec::new(), "ratio");
-        let mut plots = [costs, moves];
         let mut last = Vec::new();
         for (workload, choice) in &self.workloads {
             last.clear();
             for policy in POLICIES {
-                let costs = self.run_one(bench, section, workload, policy, choice)?;
-                for (plot, cost) in plots.iter_mut().zip(costs) {
-                    plot.bar(policy, workload, cost);
-                }
-                last.push((costs, policy));
+                last.push((self.run_one(bench, section, workload, policy, choice)?, policy));
             }
-            let mut ranked = last.clone();
-            ranked.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
-            let words: Vec<_> =
-                ranked.iter().map(|it| format!("{} {:.3}", it.1, it.0[0])).collect();
+            last.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
+            let words: Vec<_> = last.iter().map(|it| format!("{} {:.3}", it.1, it.0[0])).collect();
             section.note(format!("{workload}, the cheapest first: {}.", words.join(", ")));
         }
-        plots.into_iter().for_each(|plot| section.plot(plot));
         let of_default = last.iter().find(|(_, policy)| *policy == default);
         for (at, what) in FIGURES.into_iter().enumerate() {
             let least = last.iter().map(|(costs, _)| costs[at]).fold(f64::INFINITY, f64::min);
@@ -115,25 +102,27 @@ impl Plan {
         control.tell(&["CONFIG", "RESETSTAT"])?;
         let load = Load::set(self.keys(), &self.values).choosing(choice.clone());
         let load = load.count(self.keys() * self.turns);
-        let measured = try_measure(&server, &load, &Arc::default(), None);
+        let measured = measure(&server, &Load { refusals: true, ..load })?;
         let (replies, server_us) = (measured.outcome.replies, measured.server_us());
-        measured.failure.map_or(Ok(()), Err)?;
         let mut bytes = |name: &str| -> Result<f64> {
             let bytes = control.info_number(&format!("cleaner_bytes_{name}"))?;
             Ok(bytes.unwrap_or(f64::NAN))
         };
         let (moved, won, appended) = (bytes("moved")?, bytes("won")?, bytes("appended")?);
         let [cost, share] = [moved / (moved + won), moved / appended];
-        section.row([
-            format!("{workload}, {policy}"),
-            format!("{:.0}", replies.status as f64 * self.record() / 1e6),
-            format!("{:.0}", moved / 1e6),
-            format!("{cost:.3}"),
-            format!("{share:.3}"),
-            format!("{server_us:.3}"),
-            format!("{:.3}", self.payload as f64 / server.resident_bytes()? as f64),
-            replies.error.to_string(),
-        ]);
+        section.values(
+            workload,
+            policy,
+            &[
+                replies.status as f64 * self.record() / 1e6,
+                moved / 1e6,
+                cost,
+                share,
+                server_us,
+                self.payload as f64 / server.resident_bytes()? as f64,
+                replies.error as f64,
+            ],
+        );
         Ok([cost, share])
     }
 }
@@ -146,13 +135,5 @@ const FIGURES: [&str; 2] = [
 const RECORD_HEADER: f64 = 6.0;
 const INDEX_BYTES: f64 = 12.6;
 const FIXED_BYTES: f64 = 10e6;
-const COLUMNS: [&str; 8] = [
-    "workload, policy",
-    "written MB",
-    "moved MB",
-    "ReclaimCost",
-    "moved/written",
-    "CPU us/SET",
-    "payload/resident",
-    "errors",
-];
+const COLUMNS: &str = "workload | policy | written MB .0 | moved MB .0 | ReclaimCost .3 | \
+    moved/written .3 | CPU us/SET .3 | payload/resident .3 | errors .0";

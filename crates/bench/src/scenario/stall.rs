@@ -11,14 +11,12 @@ use serde::Deserialize;
 use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::generator::{Arrival, Load, Outcome, Sizes};
 use crate::measure::{fill, measure};
-use crate::report::{Plot, Section};
+use crate::report::Section;
 use crate::servers::{Launch, Server};
 
-/// Length of the measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Length of each run.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
     time: Duration,
 }
@@ -28,8 +26,7 @@ impl Scenario for Plan {
         pin_client(1);
         let server = bench.varve.start(&Launch::default())?;
         fill(&server, KEYS, &Sizes::fixed(16))?;
-        section.columns(&COLUMNS);
-        section.note("GET, 50 connections, no pipeline; the server gets SIGSTOP in the middle.");
+        section.columns(COLUMNS);
         let closed = Load::get(KEYS).pipelined(1).lasting(self.time);
         let most = measure(&server, &closed.clone().lasting(self.time / 4))?.outcome;
         let per_second = most.per_second() / 2.0;
@@ -37,13 +34,15 @@ impl Scenario for Plan {
 
         let calm = measure(&server, &open)?.outcome;
         let stalled = [self.stalled(&server, &open)?, self.stalled(&server, &closed)?];
-        let mut plot = Plot::bars("Round trips, by quantile", Vec::new(), "microseconds").log_y();
-        show(section, &mut plot, "open loop, no stall", &calm);
-        show(section, &mut plot, "open loop", &stalled[0]);
-        show(section, &mut plot, "closed loop", &stalled[1]);
-        section.plot(plot);
-        let seen = stalled[0].latency_us(0.999) / 1e6 / STALL.as_secs_f64();
-        section.gain("open loop: p99.9 / the stall", Some(seen), "");
+        for (name, outcome) in [
+            ("open loop, no stall", &calm),
+            ("open loop", &stalled[0]),
+            ("closed loop", &stalled[1]),
+        ] {
+            let times = QUANTILES.map(|quantile| outcome.latency_us(quantile));
+            let part = times[2] / 1e6 / STALL.as_secs_f64();
+            section.values(name, "", &[&[outcome.per_second()], &times[..], &[part]].concat());
+        }
         Ok(())
     }
 }
@@ -67,15 +66,8 @@ impl Plan {
     }
 }
 
-fn show(section: &mut Section, plot: &mut Plot, name: &str, outcome: &Outcome) {
-    let times = QUANTILES.map(|(what, quantile)| (what, outcome.latency_us(quantile)));
-    let cells = times.map(|(_, time)| format!("{time:.0}"));
-    section.row([name.to_owned(), format!("{:.0}", outcome.per_second())].into_iter().chain(cells));
-    times.iter().for_each(|(what, time)| plot.bar(name, what, *time));
-}
-
 const KEYS: u64 = 1_000_000;
 const STALL: Duration = Duration::from_millis(100);
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("most", 1.0)];
-const COLUMNS: [&str; 7] = ["load", "op/s", "p50 us", "p99 us", "p99.9 us", "p99.99 us", "most us"];
+const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];
+const COLUMNS: &str = "load | op/s .0 | p50 us .0 | p99 us .0 | p99.9 us .0 | p99.99 us .0 | \
+    most us .0 | p99.9 / the stall .2";

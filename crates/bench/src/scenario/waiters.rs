@@ -15,21 +15,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::rounds::{by_value, in_turns, measured};
+use super::rounds::show_in_turns;
 use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
 use crate::control::encode_line;
-use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Next, Protocol, shuffled};
+use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Protocol, Turn, shuffled};
 use crate::measure::{send_each, settled_cpu_time};
 use crate::process;
 use crate::report::Section;
 use crate::servers::{Launch, Server};
-use crate::statistics::median;
 
 /// Number of clients, their commands, and thoroughness of the CPU measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Pairs of clients.
     pairs: u32,
     /// Interleaved rounds.
     rounds: usize,
@@ -43,7 +41,6 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exchange {
-    /// Names of the commands, for tables.
     name: String,
     /// Request that hands an element to the partner.
     give: String,
@@ -56,13 +53,7 @@ struct Exchange {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
-        section.note(format!(
-            "{} pairs of clients, each client with a key of its own. An exchange is there and \
-             back: two elements given and two waits served. A client sends what it gives and its \
-             next wait in one write. Medians of interleaved rounds.",
-            self.pairs
-        ));
+        section.columns(COLUMNS);
         section.note(if process::cores() < 3 {
             "Two workers have two cores, of which the client takes one: a wait across workers \
              then also waits for a core."
@@ -72,33 +63,22 @@ impl Scenario for Plan {
         peers_missing(section, bench);
         let mut servers = Vec::new();
         for (threads, label) in [(1, "varve, 1 worker"), (2, "varve, 2 workers")] {
-            let mut server =
-                bench.varve.start(&Launch::default().with_threads(threads).on_cores(threads))?;
+            let mut server = bench.varve.start(&Launch::on(threads, threads))?;
             label.clone_into(&mut server.label);
             servers.push(server);
         }
         if let Some(valkey) = &bench.valkey {
             servers.push(valkey.start(&Launch::default())?);
         }
-        process::raise_descriptor_limit(u64::from(2 * self.pairs) * servers.len() as u64);
         for exchange in &self.exchanges {
-            let open = |server| Pairs::open(server, self.pairs, exchange);
+            let open = |server| Ok((server, Pairs::open(server, self.pairs, exchange)?));
             let mut all = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
-            let numbers: Vec<_> = (0..servers.len()).collect();
-            let rounds = in_turns(&numbers, self.rounds, |number, _| {
-                let (event_loop, pairs) = &mut all[*number];
-                pairs.play(&servers[*number], event_loop, self.time / 5)?;
-                pairs.play(&servers[*number], event_loop, self.time)
+            let label = |(server, _): &(&Server, _)| server.label.clone();
+            show_in_turns(section, &exchange.name, &mut all, label, self.rounds, |open, _| {
+                let (server, (event_loop, pairs)) = open;
+                pairs.play(server, event_loop, self.time / 5)?;
+                pairs.play(server, event_loop, self.time)
             });
-            let rounds: Vec<_> =
-                rounds.into_iter().map(|it| Ok(by_value(&it?))).collect::<Result<_>>()?;
-            let valkey = servers.iter().position(|server| server.label == "valkey");
-            for (server, [cpu, per_second, client]) in servers.iter().zip(&rounds) {
-                let ratio = |at: usize| median(cpu.clone()) / median(rounds[at][0].clone());
-                let ratio = valkey.map(ratio).into_iter().collect();
-                let cells = [cpu.clone(), ratio, per_second.clone(), client.clone()];
-                measured(section, &exchange.name, &server.label, &cells, &[3, 2, 0, 3]);
-            }
         }
         Ok(())
     }
@@ -107,7 +87,7 @@ impl Scenario for Plan {
 /// Clients of all pairs of a server, in an order that separates partners. At rest, one of each pair
 /// waits.
 struct Pairs {
-    clients: Vec<Turn>,
+    clients: Vec<Sends>,
     /// Time after which nobody gives.
     end: Instant,
     /// Waits that were served.
@@ -115,7 +95,7 @@ struct Pairs {
 }
 
 /// What one client sends.
-struct Turn {
+struct Sends {
     /// True if it waits first; its partner gives first.
     only_waits: bool,
     give: (String, Answer),
@@ -125,7 +105,7 @@ struct Turn {
 impl Pairs {
     fn new(pairs: u32, exchange: &Exchange) -> Self {
         let request = |line: &str, client| (encode_line(&words(line, client)), Answer::to(line));
-        let turn = |client: u32| Turn {
+        let turn = |client: u32| Sends {
             only_waits: client % 2 == 1,
             give: request(&exchange.give, client),
             wait: request(&exchange.wait, client),
@@ -185,25 +165,25 @@ impl Pairs {
 }
 
 impl Client for Pairs {
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
-        let Turn { only_waits, give, wait } = &mut self.clients[connection];
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
+        let Sends { only_waits, give, wait } = &mut self.clients[connection];
         let give = (!std::mem::take(only_waits)).then_some(&*give);
         if now >= self.end && give.is_some() {
-            return Ok(Next::Rest);
+            return Ok(Turn::Over);
         }
         for (request, answer) in give.into_iter().chain([&*wait]) {
             batch.bytes.extend_from_slice(request.as_bytes());
-            batch.expect(*answer);
+            batch.expected.count(*answer);
         }
-        Ok(Next::Send)
+        Ok(Turn::Send(now, 1))
     }
 
-    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<()> {
+    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
         if heard.replies.error > 0 || heard.replies.nil > 0 {
             bail!("{}", heard.first_error.unwrap_or("a wait ended with nothing"));
         }
         self.served += 1;
-        Ok(())
+        Ok(false)
     }
 
     fn left_waiting(&self) -> usize {
@@ -217,22 +197,20 @@ fn words(request: &str, client: u32) -> String {
     request.replace("OWN", &own).replace("PARTNER", &partner)
 }
 
-const COLUMNS: [&str; 6] =
-    ["exchange", "server", "CPU us/exchange", "of Valkey", "exchanges/s", "client us/exchange"];
+const COLUMNS: &str = "exchange | server | CPU us/exchange .3 | exchanges/s .0 | \
+    client us/exchange .3 | of valkey .2";
 const REST_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generator::Expected;
 
     /// Returns what each client sends next: the keys to which it gives, and at which it waits.
     fn ask(pairs: &mut Pairs) -> Vec<Vec<String>> {
-        let (since, expected) = (Instant::now(), Expected::default());
-        let mut batch = Batch { bytes: Vec::new(), expected, since };
+        let (now, mut batch) = (Instant::now(), Batch::default());
         let next = |connection| {
             batch.bytes.clear();
-            pairs.next(connection, since, &mut batch).unwrap();
+            pairs.next(connection, now, &mut batch).unwrap();
             let text = String::from_utf8_lossy(&batch.bytes).into_owned();
             text.lines().filter(|word| word.starts_with("to:")).map(str::to_owned).collect()
         };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 /// Kind of command line of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -21,9 +23,10 @@ pub struct Launch {
     /// Worker threads, for servers that have the option.
     threads: usize,
     pub(super) cores: usize,
-    /// Further options, as name and value; ignored by the null server.
+    /// Further options, as name and value, for servers that have them.
     options: Vec<(String, String)>,
-    pub(super) ready_within: Duration,
+    /// Longest time until the server answers; loading counts.
+    pub ready_within: Duration,
 }
 
 impl Kind {
@@ -40,11 +43,17 @@ impl Kind {
 
 impl Default for Launch {
     fn default() -> Self {
-        Self { threads: 1, cores: 1, options: Vec::new(), ready_within: READY_MAX }
+        Self::on(1, 1)
     }
 }
 
 impl Launch {
+    /// Binds the server to the first `cores` cores, at least one and at most all.
+    #[must_use]
+    pub fn on(cores: usize, threads: usize) -> Self {
+        Self { threads, cores, options: Vec::new(), ready_within: READY_MAX }
+    }
+
     /// Adds an option.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
@@ -52,22 +61,10 @@ impl Launch {
         self
     }
 
-    /// Sets the number of worker threads.
+    /// Has the server keep its files in a folder.
     #[must_use]
-    pub fn with_threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// Binds the server to the first `cores` cores, at least one and at most all.
-    #[must_use]
-    pub fn on_cores(self, cores: usize) -> Self {
-        Self { cores, ..self }
-    }
-
-    /// Sets the longest time until the server answers; loading counts.
-    #[must_use]
-    pub fn ready_within(self, ready_within: Duration) -> Self {
-        Self { ready_within, ..self }
+    pub fn in_folder(self, folder: &TempDir) -> Self {
+        self.with("dir", folder.path().display())
     }
 
     /// Returns the arguments behind the program's own words.
@@ -79,34 +76,31 @@ impl Launch {
             Kind::Peer => {
                 format!("--port {port} --appendonly no --bind 127.0.0.1 --dir /tmp --save ")
             }
-            // A process that changes its user would outlive a bench that is killed.
-            Kind::Memcached => format!(
-                "-l 127.0.0.1 -U 0 -u root -c 4096 -p {port} -t {threads} -m {}",
-                self.megabytes()
-            ),
+            Kind::Memcached => {
+                let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
+                let megabytes = maxmemory.map_or(MEGABYTES_MAX, |(_, bytes)| megabytes(bytes));
+                // A process that changes its user would outlive a bench that is killed.
+                format!("-l 127.0.0.1 -U 0 -u root -c 4096 -p {port} -t {threads} -m {megabytes}")
+            }
             Kind::Null => format!("--port {port} --threads {threads}"),
         };
-        let options = match kind {
-            Kind::Varve | Kind::Peer => &self.options[..],
-            Kind::Memcached | Kind::Null => &[],
-        };
-        let options = options.iter().flat_map(|(name, value)| [format!("--{name}"), value.clone()]);
+        let has_options = matches!(kind, Kind::Varve | Kind::Peer);
+        let options = self.options.iter().filter(|_| has_options);
+        let options = options.flat_map(|(name, value)| [format!("--{name}"), value.clone()]);
         fixed.split(' ').map(str::to_owned).chain(options).collect()
     }
+}
 
-    /// Returns Memcached's limit. It takes only megabytes, the other servers also bytes.
-    fn megabytes(&self) -> String {
-        let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
-        let Some((_, value)) = maxmemory else { return MEGABYTES_MAX.to_owned() };
-        let bytes = value.parse::<u64>();
-        bytes.map_or(value.trim_end_matches("mb").to_owned(), |bytes| (bytes >> 20).to_string())
-    }
+/// Memcached takes only megabytes, the other servers also bytes.
+fn megabytes(bytes: &str) -> u64 {
+    let megabytes = bytes.strip_suffix("mb").and_then(|count| count.parse().ok());
+    megabytes.or(bytes.parse().ok().map(|bytes: u64| bytes >> 20)).unwrap_or(MEGABYTES_MAX)
 }
 
 /// Time in which a server without data answers.
 const READY_MAX: Duration = Duration::from_secs(30);
 /// Limit of Memcached where `maxmemory` is not set, far above its own default of 64 MiB.
-const MEGABYTES_MAX: &str = "65536";
+const MEGABYTES_MAX: u64 = 65_536;
 
 #[cfg(test)]
 mod tests {
@@ -114,7 +108,7 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_own_words_for_the_same_settings() {
-        let launch = |size: &str| Launch::default().with_threads(2).with("maxmemory", size);
+        let launch = |size: &str| Launch::on(1, 2).with("maxmemory", size);
         let peer = "--port 7 --appendonly no --bind 127.0.0.1 --dir /tmp --save  --maxmemory 64mb";
         let memcached = "-l 127.0.0.1 -U 0 -u root -c 4096 -p 7 -t 2 -m 64";
         for (kind, size, expected) in [

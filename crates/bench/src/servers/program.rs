@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, ensure};
 
 use super::Kind;
-use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// A server that can be started.
 #[derive(Clone, Debug)]
@@ -30,7 +29,7 @@ impl Program {
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "null" => Self::null(),
-            "valkey" | "redis" | "memcached" => Peers::find()?.program(text),
+            "valkey" | "redis" | "memcached" => Ok(Peers::find()?.program(text)),
             _ => {
                 let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
                 let name = file_name(command.first().context("an empty command line")?);
@@ -99,8 +98,8 @@ impl Program {
 
     /// Appends arguments to the command line.
     #[must_use]
-    pub fn with_arguments(mut self, words: &[String]) -> Self {
-        self.command.extend_from_slice(words);
+    pub fn with_arguments(mut self, words: &[&str]) -> Self {
+        self.command.extend(words.iter().map(|&word| word.to_owned()));
         self
     }
 }
@@ -112,44 +111,35 @@ fn file_name(word: &str) -> String {
 /// The script that runs the peers: the servers that Varve is compared with.
 pub struct Peers {
     script: String,
+    /// Their versions, one per line.
+    pub versions: String,
 }
 
 impl Peers {
-    /// Finds the script: the environment variable PEERS, or `../shared/peers/peers`.
+    /// Finds the script, the environment variable PEERS or `../shared/peers/peers`, and installs
+    /// the peers where necessary.
     pub fn find() -> Result<Self> {
-        let script =
-            env::var_os("PEERS").map_or_else(|| "../shared/peers/peers".into(), PathBuf::from);
-        let script = script.canonicalize().with_context(|| {
-            format!("no peers: {} is missing (set PEERS to the script)", script.display())
-        })?;
-        Ok(Self { script: script.to_str().context("the path of the peers")?.to_owned() })
-    }
-
-    /// Installs the peers where necessary; returns their versions, one per line.
-    pub fn versions(&self) -> Result<String> {
-        let output = Command::new(&self.script).arg("versions").output()?;
+        let script = env::var("PEERS").unwrap_or_else(|_| "../shared/peers/peers".to_owned());
+        let output = Command::new(&script).arg("versions").output();
+        let output = output.with_context(|| format!("no peers: {script} (set PEERS)"))?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "no peers: {}", said.trim_end());
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        Ok(Self { script, versions: String::from_utf8_lossy(&output.stdout).into_owned() })
     }
 
     /// Returns the peer of a name: `valkey`, `redis` or `memcached`.
-    pub fn program(&self, name: &str) -> Result<Program> {
+    pub fn program(&self, name: &str) -> Program {
         let (kind, program) = match name {
             "memcached" => (Kind::Memcached, name.to_owned()),
             _ => (Kind::Peer, format!("{name}-server")),
         };
         let direct = from_outside(&program);
-        Ok(Program { direct, ..Program::new(name, kind, self.run(&program)) })
+        Program { direct, ..Program::new(name, kind, self.run(&program)) }
     }
 
-    /// Returns valkey-benchmark.
-    pub fn valkey_benchmark(&self) -> ValkeyBenchmark {
-        ValkeyBenchmark::new(self.run("valkey-benchmark").into_iter().map(Into::into).collect())
-    }
-
-    fn run(&self, program: &str) -> Vec<String> {
-        vec![self.script.clone(), "run".to_owned(), program.to_owned()]
+    /// Returns the command line of a program of the peers.
+    pub fn run(&self, program: &str) -> Vec<String> {
+        [&*self.script, "run", program].map(str::to_owned).into()
     }
 }
 

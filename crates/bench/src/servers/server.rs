@@ -14,7 +14,7 @@ use tempfile::{Builder, NamedTempFile};
 use super::{Kind, Launch, Program};
 use crate::control::{self, Control};
 use crate::generator::{Protocol, Value};
-use crate::process::{self, CpuMeter, bound_command, first_cores};
+use crate::process::{self, bound_command, first_cores};
 
 /// A running server. Dropping it ends the server and all processes that a wrapper started beside
 /// it.
@@ -57,18 +57,10 @@ impl Program {
             .stderr(log.as_file().try_clone()?)
             .spawn()
             .context("setpriv (package util-linux) cannot be started")?;
-        let pid = child.id();
-        let mut server = Server {
-            label: self.label.clone(),
-            kind: self.kind,
-            port,
-            pid,
-            cores: launch.cores,
-            ready_after: Duration::ZERO,
-            child: Some(child),
-            log: Some(log),
-            program: None,
-        };
+        let mut server = Server::at(port, self.kind);
+        server.label.clone_from(&self.label);
+        (server.pid, server.cores) = (child.id(), launch.cores);
+        (server.child, server.log) = (Some(child), Some(log));
         let is_ready = within(launch.ready_within, || server.is_ready());
         server.ready_after = started.elapsed();
         is_ready
@@ -83,10 +75,23 @@ impl Server {
     /// Returns a server that was started by others; its process is asked for, unless it is known.
     pub fn running(port: u16, pid: Option<u32>, protocol: Protocol) -> Self {
         let kind = if protocol == Protocol::Memcached { Kind::Memcached } else { Kind::Varve };
-        let pid = pid.or_else(|| ask_pid(port, protocol).ok().flatten()).unwrap_or_default();
-        let (label, ready_after) = (format!("port {port}"), Duration::ZERO);
-        let (child, log, program) = (None, None, None);
-        Self { label, kind, port, pid, cores: 1, ready_after, child, log, program }
+        let mut server = Self::at(port, kind);
+        server.pid = pid.or_else(|| server.answer().ok().flatten()).unwrap_or_default();
+        server
+    }
+
+    fn at(port: u16, kind: Kind) -> Self {
+        Self {
+            label: format!("port {port}"),
+            kind,
+            port,
+            pid: 0,
+            cores: 1,
+            ready_after: Duration::ZERO,
+            child: None,
+            log: None,
+            program: None,
+        }
     }
 
     /// Returns the protocol that it speaks.
@@ -96,18 +101,7 @@ impl Server {
 
     /// Opens a connection for commands that control the server.
     pub fn control(&self) -> Result<Control> {
-        Control::open(self.port)
-    }
-
-    /// Returns a function that counts the keys; it returns zero for the null server, which keeps
-    /// none.
-    pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64> + Send>> {
-        if self.kind == Kind::Memcached {
-            let mut control = Control::speaking(self.port, Protocol::Memcached)?;
-            return Ok(Box::new(move || control.statistic("curr_items")));
-        }
-        let mut control = self.control()?;
-        Ok(Box::new(move || Ok(control.key_count()?.unwrap_or(0))))
+        Control::open(self.port, self.protocol())
     }
 
     /// Returns the resident memory in bytes.
@@ -115,9 +109,9 @@ impl Server {
         process::resident_bytes(self.pid).with_context(|| self.complaint())
     }
 
-    /// Returns the CPU time used so far, as [`CpuMeter`] computes it.
+    /// Returns the CPU time used so far, as [`process::cpu_time`] computes it.
     pub fn cpu_time(&self) -> Result<Duration> {
-        CpuMeter::new(self.pid).read().with_context(|| self.complaint())
+        process::cpu_time(self.pid).with_context(|| self.complaint())
     }
 
     /// Asks the server to end, and waits until it has, for two minutes at most.
@@ -134,33 +128,31 @@ impl Server {
     /// Returns `None` while the server does not answer yet, and an error if it never will.
     fn is_ready(&mut self) -> Option<Result<()>> {
         match self.child.as_mut()?.try_wait() {
-            Ok(None) => {}
-            Ok(Some(status)) => return Some(Err(anyhow!("{} ended: {status}", self.label))),
-            Err(error) => return Some(Err(error.into())),
+            Ok(None) => self.answer().ok()?.map(|pid| self.recognize(pid)).or(Some(Ok(()))),
+            Ok(Some(status)) => Some(Err(anyhow!("{} ended: {status}", self.label))),
+            Err(error) => Some(Err(error.into())),
         }
-        let pid = self.answer().ok()?;
-        Some(pid.map_or(Ok(()), |pid| self.recognize(pid)))
     }
 
-    /// Returns the process id that the server reports, if it is not loading.
+    /// Returns the process id that the server reports, if it is not loading and reports one.
     fn answer(&self) -> Result<Option<u32>> {
+        let (mut control, mut field) = (self.control()?, "pid");
         if self.protocol() == Protocol::Resp {
-            let pong = self.control()?.ask(&["PING"])?;
+            let pong = control.ask(&["PING"])?;
             ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
+            field = "process_id";
         }
-        ask_pid(self.port, self.protocol())
+        let pid = control.info(field)?;
+        pid.map(|pid| pid.parse().context("the number of a process")).transpose()
     }
 
     /// Sets the process that serves. If a wrapper forks, that is not the wrapper's process, so the
     /// server's own answer counts; but only for a process that was started here, since another
     /// program may have taken the port.
     fn recognize(&mut self, pid: u32) -> Result<()> {
-        ensure!(
-            process::descends_from(pid, self.pid),
-            "process {pid} answers on port {}, which was not started as {}",
-            self.port,
-            self.label
-        );
+        let (port, label) = (self.port, &self.label);
+        let is_ours = process::descends_from(pid, self.pid);
+        ensure!(is_ours, "process {pid} answers on port {port}, which was not started as {label}");
         self.pid = pid;
         Ok(())
     }
@@ -202,20 +194,6 @@ impl Drop for Server {
         if let (Some(status), Some(program)) = (status, &self.program) {
             let said = self.complaint();
             program.add_ended(format!("{} ended by itself ({status}); {said}", self.label));
-        }
-    }
-}
-
-/// Asks a server on 127.0.0.1 for its process id; `None` if it does not report one.
-fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
-    match protocol {
-        Protocol::Resp => {
-            let pid = Control::open(port)?.info_text("process_id")?;
-            pid.map(|pid| pid.parse().context("the number of a process")).transpose()
-        }
-        Protocol::Memcached => {
-            let pid = Control::speaking(port, protocol)?.statistic("pid")?;
-            Ok(Some(u32::try_from(pid)?))
         }
     }
 }
@@ -289,12 +267,13 @@ mod tests {
         let info = format!("process_id:{pid}\r\n");
         for stream in listener.incoming() {
             let (mut stream, mut request) = (stream.unwrap(), [0; 1024]);
-            let length = stream.read(&mut request).unwrap_or(0);
-            let asks = String::from_utf8_lossy(&request[..length]).contains("INFO");
-            let pong = "+PONG\r\n".to_owned();
-            let told = if asks { format!("${}\r\n{info}\r\n", info.len()) } else { pong };
-            // A client that has read enough closes the connection.
-            let _ = stream.write_all(told.as_bytes());
+            while let Ok(length @ 1..) = stream.read(&mut request) {
+                let asks = String::from_utf8_lossy(&request[..length]).contains("INFO");
+                let pong = "+PONG\r\n".to_owned();
+                let told = if asks { format!("${}\r\n{info}\r\n", info.len()) } else { pong };
+                // A client that has read enough closes the connection.
+                let _ = stream.write_all(told.as_bytes());
+            }
         }
     }
 

@@ -9,12 +9,11 @@ use anyhow::{Result, anyhow, ensure};
 use super::talk::Talk;
 use super::workload::{Kind, Workload};
 use crate::generator::{
-    Arrival, Batch, Client, EventLoop, Heard, Monitor, Next, Outcome, Protocol, Schedule, Stop,
-    Turn,
+    Arrival, Batch, Client, EventLoop, Heard, Load, Meter, Monitor, Outcome, Protocol, ReplyReader,
+    Stop, Turn,
 };
-use crate::measure::{Measured, settled_cpu_time};
-use crate::process;
-use crate::sampler::{Sampler, Watch};
+use crate::measure::{Measured, metered};
+use crate::sampler::Watch;
 use crate::servers::Server;
 
 /// Settings of the clients.
@@ -42,126 +41,106 @@ pub fn play(
     workload: &mut Workload,
     watch: Option<Watch>,
 ) -> (Measured, ByKind) {
-    let mut clients = Clients {
-        protocol: server.protocol(),
-        plan,
-        workload,
-        monitor: Arc::default(),
-        schedule: None,
-        talks: (0..plan.clients).map(|_| None).collect(),
-        started: Instant::now(),
-        outcome: Outcome::empty(),
-        by_kind: ByKind::new(),
-    };
-    let cpu_time = || settled_cpu_time(server).ok();
-    let before = cpu_time();
-    let monitor = Arc::clone(&clients.monitor);
-    let sampler = watch.map(|it| Sampler::start(server.pid, it, monitor));
-    let failure = clients.run(server.port).err();
-    let samples = sampler.map(Sampler::stop).unwrap_or_default();
-    let used = before.zip(cpu_time()).and_then(|(before, now)| now.checked_sub(before));
-    let Clients { outcome, by_kind, .. } = clients;
+    let (mut by_kind, mut outcome) = (ByKind::new(), Outcome::empty());
+    let monitor = Arc::default();
+    let (ran, server_cpu, samples) = metered(server, &monitor, watch, || {
+        let mut clients = Clients {
+            protocol: server.protocol(),
+            longest: plan.longest,
+            talks: (0..plan.clients).map(|_| None).collect(),
+            meter: plan.meter(Arc::clone(&monitor))?,
+            workload,
+            by_kind: &mut by_kind,
+        };
+        let ran = clients.run(server.port, plan.clients);
+        outcome = clients.meter.finish();
+        ran
+    });
     let (all, done) = (outcome.operations, outcome.latencies.len());
     let undone = || anyhow!("{} of {all} operations were not done", all - done);
-    let failure = failure.or_else(|| (done < all).then(undone));
-    (Measured { outcome, server_cpu: used, samples, failure }, by_kind)
+    let failure = ran.err().or_else(|| (done < all).then(undone));
+    (Measured { outcome, server_cpu, samples, failure }, by_kind)
+}
+
+impl Plan {
+    fn meter(&self, monitor: Arc<Monitor>) -> Result<Meter> {
+        ensure!(self.clients > 0, "threadcount is 0");
+        let (arrival, in_time) = match self.target {
+            Some(rate) => (Arrival::Even(rate), (rate * self.longest.as_secs_f64()) as u64),
+            None => (Arrival::Closed, u64::MAX),
+        };
+        let load = Load { arrival, ..Load::get(1) }.pipelined(1);
+        Meter::start(&load, 0, Stop::Operations(self.operations.min(in_time)), monitor)
+    }
 }
 
 struct Clients<'w> {
     protocol: Protocol,
-    plan: Plan,
+    longest: Duration,
     workload: &'w mut Workload,
-    monitor: Arc<Monitor>,
-    schedule: Option<Schedule>,
     /// Operations on their way, by connection.
     talks: Vec<Option<Talk>>,
-    started: Instant,
-    outcome: Outcome,
-    by_kind: ByKind,
+    meter: Meter,
+    by_kind: &'w mut ByKind,
 }
 
 impl Clients<'_> {
-    fn run(&mut self, port: u16) -> Result<()> {
-        let Plan { clients, operations, longest, target } = self.plan;
+    fn run(&mut self, port: u16, clients: usize) -> Result<()> {
         let scans = self.workload.has_scans;
-        ensure!(clients > 0, "threadcount is 0");
         ensure!(!scans || self.protocol == Protocol::Resp, "Memcached has no scans");
         let mut event_loop = EventLoop::new()?;
-        match scans {
-            true => event_loop.connect_keeping(port, self.protocol, clients)?,
-            false => event_loop.connect(port, self.protocol, clients)?,
-        }
-        let cpu_before = process::cpu_time_of_this_thread();
-        self.started = Instant::now();
-        let (arrival, in_time) = match target {
-            Some(rate) => (Arrival::Even(rate), (rate * longest.as_secs_f64()) as u64),
-            None => (Arrival::Closed, u64::MAX),
-        };
-        let stop = Stop::Operations(operations.min(in_time));
-        self.schedule = Some(Schedule::new(arrival, 1, self.started, stop, 1)?);
-        let ran = event_loop.run(&mut [self]);
-        self.outcome.elapsed = self.started.elapsed();
-        self.outcome.client_cpu = process::cpu_time_of_this_thread() - cpu_before;
-        self.outcome.lag = self.schedule.as_ref().and_then(Schedule::lag);
-        ran
+        let reader = if scans { ReplyReader::keeping } else { ReplyReader::new };
+        event_loop.connect_with(port, clients, || reader(self.protocol))?;
+        event_loop.run(&mut [self])
     }
 
     /// Begins the next operation of a connection, or returns what it does instead.
-    fn begin(&mut self, connection: usize, now: Instant) -> Result<Option<Next>> {
-        let turn = self.schedule.as_mut().map_or(Ok(Turn::Over), |it| it.turn(now))?;
-        let since = match turn {
-            Turn::Send(since, _) if now - self.started <= self.plan.longest => since,
-            Turn::At(due) => return Ok(Some(Next::At(due))),
-            _ => return Ok(Some(Next::Rest)),
-        };
+    fn begin(&mut self, connection: usize, now: Instant) -> Result<Turn> {
+        let turn = self.meter.turn(now)?;
+        let Turn::Send(since, _) = turn else { return Ok(turn) };
+        if now - self.meter.started > self.longest {
+            return Ok(Turn::Over);
+        }
         let talks = self.talks.iter().flatten();
         let in_flight = talks.filter(|it| it.kind == Kind::Insert).map(|it| it.record);
         let operation = self.workload.draw(in_flight);
-        let Some(operation) = operation else { return Ok(Some(Next::Rest)) };
+        let Some(operation) = operation else { return Ok(Turn::Over) };
         let talk = Talk::new(self.protocol, self.workload, operation, since);
         self.talks[connection] = Some(talk);
-        Ok(None)
+        Ok(turn)
     }
 }
 
 impl Client for Clients<'_> {
-    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Next> {
-        if self.talks[connection].is_none()
-            && let Some(instead) = self.begin(connection, now)?
-        {
-            return Ok(instead);
-        }
-        if let Some(talk) = &self.talks[connection] {
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
+        let is_amid = self.talks[connection].is_some();
+        let turn = if is_amid { Turn::Send(now, 1) } else { self.begin(connection, now)? };
+        if let (Turn::Send(..), Some(talk)) = (turn, &self.talks[connection]) {
             talk.write(self.protocol, self.workload, batch)?;
         }
-        Ok(Next::Send)
+        Ok(turn)
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<()> {
-        self.outcome.replies.add(&heard.replies);
-        if let (None, Some(error)) = (&self.outcome.first_error, heard.first_error) {
-            self.outcome.first_error = Some(error.to_owned());
-        }
-        let Some(mut talk) = self.talks[connection].take() else { return Ok(()) };
+    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
+        let outcome = &mut self.meter.outcome;
+        outcome.replies.add(&heard.replies);
+        outcome.first_error = outcome.first_error.take().or(heard.first_error.map(str::to_owned));
+        let Some(mut talk) = self.talks[connection].take() else { return Ok(false) };
         let is_done = talk.hear(heard);
         if is_done && !talk.is_over() {
             self.talks[connection] = Some(talk);
-            return Ok(());
+            return Ok(true);
         }
         let nanos = (heard.now - talk.since).as_nanos() as u64;
         let of_kind = self.by_kind.entry(talk.kind).or_insert_with(Outcome::empty);
-        for outcome in [&mut self.outcome, of_kind] {
+        for outcome in [&mut self.meter.outcome, of_kind] {
             outcome.operations += 1;
             if is_done {
                 outcome.latencies.saturating_record(nanos);
             }
         }
-        self.monitor.add(1);
-        Ok(())
-    }
-
-    fn goes_on(&self, connection: usize) -> bool {
-        self.talks[connection].is_some()
+        self.meter.add(1, heard.now);
+        Ok(false)
     }
 }
 

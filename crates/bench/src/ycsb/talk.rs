@@ -33,7 +33,6 @@ fn requests(protocol: Protocol, kind: Kind) -> &'static [&'static str] {
 
 /// One operation on its way.
 pub struct Talk {
-    /// Kind of operation.
     pub kind: Kind,
     /// Its record, or the first one.
     pub record: u64,
@@ -44,7 +43,6 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Begins an operation.
     pub fn new(to: Protocol, workload: &Workload, of: (Kind, u64), since: Instant) -> Self {
         let (kind, record) = of;
         let is_sent = |text: &&&str| workload.has_index || !text.contains("_indices");
@@ -52,15 +50,13 @@ impl Talk {
         Self { kind, record, since, requests: requests.map(|text| (*text, key(record))).collect() }
     }
 
-    /// Returns true if no request is left.
     pub fn is_over(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Writes the next request.
     pub fn write(&self, to: Protocol, workload: &mut Workload, batch: &mut Batch) -> Result<()> {
         let Some((request, key)) = self.requests.last() else { return Ok(()) };
-        batch.expect(Answer::to(request));
+        batch.expected.count(Answer::to(request));
         let (score, count) = (java_hash(key).to_string(), workload.scan_length().to_string());
         let word = |word| match word {
             "KEY" => key,
@@ -125,7 +121,7 @@ mod tests {
     use Protocol::{Memcached, Resp};
 
     use super::*;
-    use crate::generator::{Expected, ReplyReader};
+    use crate::generator::ReplyReader;
     use crate::ycsb::workload::tests::workload;
 
     /// Runs an operation against given replies; returns the words of its requests, and at
@@ -136,8 +132,7 @@ mod tests {
         let mut talk = Talk::new(of, &workload, (kind, 0), now);
         let (mut requests, mut is_done) = (Vec::new(), true);
         for reply in replies {
-            let (bytes, expected) = (Vec::new(), Expected::default());
-            let mut batch = Batch { bytes, expected, since: now };
+            let mut batch = Batch::default();
             talk.write(of, &mut workload, &mut batch).unwrap();
             let text = String::from_utf8(batch.bytes).unwrap().replace(&key(0), "KEY");
             let is_word = |line: &&str| !line.starts_with(['*', '$']);

@@ -30,7 +30,6 @@ const KINDS: [Kind; 6] =
 
 impl Kind {
     /// Returns YCSB's name of the kind.
-    #[must_use]
     pub fn name(self) -> String {
         let name = format!("{self:?}").to_uppercase();
         name.replace("READMODIFYWRITE", "READ-MODIFY-WRITE")
@@ -46,11 +45,8 @@ impl Kind {
 pub struct Workload {
     /// Number of records that the load phase stores.
     pub record_count: u64,
-    /// Names of a record's fields.
     pub fields: Arc<[String]>,
-    /// Length of a field, in bytes.
     pub field_bytes: usize,
-    /// True if it has scans.
     pub has_scans: bool,
     /// True if the keys are kept in a sorted set for scans.
     pub has_index: bool,
@@ -111,13 +107,11 @@ impl Workload {
     }
 
     /// Returns the load phase of this workload: insertions into an empty server.
-    #[must_use]
     pub fn loading(&self) -> Self {
         Self { mix: None, has_scans: false, records: 0..0, ..self.clone() }
     }
 
     /// Returns this workload on the records that another one has left.
-    #[must_use]
     pub fn after(self, other: &Self) -> Self {
         Self { records: other.records.clone(), ..self }
     }
@@ -204,7 +198,6 @@ fn mix(properties: &Properties) -> Result<WeightedIndex<f64>> {
 }
 
 /// Returns the key of a record.
-#[must_use]
 pub fn key(record: u64) -> String {
     format!("user{}", fnv_hash(record))
 }

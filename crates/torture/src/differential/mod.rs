@@ -41,7 +41,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub fn run(arguments: &Arguments) -> Result<()> {
     let program = Program::parse(&arguments.server)?;
     program.must_be_there()?;
-    let launch = Launch::default().with_threads(arguments.threads).on_cores(2);
+    let launch = Launch::on(2, arguments.threads);
     if arguments.borders && (arguments.alone || arguments.tight) {
         return borders::alone(arguments, &program, &launch);
     }
@@ -49,13 +49,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(file) = &arguments.play {
         return play_recording(&mut varve, file);
     }
-    let reference = Launch::default().on_cores(2);
-    let valkey = Peers::find().and_then(|peers| {
-        peers.versions()?;
-        Ok(Side::new("Valkey", peers.program("valkey")?, reference))
-    });
-    let valkey = match valkey {
-        Ok(valkey) => valkey,
+    let reference = Launch::on(2, 1);
+    let valkey = match Peers::find() {
+        Ok(peers) => Side::new("Valkey", peers.program("valkey"), reference),
         Err(error) => {
             println!("{error:#}");
             if arguments.borders {

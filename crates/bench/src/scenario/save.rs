@@ -9,16 +9,15 @@ use std::{fs, thread};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::generator::{Commands, EventLoop, Load, Outcome, Protocol, Sender, Stop};
-use crate::measure::send_each;
+use super::data::{Fill, check};
+use super::folder::{folder, programs};
+use super::rounds::by_value;
+use super::{Bench, Scenario, milliseconds, pin_client};
+use crate::generator::{EventLoop, Load, Outcome, Probe, Protocol, Sender, Stop};
 use crate::report::Section;
 use crate::sampler::peak_during;
-use crate::scenario::folder::{Folder, programs};
-use crate::scenario::rounds::{by_value, measured};
-use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
 use crate::servers::{Launch, Program, Server};
 
-/// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -35,11 +34,11 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 struct Data {
     name: String,
-    fill: String,
+    fill: Fill,
     /// Number of keys or elements.
     keys: u64,
-    /// Command that counts them.
-    count: String,
+    /// Commands that count them, with their answers.
+    counts: Vec<String>,
     /// Size that is told per second of a snapshot: of a key or element, in the unit of the file.
     size: f64,
     /// Requests of the clients, as many of each; none for a snapshot without clients.
@@ -57,7 +56,7 @@ struct Data {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         let programs = programs(bench, &["varve", "valkey"], section)?;
         for data in &self.data {
             pin_client(data.cores);
@@ -66,7 +65,7 @@ impl Scenario for Plan {
                 // Without clients only the snapshot itself is known.
                 let known = if data.requests.is_empty() { 2 } else { rounds.len() };
                 rounds[known..].iter_mut().for_each(Vec::clear);
-                measured(section, &data.name, &program.label, &rounds, &DIGITS);
+                section.measured(&data.name, &program.label, &rounds);
             }
         }
         Ok(())
@@ -75,48 +74,55 @@ impl Scenario for Plan {
 
 impl Plan {
     fn measure(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 13]>> {
-        let folder = Folder::new()?;
-        let mut launch = Launch::default().on_cores(data.cores);
+        let folder = folder()?;
+        let mut launch = Launch::on(data.cores, 1);
         for (name, value) in &data.options {
             launch = launch.with(name, value);
         }
-        let server = folder.start(program, &launch)?;
-        send_each(&server, &data.fill, data.keys)?;
+        let server = program.start(&launch.in_folder(&folder))?;
+        data.fill.send(&server, data.keys, 1)?;
         thread::sleep(REST);
-        let mut clients = Clients::connect(&server, data)?;
-        let rounds = (0..self.rounds).map(|_| self.save(data, &folder, &mut clients));
+        let requests = data.requests.iter().map(|request| (1, request.clone())).collect();
+        let load = Load { requests, ..Load::of("", data.keys) };
+        let mut load = load.pipelined(1).on(data.connections);
+        if let Some(per_second) = data.per_second {
+            load = load.paced(per_second);
+        }
+        let mut clients = Clients::connect(&server, &load)?;
+        let file = folder.path().join("dump.rdb");
+        let rounds = (0..self.rounds).map(|_| self.save(data, &file, &mut clients));
         let rounds = rounds.collect();
-        let counted = server.control()?.integer(&data.count)?;
-        ensure!(counted == data.keys, "{}: {counted} are there", data.name);
+        check(&server, &data.counts, data.keys)?;
         rounds
     }
 
     /// Makes one snapshot; returns the values of [`COLUMNS`].
-    fn save(&self, data: &Data, folder: &Folder, clients: &mut Clients<'_>) -> Result<[f64; 13]> {
-        let (server, file) = (clients.server, folder.snapshot());
+    fn save(&self, data: &Data, file: &Path, clients: &mut Clients<'_>) -> Result<[f64; 13]> {
+        let server = clients.server;
         let is_alone = data.requests.is_empty();
         let before = if is_alone { Duration::ZERO } else { self.before };
         let (memory, (before, calm)) = peak_during(server.pid, || {
-            Ok((clients.watch(before, &[])?, clients.watch(CUT, &[])?))
+            Ok((clients.watch_saves(before, 0)?, clients.watch_saves(CUT, 0)?))
         })?;
         if file.exists() {
-            fs::remove_file(&file)?;
+            fs::remove_file(file)?;
         }
         let asked = Instant::now();
         let (most, (cut_ms, beside, seconds)) = peak_during(server.pid, || {
-            let mut all = clients.watch(CUT, &["BGSAVE".to_owned()])?;
+            let mut all = clients.watch_saves(CUT, 1)?;
             let cut_ms = all.longest_ms();
-            let seconds = saved(server, &file, asked, || {
+            let seconds = saved(server, file, asked, || {
                 if is_alone {
                     thread::sleep(FILE_EVERY);
                     return Ok(());
                 }
-                all.merge(clients.watch(WATCHED, &[])?)
+                all.merge(clients.watch_saves(WATCHED, 0)?)
             })?;
             Ok((cut_ms, Outcome { elapsed: Duration::from_secs_f64(seconds), ..all }, seconds))
         })?;
         let own_us = server.control()?.info_number("latest_fork_usec")?.unwrap_or(f64::NAN);
-        let without = clients.watch(if is_alone { Duration::ZERO } else { beside.elapsed }, &[])?;
+        let time = if is_alone { Duration::ZERO } else { beside.elapsed };
+        let without = clients.watch_saves(time, 0)?;
         Ok([
             seconds,
             data.size * data.keys as f64 / seconds,
@@ -149,7 +155,7 @@ fn saved(
         meanwhile()?;
         if checked.elapsed() > CHECK_EVERY {
             checked = Instant::now();
-            let state = control.info_text("rdb_last_bgsave_status")?;
+            let state = control.info("rdb_last_bgsave_status")?;
             ensure!(state.is_none_or(|state| state == "ok"), "the snapshot failed");
             ensure!(asked.elapsed() < SAVE_MAX, "no snapshot after {SAVE_MAX:?}");
         }
@@ -162,57 +168,42 @@ fn saved(
     Ok(seconds)
 }
 
-/// Clients on the core behind the server's, and one that sends single commands.
-struct Clients<'run> {
+/// Clients of a load on the core behind the server's, and one that sends single requests.
+pub struct Clients<'run> {
     server: &'run Server,
     event_loop: EventLoop,
     sender: Sender,
 }
 
 impl<'run> Clients<'run> {
-    fn connect(server: &'run Server, data: &Data) -> Result<Self> {
-        let requests = data.requests.iter().map(|request| (1, request.clone())).collect();
-        let load = Load { requests, ..Load::of("", data.keys) };
-        let mut load = load.pipelined(1).on(data.connections);
-        if let Some(per_second) = data.per_second {
-            load = load.paced(per_second);
-        }
+    pub fn connect(server: &'run Server, load: &Load) -> Result<Self> {
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, data.connections)?;
+        event_loop.connect(server.port, Protocol::Resp, load.connections)?;
         event_loop.connect(server.port, Protocol::Resp, 1)?;
-        Ok(Self { server, event_loop, sender: Sender::new(Protocol::Resp, &load, 0)? })
+        Ok(Self { server, event_loop, sender: Sender::new(Protocol::Resp, load, 0)? })
     }
 
-    /// Lets the clients send for so long, and another the commands.
-    fn watch(&mut self, time: Duration, commands: &[String]) -> Result<Outcome> {
+    /// Lets the clients send for so long, and another these requests.
+    pub fn watch(&mut self, time: Duration, requests: Load) -> Result<(Outcome, Probe)> {
+        let mut single = Probe::new(requests, self.server.pid)?;
         if time.is_zero() {
-            return Ok(Outcome::empty());
+            return Ok((Outcome::empty(), single));
         }
-        let mut commands = Commands::over(time, commands, self.server.pid)?;
         self.sender.restart(Stop::After(time), Arc::default())?;
-        self.event_loop.run(&mut [&mut self.sender, &mut commands])?;
-        self.sender.finish().sound()
+        self.event_loop.run(&mut [&mut self.sender, &mut single])?;
+        single.finish()?;
+        Ok((self.sender.finish().sound()?, single))
+    }
+
+    /// Lets the clients send for so long, and another so many BGSAVEs.
+    fn watch_saves(&mut self, time: Duration, saves: u64) -> Result<Outcome> {
+        Ok(self.watch(time, Load::of("BGSAVE", 1).count(saves))?.0)
     }
 }
 
-const COLUMNS: [&str; 15] = [
-    "data",
-    "server",
-    "saved in s",
-    "saved/s",
-    "cut ms",
-    "calm ms",
-    "pause ms",
-    "longest ms",
-    "without ms",
-    "p99 us",
-    "before us",
-    "op/s",
-    "without op/s",
-    "MiB before",
-    "memory/before",
-];
-const DIGITS: [usize; 13] = [2, 2, 2, 2, 3, 2, 2, 0, 0, 0, 0, 1, 3];
+const COLUMNS: &str = "data | server | saved in s .2 | saved/s .2 | cut ms .2 | calm ms .2 | \
+    pause ms .3 | longest ms .2 | without ms .2 | p99 us .0 | before us .0 | op/s .0 | \
+    without op/s .0 | MiB before .1 | memory/before .3";
 const CUT: Duration = Duration::from_millis(20);
 const FILE_EVERY: Duration = Duration::from_millis(1);
 const CHECK_EVERY: Duration = Duration::from_millis(200);

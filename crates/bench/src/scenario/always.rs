@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde::Deserialize;
+use tempfile::TempDir;
 
 use super::disk::append;
+use super::folder::{folder, programs};
+use super::rounds::by_value;
+use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::generator::{Arrival, Load, Sizes};
 use crate::measure::{fill, measure, measure_during};
 use crate::report::Section;
-use crate::scenario::folder::{Folder, programs};
-use crate::scenario::rounds::{by_value, measured};
-use crate::scenario::{Bench, Scenario, milliseconds, pin_client};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
 
-/// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -35,14 +35,14 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&["what", "server", "SET/s", "GET/s"]);
+        section.columns("what | server | SET/s .0 | GET/s .0");
         let mut pairs = Vec::new();
         for program in &programs(bench, &["varve", "valkey"], section)? {
             pairs.push([self.start(program, "yes")?, self.start(program, "no")?]);
         }
         let (mut syncs, mut rounds) = (Vec::new(), vec![Vec::new(); pairs.len()]);
         for _ in 0..self.rounds {
-            let synced = append(&Folder::new()?, APPENDED, None, |_, time| time < self.time)?;
+            let synced = append(&folder()?, APPENDED, None, |_, time| time < self.time)?;
             syncs.push(synced.per_second);
             for ([always, without], rounds) in pairs.iter().zip(&mut rounds) {
                 rounds.push(self.round(&always.0, &without.0)?);
@@ -56,7 +56,7 @@ impl Scenario for Plan {
              where it takes less than {SHORT_SYNC_MS} ms, else 1."
         ));
         let mut show = |what, server: &str, sets: &[f64], gets: &[f64]| {
-            measured(section, what, server, &[sets.to_vec(), gets.to_vec()], &[0, 0]);
+            section.measured(what, server, &[sets.to_vec(), gets.to_vec()]);
         };
         show("syncs", "disk", &syncs, &[]);
         for ([(server, _), _], rounds) in pairs.iter().zip(&rounds) {
@@ -74,13 +74,13 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    fn start(&self, program: &Program, log: &str) -> Result<(Server, Folder)> {
-        let folder = Folder::new()?;
+    fn start(&self, program: &Program, log: &str) -> Result<(Server, TempDir)> {
+        let folder = folder()?;
         let launch = Launch::default()
             .with("appendonly", log)
             .with("appendfsync", "always")
             .with("auto-aof-rewrite-percentage", 0);
-        let server = folder.start(program, &launch)?;
+        let server = program.start(&launch.in_folder(&folder))?;
         fill(&server, self.keys, &Sizes::fixed(16))?;
         Ok((server, folder))
     }

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
-use bench::report::{Aim, Figure, Report, Section, html};
+use super::{Aim, Figure, Report, Section, html};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sample-report.json");
 
@@ -92,7 +91,7 @@ fn states_verdicts_and_changes_are_told_in_words_and_what_is_short_comes_first()
 
 /// Renders a page of one scenario with so many rows and figures, every fifth of which is short.
 fn long_page(rows: u32) -> String {
-    let mut section = Section::new("t", &["n"]);
+    let mut section = Section::new("t", "n");
     for row in 0..rows {
         section.row([row.to_string()]);
         let measured = if row % 5 == 0 { 2.0 } else { 1.0 };
@@ -125,27 +124,4 @@ fn markdown_is_what_was_looked_through() {
         fs::write(&path, &text).unwrap();
     }
     assert_eq!(text, fs::read_to_string(&path).unwrap(), "{path}");
-}
-
-#[test]
-fn the_program_writes_the_page_and_prints_what_got_worse_or_names_the_file_it_cannot_use() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let better = fs::read_to_string(SAMPLE).unwrap().replace("0.446", "0.3");
-    fs::write(path("better.json"), better).unwrap();
-    let run = |against: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_varve-bench"));
-        command.args(["page", SAMPLE, "--against", &path(against), "--out", &path("report.html")]);
-        let output = command.output().unwrap();
-        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        (output.status.success(), said)
-    };
-    let (is_written, said) = run("missing.json");
-    assert!(!is_written && said.contains("missing.json: No such file"), "{said}");
-    assert!(!fs::exists(path("report.html")).unwrap());
-    let (is_written, said) = run("better.json");
-    let worse = said.split("## Worse").nth(1).unwrap();
-    assert!(is_written && worse.contains("| CPU of GET / Valkey"), "{said}");
-    assert!(worse.contains("worse, +49 %"), "{said}");
-    assert!(fs::read_to_string(path("report.html")).unwrap().ends_with("</html>\n"));
 }

@@ -8,16 +8,14 @@ use rand::{RngExt, SeedableRng};
 use serde::Deserialize;
 
 use super::disk::append;
+use super::folder::{folder, programs};
+use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
 use crate::measure::measure_watched;
 use crate::report::{Plot, Section};
-use crate::sampler::{Sample, most_memory};
-use crate::scenario::folder::{Folder, programs};
-use crate::scenario::rounds::measured;
-use crate::scenario::{Bench, Scenario, pin_client};
+use crate::sampler::{Sample, Watch, most_memory};
 use crate::servers::{Launch, Program};
 
-/// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -25,11 +23,9 @@ pub struct Plan {
     keys: u32,
     /// SETs of these keys that follow.
     overwrites: u32,
-    /// Bytes in a value.
     value: usize,
     /// Connections, without a pipeline.
     connections: usize,
-    /// Cores of the server.
     cores: usize,
     /// True if it is held against the limits of this machine: the same writes without a server, and
     /// the server without a log.
@@ -40,7 +36,7 @@ pub struct Plan {
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&COLUMNS);
+        section.columns(COLUMNS);
         let mut plots = PLOTS.map(|(what, unit)| {
             Plot::lines(format!("{what} while the log is rotated"), "seconds", unit)
         });
@@ -62,13 +58,13 @@ impl Scenario for Plan {
             self.measure(section, &unlogged, "no")?;
             let alone = self.write_alone(section)?;
             let must = (1.3 * valkey).min(alone);
-            show(section, "what it must be", &[Some(must), None, None, None]);
+            section.values("", "what it must be", &[must]);
             section.note(
                 "What it must be: 1.3 times Valkey's operations per second, or writes alone if \
                  these are fewer.",
             );
         }
-        plots.into_iter().for_each(|plot| section.plot(plot));
+        section.plots.extend(plots);
         Ok(())
     }
 }
@@ -81,28 +77,31 @@ impl Plan {
         program: &Program,
         appendonly: &str,
     ) -> Result<(Vec<Sample>, f64)> {
-        let folder = Folder::new()?;
-        let launch = Launch::default().on_cores(self.cores).with("appendonly", appendonly);
-        let server = folder.start(program, &launch)?;
+        let folder = folder()?;
+        let launch = Launch::on(self.cores, 1).with("appendonly", appendonly);
+        let server = program.start(&launch.in_folder(&folder))?;
         let mut random = SmallRng::seed_from_u64(1);
         let overwritten = (0..self.overwrites).map(|_| random.random_range(0..self.keys));
         let keys: Vec<_> = (0..self.keys).chain(overwritten).collect();
         let load = Load::set(self.keys.into(), &Sizes::fixed(self.value)).pipelined(1);
         let load = load.on(self.connections).count(keys.len() as u64);
         let load = load.choosing(KeyChoice::Listed(keys.into()));
-        let run = measure_watched(&server, &load, SAMPLE_EVERY, |_| ())?;
+        let run = measure_watched(&server, &load, Watch::every(SAMPLE_EVERY))?;
         let (outcome, peak) = (run.outcome, most_memory(&run.samples));
         let live = f64::from(self.keys) * (KEY_BYTES + self.value) as f64;
-        let values = [
-            Some(outcome.per_second()),
-            Some(outcome.latency_us(0.99)),
-            Some(idle(&run.samples).as_secs_f64()),
-            Some(outcome.longest_ms()),
-            Some(peak / f64::from(1 << 20)),
-            Some(peak / live),
-            server.control()?.info_number("aof_rewrites")?,
-        ];
-        show(section, &program.label, &values);
+        section.values(
+            "",
+            &program.label,
+            &[
+                outcome.per_second(),
+                outcome.latency_us(0.99),
+                idle(&run.samples).as_secs_f64(),
+                outcome.longest_ms(),
+                peak / f64::from(1 << 20),
+                peak / live,
+                server.control()?.info_number("aof_rewrites")?.unwrap_or(f64::NAN),
+            ],
+        );
         Ok((run.samples, outcome.per_second()))
     }
 
@@ -111,17 +110,12 @@ impl Plan {
     fn write_alone(&self, section: &mut Section) -> Result<f64> {
         let bytes = KEY_BYTES + self.value + FRAME_BYTES;
         let count = u64::from(self.keys + self.overwrites);
-        let written = append(&Folder::new()?, bytes, Some(SYNC_EVERY), |done, _| done < count)?;
+        let written = append(&folder()?, bytes, Some(SYNC_EVERY), |done, _| done < count)?;
         let longest_ms = written.longest.as_secs_f64() * 1e3;
-        show(section, "writes alone", &[Some(written.per_second), None, None, Some(longest_ms)]);
+        let values = [written.per_second, f64::NAN, f64::NAN, longest_ms];
+        section.values("", "writes alone", &values);
         Ok(written.per_second)
     }
-}
-
-fn show(section: &mut Section, server: &str, values: &[Option<f64>]) {
-    let mut rounds: Vec<Vec<f64>> = values.iter().map(|it| it.iter().copied().collect()).collect();
-    rounds.resize(DIGITS.len(), Vec::new());
-    measured(section, "", server, &rounds, &DIGITS);
 }
 
 /// Returns the time in which nothing was answered from one sample to the next.
@@ -147,9 +141,8 @@ const GROUP: usize = 4;
 /// Bytes of a SET beside key and value.
 const FRAME_BYTES: usize = 34;
 const PLOTS: [(&str, &str); 2] = [("Memory", "MiB"), ("Operations", "operations per second")];
-const COLUMNS: [&str; 8] =
-    ["server", "op/s", "p99 us", "idle s", "stall ms", "peak MiB", "peak/live", "rotations"];
-const DIGITS: [usize; 7] = [0, 0, 1, 1, 1, 2, 0];
+const COLUMNS: &str = "server | op/s .0 | p99 us .0 | idle s .1 | stall ms .1 | peak MiB .1 | \
+    peak/live .2 | rotations .0";
 
 #[cfg(test)]
 mod tests {

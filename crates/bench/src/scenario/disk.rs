@@ -7,15 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use tempfile::TempDir;
 
-use crate::scenario::folder::Folder;
-
-/// Result of writing.
 #[derive(Clone, Copy, Debug)]
 pub struct Appended {
     /// Longest time of one piece.
     pub longest: Duration,
-    /// Pieces per second.
     pub per_second: f64,
 }
 
@@ -23,7 +20,7 @@ pub struct Appended {
 /// for their number and the time. Another thread syncs after each `sync_every`; without it each
 /// piece is synced. The file is emptied after each gigabyte, as a log that is rotated.
 pub fn append(
-    folder: &Folder,
+    folder: &TempDir,
     bytes: usize,
     sync_every: Option<Duration>,
     goes_on: impl Fn(u64, Duration) -> bool,
@@ -66,11 +63,11 @@ const FILE_BYTES: u64 = 1 << 30;
 mod tests {
     use std::time::Duration;
 
-    use super::{Folder, append};
+    use super::append;
 
     #[test]
     fn what_was_written_to_learn_about_the_disk_is_removed() {
-        let folder = Folder::new().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         for sync_every in [None, Some(Duration::from_millis(1))] {
             let appended = append(&folder, 1000, sync_every, |done, _| done < 100).unwrap();
             assert!(appended.per_second > 0.0 && !appended.longest.is_zero());

@@ -1,0 +1,250 @@
+//! YCSB's workloads on all servers: throughput and latency by number of clients, and latency by
+//! load. Varve, Valkey and Redis have its connector for Redis, Memcached that for Memcached.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::rounds::{by_value, costs, in_turns};
+use super::{Bench, Scenario, milliseconds, pin_client};
+use crate::generator::{Lag, Outcome, quantile_us};
+use crate::measure::Measured;
+use crate::process::user_and_system_time;
+use crate::report::{Plot, Section};
+use crate::servers::{self, Launch, Program, Server};
+use crate::statistics::median;
+use crate::ycsb::{self, ByKind, Kind, Properties, Workload, play};
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Interleaved rounds.
+    rounds: usize,
+    workloads: Vec<PathBuf>,
+    /// True if the workloads follow each other on the records that the first one loads; otherwise
+    /// each has fresh servers.
+    #[serde(default)]
+    same_records: bool,
+    /// Records that are stored beforehand.
+    records: u64,
+    /// Most operations of one measurement; with scans a tenth of them.
+    operations: u64,
+    /// Longest time of one measurement.
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
+    longest: Duration,
+    /// Numbers of clients; each has one operation in flight.
+    clients: Vec<usize>,
+    /// Loads, as fractions of each server's throughput with most clients.
+    #[serde(default)]
+    loads: Vec<f64>,
+}
+
+/// Server, and what is on it.
+struct Stored {
+    server: Server,
+    workload: Workload,
+    /// Operations per second with most clients.
+    most: f64,
+}
+
+impl Scenario for Plan {
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(COLUMNS);
+        let mut servers = Vec::new();
+        for file in &self.workloads {
+            let next = workload(file, self.records, self.operations)?;
+            if servers.is_empty() || !self.same_records {
+                // The old ones end first.
+                servers.clear();
+                servers = all_with(bench, &next)?;
+            }
+            let asked =
+                |it: &&mut Stored| it.server.kind != servers::Kind::Memcached || !next.has_scans;
+            let mut asked: Vec<_> = servers.iter_mut().filter(asked).collect();
+            for stored in &mut asked {
+                stored.workload = next.clone().after(&stored.workload);
+            }
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            self.measure(section, &name, &mut asked)?;
+        }
+        Ok(())
+    }
+}
+
+/// Starts all servers, the null server with records as large as those of a workload.
+fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
+    let (fields, bytes) = (workload.fields.len().to_string(), workload.field_bytes.to_string());
+    let words = ["--fields", &fields, "--field-bytes", &bytes];
+    let null = bench.null.clone().with_arguments(&words);
+    let stored = |program: &Program| {
+        let server = program.start(&Launch::default())?;
+        store(&server, workload)?;
+        Ok(Stored { server, workload: workload.clone(), most: f64::NAN })
+    };
+    bench.varve_and_all_peers().chain([&null]).map(stored).collect()
+}
+
+impl Plan {
+    /// Measures a workload with each number of clients, and then with each load.
+    fn measure(
+        &self,
+        section: &mut Section,
+        name: &str,
+        servers: &mut [&mut Stored],
+    ) -> Result<()> {
+        let title = format!("{name}: throughput");
+        let mut plot = Plot::lines(title, "clients", "operations per second");
+        let mut most = 0;
+        for &clients in &self.clients {
+            let what = format!("{name}, {clients} clients");
+            for (at, costs) in
+                self.costs(section, &what, servers, clients, None)?.iter().enumerate()
+            {
+                plot.point(&servers[at].server.label, clients as f64, costs.per_second);
+                servers[at].most = costs.per_second;
+            }
+            most = clients;
+        }
+        if self.clients.len() > 1 {
+            section.plots.push(plot);
+        }
+        let title = format!("{name}: latency by load, {most} clients");
+        let y = "p99 of all operations in microseconds";
+        let mut plot = Plot::lines(title, "operations per second", y).log(false, true);
+        for load in &self.loads {
+            let what = format!("{name}, {:.0} % of its most", load * 100.0);
+            let all = self.costs(section, &what, servers, most, Some(*load))?;
+            for (Stored { server, .. }, costs) in servers.iter().zip(all) {
+                plot.point(&server.label, costs.per_second, costs.p99);
+            }
+        }
+        if !self.loads.is_empty() {
+            section.plots.push(plot);
+        }
+        Ok(())
+    }
+
+    /// Measures all servers in turns, each with this part of its most operations per second if
+    /// there is one.
+    fn costs(
+        &self,
+        section: &mut Section,
+        what: &str,
+        servers: &mut [&mut Stored],
+        clients: usize,
+        load: Option<f64>,
+    ) -> Result<Vec<Costs>> {
+        let all = in_turns(servers, self.rounds, |Stored { server, workload, most }, _| {
+            let part = if workload.has_scans { 10 } else { 1 };
+            let (operations, longest) = ((self.operations / part).max(1), self.longest);
+            let target = load.map(|load| load * *most);
+            played(server, ycsb::Plan { clients, operations, longest, target }, workload)
+        });
+        let mut costs = Vec::new();
+        for (Stored { server, .. }, rounds) in servers.iter().zip(all) {
+            let one = Costs::of(rounds?);
+            section.measured(what, &server.label, &one.cells);
+            if let Some(complaint) = &one.complaint {
+                section.remark(complaint.clone());
+            }
+            costs.push(one);
+        }
+        Ok(costs)
+    }
+}
+
+/// Results of one server; times are in microseconds.
+struct Costs {
+    /// Medians of operations per second, and of the 99th percentile of all operations.
+    per_second: f64,
+    p99: f64,
+    /// Rounds of the columns with numbers.
+    cells: Vec<Vec<f64>>,
+    /// Delay of the worst round behind its target, if it was too long.
+    complaint: Option<String>,
+}
+
+impl Costs {
+    fn of(rounds: Vec<(Measured, Details)>) -> Self {
+        let (measured, details): (Vec<_>, Vec<_>) = rounds.into_iter().unzip();
+        let all = by_value(&measured.iter().map(costs).collect::<Vec<_>>());
+        let [server_us, per_second, _, p99, client_us] = all;
+        let [user, system]: [Duration; 2] =
+            [0, 1].map(|at| details.iter().map(|it| it.ticked[at]).sum());
+        let share = system.as_secs_f64() / (user + system).as_secs_f64();
+        let is_known = user + system >= TICKED_MIN;
+        let system = if is_known { share * median(server_us.clone()) } else { f64::NAN };
+        let lags = measured.iter().filter_map(|it| it.outcome.lag);
+        let complaint = lags.max_by_key(|lag| lag.at_end).as_ref().and_then(Lag::complaint);
+        let mean = measured.iter().map(|it| it.outcome.latencies.mean() / 1e3).collect();
+        let latencies = [(READS, 0.5), (READS, 0.99), (WRITES, 0.5), (WRITES, 0.99)];
+        let latencies = latencies.map(|(kinds, quantile)| {
+            details.iter().map(|it| latency_us(it, kinds, quantile)).collect()
+        });
+        let [most, worst] = [&per_second, &p99].map(|rounds| median(rounds.clone()));
+        let mut cells = vec![per_second, mean, p99];
+        cells.extend(latencies);
+        cells.extend([server_us, vec![system], client_us]);
+        Self { per_second: most, p99: worst, cells, complaint }
+    }
+}
+
+/// Reads a property file, with other numbers of records and operations.
+pub fn workload(file: &Path, records: u64, operations: u64) -> Result<Workload> {
+    let mut properties = Properties::default();
+    properties.read(file)?;
+    properties.set(&format!("recordcount={records}"))?;
+    properties.set(&format!("operationcount={operations}"))?;
+    Workload::new(&properties)
+}
+
+/// Stores the records in a server, unless it stores nothing.
+pub fn store(server: &Server, workload: &Workload) -> Result<()> {
+    let operations = workload.record_count;
+    let plan = ycsb::Plan { clients: LOADERS, operations, longest: Duration::MAX, target: None };
+    match server.kind {
+        servers::Kind::Null => Ok(()),
+        _ => played(server, plan, &mut workload.loading()).map(drop),
+    }
+}
+
+/// Details of a phase.
+struct Details {
+    by_kind: ByKind,
+    /// User and system time of the server in clock ticks; only these tell the two apart.
+    ticked: [Duration; 2],
+}
+
+fn played(
+    server: &Server,
+    plan: ycsb::Plan,
+    workload: &mut Workload,
+) -> Result<(Measured, Details)> {
+    let before = user_and_system_time(server.pid)?;
+    let (mut measured, by_kind) = play(server, plan, workload, None);
+    measured.failure.take().map_or(Ok(()), Err).with_context(|| server.label.clone())?;
+    let after = user_and_system_time(server.pid)?;
+    Ok((measured, Details { by_kind, ticked: [after.0 - before.0, after.1 - before.1] }))
+}
+
+/// Returns a quantile of the latencies of some kinds, in microseconds; NaN if there were none.
+fn latency_us(details: &Details, kinds: &[Kind], quantile: f64) -> f64 {
+    let mut all = Outcome::empty().latencies;
+    for outcome in kinds.iter().filter_map(|kind| details.by_kind.get(kind)) {
+        // All have the same bounds.
+        let _ = all.add(&outcome.latencies);
+    }
+    if all.is_empty() { f64::NAN } else { quantile_us(&all, quantile) }
+}
+
+const LOADERS: usize = 32;
+const READS: &[Kind] = &[Kind::Read, Kind::Scan];
+const WRITES: &[Kind] = &[Kind::Update, Kind::Insert, Kind::ReadModifyWrite, Kind::Delete];
+/// Least CPU time for a split into user and system time; clock ticks are ten milliseconds.
+const TICKED_MIN: Duration = Duration::from_millis(500);
+const COLUMNS: &str = "workload | server | op/s .0 | mean us .0 | p99 us .0 | read p50 us .0 | \
+    read p99 us .0 | write p50 us .0 | write p99 us .0 | CPU us/op .2 | of that system .2 | \
+    client us/op .2 | too slow";

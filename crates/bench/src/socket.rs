@@ -1,0 +1,95 @@
+//! Non-blocking sockets, and the level-triggered epoll that watches them: of clients and of the
+//! null server.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+
+/// A socket, and the bytes that wait for room in it.
+pub(crate) struct Socket {
+    stream: TcpStream,
+    unsent: Vec<u8>,
+}
+
+impl Socket {
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(Self { stream, unsent: Vec::new() })
+    }
+
+    /// Returns true while bytes wait for room.
+    pub(crate) fn is_blocked(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Sends bytes; those that the socket does not take wait for [`Socket::flush`].
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let sent = or_later(self.stream.write(bytes))?;
+        self.unsent.extend_from_slice(&bytes[sent..]);
+        Ok(())
+    }
+
+    /// Sends waiting bytes, as far as the socket takes them.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        let sent = or_later(self.stream.write(&self.unsent))?;
+        self.unsent.drain(..sent);
+        Ok(())
+    }
+
+    /// Reads once what has arrived, which may be nothing; fails where the stream ends.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.stream.read(buffer) {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the connection was closed")),
+            read => or_later(read),
+        }
+    }
+}
+
+/// Returns the number of bytes, which is zero if it is to be tried again.
+fn or_later(done: io::Result<usize>) -> io::Result<usize> {
+    match done {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            Ok(0)
+        }
+        done => done,
+    }
+}
+
+/// Watches sockets, each with a number of its own.
+pub(crate) struct Poller(OwnedFd);
+
+impl Poller {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(epoll::create(epoll::CreateFlags::CLOEXEC)?))
+    }
+
+    /// Watches a socket for bytes to read.
+    pub(crate) fn add(&self, socket: &Socket, number: usize) -> io::Result<()> {
+        let data = EventData::new_u64(number as u64);
+        Ok(epoll::add(&self.0, &socket.stream, data, EventFlags::IN)?)
+    }
+
+    /// Watches a socket for other events from now on.
+    pub(crate) fn watch(&self, socket: &Socket, number: usize, to: EventFlags) -> io::Result<()> {
+        Ok(epoll::modify(&self.0, &socket.stream, EventData::new_u64(number as u64), to)?)
+    }
+
+    /// Waits for events, with numbers of sockets; there may be none, after `longest` or before.
+    pub(crate) fn wait(
+        &self,
+        events: &mut Vec<Event>,
+        longest: Option<Duration>,
+    ) -> io::Result<()> {
+        events.clear();
+        let longest = longest.map(TryInto::try_into).transpose().map_err(io::Error::other)?;
+        match epoll::wait(&self.0, spare_capacity(events), longest.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
