@@ -10,15 +10,13 @@ use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
 
 mod load;
-mod page;
 mod report;
 mod results;
 mod say;
 mod ycsb;
 
 use load::RunArguments;
-use page::PageArguments;
-use report::{Choice, ReportArguments};
+use report::{Choice, PageArguments, ReportArguments};
 use ycsb::YcsbArguments;
 
 /// Measures Varve beside its peers: CPU per operation, memory per key, pauses.
@@ -81,7 +79,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Report(arguments) => report::report(&bench(&server, &peers)?, &arguments),
         Command::Scenario(choice) => report::scenario(&bench(&server, &peers)?, &choice),
         Command::List(choice) => report::list(&choice),
-        Command::Page(arguments) => page::page(&arguments),
+        Command::Page(arguments) => report::page(&arguments),
         Command::Run(arguments) => load::run(&server, &arguments),
         Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
     }

@@ -156,8 +156,8 @@ impl Replies {
         Self { named, other: reply.to_owned() }
     }
 
-    /// Creates the replies of a record with so many fields, and of 50 keys that have a score; a value
-    /// has 16 bytes.
+    /// Creates the replies of a record with so many fields, and of 50 keys that have a score; a
+    /// value has 16 bytes.
     pub fn new(fields: usize, field_bytes: usize) -> Self {
         let text = bulk(&"v".repeat(field_bytes));
         let record = (0..fields).map(|field| bulk(&format!("field{field}")) + &text);

@@ -8,8 +8,8 @@ use crate::generator::{Load, Stop};
 use crate::process;
 
 /// Makes a load of GETs by the program that has this command line, on one core, named as in
-/// [`process::core`]. Returns operations per second; median and 99th percentile of the time from the
-/// sending of a batch to its first reply, and CPU time per operation, start included, in
+/// [`process::core`]. Returns operations per second; median and 99th percentile of the time from
+/// the sending of a batch to its first reply, and CPU time per operation, start included, in
 /// microseconds.
 pub fn run(command: &[String], port: u16, gets: &Load, core: usize) -> Result<[f64; 4]> {
     let Load { connections, pipeline, key_count, stop: Stop::Operations(operations), .. } = gets

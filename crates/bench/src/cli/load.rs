@@ -110,7 +110,7 @@ pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
         write(path, &format!("{value:#}\n"))?;
     }
     if let Some(path) = &arguments.csv {
-        write(path, &results::csv(&measured.samples))?;
+        write(path, &results::csv(&measured.samples)?)?;
     }
     results::verdict(&measured)
 }

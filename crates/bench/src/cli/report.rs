@@ -1,17 +1,19 @@
-//! `report`, `scenario` and `list`: scenarios read from files, and recorded or only printed.
+//! `report`, `scenario`, `list` and `page`: scenarios from files, recorded or only printed, and
+//! recorded results as pages.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use procfs::{CpuInfo, Current as _, Meminfo};
 
 use super::say::say;
 use crate::process;
-use crate::report::Report;
+use crate::report::{Report, html};
 use crate::scenario::file::ScenarioFile;
 use crate::scenario::{Bench, Scale};
 use crate::servers::Peers;
@@ -83,9 +85,6 @@ pub fn list(choice: &Choice) -> Result<()> {
 }
 
 /// Runs scenarios and prints them.
-///
-/// # Errors
-/// If one of them is interrupted, after the others.
 pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let scale = Scale::new(choice.scale)?;
     let mut report = Report::new(Vec::new());
@@ -100,9 +99,6 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
 /// Runs scenarios, prints each when it is measured, and records all, as JSON, Markdown and a page.
 /// They are written after each scenario, so that an interrupted run leaves its measurements and
 /// another run can continue them.
-///
-/// # Errors
-/// If one of them is interrupted, after the others; or if the results cannot be written.
 pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     let scale = Scale::new(arguments.choice.scale)?;
     let files = arguments.choice.files()?;
@@ -151,6 +147,29 @@ fn newest_recorded(name: &str) -> Option<Report> {
             None
         }
     }
+}
+
+#[derive(Args)]
+pub struct PageArguments {
+    /// Result of `report`, a JSON file.
+    result: PathBuf,
+    /// Recorded result to compare with.
+    #[arg(long)]
+    against: Option<PathBuf>,
+    /// File for the page.
+    #[arg(long)]
+    out: PathBuf,
+}
+
+/// Writes the page, and prints the figures that are worse than recorded.
+pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()> {
+    let report = Report::read(result)?;
+    let recorded = against.as_deref().map(Report::read).transpose()?;
+    fs::write(out, html(&report, recorded.as_ref()))
+        .with_context(|| format!("{} cannot be written", out.display()))?;
+    say(report.summary(recorded.as_ref()));
+    say(format_args!("\nwritten to {}\n", out.display()));
+    Ok(())
 }
 
 fn whole(report: &Report) -> Result<()> {

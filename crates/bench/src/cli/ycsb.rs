@@ -36,10 +36,6 @@ pub struct YcsbArguments {
 }
 
 /// Runs the phases and prints their results.
-///
-/// # Errors
-/// If a property is wrong or a server does not start; and if a phase did not do all that it was to
-/// do, when what it did is printed and written.
 pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
     pin_client(1);
     let mut properties = Properties::default();

@@ -19,8 +19,8 @@ pub trait Client {
     /// written into `batch`, which is empty.
     fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn>;
 
-    /// Takes the replies to the batch of a connection; returns true if it must be asked before those
-    /// that wait for a time, since it has more to send at once.
+    /// Takes the replies to the batch of a connection; returns true if it must be asked before
+    /// those that wait for a time, since it has more to send at once.
     fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool>;
 
     /// Returns the number of batches that may be in flight when the run ends: those of connections

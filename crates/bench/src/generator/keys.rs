@@ -2,62 +2,15 @@
 
 use std::iter::{Cycle, StepBy};
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::{Error, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
-use serde::{Deserialize, Serialize};
 
-use super::Load;
-
-/// Distribution from which the next key number in `0..count` is drawn.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum KeyChoice {
-    /// 0, 1, 2, ... up to the last, and from the start again.
-    Sequential,
-    /// All keys with equal probability.
-    #[default]
-    Uniform,
-    /// Zipf over ranks. Ranks are scattered over the key numbers, so that popular keys are not
-    /// neighbours.
-    Zipf {
-        /// Exponent; YCSB uses 0.99.
-        exponent: f64,
-    },
-    /// A `share` of the draws goes to the `hot` part of the keys, which are scattered as for Zipf.
-    HotCold {
-        /// Share of the keys that are hot, 0 to 1.
-        hot: f64,
-        /// Share of the draws that go to the hot keys, 0 to 1.
-        share: f64,
-    },
-    /// All keys once in random order, and from the start again.
-    Shuffled,
-    /// The listed keys, in this order, and from the start again.
-    #[serde(skip)]
-    Listed(Arc<[u32]>),
-}
-
-impl FromStr for KeyChoice {
-    type Err = Error;
-
-    /// Reads the name of a choice and its numbers, with colons between them.
-    fn from_str(text: &str) -> Result<Self> {
-        Ok(match text.split(':').collect::<Vec<_>>()[..] {
-            ["uniform"] => Self::Uniform,
-            ["sequential"] => Self::Sequential,
-            ["shuffled"] => Self::Shuffled,
-            ["zipf", exponent] => Self::Zipf { exponent: exponent.parse()? },
-            ["hot-cold", hot, share] => Self::HotCold { hot: hot.parse()?, share: share.parse()? },
-            _ => bail!("none of uniform, sequential, shuffled, zipf:EXPONENT, hot-cold:PART:SHARE"),
-        })
-    }
-}
+use super::{KeyChoice, Load};
 
 /// Stream of key numbers.
 pub struct Keys {
@@ -76,8 +29,8 @@ enum Source {
 
 impl Keys {
     /// Creates the stream of one of the threads of a load; the same seed gives the same stream. The
-    /// threads share a sequence: each has the keys with its remainder modulo their number. All other
-    /// choices are drawn by each thread for itself.
+    /// threads share a sequence: each has the keys with its remainder modulo their number. All
+    /// other choices are drawn by each thread for itself.
     pub fn new(load: &Load, thread: usize) -> Result<Self> {
         let (count, random) = (load.key_count, load.random_of(thread));
         ensure!((1..=KEY_COUNT_MAX).contains(&count), "keys: 1 to {KEY_COUNT_MAX}");
@@ -95,7 +48,7 @@ impl Keys {
                 Source::HotCold { hot_count, share: *share }
             }
             KeyChoice::Shuffled => {
-                Source::Listed { list: shuffled(count.try_into()?, 1).into(), next: 0 }
+                Source::Listed { list: shuffled(count.try_into()?, load.seed).into(), next: 0 }
             }
             KeyChoice::Listed(list) => {
                 ensure!(!list.is_empty(), "an empty list of keys");

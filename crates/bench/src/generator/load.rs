@@ -1,11 +1,81 @@
 //! A load as data: requests, keys, connections and pace.
 
+use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Error, Result, bail};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use serde::{Deserialize, Serialize};
 
-use super::{Arrival, KeyChoice, Sizes, Stop};
+use super::Sizes;
+
+/// Distribution from which the next key number in `0..count` is drawn.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum KeyChoice {
+    /// 0, 1, 2, ... up to the last, and from the start again.
+    Sequential,
+    /// All keys with equal probability.
+    #[default]
+    Uniform,
+    /// Zipf over ranks. Ranks are scattered over the key numbers, so that popular keys are not
+    /// neighbours.
+    Zipf {
+        /// Exponent; YCSB uses 0.99.
+        exponent: f64,
+    },
+    /// A `share` of the draws goes to the `hot` part of the keys, which are scattered as for Zipf.
+    HotCold {
+        /// Share of the keys that are hot, 0 to 1.
+        hot: f64,
+        /// Share of the draws that go to the hot keys, 0 to 1.
+        share: f64,
+    },
+    /// All keys once in random order, and from the start again.
+    Shuffled,
+    /// The listed keys, in this order, and from the start again.
+    #[serde(skip)]
+    Listed(Arc<[u32]>),
+}
+
+impl FromStr for KeyChoice {
+    type Err = Error;
+
+    /// Reads the name of a choice and its numbers, with colons between them.
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text.split(':').collect::<Vec<_>>()[..] {
+            ["uniform"] => Self::Uniform,
+            ["sequential"] => Self::Sequential,
+            ["shuffled"] => Self::Shuffled,
+            ["zipf", exponent] => Self::Zipf { exponent: exponent.parse()? },
+            ["hot-cold", hot, share] => Self::HotCold { hot: hot.parse()?, share: share.parse()? },
+            _ => bail!("none of uniform, sequential, shuffled, zipf:EXPONENT, hot-cold:PART:SHARE"),
+        })
+    }
+}
+
+/// End of a run; batches in flight are always waited for.
+#[derive(Clone, Copy, Debug)]
+pub enum Stop {
+    After(Duration),
+    Operations(u64),
+}
+
+/// Event upon which a batch is sent; rates are operations per second.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival {
+    /// Last reply of the previous batch on the same connection: a closed loop.
+    Closed,
+    /// As in a closed loop, but not above this rate; time lost to a slow server is not made up
+    /// for.
+    Limited(f64),
+    /// Due times at equal distances: an open loop.
+    Even(f64),
+    /// Due times as of many independent clients (a Poisson process): an open loop.
+    Poisson(f64),
+}
 
 /// A load.
 #[derive(Clone, Debug)]

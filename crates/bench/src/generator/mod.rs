@@ -35,13 +35,13 @@ mod template;
 
 pub use connection::Batch;
 pub use event_loop::{Client, EventLoop, Heard};
-pub use keys::{KeyChoice, Keys, shuffled};
-pub use load::{KEY_BYTES, Load};
+pub use keys::{Keys, shuffled};
+pub use load::{Arrival, KEY_BYTES, KeyChoice, Load, Stop};
 pub use outcome::{Meter, Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
 pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
 pub(crate) use replies::{Frame, frame, read_on};
-pub use schedule::{Arrival, Lag, Stop, Turn};
+pub use schedule::{Lag, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;
 

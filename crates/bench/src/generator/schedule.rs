@@ -11,28 +11,7 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use serde_json::{Value, json};
 
-use super::Load;
-
-/// End of a run; batches in flight are always waited for.
-#[derive(Clone, Copy, Debug)]
-pub enum Stop {
-    After(Duration),
-    Operations(u64),
-}
-
-/// Event upon which a batch is sent; rates are operations per second.
-#[derive(Clone, Copy, Debug)]
-pub enum Arrival {
-    /// Last reply of the previous batch on the same connection: a closed loop.
-    Closed,
-    /// As in a closed loop, but not above this rate; time lost to a slow server is not made up
-    /// for.
-    Limited(f64),
-    /// Due times at equal distances: an open loop.
-    Even(f64),
-    /// Due times as of many independent clients (a Poisson process): an open loop.
-    Poisson(f64),
-}
+use super::{Arrival, Load, Stop};
 
 /// Delay of an open loop behind its schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,8 +96,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Creates the schedule of one of the threads of a load, which share its rate; the same seed gives
-    /// the same due times.
+    /// Creates the schedule of one of the threads of a load, which share its rate; the same seed
+    /// gives the same due times.
     pub(super) fn new(load: &Load, thread: usize, begin: Instant, stop: Stop) -> Result<Self> {
         let Load { arrival, pipeline, .. } = *load;
         let gap = match arrival {

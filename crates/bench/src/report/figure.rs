@@ -71,23 +71,11 @@ impl Figure {
         Self { what: what.into(), measured, unit: unit.into(), ..Self::default() }
     }
 
-    /// Creates the ratio `ours` over `theirs` of each round; its value is the median, so that a
-    /// slow minute falls on both.
-    pub fn ratio(what: impl Into<String>, ours: &[f64], theirs: &[f64]) -> Self {
-        let rounds = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs);
-        Self::of_rounds(what, rounds.collect(), "")
-    }
-
     /// Creates a figure whose value is the median of rounds.
     pub fn of_rounds(what: impl Into<String>, rounds: Vec<f64>, unit: impl Into<String>) -> Self {
         let measured = (!rounds.is_empty()).then(|| median(rounds.clone()));
         let figure = Self::new(what, measured, unit);
         if rounds.len() < 2 { figure } else { Self { spread: spread(&rounds), rounds, ..figure } }
-    }
-
-    /// Makes higher the better direction, for a figure without an aim.
-    pub fn more_is_better(self) -> Self {
-        Self { better: Better::Higher, ..self }
     }
 
     pub fn held_against(self, aim: Aim) -> Self {
@@ -185,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_that_of_the_middle_round_and_has_a_spread_if_there_are_more() {
-        for (ours, theirs, measured, spread) in [
-            (&[1.0, 2.0, 9.0][..], &[1.0, 4.0, 6.0][..], Some(1.0), Some(0.25)),
-            (&[1.0], &[2.0], Some(0.5), None),
-            (&[], &[], None, None),
+    fn a_figure_is_the_median_of_its_rounds_and_has_a_spread_if_there_are_more() {
+        for (rounds, measured, spread) in [
+            (vec![1.0, 0.5, 1.5], Some(1.0), Some(0.25)),
+            (vec![0.5], Some(0.5), None),
+            (Vec::new(), None, None),
         ] {
-            let figure = Figure::ratio("x", ours, theirs);
+            let figure = Figure::of_rounds("x", rounds, "");
             assert_eq!((figure.measured, figure.spread), (measured, spread));
         }
     }

@@ -17,9 +17,6 @@ impl Report {
     /// Writes `<date>-<name>.json`, `.md` and `.html` into a folder; returns the path of the last.
     /// While the report is incomplete the name ends with `.partial`, so that no other report is
     /// overwritten.
-    ///
-    /// # Errors
-    /// If the files cannot be written.
     pub fn write(&self, folder: &Path, name: &str, recorded: Option<&Self>) -> Result<PathBuf> {
         fs::create_dir_all(folder)?;
         let stem = format!("{}-{name}", self.date);
@@ -51,9 +48,6 @@ impl Report {
     }
 
     /// Reads a report from its file.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is no report, or has another version.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
         Self::parse(&text).with_context(|| format!("{}", path.display()))
@@ -78,10 +72,6 @@ impl Report {
     /// Turns this report into the rest of an earlier run: takes its date and its conditions, and
     /// keeps the present ones beside them where they differ. Sections are left to the caller, who
     /// knows which of them still count.
-    ///
-    /// # Errors
-    /// If the earlier run was on another machine or at another scale: such figures do not belong in
-    /// one report.
     pub fn go_on_from(&mut self, earlier: &Self) -> Result<()> {
         for name in [Self::MACHINE, Self::SCALE] {
             let (before, now) = (earlier.condition(name), self.condition(name));

@@ -149,6 +149,28 @@ impl Section {
         self.row(cells);
     }
 
+    /// Fills the columns named `of SERVER` with the ratio of the first number of each row to that
+    /// server's in the row of the same name.
+    pub fn fill_ratios(&mut self) {
+        let Some(first) = self.digits.iter().position(Option::is_some) else { return };
+        let first = &self.table.columns[first];
+        let value = |row: &str, server: &str| {
+            let found = self.rounds.iter().find(|(place, _)| *place == [row, server, first]);
+            found.map(|(_, rounds)| median(rounds.clone()))
+        };
+        for (at, column) in self.table.columns.iter().enumerate() {
+            let Some((server, digits)) = column.strip_prefix("of ").zip(self.digits[at]) else {
+                continue;
+            };
+            for cells in &mut self.table.rows {
+                let both = value(&cells[0], &cells[1]).zip(value(&cells[0], server));
+                if let Some((own, other)) = both {
+                    cells[at] = format!("{:.digits$}", own / other);
+                }
+            }
+        }
+    }
+
     /// Adds a row of what was measured once, as [`Section::measured`] does with rounds.
     pub fn values(&mut self, row: &str, server: &str, values: &[f64]) {
         self.measured(row, server, &values.iter().map(|value| vec![*value]).collect::<Vec<_>>());
@@ -191,11 +213,6 @@ impl Section {
     /// Adds a figure; lower is better.
     pub fn finding(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
         self.figures.push(Figure::new(what, measured, unit));
-    }
-
-    /// Adds a figure; higher is better.
-    pub fn gain(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
-        self.figures.push(Figure::new(what, measured, unit).more_is_better());
     }
 
     /// Marks the section as interrupted; the first reason counts.

@@ -16,7 +16,6 @@ use crate::report::Section;
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
 
-/// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

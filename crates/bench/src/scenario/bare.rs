@@ -27,7 +27,6 @@ pub struct Bare {
 
 impl Bare {
     /// Creates the lines and records for `keys` keys.
-    #[must_use]
     pub fn new(keys: u64) -> Self {
         let mut random = SmallRng::seed_from_u64(keys);
         let lines = keys * INDEX_BYTES_PER_KEY / (LINE_WORDS * size_of::<u64>()) as u64;

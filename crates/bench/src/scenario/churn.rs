@@ -18,7 +18,6 @@ use crate::report::{Plot, Section};
 use crate::sampler::most_memory;
 use crate::servers::{Kind, Launch, Program, Server};
 
-/// Amount of data, and its changes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -61,36 +60,15 @@ impl Scenario for Plan {
         for workload in &self.workloads {
             let title = workload.words();
             let mut plot = Plot::lines(&title, "written / limit", "payload / resident");
-            let mut churns = Vec::new();
             for program in workload.programs(bench) {
-                let churn = Running::start(self, workload, program, section)?.run()?;
-                section.values(&title, &churn.label, &churn.values());
-                churn.shares.iter().for_each(|(x, y)| plot.point(&churn.label, *x, *y));
-                churns.push(churn);
+                let mut running = Running::start(self, workload, program, section)?;
+                section.values(&title, &program.label, &running.run()?);
+                running.shares.iter().for_each(|(x, y)| plot.point(&program.label, *x, *y));
             }
-            figures(section, &workload.name, &churns);
             section.plots.push(plot);
         }
         Ok(())
     }
-}
-
-/// Adds the figures of Varve, if it is there, and its ratios to the others.
-fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
-    let Some((varve, others)) = churns.split_first().filter(|it| it.0.label == "varve") else {
-        return;
-    };
-    let mut gains = |when, of: fn(&Churn) -> f64| {
-        let what = format!("{name}: payload / resident {when}");
-        section.gain(&what, Some(of(varve)), "");
-        for other in others {
-            let ratio = of(varve) / of(other);
-            section.gain(format!("{what} / that of {}", other.label), Some(ratio), "");
-        }
-    };
-    gains("while it runs", Churn::mean);
-    gains("5 s later", |churn| churn.rested);
-    section.finding(format!("{name}: most resident / limit"), Some(varve.most), "");
 }
 
 impl Workload {
@@ -112,38 +90,6 @@ impl Workload {
     }
 }
 
-/// Result of a change.
-#[derive(Default)]
-struct Churn {
-    label: String,
-    /// Live payload five seconds later, in bytes.
-    live: f64,
-    /// Most resident memory over the limit.
-    most: f64,
-    /// Payload over resident memory, by bytes written over the limit.
-    shares: Vec<(f64, f64)>,
-    at_end: f64,
-    rested: f64,
-}
-
-impl Churn {
-    /// Returns the samples of the last step after its first quarter.
-    fn late(&self) -> impl ExactSizeIterator<Item = f64> {
-        let from = self.shares.len().saturating_sub(PARTS as usize * 3 / 4);
-        self.shares[from..].iter().map(|(_, share)| *share)
-    }
-
-    fn mean(&self) -> f64 {
-        self.late().sum::<f64>() / self.late().len() as f64
-    }
-
-    fn values(&self) -> [f64; 6] {
-        let least = self.late().fold(f64::INFINITY, f64::min);
-        let mib = self.live / f64::from(1 << 20);
-        [mib, self.most, least, self.mean(), self.at_end, self.rested]
-    }
-}
-
 /// A server during the change.
 struct Running<'p> {
     plan: &'p Plan,
@@ -153,7 +99,10 @@ struct Running<'p> {
     named: u64,
     /// Bytes of keys and values written so far.
     written: f64,
-    churn: Churn,
+    /// Most resident memory over the limit.
+    most: f64,
+    /// Payload over resident memory, by bytes written over the limit.
+    shares: Vec<(f64, f64)>,
 }
 
 impl<'p> Running<'p> {
@@ -173,21 +122,27 @@ impl<'p> Running<'p> {
                 }
             }
         }
-        let churn = Churn { label: server.label.clone(), ..Churn::default() };
-        Ok(Self { plan, workload, server, named: 0, written: 0.0, churn })
+        let (written, most, shares) = (0.0, 0.0, Vec::new());
+        Ok(Self { plan, workload, server, named: 0, written, most, shares })
     }
 
-    fn run(mut self) -> Result<Churn> {
+    /// Runs the change; returns the numbers of [`COLUMNS`], the least and the mean over the last
+    /// step after its first quarter.
+    fn run(&mut self) -> Result<[f64; 6]> {
         for (step, sizes) in self.workload.values.iter().enumerate() {
             if step > 0 && self.workload.deleted > 0.0 {
                 self.delete()?;
             }
             self.write(sizes)?;
         }
-        (_, self.churn.at_end) = self.share(ASKED_AT_END)?;
+        let late = &self.shares[self.shares.len().saturating_sub(PARTS as usize * 3 / 4)..];
+        let late: Vec<_> = late.iter().map(|(_, share)| *share).collect();
+        let least = late.iter().copied().fold(f64::INFINITY, f64::min);
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        let (_, at_end) = self.share(ASKED_AT_END)?;
         thread::sleep(REST);
-        (self.churn.live, self.churn.rested) = self.share(ASKED_AT_END)?;
-        Ok(self.churn)
+        let (live, rested) = self.share(ASKED_AT_END)?;
+        Ok([live / f64::from(1 << 20), self.most, least, mean, at_end, rested])
     }
 
     /// Returns the key of a number, which is drawn for a request, plus `first`.
@@ -207,11 +162,11 @@ impl<'p> Running<'p> {
             let request = format!("SET {} {{?{sizes}}}{expiry}", self.key(self.named));
             let load = Load::each(request, count).seeded(self.named);
             let most = most_memory(&push(&self.server, load, |_| ())?.samples);
-            self.churn.most = self.churn.most.max(most / self.plan.limit as f64);
+            self.most = self.most.max(most / self.plan.limit as f64);
             self.named += count;
             self.written += count as f64 * record;
             let (_, share) = self.share(ASKED_RUNNING)?;
-            self.churn.shares.push((self.written / self.plan.limit as f64, share));
+            self.shares.push((self.written / self.plan.limit as f64, share));
         }
         Ok(())
     }

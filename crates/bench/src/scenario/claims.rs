@@ -90,7 +90,6 @@ impl Claim {
     }
 }
 
-/// Returns the geometric mean.
 fn mean(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (sum / values.len() as f64).exp()

@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 use tempfile::TempDir;
 
-/// Result of writing.
 #[derive(Clone, Copy, Debug)]
 pub struct Appended {
     /// Longest time of one piece.
     pub longest: Duration,
-    /// Pieces per second.
     pub per_second: f64,
 }
 

@@ -15,7 +15,6 @@ use crate::report::Section;
 pub struct Plan {
     package: String,
     example: String,
-    /// Numbers of its command line.
     #[serde(default)]
     numbers: Vec<u64>,
     /// Options of its command line, with their values.
@@ -26,17 +25,9 @@ pub struct Plan {
     #[serde(default)]
     heading: String,
     columns: Vec<String>,
+    /// Number of the first cells of a row that name it, where figures are drawn from the others.
     #[serde(default)]
-    figures: Vec<Cell>,
-}
-
-/// Cell that is a figure: that of a column in the row whose first cells are these.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cell {
-    what: String,
-    row: Vec<String>,
-    column: String,
+    names: usize,
 }
 
 impl Scenario for Plan {
@@ -62,10 +53,12 @@ impl Scenario for Plan {
         section.table.columns.clone_from(&self.columns);
         let rows = self.rows(&String::from_utf8_lossy(&output.stdout));
         ensure!(!rows.is_empty(), "the example printed no table");
-        for Cell { what, row, column } in &self.figures {
-            let at = self.columns.iter().position(|name| name == column).context("a column")?;
-            let found = rows.iter().find(|cells| cells.starts_with(row));
-            section.gain(what, found.and_then(|cells| cells[at].parse().ok()), "");
+        for cells in rows.iter().filter(|_| self.names > 0) {
+            let (names, values) = cells.split_at(self.names);
+            for (column, value) in self.columns[self.names..].iter().zip(values) {
+                let place = [names.join(" "), "varve".to_owned(), column.clone()];
+                section.rounds.extend(value.parse().ok().map(|value| (place, vec![value])));
+            }
         }
         rows.into_iter().for_each(|row| section.row(row));
         Ok(())

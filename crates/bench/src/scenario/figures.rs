@@ -2,7 +2,8 @@
 //!
 //! ```toml
 //! [[figures]]
-//! what = "CPU of {row} / {over}"   # for each row, and for each other server that is measured
+//! what = "CPU of {row} / {over}"   # for each row, and for each other server that is measured;
+//!                                  # {name} is a row's name up to a colon or a comma
 //! column = "CPU us/op"
 //! row = "GET"                      # optional: only this row
 //! rows = [", one list"]            # optional: only rows with one of these in their name
@@ -11,8 +12,8 @@
 //! less = { server = "valkey" }     # or the difference to it
 //! unit = "ms"
 //! better = "higher"                # or "nearer-one", for a figure without an aim
-//! of = "mean"                      # one figure: the geometric mean over all rows, or their "range",
-//!                                  # the most over the least, or that of the "last" row
+//! of = "mean"                      # one figure: the geometric mean of all rows, or their "most",
+//!                                  # or "range", that over the least, or the "last" of them
 //!
 //! [[plots]]
 //! title = "Server CPU per operation"
@@ -32,7 +33,6 @@ use serde::Deserialize;
 use crate::report::{Better, Figure, Plot, Section};
 use crate::statistics::median;
 
-/// Figures of one column.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FigureText {
@@ -57,6 +57,7 @@ pub(super) struct FigureText {
 #[serde(rename_all = "kebab-case")]
 enum Of {
     Mean,
+    Most,
     Range,
     Last,
 }
@@ -94,7 +95,6 @@ fn varve() -> String {
 }
 
 impl FigureText {
-    /// Adds the figures of what was measured.
     pub fn add(&self, section: &mut Section) {
         let is_asked = |row: &String| {
             self.row.as_ref().is_none_or(|it| it == row)
@@ -107,9 +107,8 @@ impl FigureText {
         for row in if self.of.is_some() { last } else { rows } {
             for other in self.others(section) {
                 let rounds = match self.of {
-                    Some(Of::Mean) => self.mean_of(section, rows, &other).map(|it| vec![it]),
-                    Some(Of::Range) => self.range_of(section, rows, &other).map(|it| vec![it]),
-                    Some(Of::Last) | None => self.rounds(section, row, &other),
+                    None | Some(Of::Last) => self.rounds(section, row, &other),
+                    Some(of) => self.one_of(of, section, rows, &other).map(|it| vec![it]),
                 };
                 let name = self.name(row, &other);
                 figures.extend(rounds.map(|it| Figure::of_rounds(name, it, &*self.unit)));
@@ -145,26 +144,17 @@ impl FigureText {
         Some(pairs.map(value).collect())
     }
 
-    /// Returns the most of all rows over the least.
-    fn range_of(&self, section: &Section, rows: &[String], server: &str) -> Option<f64> {
-        let all = rows.iter().map(|row| Some(median(self.rounds(section, row, server)?)));
-        let mut all = all.collect::<Option<Vec<_>>>()?;
-        all.sort_by(f64::total_cmp);
-        Some(all.last()? / all.first()?)
-    }
-
-    /// Returns the mean over all rows; rows of one load on different data count as one. Nothing if
-    /// one of them was not measured.
-    fn mean_of(&self, section: &Section, rows: &[String], server: &str) -> Option<f64> {
-        let mut logarithms: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for row in rows {
-            let load = row.split(", ").next().unwrap_or_default();
-            let rounds = self.rounds(section, row, server)?;
-            logarithms.entry(load).or_default().push(median(rounds).ln());
+    /// Returns one number of all rows; nothing if one of them was not measured.
+    fn one_of(&self, of: Of, section: &Section, rows: &[String], server: &str) -> Option<f64> {
+        let medians = rows.iter().map(|row| Some(median(self.rounds(section, row, server)?)));
+        let all: Vec<_> = rows.iter().zip(medians.collect::<Option<Vec<_>>>()?).collect();
+        let reduced = |by: fn(f64, f64) -> f64| all.iter().map(|it| it.1).reduce(by);
+        match of {
+            Of::Mean => Some(mean(&all)),
+            Of::Most => reduced(f64::max),
+            Of::Range => Some(reduced(f64::max)? / reduced(f64::min)?),
+            Of::Last => all.last().map(|it| it.1),
         }
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let by_load: Vec<f64> = logarithms.values().map(|of_load| mean(of_load)).collect();
-        Some(mean(&by_load).exp())
     }
 
     fn name(&self, row: &str, other: &str) -> String {
@@ -172,12 +162,25 @@ impl FigureText {
         if let Some(first) = capital.get_mut(..1).filter(|_| other != "null") {
             first.make_ascii_uppercase();
         }
-        self.what.replace("{row}", row).replace("{over}", other).replace("{Over}", &capital)
+        let name = row.split([':', ',']).next().unwrap_or_default();
+        let what = self.what.replace("{row}", row).replace("{name}", name);
+        what.replace("{over}", other).replace("{Over}", &capital)
     }
 }
 
+/// Returns the geometric mean; rows of one load on different data count as one.
+fn mean(all: &[(&String, f64)]) -> f64 {
+    let mut logarithms: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (row, value) in all {
+        let load = row.split(", ").next().unwrap_or_default();
+        logarithms.entry(load).or_default().push(value.ln());
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let by_load: Vec<f64> = logarithms.values().map(|of_load| mean(of_load)).collect();
+    mean(&by_load).exp()
+}
+
 impl PlotText {
-    /// Draws what was measured.
     pub fn draw(&self, section: &mut Section) {
         let mut plots: Vec<Plot> = Vec::new();
         for row in names(section, 0).into_iter().filter(|row| is_named(row, &self.rows)) {

@@ -36,6 +36,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -43,15 +44,16 @@ use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
 use super::figures::{FigureText, PlotText};
-use super::{Bench, Scale, kinds, needs};
+use super::{Bench, Scale, kinds};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
 
 /// Scenario that was read from its file.
 pub struct ScenarioFile {
-    /// Name of the file, without its ending.
     pub name: String,
     text: Text,
+    /// Reason why it cannot be run here.
+    missing: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -103,19 +105,17 @@ impl ScenarioFile {
         Self::parse(name, &text).with_context(|| path.display().to_string())
     }
 
-    /// Reads the text of a file.
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
-        needs::known(&text.needs)?;
+        let missing = missing(&text.needs)?;
         match &text.kind {
             Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
-            None if needs::missing(&text.needs).is_some() => {}
+            None if missing.is_some() => {}
             None => bail!("neither a kind, nor something it needs that is not there yet"),
         }
-        Ok(Self { name, text })
+        Ok(Self { name, text, missing })
     }
 
-    /// Returns the heading.
     pub fn title(&self) -> &str {
         &self.text.title
     }
@@ -142,6 +142,7 @@ impl ScenarioFile {
         let began = Instant::now();
         section.state = self.run_if_possible(bench, scale, &mut section);
         section.seconds = began.elapsed().as_secs_f64();
+        section.fill_ratios();
         self.text.figures.iter().for_each(|figure| figure.add(&mut section));
         self.text.plots.iter().for_each(|plot| plot.draw(&mut section));
         if section.state == State::Measured {
@@ -187,8 +188,8 @@ impl ScenarioFile {
     }
 
     fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
-        if let Some(missing) = needs::missing(&self.text.needs) {
-            return State::Skipped(missing);
+        if let Some(missing) = &self.missing {
+            return State::Skipped(missing.clone());
         }
         if scale.factor() < self.text.from_scale {
             let least = self.text.from_scale;
@@ -232,6 +233,25 @@ impl ScenarioFile {
         section.figures.iter_mut().for_each(|figure| figure.aim = None);
     }
 }
+
+/// Returns what is missing of the needs of a scenario, if something is.
+fn missing(needs: &[String]) -> Result<Option<String>> {
+    for need in needs {
+        let found = || Command::new(need).arg("--version").stdout(Stdio::null()).status();
+        match need.as_str() {
+            "cluster" => return Ok(Some(NO_CLUSTER.to_owned())),
+            "valgrind" if found().is_ok_and(|status| status.success()) => {}
+            "valgrind" => {
+                return Ok(Some(format!("needs the program {need}: install its package")));
+            }
+            _ => bail!("needs {need:?}: nobody knows what that is"),
+        }
+    }
+    Ok(None)
+}
+
+const NO_CLUSTER: &str =
+    "needs cluster: several nodes that share the keys, which Varve does not have yet";
 
 fn aims<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Aim>, D::Error> {
     let texts = BTreeMap::<String, String>::deserialize(from)?;

@@ -20,7 +20,6 @@ use crate::servers::{Launch, Program, Server};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Forms by their names.
     forms: BTreeMap<String, Form>,
     groups: Vec<Group>,
 }
@@ -79,7 +78,7 @@ impl Plan {
             }
         }
         thread::sleep(REST);
-        let rounds = in_turns(&filled, group.rounds, |filled, round| {
+        let rounds = in_turns(&mut filled, group.rounds, |filled, round| {
             filled.as_ref().map_err(|error| anyhow!("{error:#}"))?.round(round)
         });
         for ((name, label, size), rounds) in names.iter().zip(rounds) {

@@ -14,7 +14,6 @@ use crate::measure::send_each;
 use crate::report::Section;
 use crate::servers::{Launch, Program};
 
-/// Length and number of the long commands.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

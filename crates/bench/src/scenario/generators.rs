@@ -20,7 +20,6 @@ use crate::report::Section;
 use crate::servers::{Launch, Server};
 use crate::valkey_benchmark;
 
-/// Amount of load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -31,7 +30,6 @@ pub struct Plan {
     operations: u64,
     /// Connections, all of one thread.
     connections: Vec<usize>,
-    /// Pipeline depths.
     pipelines: Vec<usize>,
     /// Keys, stored beforehand.
     keys: u64,

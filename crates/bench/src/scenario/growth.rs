@@ -14,15 +14,13 @@ use serde::Deserialize;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{EventLoop, KeyChoice, Load, Monitor, Pause, Probe, Protocol::Resp, Sender};
 use crate::process;
-use crate::report::{Plot, Section};
+use crate::report::{Better, Figure, Plot, Section};
 use crate::sampler::{Watch, sampled};
 use crate::servers::{Kind, Launch, Server};
 
-/// Extent of the growth.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Keys at the end.
     pub keys: u64,
     /// Expiry of each key, in seconds.
     pub expire_seconds: Option<u32>,
@@ -50,7 +48,8 @@ impl Scenario for Plan {
                 let longest = growth.longest.first().map(|it| it.own().as_secs_f64() * 1e3);
                 section.finding("longest pause while growing", longest, "ms");
                 let load = server.control()?.info_number("index_load_before_growth")?;
-                section.gain("index load before growth", load, "%");
+                let load = Figure::new("index load before growth", load, "%");
+                section.figures.push(Figure { better: Better::Higher, ..load });
             }
         }
         section.plots.push(plot);

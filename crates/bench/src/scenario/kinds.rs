@@ -17,7 +17,6 @@ fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)
     on.map_or(Ok(()), |(bench, section)| plan.run(bench, section))
 }
 
-/// Returns the kind of a name.
 pub fn find(name: &str) -> Result<Kind> {
     Ok(match name {
         "always" => kind::<always::Plan>,

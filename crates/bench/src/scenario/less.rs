@@ -16,7 +16,6 @@ use crate::report::{Plot, Section};
 use crate::sampler::{Sample, Watch, most_memory};
 use crate::servers::{Launch, Program};
 
-/// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -24,11 +23,9 @@ pub struct Plan {
     keys: u32,
     /// SETs of these keys that follow.
     overwrites: u32,
-    /// Bytes in a value.
     value: usize,
     /// Connections, without a pipeline.
     connections: usize,
-    /// Cores of the server.
     cores: usize,
     /// True if it is held against the limits of this machine: the same writes without a server, and
     /// the server without a log.

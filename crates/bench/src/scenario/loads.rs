@@ -29,7 +29,7 @@ use super::bare::Bare;
 use super::data::{check, with_keys};
 use super::figures::PIPELINE;
 use super::folder::folder;
-use super::rounds::{by_value, costs, in_turns};
+use super::rounds::{costs, in_turns, show, show_in_turns};
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::audience::Audience;
 use crate::generator::{KeyChoice, Load, Outcome};
@@ -38,7 +38,6 @@ use crate::null::bulk;
 use crate::process;
 use crate::report::Section;
 use crate::servers::{Kind, Launch, Server};
-use crate::statistics::median;
 use text::{Data, Entry, Replies, Text};
 
 pub use text::Plan;
@@ -86,7 +85,7 @@ struct Tested {
 impl Tested {
     fn start(bench: &Bench, entry: &Entry, data: &Data) -> Result<Option<Self>> {
         let Some(program) = bench.program(&entry.program)? else { return Ok(None) };
-        let mut launch = Launch::on(entry.cores(), entry.threads);
+        let mut launch = Launch::on(entry.cores(), entry.threads());
         for (name, value) in &entry.options {
             launch = launch.with(name, value);
         }
@@ -184,7 +183,7 @@ impl Scenario for Plan {
             let mut counts: Vec<_> = self.servers.iter().filter_map(|entry| entry.keys).collect();
             counts.sort_unstable();
             counts.dedup();
-            bare_rows(section, &counts, self.rounds)?;
+            bare_rows(section, &counts, self.rounds);
         }
         Ok(())
     }
@@ -217,9 +216,6 @@ impl Plan {
                         tested.server = null.start(&Launch::default())?;
                     }
                 }
-                let all = in_turns(&servers, self.rounds, |tested, round| {
-                    tested.measure(self, load, pipeline, round)
-                });
                 let mut row = load.name.clone();
                 if !data.name.is_empty() {
                     row = format!("{row}, {}", data.name);
@@ -227,52 +223,27 @@ impl Plan {
                 if self.pipelines.len() > 1 {
                     row = format!("{row}{PIPELINE}{pipeline}");
                 }
-                rows(section, &row, &servers, all);
+                let label = |tested: &Tested| tested.server.label.clone();
+                show_in_turns(section, &row, &mut servers, label, self.rounds, |tested, round| {
+                    Ok(costs(&tested.measure(self, load, pipeline, round)?))
+                });
             }
         }
         Ok(())
     }
 }
 
-/// Shows the costs of one load for all servers.
-fn rows(section: &mut Section, name: &str, servers: &[Tested], all: Vec<Result<Vec<Measured>>>) {
-    let all = all.into_iter().map(|rounds| {
-        let rounds = rounds?.iter().map(costs).collect::<Vec<_>>();
-        Ok(by_value(&rounds))
-    });
-    let all: Vec<_> = servers.iter().map(|tested| &tested.server.label).zip(all).collect();
-    let known = |to: &str| {
-        let (_, costs) = all.iter().find(|(label, _)| *label == to)?;
-        costs.as_ref().ok().map(|costs: &[Vec<f64>; 5]| median(costs[0].clone()))
-    };
-    let known = ["valkey", "redis", "null"].map(known);
-    for (label, costs) in all {
-        match costs {
-            Ok([server_us, per_second, p50_us, p99_us, client_us]) => {
-                let own = median(server_us.clone());
-                let [valkey, redis, null] =
-                    known.map(|other| other.map(|cpu| own / cpu).into_iter().collect());
-                let all = [server_us, valkey, redis, null, per_second, p50_us, p99_us, client_us];
-                section.measured(name, label, &all);
-            }
-            Err(error) => section.absent(name, label, &error),
-        }
-    }
-}
-
-fn bare_rows(section: &mut Section, counts: &[u64], rounds: usize) -> Result<()> {
+fn bare_rows(section: &mut Section, counts: &[u64], rounds: usize) {
     section.note(
         "bare: a read of a random line and of the record that it names, eight at a time, and \
          nothing else; its time is that of a core.",
     );
-    let bare: Vec<_> = counts.iter().map(|keys| (*keys, Bare::new(*keys))).collect();
-    let all = in_turns(&bare, rounds, |(_, bare), _| bare.nanos_per_lookup());
+    let mut bare: Vec<_> = counts.iter().map(|keys| (*keys, Bare::new(*keys))).collect();
+    let all = in_turns(&mut bare, rounds, |(_, bare), _| Ok([bare.nanos_per_lookup()? / 1e3]));
     for (keys, rounds) in counts.iter().zip(all) {
-        let micros = rounds?.iter().map(|nanos| nanos / 1e3).collect();
-        section.measured("bare", &format!("{} M keys", keys / 1_000_000), &[micros]);
+        show(section, "bare", &format!("{} M keys", keys / 1_000_000), &rounds);
     }
-    Ok(())
 }
 
-const COLUMNS: &str = "load | server | CPU us/op .3 | of valkey .2 | of redis .2 | of null .2 | \
-    op/s .0 | p50 us .0 | p99 us .0 | client us/op .3";
+const COLUMNS: &str = "load | server | CPU us/op .3 | op/s .0 | p50 us .0 | p99 us .0 | \
+    client us/op .3 | of valkey .2 | of redis .2 | of null .2";

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::rounds::{in_turns, show};
+use super::rounds::show_in_turns;
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::generator::Load;
 use crate::measure::{measure, send_each, settled_cpu_time};
@@ -14,13 +14,11 @@ use crate::null::bulk;
 use crate::report::Section;
 use crate::servers::{Launch, Server};
 
-/// Size of the string.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Bytes of the string; APPEND needs some room below 512 MiB.
     bytes: u64,
-    /// Requests in one measurement.
     requests: u64,
     /// Interleaved rounds.
     rounds: usize,
@@ -41,16 +39,19 @@ impl Scenario for Plan {
             resident.push(used as f64 / f64::from(1 << 20));
             servers.push(server);
         }
+        let label = |server: &Server| server.label.clone();
         for (what, request, reply) in self.small_requests() {
             let places = self.bytes / 5 - PIECE;
             let load = Load::of(request, places).on(1).count(self.requests);
             servers.push(bench.null_answering(&reply).start(&Launch::default())?);
-            self.measure(section, what, &servers, |server, round| {
-                Ok(measure(server, &load.clone().seeded(round))?.server_us())
+            show_in_turns(section, what, &mut servers, label, self.rounds, |server, round| {
+                Ok([measure(server, &load.clone().seeded(round))?.server_us()])
             });
             servers.pop();
         }
-        self.measure(section, "BITCOUNT of all", &servers, |server, _| count_bits(server));
+        show_in_turns(section, "BITCOUNT of all", &mut servers, label, self.rounds, |server, _| {
+            Ok([count_bits(server)?])
+        });
         for (server, resident) in servers.iter().zip(resident) {
             section.values("resident", &server.label, &[resident]);
         }
@@ -62,19 +63,6 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    fn measure(
-        &self,
-        section: &mut Section,
-        what: &str,
-        servers: &[Server],
-        measure: impl Fn(&Server, u64) -> Result<f64>,
-    ) {
-        let all = in_turns(servers, self.rounds, |server, round| Ok([measure(server, round)?]));
-        for (server, rounds) in servers.iter().zip(all) {
-            show(section, what, &server.label, &rounds);
-        }
-    }
-
     /// Requests that read or change a small part of the string: their names, and what the null
     /// server replies.
     fn small_requests(&self) -> [(&'static str, String, String); 6] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::rounds::in_turns;
+use super::rounds::{by_value, in_turns};
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Load, Sizes};
 use crate::measure::{Measured, measure_watched};
@@ -24,7 +24,6 @@ pub struct Plan {
     limit: u64,
     /// Bytes written, keys and values together.
     written: u64,
-    /// Worker threads.
     threads: usize,
     /// Rounds, in each of which fresh and full are measured in turn.
     rounds: usize,
@@ -34,8 +33,8 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(COLUMNS);
-        let programs: Vec<_> = bench.all_programs().collect();
-        let all = in_turns(&programs, self.rounds, |program, _| self.round(program));
+        let mut programs: Vec<_> = bench.all_programs().collect();
+        let all = in_turns(&mut programs, self.rounds, |program, _| self.round(program));
         for (program, rounds) in programs.iter().zip(all) {
             self.show(section, program, &rounds?);
         }
@@ -43,19 +42,10 @@ impl Scenario for Plan {
     }
 }
 
-/// Measurements of one round.
-struct Round {
-    /// Most resident memory, and least live payload once the cache was full, in bytes.
-    resident: f64,
-    live: f64,
-    fresh_us: f64,
-    full_us: f64,
-    /// Number of refused SETs.
-    refused: f64,
-}
-
 impl Plan {
-    fn round(&self, program: &Program) -> Result<Round> {
+    /// Returns the most resident memory, and the least live payload once the cache was full, in
+    /// bytes; microseconds of the server for a fresh SET and while the cache is full; refused SETs.
+    fn round(&self, program: &Program) -> Result<[f64; 5]> {
         let launch = Launch::on(1, self.threads);
         let fresh = push(&program.start(&launch)?, sets(0, self.written), |_| ())?;
         let limited = launch.with("maxmemory", self.limit).with("maxmemory-policy", "allkeys-lru");
@@ -68,33 +58,25 @@ impl Plan {
                 least.fetch_min(keys * PAIR, Ordering::Relaxed);
             }
         })?;
-        Ok(Round {
-            resident: most_memory(&filled.samples).max(most_memory(&full.samples)),
-            live: live.load(Ordering::Relaxed) as f64,
-            fresh_us: fresh.server_us(),
-            full_us: full.server_us(),
-            refused: (filled.outcome.replies.error + full.outcome.replies.error) as f64,
-        })
+        Ok([
+            most_memory(&filled.samples).max(most_memory(&full.samples)),
+            live.load(Ordering::Relaxed) as f64,
+            fresh.server_us(),
+            full.server_us(),
+            (filled.outcome.replies.error + full.outcome.replies.error) as f64,
+        ])
     }
 
-    fn show(&self, section: &mut Section, program: &Program, rounds: &[Round]) {
-        let of = |it: fn(&Round) -> f64| rounds.iter().map(it).collect::<Vec<_>>();
-        let most = |it| of(it).into_iter().fold(0.0, f64::max);
-        let live = of(|it| it.live).into_iter().fold(f64::INFINITY, f64::min);
-        let live = Some(live).filter(|live| *live > 0.0);
-        section.measured(
-            "",
-            &program.label,
-            &[
-                vec![most(|it| it.resident) / MIB],
-                live.map(|live| live / MIB).into_iter().collect(),
-                live.map(|live| live / self.limit as f64).into_iter().collect(),
-                of(|it| it.fresh_us),
-                of(|it| it.full_us),
-                of(|it| it.full_us / it.fresh_us),
-            ],
-        );
-        let (refused, of) = (most(|it| it.refused), self.written / PAIR);
+    fn show(&self, section: &mut Section, program: &Program, rounds: &[[f64; 5]]) {
+        let [resident, live, fresh, full, refused] = by_value(rounds);
+        let most = |rounds: Vec<f64>| rounds.into_iter().fold(0.0, f64::max);
+        let least = live.into_iter().reduce(f64::min).filter(|live| *live > 0.0);
+        let live = |unit: f64| least.map(|live| live / unit).into_iter().collect();
+        let ratio = full.iter().zip(&fresh).map(|(full, fresh)| full / fresh).collect();
+        let resident = vec![most(resident) / MIB];
+        let columns = [resident, live(MIB), live(self.limit as f64), fresh, full, ratio];
+        section.measured("", &program.label, &columns);
+        let (refused, of) = (most(refused), self.written / PAIR);
         if refused > 0.0 {
             let label = &program.label;
             section.note(format!("{label} refused {refused} of {of} SETs in one round."));

@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 use super::data::{Fill, check, one, with_keys};
 use super::{Bench, Scenario, milliseconds, pin_client, ycsb};
-use crate::generator::Protocol;
 use crate::report::Section;
 use crate::sampler::Sample;
 use crate::servers::{Launch, Program, Server};
@@ -50,7 +49,6 @@ struct Data {
     changes: Vec<Change>,
 }
 
-/// A change of the data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Change {
@@ -196,11 +194,9 @@ impl Held {
 
 fn found(server: &Server) -> Result<Found> {
     let resident = server.resident_bytes()?;
-    let number = |name| match server.protocol() {
-        Protocol::Resp => server.control()?.info_number(name),
-        Protocol::Memcached => Ok(None),
-    };
-    let [live, touched] = [number("segments_live_bytes")?, number("segments_touched_bytes")?];
+    let mut control = server.control()?;
+    let live = control.info_number("segments_live_bytes")?;
+    let touched = control.info_number("segments_touched_bytes")?;
     Ok((resident, live.zip(touched).map_or(f64::NAN, |(live, touched)| live / touched)))
 }
 

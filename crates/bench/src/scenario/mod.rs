@@ -53,7 +53,6 @@ mod loads;
 mod long_strings;
 mod maxmemory;
 mod memory;
-mod needs;
 mod profiled;
 mod reclaim;
 mod removal;
@@ -85,15 +84,11 @@ pub trait Scenario: DeserializeOwned {
 
 /// Servers and tools of a benchmark.
 pub struct Bench {
-    /// The server under test.
     pub varve: Program,
-    /// Valkey, if the peers are installed.
+    /// Peers, if they are installed.
     pub valkey: Option<Program>,
-    /// Redis, if the peers are installed.
     pub redis: Option<Program>,
-    /// Memcached, if the peers are installed.
     pub memcached: Option<Program>,
-    /// The null server.
     pub null: Program,
     /// Other load generator, if the peers are installed.
     pub valkey_benchmark: Option<Vec<String>>,

@@ -20,7 +20,7 @@ use super::{Bench, Scale, Scenario, loads, pin_client};
 use crate::generator::{EventLoop, Load, Protocol, Sender, Stop};
 use crate::report::Section;
 use crate::servers::Program;
-use crate::statistics::{median, spread};
+use crate::statistics::spread;
 
 /// Data and requests, and another build to compare with.
 #[derive(Clone, Debug, Deserialize)]
@@ -71,11 +71,6 @@ impl Scenario for Plan {
         let commands = commands.data.iter().map(|data| (data, &[16][..]));
         for (data, pipelines) in own.chain(commands) {
             self.count(section, &programs, data, pipelines)?;
-        }
-        let ratios = section.rounds.iter().filter(|(place, _)| place[2] == RATIO);
-        let most = ratios.map(|(_, ratio)| ratio[0]).reduce(f64::max);
-        if !self.before.is_empty() {
-            section.finding("the most instructions / before", most, "");
         }
         Ok(())
     }
@@ -133,12 +128,8 @@ impl Plan {
             };
             let words = [text.name.clone(), data.name.clone(), pipeline];
             let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
-            let mut before = None;
             for (program, counts) in programs.iter().zip(&counts).filter(|(_, it)| !it.is_empty()) {
-                let instructions = self.show(section, &words.join(", "), program, before, counts);
-                if program.label == BEFORE {
-                    before = Some(instructions);
-                }
+                self.show(section, &words.join(", "), program, counts);
             }
         }
         Ok(())
@@ -191,31 +182,21 @@ impl Plan {
             .collect())
     }
 
-    /// Shows a load on one server, and with caches also the functions with most misses; returns the
-    /// median of its instructions.
-    fn show(
-        &self,
-        section: &mut Section,
-        row: &str,
-        program: &Program,
-        before: Option<f64>,
-        rounds: &[Costs],
-    ) -> f64 {
+    /// Shows a load on one server, and with caches also the functions with most misses.
+    fn show(&self, section: &mut Section, row: &str, program: &Program, rounds: &[Costs]) {
         let all: Vec<_> = rounds.iter().map(|costs| total(costs.values())).collect();
         let of = |event: usize| all.iter().map(|events| events[event]).collect::<Vec<_>>();
-        let middle = median(of(0));
-        let ratio: Vec<_> = before.map(|before| middle / before).into_iter().collect();
         let part: Vec<_> = spread(&of(0)).map(|part| part * 100.0).into_iter().collect();
-        let mut values = vec![of(0), of(1), of(2), part, ratio, Vec::new(), Vec::new()];
+        let mut values = vec![of(0), of(1), of(2), part, Vec::new(), Vec::new()];
         let (Some(first), true) = (rounds.first(), self.last_level.is_some()) else {
             (values[1], values[2]) = (Vec::new(), Vec::new());
             section.measured(row, &program.label, &values);
-            return middle;
+            return;
         };
         let share = |misses: f64| vec![100.0 * misses / all[0][2]];
         if !self.functions.is_empty() {
             let is_one = |name: &str| self.functions.iter().any(|begin| name.starts_with(begin));
-            values[6] =
+            values[5] =
                 share(total(first.iter().filter(|(name, _)| is_one(name)).map(|it| it.1))[2]);
         }
         section.measured(row, &program.label, &values);
@@ -227,9 +208,8 @@ impl Plan {
             let cells =
                 [format!("{row}: {name}"), program.label.clone()].into_iter().chain(numbers);
             let part = format!("{:.1}", share(events[2])[0]);
-            section.row(cells.chain(["-".to_owned(), "-".to_owned(), part, "-".to_owned()]));
+            section.row(cells.chain(["-".to_owned(), part, "-".to_owned(), "-".to_owned()]));
         }
-        middle
     }
 }
 
@@ -238,8 +218,7 @@ fn total<'a>(all: impl IntoIterator<Item = &'a [f64; 3]>) -> [f64; 3] {
 }
 
 const BEFORE: &str = "before";
-const RATIO: &str = "of before";
 /// Least share of the last-level misses of a function that is shown.
 const SHOWN_MIN: f64 = 0.03;
 const COLUMNS: &str = "load | server | instructions .1 | D1 misses .2 | last-level misses .2 | \
-    spread % .2 | of before .4 | % of misses .1 | % in these functions .1";
+    spread % .2 | % of misses .1 | % in these functions .1 | of before .4";

@@ -41,8 +41,8 @@ impl Scenario for Plan {
             self.utilisation,
             self.limit() >> 20
         ));
-        let mut control = bench.varve.start(&Launch::default())?.control()?;
-        let setting = control.text(&["CONFIG", "GET", "reclaim-policy"])?;
+        let server = bench.varve.start(&Launch::default())?;
+        let setting = server.control()?.text(&["CONFIG", "GET", "reclaim-policy"])?;
         let default = setting.unwrap_or_default();
         section.note(format!("Default policy: {default}."));
         let mut last = Vec::new();

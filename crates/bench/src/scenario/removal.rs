@@ -1,6 +1,5 @@
 //! Removal of a set of ten million members: effects on its caller and on other clients.
 
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -8,9 +7,10 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::data::{check, one};
-use super::rounds::{in_turns, show};
+use super::rounds::show_in_turns;
+use super::save::Clients;
 use super::{Bench, Scenario, milliseconds, pin_client};
-use crate::generator::{EventLoop, Load, Moment, Outcome, Probe, Protocol, Sender, Sizes, Stop};
+use crate::generator::{Load, Moment, Sizes};
 use crate::measure::{fill, send_each};
 use crate::report::Section;
 use crate::servers::{Launch, Program};
@@ -47,44 +47,37 @@ impl Scenario for Plan {
         pin_client(1);
         section.columns(COLUMNS);
         for case in &self.cases {
-            let programs = bench.varve_and_valkey();
-            let removed = in_turns(&programs, self.rounds, |program, _| self.remove(program, case));
-            for (program, rounds) in programs.iter().zip(removed) {
-                show(section, &case.name, &program.label, &rounds);
-            }
+            let mut programs = bench.varve_and_valkey();
+            show_in_turns(
+                section,
+                &case.name,
+                &mut programs,
+                |program| program.label.clone(),
+                self.rounds,
+                |program, _| self.remove(program, case),
+            );
         }
         Ok(())
     }
 }
 
-/// Values of the columns behind the names, of one round.
-type Round = [f64; 7];
-
 impl Plan {
-    fn remove(&self, program: &Program, case: &Case) -> Result<Round> {
+    /// Returns the numbers of [`COLUMNS`].
+    fn remove(&self, program: &Program, case: &Case) -> Result<[f64; 7]> {
         let server = program.start(&Launch::default())?;
         let members: String = (0..10).map(|member| format!(" {{n*10+{member}~16}}")).collect();
         send_each(&server, &format!("SADD set:0{members}"), self.tens)?;
         check(&server, &["SCARD set:0 KEYS".to_owned()], self.tens * 10)?;
         fill(&server, KEYS, &Sizes::fixed(16))?;
         thread::sleep(self.rest);
-        let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, OTHERS)?;
-        event_loop.connect(server.port, Protocol::Resp, 1)?;
-        let load = Load::mixed(50, KEYS, &Sizes::fixed(16)).pipelined(1).paced(PER_SECOND);
-        let mut others = Sender::new(Protocol::Resp, &load, 0)?;
-        let mut watch = |time: Duration, times: u64| -> Result<(Outcome, Probe)> {
-            let calls = Load::each(&case.command, 10).paced(case.times as f64 / time.as_secs_f64());
-            let mut caller = Probe::new(calls.count(times), server.pid)?;
-            others.restart(Stop::After(time), Arc::default())?;
-            event_loop.run(&mut [&mut others, &mut caller])?;
-            caller.finish()?;
-            Ok((others.finish().sound()?, caller))
-        };
-        watch(WARM_UP, 0)?;
+        let others = Load::mixed(50, KEYS, &Sizes::fixed(16)).pipelined(1).paced(PER_SECOND);
+        let mut clients = Clients::connect(&server, &others.on(OTHERS))?;
+        let per_second = case.times as f64 / WATCHED.as_secs_f64();
+        let calls = |times| Load::each(&case.command, 10).paced(per_second).count(times);
+        clients.watch(WARM_UP, calls(0))?;
         let first = Moment::now(server.pid)?;
-        let (before, _) = watch(WATCHED, 0)?;
-        let (after, caller) = watch(WATCHED, case.times)?;
+        let (before, _) = clients.watch(WATCHED, calls(0))?;
+        let (after, caller) = clients.watch(WATCHED, calls(case.times))?;
         let taken = Moment::now(server.pid)?.taken_since(&first).as_secs_f64() * 1e6;
         check(&server, &["EXISTS set:0 KEYS".to_owned()], case.left)?;
         let longest = caller.longest.first().map_or(0.0, |pause| pause.own().as_secs_f64() * 1e3);

@@ -12,7 +12,6 @@ use super::{Bench, Scenario};
 use crate::report::Section;
 use crate::servers::{Launch, Program};
 
-/// Data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -53,7 +52,7 @@ impl Plan {
     /// Returns the seconds of each start with the data and of one without, and millions of requests
     /// per second of the time between.
     fn starts(&self, program: &Program, data: &Data) -> Result<Vec<[f64; 3]>> {
-        let folder = folder()?;
+        let held = folder()?;
         let mut launch = match data.is_log {
             false => Launch::on(self.cores, self.cores),
             true => Launch::default()
@@ -62,7 +61,7 @@ impl Plan {
                 .with("auto-aof-rewrite-percentage", 0),
         };
         launch.ready_within = LOADED_MAX;
-        let full = launch.clone().in_folder(&folder);
+        let full = launch.clone().in_folder(&held);
         let server = program.start(&full)?;
         data.fill.send(&server, data.keys, 1)?;
         if !data.is_log {
@@ -70,7 +69,7 @@ impl Plan {
         }
         server.end()?;
         let start = |_| {
-            let nothing = super::folder::folder()?;
+            let nothing = folder()?;
             let empty = program.start(&launch.clone().in_folder(&nothing))?.ready_after;
             let server = program.start(&full)?;
             let [loaded, empty] = [server.ready_after, empty].map(|it| it.as_secs_f64());

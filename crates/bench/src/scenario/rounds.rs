@@ -9,13 +9,13 @@ use crate::report::Section;
 /// Measures all servers in turns; one that fails in one round is left out of the others. `measure`
 /// gets a server and the number of the round, from one.
 pub fn in_turns<S, T>(
-    servers: &[S],
+    servers: &mut [S],
     rounds: usize,
-    mut measure: impl FnMut(&S, u64) -> Result<T>,
+    mut measure: impl FnMut(&mut S, u64) -> Result<T>,
 ) -> Vec<Result<Vec<T>>> {
     let mut all: Vec<Result<Vec<T>>> = servers.iter().map(|_| Ok(Vec::new())).collect();
     for round in 1..=rounds as u64 {
-        for (server, measured) in servers.iter().zip(&mut all) {
+        for (server, measured) in servers.iter_mut().zip(&mut all) {
             let Ok(so_far) = measured else { continue };
             match measure(server, round) {
                 Ok(one) => so_far.push(one),
@@ -38,6 +38,22 @@ pub fn costs(measured: &Measured) -> [f64; 5] {
 /// Returns the rounds of each of several values that were measured together.
 pub fn by_value<const N: usize>(rounds: &[[f64; N]]) -> [Vec<f64>; N] {
     std::array::from_fn(|at| rounds.iter().map(|values| values[at]).collect())
+}
+
+/// Measures all servers in turns as [`in_turns`] does, and adds a row of the rounds of each, or of
+/// the reason why there are none.
+pub fn show_in_turns<S, const N: usize>(
+    section: &mut Section,
+    row: &str,
+    servers: &mut [S],
+    label: impl Fn(&S) -> String,
+    rounds: usize,
+    measure: impl FnMut(&mut S, u64) -> Result<[f64; N]>,
+) {
+    let all = in_turns(servers, rounds, measure);
+    for (server, rounds) in servers.iter().zip(&all) {
+        show(section, row, &label(server), rounds);
+    }
 }
 
 /// Adds a row of what was measured in rounds, or of the reason why nothing was.

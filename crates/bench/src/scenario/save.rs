@@ -13,12 +13,11 @@ use super::data::{Fill, check};
 use super::folder::{folder, programs};
 use super::rounds::by_value;
 use super::{Bench, Scenario, milliseconds, pin_client};
-use crate::generator::{EventLoop, Load, Outcome, Protocol, Sender, Stop};
+use crate::generator::{EventLoop, Load, Outcome, Probe, Protocol, Sender, Stop};
 use crate::report::Section;
 use crate::sampler::peak_during;
 use crate::servers::{Launch, Program, Server};
 
-/// Data and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -83,7 +82,13 @@ impl Plan {
         let server = program.start(&launch.in_folder(&folder))?;
         data.fill.send(&server, data.keys, 1)?;
         thread::sleep(REST);
-        let mut clients = Clients::connect(&server, data)?;
+        let requests = data.requests.iter().map(|request| (1, request.clone())).collect();
+        let load = Load { requests, ..Load::of("", data.keys) };
+        let mut load = load.pipelined(1).on(data.connections);
+        if let Some(per_second) = data.per_second {
+            load = load.paced(per_second);
+        }
+        let mut clients = Clients::connect(&server, &load)?;
         let file = folder.path().join("dump.rdb");
         let rounds = (0..self.rounds).map(|_| self.save(data, &file, &mut clients));
         let rounds = rounds.collect();
@@ -96,26 +101,28 @@ impl Plan {
         let server = clients.server;
         let is_alone = data.requests.is_empty();
         let before = if is_alone { Duration::ZERO } else { self.before };
-        let (memory, (before, calm)) =
-            peak_during(server.pid, || Ok((clients.watch(before, 0)?, clients.watch(CUT, 0)?)))?;
+        let (memory, (before, calm)) = peak_during(server.pid, || {
+            Ok((clients.watch_saves(before, 0)?, clients.watch_saves(CUT, 0)?))
+        })?;
         if file.exists() {
             fs::remove_file(file)?;
         }
         let asked = Instant::now();
         let (most, (cut_ms, beside, seconds)) = peak_during(server.pid, || {
-            let mut all = clients.watch(CUT, 1)?;
+            let mut all = clients.watch_saves(CUT, 1)?;
             let cut_ms = all.longest_ms();
             let seconds = saved(server, file, asked, || {
                 if is_alone {
                     thread::sleep(FILE_EVERY);
                     return Ok(());
                 }
-                all.merge(clients.watch(WATCHED, 0)?)
+                all.merge(clients.watch_saves(WATCHED, 0)?)
             })?;
             Ok((cut_ms, Outcome { elapsed: Duration::from_secs_f64(seconds), ..all }, seconds))
         })?;
         let own_us = server.control()?.info_number("latest_fork_usec")?.unwrap_or(f64::NAN);
-        let without = clients.watch(if is_alone { Duration::ZERO } else { beside.elapsed }, 0)?;
+        let time = if is_alone { Duration::ZERO } else { beside.elapsed };
+        let without = clients.watch_saves(time, 0)?;
         Ok([
             seconds,
             data.size * data.keys as f64 / seconds,
@@ -161,38 +168,36 @@ fn saved(
     Ok(seconds)
 }
 
-/// Clients on the core behind the server's, and one that saves.
-struct Clients<'run> {
+/// Clients of a load on the core behind the server's, and one that sends single requests.
+pub struct Clients<'run> {
     server: &'run Server,
     event_loop: EventLoop,
     sender: Sender,
 }
 
 impl<'run> Clients<'run> {
-    fn connect(server: &'run Server, data: &Data) -> Result<Self> {
-        let requests = data.requests.iter().map(|request| (1, request.clone())).collect();
-        let load = Load { requests, ..Load::of("", data.keys) };
-        let mut load = load.pipelined(1).on(data.connections);
-        if let Some(per_second) = data.per_second {
-            load = load.paced(per_second);
-        }
+    pub fn connect(server: &'run Server, load: &Load) -> Result<Self> {
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, data.connections)?;
+        event_loop.connect(server.port, Protocol::Resp, load.connections)?;
         event_loop.connect(server.port, Protocol::Resp, 1)?;
-        Ok(Self { server, event_loop, sender: Sender::new(Protocol::Resp, &load, 0)? })
+        Ok(Self { server, event_loop, sender: Sender::new(Protocol::Resp, load, 0)? })
+    }
+
+    /// Lets the clients send for so long, and another these requests.
+    pub fn watch(&mut self, time: Duration, requests: Load) -> Result<(Outcome, Probe)> {
+        let mut single = Probe::new(requests, self.server.pid)?;
+        if time.is_zero() {
+            return Ok((Outcome::empty(), single));
+        }
+        self.sender.restart(Stop::After(time), Arc::default())?;
+        self.event_loop.run(&mut [&mut self.sender, &mut single])?;
+        single.finish()?;
+        Ok((self.sender.finish().sound()?, single))
     }
 
     /// Lets the clients send for so long, and another so many BGSAVEs.
-    fn watch(&mut self, time: Duration, saves: u64) -> Result<Outcome> {
-        if time.is_zero() {
-            return Ok(Outcome::empty());
-        }
-        let saves = Load::of("BGSAVE", 1).pipelined(1).count(saves);
-        let mut saver = Sender::new(Protocol::Resp, &saves, 0)?;
-        self.sender.restart(Stop::After(time), Arc::default())?;
-        self.event_loop.run(&mut [&mut self.sender, &mut saver])?;
-        saver.finish().sound()?;
-        self.sender.finish().sound()
+    fn watch_saves(&mut self, time: Duration, saves: u64) -> Result<Outcome> {
+        Ok(self.watch(time, Load::of("BGSAVE", 1).count(saves))?.0)
     }
 }
 

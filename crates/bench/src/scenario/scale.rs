@@ -10,10 +10,8 @@ use toml::{Table, Value};
 pub struct Scale(f64);
 
 impl Scale {
-    /// Full size.
     pub const FULL: Self = Self(1.0);
 
-    /// Creates a scale.
     pub fn new(factor: f64) -> Result<Self> {
         if !(1e-3..=1e3).contains(&factor) {
             bail!("a scale of {factor}: it must be between 0.001 and 1000");
@@ -38,30 +36,23 @@ impl Scale {
             (None, _) => None,
         };
         let change = |(name, value): (&String, &Value)| {
-            let value = match (value, least(name)) {
-                (Value::Table(table), _) => Value::Table(self.apply(table, scaled)),
-                (Value::Array(array), least) => {
-                    let tables = array.iter().map(|value| match (value, least) {
-                        (Value::Table(table), _) => Value::Table(self.apply(table, scaled)),
-                        (value, Some(least)) => self.value(value, least),
-                        (value, None) => value.clone(),
-                    });
-                    Value::Array(tables.collect())
-                }
-                (value, Some(least)) => self.value(value, least),
-                (value, None) => value.clone(),
-            };
-            (name.clone(), value)
+            (name.clone(), self.changed(value, least(name), scaled))
         };
         parameters.iter().map(change).collect()
     }
 
-    fn value(self, value: &Value, least: f64) -> Value {
-        let scaled = |full: f64| (full * self.0).max(least.min(full));
-        match value {
-            Value::Integer(full) => Value::Integer((scaled(*full as f64).round() as i64).max(1)),
-            Value::Float(full) => Value::Float(scaled(*full)),
-            other => other.clone(),
+    fn changed(self, value: &Value, least: Option<f64>, all: &BTreeMap<String, f64>) -> Value {
+        let scaled = |full: f64, least: f64| (full * self.0).max(least.min(full));
+        match (value, least) {
+            (Value::Table(table), _) => Value::Table(self.apply(table, all)),
+            (Value::Array(array), _) => {
+                Value::Array(array.iter().map(|it| self.changed(it, least, all)).collect())
+            }
+            (Value::Integer(full), Some(least)) => {
+                Value::Integer((scaled(*full as f64, least).round() as i64).max(1))
+            }
+            (Value::Float(full), Some(least)) => Value::Float(scaled(*full, least)),
+            (other, _) => other.clone(),
         }
     }
 }

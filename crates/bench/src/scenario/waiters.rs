@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::rounds::{by_value, in_turns};
+use super::rounds::show_in_turns;
 use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
 use crate::control::encode_line;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Protocol, Turn, shuffled};
@@ -23,13 +23,11 @@ use crate::measure::{send_each, settled_cpu_time};
 use crate::process;
 use crate::report::Section;
 use crate::servers::{Launch, Server};
-use crate::statistics::median;
 
 /// Number of clients, their commands, and thoroughness of the CPU measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Pairs of clients.
     pairs: u32,
     /// Interleaved rounds.
     rounds: usize,
@@ -43,7 +41,6 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exchange {
-    /// Names of the commands, for tables.
     name: String,
     /// Request that hands an element to the partner.
     give: String,
@@ -74,23 +71,14 @@ impl Scenario for Plan {
             servers.push(valkey.start(&Launch::default())?);
         }
         for exchange in &self.exchanges {
-            let open = |server| Pairs::open(server, self.pairs, exchange);
+            let open = |server| Ok((server, Pairs::open(server, self.pairs, exchange)?));
             let mut all = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
-            let numbers: Vec<_> = (0..servers.len()).collect();
-            let rounds = in_turns(&numbers, self.rounds, |number, _| {
-                let (event_loop, pairs) = &mut all[*number];
-                pairs.play(&servers[*number], event_loop, self.time / 5)?;
-                pairs.play(&servers[*number], event_loop, self.time)
+            let label = |(server, _): &(&Server, _)| server.label.clone();
+            show_in_turns(section, &exchange.name, &mut all, label, self.rounds, |open, _| {
+                let (server, (event_loop, pairs)) = open;
+                pairs.play(server, event_loop, self.time / 5)?;
+                pairs.play(server, event_loop, self.time)
             });
-            let rounds: Vec<_> =
-                rounds.into_iter().map(|it| Ok(by_value(&it?))).collect::<Result<_>>()?;
-            let valkey = servers.iter().position(|server| server.label == "valkey");
-            for (server, [cpu, per_second, client]) in servers.iter().zip(&rounds) {
-                let ratio = |at: usize| median(cpu.clone()) / median(rounds[at][0].clone());
-                let ratio = valkey.map(ratio).into_iter().collect();
-                let cells = [cpu.clone(), ratio, per_second.clone(), client.clone()];
-                section.measured(&exchange.name, &server.label, &cells);
-            }
         }
         Ok(())
     }
@@ -209,8 +197,8 @@ fn words(request: &str, client: u32) -> String {
     request.replace("OWN", &own).replace("PARTNER", &partner)
 }
 
-const COLUMNS: &str = "exchange | server | CPU us/exchange .3 | of Valkey .2 | exchanges/s .0 | \
-    client us/exchange .3";
+const COLUMNS: &str = "exchange | server | CPU us/exchange .3 | exchanges/s .0 | \
+    client us/exchange .3 | of valkey .2";
 const REST_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! YCSB's workloads on all servers: throughput and latency by number of clients, and latency by
 //! load. Varve, Valkey and Redis have its connector for Redis, Memcached that for Memcached.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,18 +12,16 @@ use super::{Bench, Scenario, milliseconds, pin_client};
 use crate::generator::{Lag, Outcome, quantile_us};
 use crate::measure::Measured;
 use crate::process::user_and_system_time;
-use crate::report::{Figure, Plot, Section};
+use crate::report::{Plot, Section};
 use crate::servers::{self, Launch, Program, Server};
 use crate::statistics::median;
 use crate::ycsb::{self, ByKind, Kind, Properties, Workload, play};
 
-/// Workloads, clients and amount of data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Interleaved rounds.
     rounds: usize,
-    /// Property files of the workloads.
     workloads: Vec<PathBuf>,
     /// True if the workloads follow each other on the records that the first one loads; otherwise
     /// each has fresh servers.
@@ -47,7 +44,9 @@ pub struct Plan {
 /// Server, and what is on it.
 struct Stored {
     server: Server,
-    workload: RefCell<Workload>,
+    workload: Workload,
+    /// Operations per second with most clients.
+    most: f64,
 }
 
 impl Scenario for Plan {
@@ -63,13 +62,13 @@ impl Scenario for Plan {
                 servers = all_with(bench, &next)?;
             }
             let asked =
-                |it: &&Stored| it.server.kind != servers::Kind::Memcached || !next.has_scans;
-            let asked: Vec<_> = servers.iter().filter(asked).collect();
-            for stored in &asked {
-                stored.workload.replace_with(|before| next.clone().after(before));
+                |it: &&mut Stored| it.server.kind != servers::Kind::Memcached || !next.has_scans;
+            let mut asked: Vec<_> = servers.iter_mut().filter(asked).collect();
+            for stored in &mut asked {
+                stored.workload = next.clone().after(&stored.workload);
             }
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            self.measure(section, &name, &asked)?;
+            self.measure(section, &name, &mut asked)?;
         }
         Ok(())
     }
@@ -83,38 +82,43 @@ fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
     let stored = |program: &Program| {
         let server = program.start(&Launch::default())?;
         store(&server, workload)?;
-        Ok(Stored { server, workload: workload.clone().into() })
+        Ok(Stored { server, workload: workload.clone(), most: f64::NAN })
     };
     bench.varve_and_all_peers().chain([&null]).map(stored).collect()
 }
 
 impl Plan {
     /// Measures a workload with each number of clients, and then with each load.
-    fn measure(&self, section: &mut Section, name: &str, servers: &[&Stored]) -> Result<()> {
+    fn measure(
+        &self,
+        section: &mut Section,
+        name: &str,
+        servers: &mut [&mut Stored],
+    ) -> Result<()> {
         let title = format!("{name}: throughput");
         let mut plot = Plot::lines(title, "clients", "operations per second");
-        let (mut last, mut most) = (Vec::new(), 0);
+        let mut most = 0;
         for &clients in &self.clients {
             let what = format!("{name}, {clients} clients");
-            (last, most) = (self.costs(section, &what, servers, clients, &[])?, clients);
-            for Costs { label, all, .. } in &last {
-                plot.point(label, clients as f64, median(all[PER_SECOND].clone()));
+            for (at, costs) in
+                self.costs(section, &what, servers, clients, None)?.iter().enumerate()
+            {
+                plot.point(&servers[at].server.label, clients as f64, costs.per_second);
+                servers[at].most = costs.per_second;
             }
+            most = clients;
         }
         if self.clients.len() > 1 {
             section.plots.push(plot);
         }
-        figures(section, name, &last);
         let title = format!("{name}: latency by load, {most} clients");
         let y = "p99 of all operations in microseconds";
         let mut plot = Plot::lines(title, "operations per second", y).log(false, true);
         for load in &self.loads {
-            let target = |costs: &Costs| median(costs.all[PER_SECOND].clone()) * load;
-            let targets: Vec<_> = last.iter().map(target).collect();
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
-            for Costs { label, all, .. } in self.costs(section, &what, servers, most, &targets)? {
-                let [x, y] = [PER_SECOND, P99].map(|at| median(all[at].clone()));
-                plot.point(&label, x, y);
+            let all = self.costs(section, &what, servers, most, Some(*load))?;
+            for (Stored { server, .. }, costs) in servers.iter().zip(all) {
+                plot.point(&server.label, costs.per_second, costs.p99);
             }
         }
         if !self.loads.is_empty() {
@@ -123,75 +127,51 @@ impl Plan {
         Ok(())
     }
 
-    /// Measures all servers in turns, each with its target in operations per second if it has one.
+    /// Measures all servers in turns, each with this part of its most operations per second if
+    /// there is one.
     fn costs(
         &self,
         section: &mut Section,
         what: &str,
-        servers: &[&Stored],
+        servers: &mut [&mut Stored],
         clients: usize,
-        targets: &[f64],
+        load: Option<f64>,
     ) -> Result<Vec<Costs>> {
-        let numbered: Vec<_> = servers.iter().enumerate().collect();
-        let all = in_turns(&numbered, self.rounds, |(number, stored), _| {
-            let mut workload = stored.workload.borrow_mut();
+        let all = in_turns(servers, self.rounds, |Stored { server, workload, most }, _| {
             let part = if workload.has_scans { 10 } else { 1 };
             let (operations, longest) = ((self.operations / part).max(1), self.longest);
-            let target = targets.get(*number).copied();
-            let plan = ycsb::Plan { clients, operations, longest, target };
-            played(&stored.server, plan, &mut workload)
+            let target = load.map(|load| load * *most);
+            played(server, ycsb::Plan { clients, operations, longest, target }, workload)
         });
         let mut costs = Vec::new();
         for (Stored { server, .. }, rounds) in servers.iter().zip(all) {
-            let one = Costs::of(&server.label, rounds?);
+            let one = Costs::of(rounds?);
             section.measured(what, &server.label, &one.cells);
-            section.remark(one.complaint.clone());
+            if let Some(complaint) = &one.complaint {
+                section.remark(complaint.clone());
+            }
             costs.push(one);
         }
         Ok(costs)
     }
 }
 
-/// Adds the ratios of Varve, the first, to each of the others.
-fn figures(section: &mut Section, name: &str, costs: &[Costs]) {
-    let Some((Costs { all: varve, system, .. }, others)) = costs.split_first() else { return };
-    for Costs { label, all: other, system: of_other, .. } in others {
-        let what = |what: &str| format!("{name}: {what} / {label}");
-        let ratio = |name: &str, at: usize| Figure::ratio(what(name), &varve[at], &other[at]);
-        section.figures.extend([
-            ratio("CPU per operation", SERVER_US),
-            ratio("p99 of all operations", P99),
-            ratio("operations per second", PER_SECOND).more_is_better(),
-        ]);
-        let system = Some(system / of_other).filter(|ratio| ratio.is_finite());
-        section.finding(what("system time per operation"), system, "");
-    }
-}
-
 /// Results of one server; times are in microseconds.
 struct Costs {
-    label: String,
-    /// Rounds of [`costs`].
-    all: [Vec<f64>; 5],
-    /// Time of the server in the kernel per operation, over all rounds; NaN if too few clock ticks
-    /// tell.
-    system: f64,
+    /// Medians of operations per second, and of the 99th percentile of all operations.
+    per_second: f64,
+    p99: f64,
     /// Rounds of the columns with numbers.
     cells: Vec<Vec<f64>>,
     /// Delay of the worst round behind its target, if it was too long.
-    complaint: String,
+    complaint: Option<String>,
 }
 
-/// Places in [`costs`].
-const SERVER_US: usize = 0;
-const PER_SECOND: usize = 1;
-const P99: usize = 3;
-
 impl Costs {
-    fn of(label: &str, rounds: Vec<(Measured, Details)>) -> Self {
+    fn of(rounds: Vec<(Measured, Details)>) -> Self {
         let (measured, details): (Vec<_>, Vec<_>) = rounds.into_iter().unzip();
         let all = by_value(&measured.iter().map(costs).collect::<Vec<_>>());
-        let [server_us, per_second, .., client_us] = all.clone();
+        let [server_us, per_second, _, p99, client_us] = all;
         let [user, system]: [Duration; 2] =
             [0, 1].map(|at| details.iter().map(|it| it.ticked[at]).sum());
         let share = system.as_secs_f64() / (user + system).as_secs_f64();
@@ -204,10 +184,11 @@ impl Costs {
         let latencies = latencies.map(|(kinds, quantile)| {
             details.iter().map(|it| latency_us(it, kinds, quantile)).collect()
         });
-        let cells = [vec![per_second, mean], latencies.into()].concat();
-        let cells = [cells, vec![server_us, vec![system], client_us]].concat();
-        let (label, complaint) = (label.to_owned(), complaint.unwrap_or_default());
-        Self { label, all, system, cells, complaint }
+        let [most, worst] = [&per_second, &p99].map(|rounds| median(rounds.clone()));
+        let mut cells = vec![per_second, mean, p99];
+        cells.extend(latencies);
+        cells.extend([server_us, vec![system], client_us]);
+        Self { per_second: most, p99: worst, cells, complaint }
     }
 }
 
@@ -237,7 +218,6 @@ struct Details {
     ticked: [Duration; 2],
 }
 
-/// Runs a phase.
 fn played(
     server: &Server,
     plan: ycsb::Plan,
@@ -265,5 +245,6 @@ const READS: &[Kind] = &[Kind::Read, Kind::Scan];
 const WRITES: &[Kind] = &[Kind::Update, Kind::Insert, Kind::ReadModifyWrite, Kind::Delete];
 /// Least CPU time for a split into user and system time; clock ticks are ten milliseconds.
 const TICKED_MIN: Duration = Duration::from_millis(500);
-const COLUMNS: &str = "workload | server | op/s .0 | mean us .0 | read p50 us .0 | read p99 us .0 | \
-    write p50 us .0 | write p99 us .0 | CPU us/op .2 | of that system .2 | client us/op .2 | too slow";
+const COLUMNS: &str = "workload | server | op/s .0 | mean us .0 | p99 us .0 | read p50 us .0 | \
+    read p99 us .0 | write p50 us .0 | write p99 us .0 | CPU us/op .2 | of that system .2 | \
+    client us/op .2 | too slow";

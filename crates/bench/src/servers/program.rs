@@ -116,8 +116,8 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Finds the script, the environment variable PEERS or `../shared/peers/peers`, and installs the
-    /// peers where necessary.
+    /// Finds the script, the environment variable PEERS or `../shared/peers/peers`, and installs
+    /// the peers where necessary.
     pub fn find() -> Result<Self> {
         let script = env::var("PEERS").unwrap_or_else(|_| "../shared/peers/peers".to_owned());
         let output = Command::new(&script).arg("versions").output();

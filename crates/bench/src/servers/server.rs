@@ -267,12 +267,13 @@ mod tests {
         let info = format!("process_id:{pid}\r\n");
         for stream in listener.incoming() {
             let (mut stream, mut request) = (stream.unwrap(), [0; 1024]);
-            let length = stream.read(&mut request).unwrap_or(0);
-            let asks = String::from_utf8_lossy(&request[..length]).contains("INFO");
-            let pong = "+PONG\r\n".to_owned();
-            let told = if asks { format!("${}\r\n{info}\r\n", info.len()) } else { pong };
-            // A client that has read enough closes the connection.
-            let _ = stream.write_all(told.as_bytes());
+            while let Ok(length @ 1..) = stream.read(&mut request) {
+                let asks = String::from_utf8_lossy(&request[..length]).contains("INFO");
+                let pong = "+PONG\r\n".to_owned();
+                let told = if asks { format!("${}\r\n{info}\r\n", info.len()) } else { pong };
+                // A client that has read enough closes the connection.
+                let _ = stream.write_all(told.as_bytes());
+            }
         }
     }
 

@@ -12,7 +12,6 @@ use crate::scenario::data::{Fill, one, with_keys};
 use crate::scenario::milliseconds;
 use crate::servers::Server;
 
-/// Servers, data and loads.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plan {
@@ -46,12 +45,13 @@ impl Default for Plan {
 }
 
 /// Server, which a file gives by its name alone or with settings.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Entry {
     pub program: String,
     pub label: Option<String>,
-    pub threads: usize,
+    /// Worker threads; one by default.
+    threads: Option<usize>,
     /// Cores; as many as threads by default.
     cores: Option<usize>,
     /// Number of its keys, where it is another one than that of the data.
@@ -63,28 +63,17 @@ pub struct Entry {
     pub beside: Vec<Seats>,
 }
 
-impl Default for Entry {
-    fn default() -> Self {
-        Self::of("varve")
-    }
-}
-
 impl Entry {
     fn of(program: &str) -> Self {
-        Self {
-            program: program.to_owned(),
-            label: None,
-            threads: 1,
-            cores: None,
-            keys: None,
-            options: BTreeMap::new(),
-            folder: false,
-            beside: Vec::new(),
-        }
+        Self { program: program.to_owned(), ..Self::default() }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or(1)
     }
 
     pub fn cores(&self) -> usize {
-        self.cores.unwrap_or(self.threads)
+        self.cores.unwrap_or(self.threads())
     }
 }
 
@@ -117,7 +106,6 @@ pub struct Data {
     pub loads: Vec<Text>,
 }
 
-/// Load on the data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
@@ -157,7 +145,6 @@ pub enum Replies {
 }
 
 impl Data {
-    /// Stores it in a server.
     pub fn fill(&self, server: &Server, keys: u64) -> Result<()> {
         self.fill.iter().try_for_each(|fill| fill.send(server, keys, 1).map(drop))
     }
