@@ -123,6 +123,7 @@ fn answer_all(bytes: &[u8], output: &mut Vec<u8>, replies: &Replies) -> io::Resu
 
 /// Finds the first command; returns its name and its length in bytes, `None` if the rest of it has
 /// not arrived. Fails if the bytes are no array of bulk strings, or an excessively large one.
+#[inline]
 pub fn scan(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
     let unexpected = || Unexpected(String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into());
     let Some((head, mut at)) = frame(Protocol::Resp, bytes)? else { return Ok(None) };
@@ -176,6 +177,7 @@ impl Replies {
         Self { named, other: OK.to_owned() }
     }
 
+    #[inline]
     fn to(&self, name: &[u8]) -> &str {
         let is = |(known, _): &&(&str, String)| name.eq_ignore_ascii_case(known.as_bytes());
         self.named.iter().find(is).map_or(&self.other, |(_, reply)| reply)

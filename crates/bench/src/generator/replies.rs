@@ -282,28 +282,18 @@ pub(crate) enum Frame<'a> {
 }
 
 /// Reads the frame at the front, and its length; `None` if its end has not arrived.
+#[inline]
 pub(crate) fn frame(
     protocol: Protocol,
     bytes: &[u8],
 ) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
-    let (head, from) = match numbered(bytes).filter(|_| protocol == Protocol::Resp) {
+    let numbered = if protocol == Protocol::Resp { numbered(bytes) } else { None };
+    let (head, from) = match numbered {
         Some(numbered) => numbered,
-        None => {
-            let Some(end) = memchr::memchr(b'\n', bytes) else {
-                return if bytes.len() < LINE_BYTES_MAX {
-                    Ok(None)
-                } else {
-                    Err(unexpected(bytes))
-                };
-            };
-            let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
-            let line = is_sound.then(|| &bytes[..end - 1]);
-            let head = line.and_then(|line| match protocol {
-                Protocol::Resp => resp(line).map(Head::Whole),
-                Protocol::Memcached => memcached(line),
-            });
-            (head.ok_or_else(|| unexpected(&bytes[..=end]))?, end + 1)
-        }
+        None => match first_line(protocol, bytes)? {
+            Some(line) => line,
+            None => return Ok(None),
+        },
     };
     match head {
         Head::Whole(frame) => Ok(Some((frame, from))),
@@ -326,22 +316,40 @@ enum Head<'a> {
 
 /// Reads a line of RESP that is a number, and its length: digit by digit, which costs less than a
 /// search for the end of the line.
+#[inline]
 fn numbered(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
-    let (kind, digits) = bytes.split_first().filter(|(kind, _)| b"$*:".contains(kind))?;
-    let (mut number, mut at) = (0, 0);
-    while let Some(digit @ b'0'..=b'9') = digits.get(at)
-        && number <= LENGTH_MAX
-    {
-        number = number * 10 + usize::from(digit - b'0');
-        at += 1;
+    let (kind, digits) = bytes.split_first()?;
+    let mut number = 0;
+    for (at, byte) in digits.iter().enumerate().take(DIGITS_MAX + 1) {
+        match byte {
+            b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
+            b'\r' if at > 0 && number <= LENGTH_MAX && digits.get(at + 1) == Some(&b'\n') => {
+                let head = match kind {
+                    b'$' => Head::Length(number),
+                    b'*' => Head::Whole(Frame::Array(number)),
+                    b':' => Head::Whole(Frame::Integer(number as i64)),
+                    _ => return None,
+                };
+                return Some((head, at + 3));
+            }
+            _ => return None,
+        }
     }
-    let is_sound = at > 0 && number <= LENGTH_MAX && digits[at..].starts_with(b"\r\n");
-    let head = match kind {
-        b'$' => Head::Length(number),
-        b'*' => Head::Whole(Frame::Array(number)),
-        _ => Head::Whole(Frame::Integer(number as i64)),
+    None
+}
+
+/// Reads the first line, whatever it is, and its length; `None` if its end has not arrived.
+fn first_line(protocol: Protocol, bytes: &[u8]) -> Result<Option<(Head<'_>, usize)>, Unexpected> {
+    let Some(end) = memchr::memchr(b'\n', bytes) else {
+        return if bytes.len() < LINE_BYTES_MAX { Ok(None) } else { Err(unexpected(bytes)) };
     };
-    is_sound.then_some((head, at + 3))
+    let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
+    let line = is_sound.then(|| &bytes[..end - 1]);
+    let head = line.and_then(|line| match protocol {
+        Protocol::Resp => resp(line).map(Head::Whole),
+        Protocol::Memcached => memcached(line),
+    });
+    head.map(|head| Some((head, end + 1))).ok_or_else(|| unexpected(&bytes[..=end]))
 }
 
 /// Reads any other line of RESP.
@@ -387,6 +395,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// Most bytes of a line with its end.
 const LINE_BYTES_MAX: usize = 64 * 1024;
+/// Digits of [`LENGTH_MAX`].
+const DIGITS_MAX: usize = 10;
 /// Most bytes in a value, and values in an array.
 const LENGTH_MAX: usize = 1 << 30;
 

@@ -136,13 +136,13 @@ impl Server {
 
     /// Returns the process id that the server reports, if it is not loading and reports one.
     fn answer(&self) -> Result<Option<u32>> {
-        let (mut control, mut field) = (self.control()?, "pid");
+        let mut field = "pid";
         if self.protocol() == Protocol::Resp {
-            let pong = control.ask(&["PING"])?;
+            let pong = self.control()?.ask(&["PING"])?;
             ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
             field = "process_id";
         }
-        let pid = control.info(field)?;
+        let pid = self.control()?.info(field)?;
         pid.map(|pid| pid.parse().context("the number of a process")).transpose()
     }
 
