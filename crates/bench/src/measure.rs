@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
 
-use crate::generator::{EventLoop, Load, Monitor, Outcome, Sender, Sizes, Stop};
+use crate::generator::{EventLoop, Load, Monitor, Outcome, ReplyReader, Sender, Sizes, Stop};
 use crate::process;
 use crate::sampler::{Sample, Watch, sampled};
 use crate::servers::{Kind, Server};
@@ -164,7 +164,9 @@ fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
     );
     let part = |thread| -> Result<Part> {
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, server.protocol(), load.connections_of(thread))?;
+        let (protocol, count) = (server.protocol(), load.connections_of(thread));
+        let reader = || ReplyReader::new(protocol);
+        event_loop.connect_with(server.port, count, &load.opens, reader)?;
         Ok((event_loop, Sender::new(server.protocol(), load, thread)?))
     };
     let mut parts: Vec<_> = (0..threads).map(part).collect::<Result<_>>()?;

@@ -206,6 +206,7 @@ impl RunArguments {
             misses: true,
             refusals: true,
             seed: self.seed,
+            opens: Vec::new(),
         })
     }
 

@@ -1,11 +1,11 @@
 //! One connection with at most one batch in flight.
 
-use std::net::{Ipv4Addr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Expected, Replies, ReplyReader};
+use super::{Expected, Protocol, Replies, ReplyReader};
+use crate::control::Control;
 use crate::socket::Socket;
 
 /// Requests that are sent at once, and the replies that they must bring.
@@ -25,11 +25,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects to a port on 127.0.0.1.
-    pub(super) fn open(port: u16, reader: ReplyReader) -> Result<Self> {
-        let stream =
-            TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(5))
-                .with_context(|| format!("cannot connect to port {port}"))?;
+    /// Connects to a port on 127.0.0.1, and has `opens` answered.
+    pub(super) fn open(port: u16, opens: &[String], reader: ReplyReader) -> Result<Self> {
+        let failure = || format!("cannot connect to port {port}");
+        let mut control = Control::open(port, Protocol::Resp).with_context(failure)?;
+        for request in opens {
+            control.tell(&request.split(' ').collect::<Vec<_>>())?;
+        }
+        let stream = control.stream;
         let (socket, expected, since) = (Socket::new(stream)?, Expected::default(), Instant::now());
         Ok(Self { socket, reader, expected, since, heard_at: None })
     }

@@ -87,21 +87,23 @@ impl EventLoop {
 
     /// Opens the connections of a group to a port on 127.0.0.1.
     pub fn connect(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
-        self.connect_with(port, count, || ReplyReader::new(protocol))
+        self.connect_with(port, count, &[], || ReplyReader::new(protocol))
     }
 
-    /// Opens the connections of a group, each with a reader of its own.
+    /// Opens the connections of a group, each with a reader of its own; each sends `opens` at
+    /// first.
     pub fn connect_with(
         &mut self,
         port: u16,
         count: usize,
+        opens: &[String],
         reader: impl Fn() -> ReplyReader,
     ) -> Result<()> {
         let group = self.groups.len();
         let first = self.connections.len();
         self.groups.push(Group { first, count, idle: VecDeque::new(), busy: 0 });
         for _ in 0..count {
-            let connection = Connection::open(port, reader())?;
+            let connection = Connection::open(port, opens, reader())?;
             self.poller.add(&connection.socket, self.connections.len())?;
             self.connections.push((group, connection));
         }

@@ -101,6 +101,8 @@ pub struct Load {
     /// True if the server may answer with errors, which then count as replies.
     pub refusals: bool,
     pub seed: u64,
+    /// Requests that each connection sends at first.
+    pub opens: Vec<String>,
 }
 
 impl Load {
@@ -120,6 +122,7 @@ impl Load {
             misses: false,
             refusals: false,
             seed: 1,
+            opens: Vec::new(),
         }
     }
 

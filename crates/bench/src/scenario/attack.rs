@@ -45,12 +45,17 @@ pub struct Plan {
     bytes: u64,
     /// Elements of a list that is read whole.
     elements: u64,
+    /// Keys that a client reads and may cache.
+    cached: u64,
+    /// Subscribers that do not read, and messages of 64 KB that are published to them.
+    subscribers: usize,
+    messages: u64,
 }
 
 /// Measured values, with their names and units.
 type Found = Vec<(&'static str, f64, &'static str)>;
 
-const ATTACKS: [fn(&Plan, &Server) -> Result<Found>; 10] = [
+const ATTACKS: [fn(&Plan, &Server) -> Result<Found>; 12] = [
     push_and_delete,
     overwrite,
     build_and_rename,
@@ -61,6 +66,8 @@ const ATTACKS: [fn(&Plan, &Server) -> Result<Found>; 10] = [
     pipeline,
     random_members,
     whole_list,
+    cached,
+    deaf_subscribers,
 ];
 
 impl Scenario for Plan {
@@ -235,11 +242,50 @@ fn random_members(plan: &Plan, server: &Server) -> Result<Found> {
 fn whole_list(plan: &Plan, server: &Server) -> Result<Found> {
     send_each(server, "RPUSH list e{n:15}", plan.elements)?;
     measure(server, &Load::of("LRANGE list 0 -1", 1).on(1).pipelined(1).count(TIMES))?;
-    let info = server.control()?.text(&["INFO", "commandstats"])?.unwrap_or_default();
-    let line = info.split("cmdstat_lrange:").nth(1).and_then(|it| it.split("per_call=").nth(1));
-    let micros = line.and_then(|it| it.split(',').next()?.parse::<f64>().ok());
-    let micros = micros.context("INFO tells no time of LRANGE")?;
+    let micros = server.micros_per_call("lrange")?;
     Ok(vec![("LRANGE of a million elements, in the server", micros / 1e3, "ms")])
+}
+
+/// Reads many keys as a client that is told when they change.
+fn cached(plan: &Plan, server: &Server) -> Result<Found> {
+    send_each(server, "SET key:{n:12} {?16}", plan.cached)?;
+    let read = |opens: &[&str]| {
+        let opens = opens.iter().map(|it| (*it).to_owned()).collect();
+        let load = Load { opens, ..Load::each("GET key:{n:12}", plan.cached).on(1) };
+        measure(server, &load)
+    };
+    read(&[])?;
+    let before = resident(server)?;
+    let _client = Audience::join(server, &Seats::of(1, &TRACKS))?;
+    read(&TRACKS)?;
+    let each = (resident(server)? - before) * 1e6 / plan.cached as f64;
+    Ok(vec![("key of 16 bytes that a client may have cached, each", each, "bytes")])
+}
+
+/// Publishes large messages to very many clients: to some few messages while they read, and then
+/// until those that do not read have been cut off.
+fn deaf_subscribers(plan: &Plan, server: &Server) -> Result<Found> {
+    let most = (plan.subscribers + 100).to_string();
+    server.control()?.tell(&["CONFIG", "SET", "maxclients", &most])?;
+    let publish = Load::of(format!("PUBLISH channel {{?{}}}", 64 << 10), 1).on(1).pipelined(1);
+    let p99 = |count| -> Result<f64> {
+        let measured = measure(server, &publish.clone().count(count))?;
+        Ok(measured.outcome.latencies.value_at_quantile(0.99) as f64 / 1e6)
+    };
+    let seats = Seats::of(plan.subscribers, &["SUBSCRIBE channel"]);
+    let readers = Audience::join(server, &seats)?;
+    let beside_readers = p99(plan.messages / 200 + 1)?;
+    drop(readers);
+    thread::sleep(SETTLE);
+    let _deaf = Audience::join(server, &Seats { reads: false, ..seats })?;
+    let (most, beside_deaf) = peak_during(server.pid, || p99(plan.messages))?;
+    let left = server.control()?.integer("PUBLISH channel end")?;
+    ensure!(left == 0, "{left} of those who do not read are still there");
+    Ok(vec![
+        ("10,000 subscribers that do not read, 1 GB", most / 1e6, "MB"),
+        ("the same: p99 of PUBLISH", beside_deaf, "ms"),
+        ("p99 of PUBLISH to 10,000 subscribers that read", beside_readers, "ms"),
+    ])
 }
 
 fn set_a_megabyte(server: &Server) -> Result<()> {
@@ -285,6 +331,8 @@ fn open(server: &Server) -> Result<TcpStream> {
     Ok(stream)
 }
 
+/// What a client sends that is told when keys change.
+const TRACKS: [&str; 2] = ["HELLO 3", "CLIENT TRACKING ON"];
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEGABYTE: usize = 1 << 20;
 /// Collections that are made and removed in one write, and sets that are built before renames.

@@ -185,7 +185,7 @@ impl<'p> Running<'p> {
         let sender = Sender::new(protocol, &load.count(asked), 0)?;
         let mut lengths = Lengths { sender, found: 0, bytes: 0 };
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect_with(port, 8, || ReplyReader::keeping(protocol))?;
+        event_loop.connect_with(port, 8, &[], || ReplyReader::keeping(protocol))?;
         event_loop.run(&mut [&mut lengths])?;
         let mean = lengths.bytes as f64 / lengths.found.max(1) as f64;
         let live = self.server.control()?.key_count()? as f64 * (self.plan.key as f64 + mean);

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use super::{
     Bench, Scenario, always, attack, churn, example, expiry, forms, gate, generators, growth, less,
     loads, long_strings, maxmemory, memory, profiled, reclaim, removal, restart, save, stall,
-    waiters, ycsb,
+    units, waiters, ycsb,
 };
 use crate::report::Section;
 
@@ -39,6 +39,7 @@ pub fn find(name: &str) -> Result<Kind> {
         "restart" => kind::<restart::Plan>,
         "save" => kind::<save::Plan>,
         "stall" => kind::<stall::Plan>,
+        "units" => kind::<units::Plan>,
         "waiters" => kind::<waiters::Plan>,
         "ycsb-sweep" => kind::<ycsb::Plan>,
         _ => bail!("there is no kind {name:?}"),

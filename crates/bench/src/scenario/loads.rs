@@ -74,6 +74,7 @@ struct Tested {
     server: Server,
     keys: u64,
     connections: Option<usize>,
+    opens: Vec<String>,
     counts: Vec<String>,
     stored: Result<()>,
     /// Leaves before the server ends.
@@ -101,9 +102,10 @@ impl Tested {
         let keys = entry.keys.unwrap_or(data.keys);
         let is_null = server.kind == Kind::Null;
         let counts = if is_null { Vec::new() } else { data.counts.clone() };
-        let connections = data.connections;
+        let (connections, opens) = (data.connections, entry.opens.clone());
         let (stored, _beside) = (Ok(()), Vec::new());
-        let mut tested = Self { server, keys, connections, counts, stored, _beside, _folder: held };
+        let mut tested =
+            Self { server, keys, connections, opens, counts, stored, _beside, _folder: held };
         if !is_null {
             tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.check());
             let join = |seats| Audience::join(&tested.server, seats);
@@ -124,6 +126,7 @@ impl Tested {
         let connections = self.connections.unwrap_or(plan.connections);
         let mut load = text.load(self.keys).pipelined(pipeline).on(connections).seeded(seed);
         load.threads = plan.clients_of(&self.server).min(connections);
+        load.opens.clone_from(&self.opens);
         let is_null = self.server.kind == Kind::Null;
         let other = |request: &str| {
             let requests = vec![(1, with_keys(request, self.keys))];

@@ -61,6 +61,7 @@ mod rounds;
 mod save;
 mod scale;
 mod stall;
+mod units;
 mod waiters;
 mod ycsb;
 

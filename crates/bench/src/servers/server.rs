@@ -99,6 +99,15 @@ impl Server {
         if self.kind == Kind::Memcached { Protocol::Memcached } else { Protocol::Resp }
     }
 
+    /// Returns the microseconds that a command takes in the server, as INFO tells them.
+    pub fn micros_per_call(&self, command: &str) -> Result<f64> {
+        let info = self.control()?.text(&["INFO", "commandstats"])?.unwrap_or_default();
+        let line = info.split(&format!("cmdstat_{command}:")).nth(1);
+        let micros = line.and_then(|it| it.split("usec_per_call=").nth(1)?.split(',').next());
+        let micros = micros.and_then(|it| it.parse().ok());
+        micros.with_context(|| format!("INFO tells no time of {command}"))
+    }
+
     /// Opens a connection for commands that control the server.
     pub fn control(&self) -> Result<Control> {
         Control::open(self.port, self.protocol())

@@ -61,6 +61,8 @@ pub struct Entry {
     pub folder: bool,
     /// Clients that are connected beside the loads.
     pub beside: Vec<Seats>,
+    /// Requests that each connection of the loads sends at first.
+    pub opens: Vec<String>,
 }
 
 impl Entry {
