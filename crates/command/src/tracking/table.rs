@@ -9,7 +9,7 @@
 
 use base::memory::prefetch;
 use base::{KeyHasher, PositionHash};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -33,7 +33,7 @@ const _: () = assert!(size_of::<Slot>() == 40);
 #[derive(Debug)]
 pub(super) enum Readers {
     One(u64),
-    Many(Box<Vec<u64>>),
+    Many(Box<SmallVec<[u64; 4]>>),
 }
 
 /// Id that no client has.
@@ -68,7 +68,7 @@ impl Readers {
         match self {
             Readers::One(first) if *first == client => return false,
             Readers::One(first) => {
-                let both = vec![client.min(*first), client.max(*first)];
+                let both = smallvec![client.min(*first), client.max(*first)];
                 *self = Readers::Many(Box::new(both));
             }
             Readers::Many(clients) => match clients.binary_search(&client) {

@@ -233,6 +233,14 @@ fn run_and_serve(
     outcome
 }
 
+/// Reply to a waiter that was served.
+struct Answer {
+    client: Arc<Client>,
+    reply: Vec<u8>,
+    /// True if the client is told which keys change that it may have cached.
+    is_told: bool,
+}
+
 /// State that is needed to serve waiters.
 struct Server<'s> {
     instance: &'s Instance,
@@ -241,8 +249,8 @@ struct Server<'s> {
     /// Maximum number of waiters in a line whose keys are locked at once.
     most: usize,
     /// Replies to waiters that were served under the present hold: they leave behind its unit,
-    /// whose position they wait for. True: the client is told of keys that change.
-    answers: RefCell<Vec<(Arc<Client>, Vec<u8>, bool)>>,
+    /// whose position they wait for.
+    answers: RefCell<Vec<Answer>>,
 }
 
 impl<'s> Server<'s> {
@@ -437,13 +445,14 @@ impl<'s> Server<'s> {
         if is_told {
             self.instance.tracking.begin_answer();
         }
-        self.answers.borrow_mut().push((Arc::clone(&waiter.client), reply, is_told));
+        let client = Arc::clone(&waiter.client);
+        self.answers.borrow_mut().push(Answer { client, reply, is_told });
         true
     }
 
     /// Sends the replies to those who were served, which leave once `position` is safe.
     fn send_answers(&self, position: u64) {
-        for (client, reply, is_told) in self.answers.take() {
+        for Answer { client, reply, is_told } in self.answers.take() {
             client.notify(Notice::Answer(client.id, reply, position));
             if is_told {
                 self.instance.tracking.end_answer();

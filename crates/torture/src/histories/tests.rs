@@ -18,8 +18,11 @@ fn transaction(
     transaction
 }
 
+/// Keys with what was read or written.
+type Seen<'s> = &'s [(Key, Held)];
+
 /// Transactions that are all under way at once, each of another client.
-fn at_once(transactions: &[(&[(Key, Held)], &[(Key, Held)])]) -> Vec<Transaction> {
+fn at_once(transactions: &[(Seen<'_>, Seen<'_>)]) -> Vec<Transaction> {
     let with_client = transactions.iter().enumerate();
     with_client
         .map(|(client, (reads, writes))| transaction(client, (0, 9), reads, writes))
