@@ -68,6 +68,7 @@ else
   check "process, append-only" python3 tests/process/append_only.py
   check "process, saving" python3 tests/process/saving.py
   check "process, migrate" python3 tests/process/migrate.py
+  check "process, messages" python3 tests/process/messages.py
   check tools python3 tests/tools/run.py
   check "process, appending" python3 tests/process/appending.py
   check "process, full disk" python3 tests/process/full_disk.py

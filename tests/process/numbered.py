@@ -84,9 +84,32 @@ class Command:
     def acknowledged(self):
         return self.read is not None
 
+    def bytes(self):
+        return encoded(self.words)
+
+    def take_reply(self, connection):
+        self.reply = connection.read()
+        assert not isinstance(self.reply, Error), (self.words, self.reply)
+
+
+class Transaction(Command):
+    """Commands that are sent between MULTI and EXEC, and executed as one."""
+
+    def bytes(self):
+        return b"".join(map(encoded, [("MULTI",), *self.words, ("EXEC",)]))
+
+    def take_reply(self, connection):
+        queued = [connection.read() for _ in range(len(self.words) + 1)]
+        assert queued == [b"OK"] + [b"QUEUED"] * len(self.words), (self.words, queued)
+        self.reply = connection.read()
+        assert isinstance(self.reply, list), (self.words, self.reply)
+        assert not any(isinstance(reply, Error) for reply in self.reply), (self.words, self.reply)
+
 
 class Writer:
     """Commands one after the other in one database, to keys whose names begin with the writer's."""
+
+    kind = Command
 
     def __init__(self, name, database, readings=None):
         self.name, self.database = name, database
@@ -168,7 +191,7 @@ class Writer:
         at, found = self.begun + len(self.commands), []
         while len(found) < count:
             n, place = self.number_of(at + len(found))
-            found += [Command(*pair) for pair in self.cycle(n)[place:]]
+            found += [self.kind(*pair) for pair in self.cycle(n)[place:]]
         self.commands += found[:count]
         return found[:count]
 
@@ -181,10 +204,9 @@ class Writer:
                 sent = next(MOMENTS)
                 for command in batch:
                     command.sent = sent
-                connection.send_bytes(b"".join(encoded(command.words) for command in batch))
+                connection.send_bytes(b"".join(command.bytes() for command in batch))
                 for command in batch:
-                    command.reply = connection.read()
-                    assert not isinstance(command.reply, Error), (command.words, command.reply)
+                    command.take_reply(connection)
                     command.read, command.time = next(MOMENTS), time.monotonic()
         except (Closed, OSError) as end:
             assert not isinstance(end, TimeoutError), "%s: no reply" % self.name
@@ -234,6 +256,51 @@ class Writer:
         self.base, self.begun, self.commands = model, last, []
 
 
+class Transactor(Writer):
+    """A writer of whole transactions in two databases: the keys agree behind each of them, and never within one."""
+
+    kind = Transaction
+
+    def __init__(self, name, database):
+        super().__init__(name, database, ["count", "last", "list", "a", "b", "half", "new", "one", "other", "there"])
+
+    def cycle(self, n):
+        key, value = self.key, number(n)
+
+        def agree(model, _):
+            model.update(last=value, a=value, b=value, there=value, list=(model.get("list", []) + [value])[-20:])
+
+        def count(model, _):
+            model.update(count=value, half=n / 2, new=value, one=[], other=(model.get("other", []) + [value])[-3:])
+
+        def undo(model, _):
+            model.update(a=None, b=None, there=None)
+
+        return [
+            ((
+                ("SET", key("last"), value), ("RPUSH", key("list"), value), ("SET", key("a"), value),
+                ("LTRIM", key("list"), "-20", "-1"), ("SELECT", self.database + 1), ("SET", key("there"), value),
+                ("SELECT", self.database), ("RENAME", key("a"), key("b")), ("SET", key("a"), value),
+            ), agree),
+            ((
+                ("INCR", key("count")), ("SET", key("short"), "5", "PX", str(n % 7 + 1)), ("INCRBYFLOAT", key("half"), "0.5"),
+                ("SET", key("old"), value), ("RENAME", key("old"), key("new")), ("RPUSH", key("one"), value),
+                ("LMOVE", key("one"), key("other"), "LEFT", "RIGHT"), ("LTRIM", key("other"), "-3", "-1"), ("GET", key("a")),
+            ), count),
+            ((
+                ("DEL", key("a")), ("SELECT", self.database + 1), ("UNLINK", key("there")), ("SELECT", self.database),
+                ("SET", key("b"), "x", "PX", "1"), ("GETDEL", key("b")),
+            ), undo),
+        ]  # fmt: skip
+
+    def read_all(self, connection):
+        self.names.remove("there")
+        found = super().read_all(connection)
+        self.names.append("there")
+        connection.command("SELECT", self.database + 1)
+        return {**found, "there": plain(connection.command("GET", self.key("there")))}
+
+
 class Flusher(Writer):
     """A writer of two databases that are swapped and flushed."""
 
@@ -261,6 +328,25 @@ class Flusher(Writer):
             connection.command("SELECT", database)
             found[name] = [plain(value) for value in connection.command("MGET", "x", "y", "z")]
         return found
+
+
+class FlushingTransactor(Flusher):
+    """The same in transactions, which are executed while nobody else is."""
+
+    kind = Transaction
+
+    def cycle(self, n):
+        value = number(n)
+        fill = ("MSET", "x", value, "y", value, "z", value)
+
+        def refill(model, _):
+            model["here"] = [value] * 3
+
+        def turn(model, _):
+            model["here"], model["there"] = [value] * 3, model["here"]
+
+        swap = ("SWAPDB", self.database, self.database + 1)
+        return [((("FLUSHDB",), fill), refill), ((swap, ("SET", "x", "?"), ("FLUSHDB",), fill), turn)]
 
 
 class Sharer(Writer):

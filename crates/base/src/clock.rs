@@ -28,6 +28,14 @@ impl Clock {
         }
     }
 
+    /// Returns the present moment in microseconds since the Unix epoch.
+    pub fn micros(&self) -> u64 {
+        match self {
+            Clock::Wall => wall_micros(),
+            Clock::Still(at) => at.load(Ordering::Relaxed) * 1000,
+        }
+    }
+
     /// Advances a still clock; does nothing to the system clock.
     pub fn advance(&self, by_millis: u64) {
         if let Clock::Still(at) = self {

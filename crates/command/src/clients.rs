@@ -40,6 +40,8 @@ bitflags! {
         const TRACKING_BROKEN = 1 << 11;
         /// Is told of all changes behind prefixes.
         const BROADCAST = 1 << 12;
+        /// Runs MONITOR.
+        const MONITOR = 1 << 13;
     }
 }
 
@@ -267,6 +269,14 @@ impl Client {
             is_unix: false,
         };
         Arc::new(Client::new(u64::MAX, endpoint, Owner::default(), now))
+    }
+
+    /// Returns a text for messages of the log that tells which client it is. `hides_user_data`
+    /// keeps out what the client has said itself.
+    pub fn for_log(&self, hides_user_data: bool) -> String {
+        let (id, address, local) = (self.id, &self.address, &self.local_address);
+        let name = if hides_user_data { "*redacted*" } else { &self.info().name };
+        format!("id={id} addr={address} laddr={local} name={name}")
     }
 
     /// Locks and returns the facts that the client has reported about itself.

@@ -15,6 +15,7 @@ use crate::clients::ClientFlags;
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::family::forget_watches;
+use crate::monitors::note;
 use crate::observing::{Observer, Seen};
 use crate::refusal::Refusal;
 use crate::run::{RECORD_OVERHEAD, run_row};
@@ -97,9 +98,15 @@ fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
 fn run_all(call: &mut Call<'_>, queue: &Queue) {
     call.reply.array(queue.len());
     let (observer, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
+    let is_monitored = call.instance.is_monitored();
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
-        let mark = call.reply.written().len();
+        let (mark, row) = (call.reply.written().len(), row_of(queued.command));
+        if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
+            // Events before it are told as settings and subscriptions were then, and ahead of its
+            // messages.
+            call.instance.store.tell_events(call.thread);
+        }
         let mut inner = Call {
             instance: call.instance,
             thread: call.thread,
@@ -108,7 +115,7 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             args,
             reply: call.reply.reborrow(),
             now: call.now,
-            row: row_of(queued.command),
+            row,
             first_hash: queued.first_hash,
             turn: Turn::Only,
         };
@@ -118,6 +125,9 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         began = ended;
         let reply_bytes = inner.reply.written().len().saturating_sub(mark) as u64;
         observer.note(&inner, Seen { nanos, request_bytes: args.bytes() as u64, reply_bytes });
+        if is_monitored {
+            note(&mut inner);
+        }
         let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
         call.reply.take_over(is_cut, protocol);
     }

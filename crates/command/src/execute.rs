@@ -7,6 +7,7 @@ use crate::commands::table;
 use crate::exec::exec;
 use crate::family::forget_watches;
 use crate::instance::Instance;
+use crate::monitors::note_and_tell;
 use crate::needs::Needs;
 use crate::own_changes::{tell_behind, tell_evicted};
 use crate::refusal::{Refusal, begin_of, begin_of_all};
@@ -14,6 +15,7 @@ use crate::run::{Execution, RECORD_OVERHEAD, finish, tell};
 use crate::spec::Flags;
 use crate::waiting;
 use settings::MaxmemoryPolicy;
+use settings::general::HIDE_USER_DATA_FROM_LOG;
 
 /// Reason why a command does not run.
 enum Rejection {
@@ -21,6 +23,9 @@ enum Rejection {
     Refused(Refusal),
     /// The command is held back and may run later.
     Held,
+    /// The command runs, and is shown to those who run MONITOR, or its client is told which keys it
+    /// changes that the client may have cached.
+    Observed,
     /// The command is queued for EXEC.
     Queued,
     /// The command is EXEC, and the queue runs in its place.
@@ -141,10 +146,11 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     if let Err(rejection) = admit(call, granted) {
         return reject(call, rejection);
     }
-    let is_tracked = call.session.tracking.is_some();
-    if is_tracked {
-        tell_evicted(call);
-    }
+    run(call)
+}
+
+#[inline]
+fn run(call: &mut Call<'_>) -> Execution {
     let mark = call.reply.mark();
     let waiters = &call.instance.waiters;
     let may_wake = call.row.spec.flags.contains(Flags::WRITE);
@@ -153,9 +159,6 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     let execution = finish(call, outcome, mark);
     if may_wake && !is_awaited && waiters.count() > 0 {
         waiting::look_again(call);
-    }
-    if is_tracked {
-        tell_behind(call, execution);
     }
     execution
 }
@@ -166,10 +169,15 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     if !granted.contains(call.row.needs) {
         refuse(call, granted)?;
     }
+    make_room(call).map_err(Rejection::Refused)
+}
+
+/// Makes room for what the command may append.
+#[inline]
+fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
     if call.row.spec.flags.contains(Flags::DENYOOM) {
         let bytes = call.args.bytes() + RECORD_OVERHEAD;
-        let reserved = call.instance.store.reserve(call.thread, bytes, call.now);
-        reserved.map_err(|no_space| Rejection::Refused(no_space.into()))?;
+        call.instance.store.reserve(call.thread, bytes, call.now)?;
     }
     Ok(())
 }
@@ -179,6 +187,9 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 #[cold]
 #[inline(never)]
 fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
+    if Needs::UNOBSERVED.contains(call.row.needs.difference(granted)) {
+        return Err(Rejection::Observed);
+    }
     let mut misnamed = None;
     if call.row.needs.contains(Needs::NAMED) {
         if is_web_request(call.args.get(0)) {
@@ -217,7 +228,8 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             }
             Needs::NO_TRANSACTION => return Err(Rejection::Queued),
             Needs::UNSUBSCRIBED => return Err(Rejection::Refused(subscribed(call.row))),
-            Needs::JOURNAL_ROOM | Needs::MAIL_ROOM | Needs::EVENT_ROOM => {
+            Needs::NO_MONITOR => return Err(Rejection::Refused(MONITOR_AND_KEYS)),
+            Needs::JOURNAL_ROOM | Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM => {
                 return Err(Rejection::Held);
             }
             Needs::WRITES_FLOW if pause != Pause::Nothing => return Err(Rejection::Held),
@@ -225,7 +237,11 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             _ => {}
         }
     }
-    if needs.contains(Needs::QUEUE) { Err(Rejection::RunsQueue) } else { Ok(()) }
+    match needs.difference(granted) {
+        missing if missing.contains(Needs::QUEUE) => Err(Rejection::RunsQueue),
+        missing if missing.intersects(Needs::UNOBSERVED) => Err(Rejection::Observed),
+        _ => Ok(()),
+    }
 }
 
 /// Finishes a request that does not run by its handler.
@@ -252,7 +268,18 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
         Rejection::RunsQueue => {
             let mark = call.reply.mark();
             let outcome = exec(call);
-            return finish(call, outcome, mark);
+            let execution = finish(call, outcome, mark);
+            show(call);
+            return execution;
+        }
+        Rejection::Observed => {
+            if let Err(refusal) = make_room(call) {
+                return finish_rejected(call, Rejection::Refused(refusal));
+            }
+            tell_evicted(call);
+            let execution = run(call);
+            show(call);
+            return execution;
         }
         Rejection::Refused(refusal) => {
             let refusal = spoiling(call, refusal);
@@ -260,7 +287,11 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             call.statistics.commands[call.row.id].rejected.add(1);
         }
         Rejection::NoClient => {
-            tracing::warn!("closing a client that speaks HTTP, perhaps a web page made it do so");
+            let hides = HIDE_USER_DATA_FROM_LOG.get(&call.instance.settings);
+            let client = call.session.client.for_log(hides);
+            tracing::warn!(
+                "closing a client that speaks HTTP, perhaps a web page made it do so: {client}"
+            );
             call.session.close_after_reply = true;
         }
     }
@@ -273,6 +304,7 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
     if call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
         drop(call.session.end_queue());
         forget_watches(call.instance, call.session);
+        show(call);
         return refusal.aborting();
     }
     if let Some(queue) = call.session.open_queue() {
@@ -280,6 +312,15 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
     }
     refusal
 }
+
+/// Shows a command to those who run MONITOR, after it has run.
+fn show(call: &mut Call<'_>) {
+    if call.instance.is_monitored() {
+        note_and_tell(call);
+    }
+}
+
+const MONITOR_AND_KEYS: Refusal = Refusal::of("ERR Replica can't interact with the keyspace");
 
 fn not_in_a_transaction(row: &Row) -> Refusal {
     Refusal::new(format!("ERR Command '{}' not allowed inside a transaction", row.full_name))

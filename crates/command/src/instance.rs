@@ -1,10 +1,12 @@
 //! State shared by all clients of one server: handles to the parts, each of which guards its own
 //! state.
 
+use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
 use crate::clients::{Clients, Pause};
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
+use crate::monitors::Monitors;
 use crate::needs::{Grants, Needs, Troubles};
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
@@ -63,6 +65,8 @@ pub struct Instance {
     pub grants: Grants,
     /// Clients that wait for keys.
     pub waiters: Waiters,
+    /// Clients that wait for the journal.
+    pub(crate) acknowledged: Acknowledged,
     /// Keys that clients watch.
     pub watches: Arc<Watches>,
     /// Subscriptions to messages.
@@ -71,6 +75,8 @@ pub struct Instance {
     pub tracking: Arc<Tracking>,
     /// Keyspace notifications.
     pub(crate) notifications: Arc<Notifications>,
+    /// Clients that run MONITOR.
+    pub(crate) monitors: Monitors,
     /// Commands that took long or were large.
     pub command_log: CommandLog,
     /// What took longer than `latency-monitor-threshold`.
@@ -261,10 +267,12 @@ impl Instance {
             clients: Clients::default(),
             grants: Grants::default(),
             waiters: Waiters::default(),
+            acknowledged: Acknowledged::default(),
             watches,
             pubsub,
             tracking,
             notifications,
+            monitors: Monitors::default(),
             command_log: CommandLog::default(),
             latency: LatencyEvents::default(),
             statistics: Statistics::new(commands),
@@ -404,11 +412,21 @@ impl Instance {
 
     /// Lets commands go on that were held back until a worker has read its mail.
     pub fn resume_messages(&self) {
-        let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM;
+        let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM;
         if !self.grants.get().contains(rooms) {
             self.grants.restore(rooms);
             self.clients.look_again();
         }
+    }
+
+    /// Returns true if commands are to be noted for those who run MONITOR.
+    pub(crate) fn is_monitored(&self) -> bool {
+        !self.grants.get().contains(Needs::UNMONITORED)
+    }
+
+    /// Returns the number of clients that run MONITOR.
+    pub fn monitors(&self) -> usize {
+        self.monitors.count()
     }
 
     /// Does what changes have left for a thread without locks: sends who may have cached the keys

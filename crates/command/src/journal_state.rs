@@ -1,7 +1,7 @@
 //! State of the journal, as clients see it. The thread that writes it keeps it up to date.
 
 use base::Millis;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// State of the journal.
@@ -23,6 +23,9 @@ pub struct JournalState {
     pub resident_bytes: AtomicU64,
     /// Position behind all that is safe.
     pub safe: AtomicU64,
+    /// One more than the position behind all that is synced, in files that are read at the next
+    /// start; zero if there are none.
+    synced: AtomicU64,
     /// Number of syncs that took longer than a second.
     pub delayed_syncs: AtomicU64,
     /// Microseconds for which the writer waits before each write, for tests.
@@ -48,6 +51,17 @@ pub struct Rewrites {
 }
 
 impl JournalState {
+    /// Notes the position up to which all is synced, in files that are read at the next start;
+    /// `None` if there are none.
+    pub fn set_synced(&self, position: Option<u64>) {
+        self.synced.store(position.map_or(0, |position| position.saturating_add(1)), SeqCst);
+    }
+
+    /// Returns true if all up to a position is synced.
+    pub fn is_synced(&self, position: u64) -> bool {
+        self.synced.load(SeqCst) > position
+    }
+
     /// Counts and times of rewrites.
     pub fn rewrites(&self) -> MutexGuard<'_, Rewrites> {
         self.rewrites.lock().unwrap_or_else(PoisonError::into_inner)

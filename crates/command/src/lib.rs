@@ -14,9 +14,10 @@
 //! commands                            the table of all families
 //! family/*                            rows and handlers
 //! call, waiting::wait, own_changes    one command at work
-//! notifications, tracking, observing  what others see of it
+//! notifications, tracking, observing, monitors   what others see of it
 //! instance, session, statistics       what it works on
 //! pubsub, transaction, waiting::lines subscriptions, watched keys, waiting lines
+//! receivers, acknowledged             who gets messages, who waits for the disk
 //! table, spec, key_spec, needs        what a row is; knows neither calls nor families
 //! ```
 //! A module uses those below it.
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod acknowledged;
 mod applier;
 mod args;
 mod call;
@@ -51,12 +53,14 @@ mod loading;
 mod manual;
 mod message;
 mod migration;
+mod monitors;
 mod needs;
 mod notifications;
 mod observing;
 mod own_changes;
 mod pubsub;
 mod rates;
+mod receivers;
 mod refusal;
 mod run;
 mod saving;
@@ -73,6 +77,7 @@ mod told;
 mod tracking;
 mod transaction;
 mod value_limits;
+mod versions;
 mod waiting;
 
 pub use applier::{Applier, Next, NotApplied};
@@ -86,7 +91,7 @@ pub use clients::{
 pub use commands::table;
 pub use count::Count;
 pub use execute::{RowMemo, execute, granted_for_batch};
-pub use family::{forget_subscriptions, forget_tracking, forget_watches};
+pub use family::forget_all;
 pub use instance::{DataFiles, Identity, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};
 pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
@@ -96,6 +101,7 @@ pub use loading::{Loading, LoadingFacts};
 pub use manual::manual;
 pub use message::Message;
 pub use migration::Settled;
+pub use monitors::tell_monitors;
 pub use needs::{Grants, Needs, Troubles};
 pub use observing::{Observer, Seen};
 pub use pubsub::{PubSub, Subscriptions, Topic};

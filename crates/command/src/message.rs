@@ -19,6 +19,8 @@ enum Kind {
     Words,
     /// There is none for clients that speak RESP2.
     Resp3Only,
+    /// Replies that are the same in both, for clients that want replies.
+    Lines,
     /// Keys that are not valid any more, told to another client than has read them: under RESP2, a
     /// message of a channel, for a subscriber.
     Redirected,
@@ -39,6 +41,13 @@ impl Message {
         push.push(words.len());
         words.iter().for_each(|word| push.bulk(word));
         Message::of(Kind::Words, protocol, out)
+    }
+
+    /// Takes replies that are the same in both versions, and that clients get as such.
+    pub(crate) fn lines(replies: &[u8]) -> Message {
+        let bytes: Arc<[u8]> = replies.into();
+        let (resp2, resp3) = (OnceLock::from(Arc::clone(&bytes)), OnceLock::from(bytes));
+        Message { kind: Kind::Lines, resp2, resp3, len: replies.len() }
     }
 
     fn of(kind: Kind, protocol: Protocol, out: Vec<u8>) -> Message {
@@ -75,11 +84,16 @@ impl Message {
     pub fn bytes_for(&self, protocol: Protocol, is_subscriber: bool) -> Option<&Arc<[u8]>> {
         let is_resp3 = protocol == Protocol::Resp3;
         let is_for_it = match self.kind {
-            Kind::Words => true,
+            Kind::Words | Kind::Lines => true,
             Kind::Resp3Only => is_resp3,
             Kind::Redirected => is_resp3 || is_subscriber,
         };
         is_for_it.then(|| self.bytes(protocol))
+    }
+
+    /// Returns true if it comes also to clients that want no replies.
+    pub fn is_push(&self) -> bool {
+        self.kind != Kind::Lines
     }
 
     /// Returns the bytes for clients of a protocol.

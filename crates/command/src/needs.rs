@@ -41,13 +41,15 @@ bitflags! {
         const LOADED = 1 << 10;
         /// No long-running script keeps the server busy. Granted by the server, always.
         const IDLE = 1 << 11;
+        /// The client does not run MONITOR. Granted by the session.
+        const NO_MONITOR = 1 << 20;
         /// CLIENT PAUSE does not hold back commands that change data. Granted by the server.
         const WRITES_FLOW = 1 << 12;
         /// CLIENT PAUSE does not hold back all commands. Granted by the server.
         const UNPAUSED = 1 << 13;
         /// Commands run at once and are not queued for EXEC. Granted by the session.
         const NO_TRANSACTION = 1 << 14;
-        /// No client runs MONITOR. Granted by the server, always.
+        /// No client runs MONITOR. Granted by the server.
         const UNMONITORED = 1 << 15;
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
@@ -57,13 +59,23 @@ bitflags! {
         /// No worker has more keyspace notifications to read than it is to have. Granted by the
         /// server.
         const EVENT_ROOM = 1 << 19;
+        /// No worker has more lines for those who run MONITOR than it is to have. Granted by the
+        /// server.
+        const LINE_ROOM = 1 << 21;
+        /// The client is not told which keys change that it may have cached. Granted by the session.
+        const UNTRACKED = 1 << 22;
         /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
         /// its queue needs.
         const QUEUE = 1 << 17;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
-        const OF_SESSION =
-            Self::PERMITTED.bits() | Self::UNSUBSCRIBED.bits() | Self::NO_TRANSACTION.bits();
+        const OF_SESSION = Self::PERMITTED.bits()
+            | Self::UNSUBSCRIBED.bits()
+            | Self::NO_MONITOR.bits()
+            | Self::NO_TRANSACTION.bits()
+            | Self::UNTRACKED.bits();
+        /// Needs without which a command runs all the same, but not unseen.
+        const UNOBSERVED = Self::UNMONITORED.bits() | Self::UNTRACKED.bits();
         /// Needs that the server grants at start, with nothing paused or withdrawn.
         const OF_SERVER = Self::SLOT.bits()
             | Self::DISK.bits()
@@ -77,7 +89,8 @@ bitflags! {
             | Self::UNMONITORED.bits()
             | Self::JOURNAL_ROOM.bits()
             | Self::MAIL_ROOM.bits()
-            | Self::EVENT_ROOM.bits();
+            | Self::EVENT_ROOM.bits()
+            | Self::LINE_ROOM.bits();
     }
 }
 

@@ -8,7 +8,8 @@
 //! their letters are left under the lock of the key.
 
 use crate::clients::Post;
-use crate::pubsub::{Left, PubSub, Topic};
+use crate::pubsub::{PubSub, Topic};
+use crate::receivers::Left;
 use settings::EventClasses;
 use std::fmt;
 use std::io::Write as _;

@@ -52,10 +52,14 @@ pub struct Session {
     /// How it is told of keys that change.
     pub(crate) tracking: Option<Box<OwnTracking>>,
     /// True if keys that it reads are entered into the table of those whose changes it is told of.
-    pub(crate) enters_reads: bool,
+    pub enters_reads: bool,
+    /// Position in the journal behind its last unit.
+    pub last_unit: u64,
     /// True if messages that its last command has caused may be on their way to itself: they come
     /// before its next command runs.
     pub yields: bool,
+    /// What those who run MONITOR were not told yet of its commands.
+    pub(crate) lines: Vec<u8>,
     /// True if the client loads data in import mode and sees keys whose deadline has passed.
     pub import_source: bool,
     /// True if the memory of its transaction, of keys that it watches or of its subscriptions has
@@ -79,7 +83,9 @@ impl Session {
             subscriptions: None,
             tracking: None,
             enters_reads: false,
+            last_unit: 0,
             yields: false,
+            lines: Vec::new(),
             import_source: false,
             memory_changed: false,
         };
@@ -202,6 +208,16 @@ impl Session {
         self.grant_by_subscriptions();
     }
 
+    /// Sets how the client is told of keys that change; returns how it was.
+    pub(crate) fn set_tracking(
+        &mut self,
+        tracking: Option<Box<OwnTracking>>,
+    ) -> Option<Box<OwnTracking>> {
+        self.grants.set(Needs::UNTRACKED, tracking.is_none());
+        self.enters_reads = tracking.as_ref().is_some_and(|it| it.enters_reads());
+        std::mem::replace(&mut self.tracking, tracking)
+    }
+
     /// Sets whether the next command is an exception, as CLIENT CACHING asks.
     pub(crate) fn set_caching_exception(&mut self, is_exception: bool) {
         if let Some(tracking) = &mut self.tracking {
@@ -215,6 +231,26 @@ impl Session {
     fn grant_by_subscriptions(&mut self) {
         let is_free = !self.is_subscriber() || self.protocol == Protocol::Resp3;
         self.grants.set(Needs::UNSUBSCRIBED, is_free);
+    }
+
+    /// Returns true if the client runs MONITOR.
+    #[inline]
+    pub fn is_monitor(&self) -> bool {
+        !self.grants.contains(Needs::NO_MONITOR)
+    }
+
+    /// Returns true if there are lines for those who run MONITOR.
+    #[inline]
+    pub fn has_lines(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// Notes that the client begins or ends to run MONITOR. Meanwhile it is not held back by
+    /// pauses, and must leave keys alone.
+    pub(crate) fn set_monitor(&mut self, is_monitor: bool) {
+        self.grants.set(Needs::NO_MONITOR, !is_monitor);
+        self.grants.set(Needs::UNPAUSED | Needs::WRITES_FLOW, is_monitor);
+        self.client.set_flag(ClientFlags::MONITOR, is_monitor);
     }
 
     /// Closes the connection once the replies are written.

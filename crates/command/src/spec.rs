@@ -332,7 +332,10 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM, may_write);
         needs.set(Needs::EVENT_ROOM, writes || !self.keys.is_empty());
         needs.set(Needs::MAIL_ROOM, has(Flags::PUBSUB) && may_write);
-        needs.set(Needs::UNMONITORED, !has(Flags::SKIP_MONITOR));
+        let is_shown = !has(Flags::SKIP_MONITOR.union(Flags::ADMIN));
+        needs.set(Needs::UNMONITORED | Needs::LINE_ROOM, is_shown);
+        needs.insert(Needs::UNTRACKED);
+        needs.set(Needs::NO_MONITOR, may_write || has(Flags::READONLY));
         needs
     }
 }

@@ -24,6 +24,8 @@ pub const ALL_NODES_GATHERED: Tips =
 pub const ALL_SHARDS: Tips = &["request_policy:all_shards", "response_policy:all_succeeded"];
 /// Sent to all primaries, whose numbers are added.
 pub const ALL_SHARDS_SUMMED: Tips = &["request_policy:all_shards", "response_policy:agg_sum"];
+/// Sent to all primaries, of whose numbers the least is taken.
+pub const ALL_SHARDS_LEAST: Tips = &["request_policy:all_shards", "response_policy:agg_min"];
 /// Sent to all primaries, whose lists are joined in any order.
 pub const ALL_SHARDS_UNORDERED: Tips =
     &["request_policy:all_shards", "nondeterministic_output_order"];

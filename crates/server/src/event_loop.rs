@@ -19,10 +19,7 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
-use command::{
-    Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_subscriptions,
-    forget_tracking, forget_watches,
-};
+use command::{Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_all};
 use mio::Token;
 use settings::{OutputLimits, network};
 use std::io;
@@ -124,6 +121,11 @@ impl<P: Poller> EventLoop<P> {
         }
         // Members of the group are not in the table.
         self.serve_group(pipeline);
+        if !unread.is_empty() {
+            // A connection may be among both, and what its last request caused comes before its
+            // next one.
+            self.read_mail(pipeline);
+        }
         for ready in unread {
             if let Some(connection) = self.connections.get_mut(connection_at(ready.token)) {
                 connection.is_unread = false;
@@ -347,9 +349,7 @@ impl<P: Poller> EventLoop<P> {
         self.poller.deregister(&mut connection.stream);
         self.timers.forget_wait(&mut connection, &self.instance);
         self.instance.waiters.forget(&connection.session.client);
-        forget_watches(&self.instance, &mut connection.session);
-        forget_subscriptions(&self.instance, &mut connection.session);
-        forget_tracking(&self.instance, &mut connection.session);
+        forget_all(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
     }
@@ -383,7 +383,9 @@ impl<P: Poller> EventLoop<P> {
                 let at = receiver.slot as usize;
                 let Some(connection) = self.connections.get_mut(at) else { continue };
                 let session = &connection.session;
+                let is_wanted = message.is_push() || session.reply_mode == ReplyMode::On;
                 if session.client.id == receiver.client
+                    && is_wanted
                     && let Some(bytes) =
                         message.bytes_for(session.protocol, session.is_subscriber())
                 {
@@ -424,7 +426,10 @@ impl<P: Poller> EventLoop<P> {
                     self.give(pipeline, at, message);
                 }
             }
-            Mail::Notice(Notice::Letter(letter)) => return self.on_letter(pipeline, &letter),
+            // One whose receivers are gone makes room, too.
+            Mail::Notice(Notice::Letter(letter)) => {
+                return self.on_letter(pipeline, &letter).max(1);
+            }
             Mail::Notice(Notice::Safe) => self.on_safe(pipeline),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
             Mail::Stop => self.is_stopping = true,
@@ -506,7 +511,7 @@ impl<P: Poller> EventLoop<P> {
             self.timers.forget_wait(connection, &self.instance);
             let waiter = connection.session.client.waiter().clone();
             if let Some(waiter) = waiter {
-                self.instance.waiters.time_out(&waiter);
+                self.instance.time_out(&waiter);
             }
         }
     }
@@ -540,7 +545,7 @@ impl<P: Poller> EventLoop<P> {
             let is_slow = is_too_slow(connection, &limit, now);
             let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
             if is_slow {
-                pipeline.executor.note_output_limit();
+                pipeline.executor.note_output_limit(connection);
             }
             if is_silent || is_slow {
                 self.close(at);

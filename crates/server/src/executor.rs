@@ -7,7 +7,7 @@ use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
     Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen, Turn,
-    WorkerStatistics, execute, granted_for_batch,
+    WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -198,6 +198,8 @@ impl Executor {
         mut answer: Vec<u8>,
         position: u64,
     ) -> io::Result<()> {
+        let last_unit = &mut connection.session.last_unit;
+        *last_unit = position.max(*last_unit);
         if self.journal.holds_reply(position) {
             connection.mark(0, position);
         }
@@ -258,6 +260,9 @@ impl Executor {
         self.limit_replies(connection);
         if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);
+        }
+        if connection.session.enters_reads {
+            self.prefetch_readers(batch, requests.clone(), input);
         }
         self.command_began = self.stopwatch.read();
         let granted = granted_for_batch(&self.instance);
@@ -327,6 +332,13 @@ impl Executor {
             self.slice_nanos = 0;
         }
         session.close_after_reply
+    }
+
+    /// Prefetches the places in which the client is entered as a reader of the keys.
+    #[cold]
+    fn prefetch_readers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
+        let hashes = requests.filter_map(|at| batch.request(at, input).0.hash);
+        hashes.for_each(|hash| self.instance.tracking.prefetch(hash));
     }
 
     /// Prefetches the fields that requests want of a hash, if the first two name the same hash.
@@ -410,6 +422,9 @@ impl Executor {
         let may_write = row.needs.intersects(Needs::JOURNAL_ROOM | Needs::QUEUE);
         self.position = self.thread.journal_position();
         self.has_put = true;
+        if may_write {
+            connection.session.last_unit = self.position;
+        }
         if may_write && self.journal.holds_reply(self.position) {
             connection.mark(ahead, self.position);
         }
@@ -431,13 +446,13 @@ impl Executor {
     #[cold]
     fn give_up(&mut self, connection: &mut Connection) {
         if connection.session.reply_mode == ReplyMode::On {
-            self.note_output_limit();
+            self.note_output_limit(connection);
             self.replies = Vec::new();
             connection.give_up();
         }
     }
 
-    fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
+    fn finish_batch(&mut self, connection: &mut Connection, commands: usize, now: Millis) {
         // What upkeep removes, no command has asked for.
         self.thread.author.client = 0;
         let has_put = std::mem::take(&mut self.has_put);
@@ -446,6 +461,9 @@ impl Executor {
         }
         self.instance.store.upkeep(&mut self.thread, now);
         self.instance.settle_messages();
+        if connection.session.has_lines() {
+            tell_monitors(&self.instance, &mut connection.session);
+        }
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);
@@ -466,7 +484,8 @@ impl Executor {
         let is_too_long = connection.query.len() as u64 + connection.session.queue_bytes() > most;
         if is_too_long {
             self.statistics.server.query_limit_closed.add(1);
-            tracing::warn!("closing a client whose query buffer is over its limit");
+            let client = self.for_log(connection);
+            tracing::warn!("closing a client whose query buffer is over its limit: {client}");
         }
         is_too_long
     }
@@ -476,16 +495,22 @@ impl Executor {
         let hard = connection.output_limit(&self.output_limits).hard_bytes;
         let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
         if is_too_long {
-            self.note_output_limit();
+            self.note_output_limit(connection);
         }
         is_too_long
     }
 
     /// Counts and logs a client that is closed for its output.
     #[cold]
-    pub fn note_output_limit(&self) {
+    pub fn note_output_limit(&self, connection: &Connection) {
         self.statistics.server.output_limit_closed.add(1);
-        tracing::warn!("closing a client whose output buffer is over its limit");
+        let client = self.for_log(connection);
+        tracing::warn!("closing a client whose output buffer is over its limit: {client}");
+    }
+
+    fn for_log(&self, connection: &Connection) -> String {
+        let hides_user_data = general::HIDE_USER_DATA_FROM_LOG.get(&self.instance.settings);
+        connection.session.client.for_log(hides_user_data)
     }
 }
 

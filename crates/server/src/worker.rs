@@ -92,6 +92,8 @@ mod memory_tests;
 #[cfg(test)]
 mod message_tests;
 #[cfg(test)]
+mod monitor_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

@@ -108,6 +108,13 @@ impl Store {
         self.shards.try_hold(thread, set)
     }
 
+    /// Tells listeners of what has happened so far in the unit of a thread that lends its locks, so
+    /// that it comes before what the next command of the unit tells by itself.
+    #[inline]
+    pub fn tell_events(&self, thread: &mut ThreadContext) {
+        self.shards.tell_events(&mut thread.pending);
+    }
+
     /// Prefetches index buckets and first bytes of the records of `keys`, which are looked for one
     /// after the other, and the locks of the first [`LOCKS_AHEAD`](crate::LOCKS_AHEAD).
     #[inline]

@@ -30,4 +30,4 @@ pub use float::{format_f64, format_f64_digits, format_g17, parse_f64, parse_f64_
 pub use glob::glob_match;
 pub use integer::{IntegerText, parse_i64, parse_u64, write_i64, write_u64};
 pub use memory::parse_memory;
-pub use words::{quote, split_args};
+pub use words::{quote, quote_to, split_args};

@@ -27,27 +27,43 @@ pub fn split_args(line: &[u8]) -> Option<Vec<Vec<u8>>> {
 
 /// Writes bytes as one double-quoted word that [`split_args`] reads back.
 pub fn quote(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() + 2);
-    out.push('"');
-    for &byte in bytes {
-        match byte {
-            b'\\' => out.push_str("\\\\"),
-            b'"' => out.push_str("\\\""),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            BELL => out.push_str("\\a"),
-            BACKSPACE => out.push_str("\\b"),
-            b' '..=b'~' => out.push(char::from(byte)),
-            other => {
-                out.push_str("\\x");
-                out.push(char::from(HEX[usize::from(other >> 4)]));
-                out.push(char::from(HEX[usize::from(other & 15)]));
-            }
-        }
+    let mut out = Vec::with_capacity(bytes.len() + 2);
+    quote_to(bytes, &mut out);
+    out.into_iter().map(char::from).collect()
+}
+
+/// Appends bytes as one double-quoted word, in ASCII, that [`split_args`] reads back.
+pub fn quote_to(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| !is_plain(*byte)) {
+        out.extend_from_slice(&rest[..at]);
+        escape_to(rest[at], out);
+        rest = &rest[at + 1..];
     }
-    out.push('"');
-    out
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+/// Returns true for a byte that stands for itself in double quotes.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'\\' && byte != b'"'
+}
+
+fn escape_to(byte: u8, out: &mut Vec<u8>) {
+    let letter = match byte {
+        b'\\' | b'"' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        BELL => b'a',
+        BACKSPACE => b'b',
+        other => {
+            let digit = |half: u8| HEX[usize::from(half)];
+            return out.extend_from_slice(&[b'\\', b'x', digit(other >> 4), digit(other & 15)]);
+        }
+    };
+    out.extend_from_slice(&[b'\\', letter]);
 }
 
 /// Takes the word at the start of `rest`; the blank after it is taken too.

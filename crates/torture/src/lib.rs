@@ -5,6 +5,7 @@
 //! hammer       ──many at once───▶ Varve                         invariants are checked at the end
 //! caches       ──reads, writes──▶ Varve                         no cache keeps an old value
 //! effects      ──what is told──▶ a follower, live peers          data are compared
+//! histories    ──transactions──▶ Varve                          some order explains all replies
 //! rounds       ──random commands─▶ Varve with files              data are compared elsewhere
 //! ```
 //!
@@ -18,4 +19,5 @@ pub mod client;
 pub mod differential;
 pub mod effects;
 pub mod hammer;
+pub mod histories;
 pub mod rounds;

@@ -34,6 +34,8 @@ var groups = []struct {
 	{"sort", sortCases},
 	{"blocking", blockingCases},
 	{"pipelines", pipelineCases},
+	{"transactions", transactionCases},
+	{"pubsub", pubSubCases},
 }
 
 // passes tells whether a case passes on an empty server.

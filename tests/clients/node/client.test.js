@@ -19,6 +19,8 @@ const groups = [
   "sort",
   "blocking",
   "pipelines",
+  "transactions",
+  "pubsub",
 ];
 
 // Whether a case passes on an empty server.

@@ -8,6 +8,7 @@ import traceback
 
 from cases import (
     blocking,
+    caching,
     connection,
     geo,
     hashes,
@@ -15,11 +16,13 @@ from cases import (
     keys,
     lists,
     pipelines,
+    pubsub,
     sets,
     sort,
     sorted_sets,
     streams,
     strings,
+    transactions,
 )
 from cases.support import client
 
@@ -37,6 +40,9 @@ GROUPS = (
     sort,
     blocking,
     pipelines,
+    transactions,
+    pubsub,
+    caching,
 )
 
 

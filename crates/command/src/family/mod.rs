@@ -19,7 +19,8 @@ mod string;
 mod transaction;
 
 pub use client::forget_tracking;
-pub use pubsub::forget_subscriptions;
+pub use connection::forget_all;
+use pubsub::forget_subscriptions;
 pub use transaction::forget_watches;
 
 use crate::call::Command;

@@ -15,4 +15,4 @@ pub use command_log::{CommandLog, Entry, LogKind};
 pub use events::{LatencyEvents, Sample, Series};
 pub use histogram::{Distribution, Histogram};
 pub use observer::{Observer, Seen};
-pub(crate) use secrets::{FindSecrets, Positions, every_argument, no_secrets};
+pub(crate) use secrets::{FindSecrets, Positions, REDACTED, every_argument, no_secrets};

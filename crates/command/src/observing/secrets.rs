@@ -4,7 +4,7 @@ use crate::args::Args;
 use smallvec::SmallVec;
 
 /// What stands in the place of a secret.
-pub(super) const REDACTED: &[u8] = b"(redacted)";
+pub(crate) const REDACTED: &[u8] = b"(redacted)";
 
 /// Positions of arguments.
 pub(crate) type Positions = SmallVec<[usize; 2]>;

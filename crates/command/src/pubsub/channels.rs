@@ -1,8 +1,8 @@
 //! Channels and those who have subscribed to them by name.
 
-use super::receivers::Receivers;
 use super::topic::Name;
 use crate::clients::Client;
+use crate::receivers::Receivers;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher as _, RandomState};

@@ -12,19 +12,18 @@
 
 mod channels;
 mod patterns;
-mod receivers;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
 mod topic;
 
-pub(crate) use receivers::{Left, Outgoing, Receivers};
 pub use subscriptions::Subscriptions;
 pub(crate) use topic::Name;
 pub use topic::Topic;
 
 use crate::clients::Client;
 use crate::message::Message;
+use crate::receivers::{Left, Outgoing, Receivers};
 use channels::{Channels, Locked};
 use patterns::{Matching, Patterns};
 use wire::Protocol;

@@ -1,8 +1,8 @@
 //! Patterns and those who have subscribed to them.
 
-use super::receivers::Receivers;
 use super::topic::Name;
 use crate::clients::Client;
+use crate::receivers::Receivers;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -5,7 +5,7 @@ use super::prefixes::{All, Prefix};
 use super::tracker::{Invalid, Tracker};
 use crate::clients::{Client, ClientFlags, Clients};
 use crate::message::Message;
-use crate::pubsub::{Left, Outgoing, Receivers};
+use crate::receivers::{Left, Outgoing, Receivers};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -127,6 +127,11 @@ impl Tracking {
         }
     }
 
+    /// Prefetches the place of a key in the table.
+    pub fn prefetch(&self, hash: PositionHash) {
+        self.table.prefetch(hash);
+    }
+
     /// Enters a client as a reader of a key, whose lock is held.
     #[inline]
     pub(crate) fn note_read(&self, hash: PositionHash, key: &[u8], client: u64) {

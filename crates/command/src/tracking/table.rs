@@ -1,8 +1,14 @@
 //! Table of the keys that clients have read, and may have cached.
+//!
+//! ```text
+//! part, by the first 12 bits of a hash   | mutex | place and number of slots |
+//!   slots, in the order of their hashes  | key | readers |  | vacant |  ...
+//! ```
+//! A key stands in the slot that its hash says, or in one of the next. A look at it costs one cache
+//! miss, and none if it was announced.
 
+use base::memory::prefetch;
 use base::{KeyHasher, PositionHash};
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,21 +16,33 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// Number of parts: so many that each is small, and whoever looks through one keeps nobody waiting
 /// who reads or writes a key of it.
 pub(super) const PARTS: usize = 4096;
+/// Bits of a hash that name the part.
+const PART_BITS: u32 = PARTS.trailing_zeros();
 
-/// Key with those who have read it. Most keys are short, and read by one client.
-#[derive(Debug)]
-struct Cached {
+/// Key with those who have read it; nobody in a vacant one. Most keys are short, and read by one
+/// client.
+#[derive(Debug, Default)]
+struct Slot {
     key: SmallVec<[u8; 16]>,
     readers: Readers,
 }
 
-const _: () = assert!(size_of::<Cached>() == 40);
+const _: () = assert!(size_of::<Slot>() == 40);
 
 /// Ids of clients; of several, in order.
 #[derive(Debug)]
 pub(super) enum Readers {
     One(u64),
     Many(Box<Vec<u64>>),
+}
+
+/// Id that no client has.
+const NOBODY: u64 = 0;
+
+impl Default for Readers {
+    fn default() -> Readers {
+        Readers::One(NOBODY)
+    }
 }
 
 impl Readers {
@@ -40,6 +58,7 @@ impl Readers {
         self.as_slice().iter().copied()
     }
 
+    /// Returns the number of readers, of whom there is one at least.
     fn len(&self) -> usize {
         self.as_slice().len()
     }
@@ -61,25 +80,118 @@ impl Readers {
     }
 
     /// Removes those that do not fit; returns how many.
-    fn retain(&mut self, mut fits: impl FnMut(u64) -> bool) -> usize {
+    fn retain(&mut self, fits: impl Fn(u64) -> bool) -> usize {
         let before = self.len();
         match self {
-            Readers::One(client) if fits(*client) => {}
-            Readers::One(_) => *self = Readers::Many(Box::default()),
-            Readers::Many(clients) => clients.retain(|client| fits(*client)),
+            Readers::One(client) if fits(*client) => return 0,
+            Readers::One(_) => *self = Readers::default(),
+            Readers::Many(clients) => {
+                clients.retain(|client| fits(*client));
+                if clients.is_empty() {
+                    *self = Readers::default();
+                    return before;
+                }
+            }
         }
-        before - self.len()
+        before - if self.is_nobody() { 0 } else { self.len() }
+    }
+
+    fn is_nobody(&self) -> bool {
+        matches!(self, Readers::One(NOBODY))
     }
 }
 
-type Part = HashTable<Cached>;
+/// Keys of one part. At least a quarter of the slots is vacant.
+#[derive(Debug, Default)]
+struct Part {
+    slots: Vec<Slot>,
+    keys: usize,
+}
+
+impl Part {
+    /// Returns the slot at which the search for a hash begins: the bits behind those of the part,
+    /// as a share of the slots, so that a part grows by less than to its double.
+    fn home(hash: PositionHash, slots: usize) -> usize {
+        let share = u128::from(hash.0 << PART_BITS) * slots as u128;
+        narrow::to_usize((share >> 64) as u64)
+    }
+
+    /// Returns the slot of a key, or the vacant one in which it would stand; `None` if there are no
+    /// slots.
+    fn find(&self, hash: PositionHash, key: &[u8]) -> Option<usize> {
+        let home = Part::home(hash, self.slots.len());
+        let is_its = |slot: &Slot| slot.readers.is_nobody() || slot.key[..] == *key;
+        let behind = self.slots[home..].iter().position(is_its);
+        behind.map(|at| home + at).or_else(|| self.slots[..home].iter().position(is_its))
+    }
+
+    /// Makes room for another key.
+    fn grow(&mut self, hasher: &KeyHasher) {
+        if (self.keys + 1) * 4 > self.slots.len() * 3 {
+            self.rebuild(self.slots.len() + self.slots.len() / 4 + 4, hasher);
+        }
+    }
+
+    fn rebuild(&mut self, slots: usize, hasher: &KeyHasher) {
+        let fresh = std::iter::repeat_with(Slot::default).take(slots).collect();
+        for slot in std::mem::replace(&mut self.slots, fresh) {
+            if !slot.readers.is_nobody()
+                && let Some(at) = self.find(hasher.hash(&slot.key), &slot.key)
+            {
+                self.slots[at] = slot;
+            }
+        }
+    }
+
+    /// Takes what is in a slot; those behind it that would not be found any more move up.
+    fn take(&mut self, at: usize, hasher: &KeyHasher) -> Slot {
+        let taken = std::mem::take(&mut self.slots[at]);
+        let len = self.slots.len();
+        let (mut gap, mut next) = (at, at);
+        loop {
+            next = (next + 1) % len;
+            if self.slots[next].readers.is_nobody() {
+                break;
+            }
+            let home = Part::home(hasher.hash(&self.slots[next].key), len);
+            // It stays if its home lies behind the gap.
+            if (next + len - home) % len >= (next + len - gap) % len {
+                self.slots.swap(gap, next);
+                gap = next;
+            }
+        }
+        self.keys -= 1;
+        taken
+    }
+}
+
+/// A part, and where its slots are.
+#[derive(Debug, Default)]
+struct Shelf {
+    part: Mutex<Part>,
+    /// Address and number of the slots, as they were last: hints for prefetching.
+    address: AtomicUsize,
+    slots: AtomicUsize,
+}
+
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Part> {
+        self.part.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows where the slots of the part are.
+    fn show(&self, part: &Part) {
+        self.address.store(part.slots.as_ptr().addr(), Relaxed);
+        self.slots.store(part.slots.len(), Relaxed);
+    }
+}
 
 /// Keys with their readers. A client is entered while the shard of the key is locked for the read,
 /// and leaves under that lock when the key changes.
 #[derive(Debug)]
 pub(super) struct Table {
     /// Made for the first reader.
-    parts: OnceLock<Box<[Mutex<Part>]>>,
+    shelves: OnceLock<Box<[Shelf]>>,
     hasher: KeyHasher,
     keys: AtomicUsize,
     readers: AtomicUsize,
@@ -90,7 +202,7 @@ pub(super) struct Table {
 impl Table {
     pub fn new(hasher: KeyHasher) -> Table {
         Table {
-            parts: OnceLock::new(),
+            shelves: OnceLock::new(),
             hasher,
             keys: AtomicUsize::new(0),
             readers: AtomicUsize::new(0),
@@ -109,20 +221,35 @@ impl Table {
         self.readers.load(Relaxed)
     }
 
+    /// Prefetches the slot of a key.
+    pub fn prefetch(&self, hash: PositionHash) {
+        let Some(shelves) = self.shelves.get() else { return };
+        let shelf = &shelves[part_of(hash)];
+        let (address, slots) = (shelf.address.load(Relaxed), shelf.slots.load(Relaxed));
+        let slot = address + Part::home(hash, slots) * size_of::<Slot>();
+        prefetch(std::ptr::without_provenance::<u8>(slot));
+        prefetch(std::ptr::without_provenance::<u8>(slot + size_of::<Slot>()));
+    }
+
     /// Enters a client as a reader of a key.
     pub fn enter(&self, hash: PositionHash, key: &[u8], client: u64) {
-        let parts = self.parts.get_or_init(|| (0..PARTS).map(|_| Mutex::default()).collect());
-        let mut part = lock(&parts[part_of(hash)]);
-        let rehash = |it: &Cached| mixed(self.hasher.hash(&it.key));
-        match part.entry(mixed(hash), |it| it.key[..] == *key, rehash) {
-            Entry::Occupied(mut entry) => {
-                if !entry.get_mut().readers.add(client) {
+        let shelves = self.shelves.get_or_init(|| (0..PARTS).map(|_| Shelf::default()).collect());
+        let shelf = &shelves[part_of(hash)];
+        let mut part = shelf.lock();
+        let found = part.find(hash, key);
+        match found.filter(|at| !part.slots[*at].readers.is_nobody()) {
+            Some(at) => {
+                if !part.slots[at].readers.add(client) {
                     return;
                 }
             }
-            Entry::Vacant(entry) => {
-                let key = SmallVec::from_slice(key);
-                entry.insert(Cached { key, readers: Readers::One(client) });
+            None => {
+                part.grow(&self.hasher);
+                shelf.show(&part);
+                let Some(at) = part.find(hash, key) else { return };
+                part.slots[at] =
+                    Slot { key: SmallVec::from_slice(key), readers: Readers::One(client) };
+                part.keys += 1;
                 self.keys.fetch_add(1, Relaxed);
             }
         }
@@ -131,30 +258,32 @@ impl Table {
 
     /// Takes the readers of a key out, if it has any.
     pub fn take(&self, hash: PositionHash, key: &[u8]) -> Option<Readers> {
-        let mut part = lock(&self.parts.get()?[part_of(hash)]);
-        let entry = part.find_entry(mixed(hash), |it| it.key[..] == *key).ok()?;
-        let (cached, _) = entry.remove();
-        self.note_removal(&cached.readers);
-        Some(cached.readers)
+        let mut part = self.shelves.get()?[part_of(hash)].lock();
+        let at = part.find(hash, key).filter(|at| !part.slots[*at].readers.is_nobody())?;
+        Some(self.take_at(&mut part, at).readers)
+    }
+
+    fn take_at(&self, part: &mut Part, at: usize) -> Slot {
+        let slot = part.take(at, &self.hasher);
+        self.keys.fetch_sub(1, Relaxed);
+        self.readers.fetch_sub(slot.readers.len(), Relaxed);
+        slot
     }
 
     /// Takes some key and its readers out: of the parts in turn, a key from anywhere.
     pub fn take_any(&self) -> Option<(Box<[u8]>, Readers)> {
-        let parts = self.parts.get()?;
+        let shelves = self.shelves.get()?;
         for _ in 0..PARTS {
             let turn = self.hand.fetch_add(1, Relaxed);
-            let mut part = lock(&parts[turn % PARTS]);
-            if part.is_empty() {
-                continue;
-            }
+            let mut part = shelves[turn % PARTS].lock();
             // The rounds of the hand differ from each other as hashes do.
-            let round = (turn / PARTS) as u64;
-            let at = narrow::to_usize(round.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % part.len();
-            let hash = part.iter().nth(at).map(|it| mixed(self.hasher.hash(&it.key)))?;
-            let Ok(entry) = part.find_entry(hash, |_| true) else { continue };
-            let (cached, _) = entry.remove();
-            self.note_removal(&cached.readers);
-            return Some((cached.key.into_vec().into(), cached.readers));
+            let round = PositionHash(((turn / PARTS) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let begin = Part::home(round, part.slots.len());
+            let len = part.slots.len();
+            let mut places = (begin..len).chain(0..begin);
+            let Some(at) = places.find(|at| !part.slots[*at].readers.is_nobody()) else { continue };
+            let slot = self.take_at(&mut part, at);
+            return Some((slot.key.into_vec().into(), slot.readers));
         }
         None
     }
@@ -162,55 +291,45 @@ impl Table {
     /// Removes the readers of a part that are not there any more, and the keys that nobody else has
     /// read.
     pub fn sweep(&self, part: usize, is_there: impl Fn(u64) -> bool) {
-        let Some(parts) = self.parts.get() else { return };
-        let mut part = lock(&parts[part]);
-        let before = part.len();
-        let mut gone = 0;
-        part.retain(|cached| {
-            gone += cached.readers.retain(&is_there);
-            cached.readers.len() > 0
-        });
-        self.keys.fetch_sub(before - part.len(), Relaxed);
-        self.readers.fetch_sub(gone, Relaxed);
-        if part.is_empty() {
-            *part = Part::new();
+        let Some(shelves) = self.shelves.get() else { return };
+        let shelf = &shelves[part];
+        let mut part = shelf.lock();
+        let (mut gone, mut keys) = (0, 0);
+        for slot in part.slots.iter_mut().filter(|slot| !slot.readers.is_nobody()) {
+            gone += slot.readers.retain(&is_there);
+            keys += usize::from(!slot.readers.is_nobody());
         }
+        if keys < part.keys {
+            self.keys.fetch_sub(part.keys - keys, Relaxed);
+            part.keys = keys;
+            part.rebuild(keys + keys.div_ceil(2), &self.hasher);
+            shelf.show(&part);
+        }
+        self.readers.fetch_sub(gone, Relaxed);
     }
 
     /// Removes all keys, while nobody reads or writes any.
     pub fn clear(&self) {
-        for part in self.parts.get().into_iter().flatten() {
-            *lock(part) = Part::new();
+        for shelf in self.shelves.get().into_iter().flatten() {
+            let mut part = shelf.lock();
+            *part = Part::default();
+            shelf.show(&part);
         }
         self.keys.store(0, Relaxed);
         self.readers.store(0, Relaxed);
-    }
-
-    fn note_removal(&self, readers: &Readers) {
-        self.keys.fetch_sub(1, Relaxed);
-        self.readers.fetch_sub(readers.len(), Relaxed);
     }
 }
 
 /// Returns the part of a key; those of a shard stand together.
 fn part_of(hash: PositionHash) -> usize {
-    narrow::to_usize(hash.0 >> 52)
-}
-
-/// Returns the hash by which a key is found in its part. The table looks at its lowest bits and at
-/// its highest seven, which the keys of a part must not have in common.
-fn mixed(hash: PositionHash) -> u64 {
-    hash.0.rotate_right(16)
-}
-
-fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
-    part.lock().unwrap_or_else(PoisonError::into_inner)
+    narrow::to_usize(hash.0 >> (u64::BITS - PART_BITS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{PARTS, Table};
-    use base::KeyHasher;
+    use base::{KeyHasher, Random};
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn table() -> (Table, KeyHasher) {
         let hasher = KeyHasher::from_seed(7);
@@ -260,5 +379,33 @@ mod tests {
         assert_eq!((table.keys(), table.readers()), (500, 500));
         (0..PARTS).for_each(|part| table.sweep(part, |_| false));
         assert_eq!((table.keys(), table.readers()), (0, 0));
+    }
+
+    #[test]
+    fn keys_come_and_go_as_in_a_map() {
+        let (table, hasher) = table();
+        let mut model: BTreeMap<Vec<u8>, BTreeSet<u64>> = BTreeMap::new();
+        let mut dice = Random::from_seed(3);
+        for round in 0..60_000 {
+            // Few parts, so that keys stand close together.
+            let key = loop {
+                let key = dice.below(40_000).to_string().into_bytes();
+                if super::part_of(hasher.hash(&key)).is_multiple_of(512) {
+                    break key;
+                }
+            };
+            let client = 1 + dice.below(4);
+            // The table grows and shrinks in turns.
+            if dice.below(10) < if round % 2000 < 1000 { 8 } else { 2 } {
+                table.enter(hasher.hash(&key), &key, client);
+                model.entry(key).or_default().insert(client);
+            } else {
+                let readers = table.take(hasher.hash(&key), &key);
+                let readers = readers.map(|readers| readers.iter().collect());
+                assert_eq!(readers, model.remove(&key));
+            }
+            assert_eq!(table.keys(), model.len());
+        }
+        assert_eq!(table.readers(), model.values().map(BTreeSet::len).sum::<usize>());
     }
 }

@@ -233,3 +233,41 @@ fn what_is_evicted_to_make_room_for_a_command_is_told_before_its_reply() {
     }
     panic!("nothing was evicted");
 }
+
+/// A request of each command that reads; its keys are `a` and `b`.
+const READS: &str = "\
+GET a|GETRANGE a 0 1|LCS a b|MGET a b|STRLEN a|SUBSTR a 0 1|BITCOUNT a|BITFIELD_RO a GET u8 0|\
+BITPOS a 1|GETBIT a 1|HEXISTS a f|HEXPIRETIME a FIELDS 1 f|HGET a f|HGETALL a|HKEYS a|HLEN a|\
+HMGET a f g|HPEXPIRETIME a FIELDS 1 f|HPTTL a FIELDS 1 f|HRANDFIELD a|HSCAN a 0|HSTRLEN a f|\
+HTTL a FIELDS 1 f|HVALS a|PFCOUNT a b|LINDEX a 0|LLEN a|LPOS a e|LRANGE a 0 1|SCARD a|SDIFF a b|\
+SINTER a b|SINTERCARD 2 a b|SISMEMBER a m|SMEMBERS a|SMISMEMBER a m n|SRANDMEMBER a|SSCAN a 0|\
+SUNION a b|ZCARD a|ZCOUNT a 0 1|ZDIFF 2 a b|ZINTER 2 a b|ZINTERCARD 2 a b|ZLEXCOUNT a - +|\
+ZMSCORE a m|ZRANDMEMBER a|ZRANGE a 0 1|ZRANGEBYLEX a - +|ZRANGEBYSCORE a 0 1|ZRANK a m|\
+ZREVRANGE a 0 1|ZREVRANGEBYLEX a + -|ZREVRANGEBYSCORE a 1 0|ZREVRANK a m|ZSCAN a 0|ZSCORE a m|\
+ZUNION 2 a b|GEODIST a m n|GEOHASH a m|GEOPOS a m|GEORADIUSBYMEMBER_RO a m 1 km|\
+GEORADIUS_RO a 1 1 1 km|GEOSEARCH a FROMLONLAT 1 1 BYRADIUS 1 km|XINFO CONSUMERS a g|\
+XINFO GROUPS a|XINFO STREAM a|XLEN a|XPENDING a g|XRANGE a - +|XREAD STREAMS a b 0 0|\
+XREVRANGE a + -|DUMP a|EXISTS a b|EXPIRETIME a|OBJECT ENCODING a|OBJECT FREQ a|\
+OBJECT IDLETIME a|OBJECT REFCOUNT a|PEXPIRETIME a|PTTL a|SORT_RO a BY w*|TOUCH a b|TTL a|TYPE a|\
+MEMORY USAGE a";
+
+#[test]
+fn every_command_that_reads_enters_its_keys_whatever_it_finds() {
+    let rows = crate::commands::table().rows().iter().filter(|row| {
+        row.spec.flags.contains(crate::spec::Flags::READONLY) && !row.spec.keys.is_empty()
+    });
+    let mut missing: Vec<String> = rows.map(|row| row.full_name.to_uppercase()).collect();
+    for filled in [false, true] {
+        for line in READS.split('|') {
+            let mut two = Two::new("CLIENT TRACKING ON");
+            if filled {
+                two.other("SET a value");
+            }
+            say(&mut two.world, line);
+            let keys = 1 + usize::from(line.contains(" b"));
+            assert_eq!(two.world.instance.tracking.keys(), keys, "{line}");
+            missing.retain(|name| !line.starts_with(&format!("{} ", name.replace('|', " "))));
+        }
+    }
+    assert!(missing.is_empty(), "no request of {missing:?}");
+}

@@ -20,7 +20,7 @@ pub use lines::Waiter;
 pub use serve::{Touch, look_again, recheck, run, run_unit};
 pub use timeout::Timeout;
 pub use wait::Wait;
-pub use waiter::Wants;
+pub use waiter::{Late, Wants};
 
 use crate::clients::{Client, Notice};
 use crate::database_key::DatabaseKey;
@@ -123,11 +123,6 @@ impl Waiters {
         self.remove_answered(waiter);
         waiter.client.notify(Notice::Answer(waiter.client.id, bytes, position));
         true
-    }
-
-    /// Answers a waiter with a null array, as its timeout does.
-    pub fn time_out(&self, waiter: &Arc<Waiter>) -> bool {
-        self.answer(waiter, |reply| reply.null_array())
     }
 
     /// Removes the waiter of a disconnected client from all lines.

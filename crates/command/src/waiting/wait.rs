@@ -1,7 +1,7 @@
 //! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
-use super::waiter::{ClientState, Waiter, Wants};
+use super::waiter::{ClientState, Late, Waiter, Wants};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
 use crate::clients::Client;
@@ -22,6 +22,7 @@ pub struct Wait<'c> {
     client_state: ClientState,
     timeout: Timeout,
     wants: Wants,
+    late: Late,
     turn: Turn,
 }
 
@@ -43,12 +44,18 @@ impl<'c> Call<'c> {
             },
             timeout,
             wants,
+            late: Late::Null,
             turn: self.turn,
         }
     }
 }
 
 impl Wait<'_> {
+    /// Chooses the answer when its time is over.
+    pub fn late(self, late: Late) -> Self {
+        Wait { late, ..self }
+    }
+
     /// Makes the client wait for the keys at `positions`. To be called while the locks of the keys
     /// are held; the result is the handler's outcome.
     ///
@@ -90,6 +97,7 @@ impl Wait<'_> {
             keys,
             others,
             wants: self.wants,
+            late: self.late,
             began: self.instance.stopwatch.read(),
             deadline: self.timeout.0,
             is_answered: Mutex::new(false),

@@ -26,6 +26,7 @@ pub struct Waiter<Client> {
     /// Other keys that its request names.
     pub(super) others: Vec<DatabaseKey>,
     pub(super) wants: Wants,
+    pub(super) late: Late,
     /// Reading of the stopwatch when it began to wait.
     pub(super) began: u64,
     /// Time at which it stops waiting; `None` for never.
@@ -42,6 +43,19 @@ pub(super) struct ClientState {
     pub(super) no_touch: bool,
     pub(super) import_source: bool,
     pub(super) enters_reads: bool,
+}
+
+/// Answer to a client that gives up waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// A null array.
+    Null,
+    /// None: it waits for something that ends by itself.
+    Never,
+    /// The number of replicas that have acknowledged its changes.
+    Replicas,
+    /// The same, and before it whether this position of the journal is synced.
+    Synced(u64),
 }
 
 /// Condition that ends the wait of a client.
@@ -67,9 +81,19 @@ impl<Client> Waiter<Client> {
         self.is_answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if it waits for keys, and not for something outside the server, which ends by itself.
-    pub(crate) fn waits_for_keys(&self) -> bool {
-        !self.keys.is_empty()
+    /// Returns true if it was answered, or its client is gone.
+    pub(crate) fn is_over(&self) -> bool {
+        *self.is_answered()
+    }
+
+    /// The answer when its time is over.
+    pub(crate) fn late(&self) -> Late {
+        self.late
+    }
+
+    /// True if its wait may be ended before what it waits for has come.
+    pub(crate) fn may_be_late(&self) -> bool {
+        self.late != Late::Never
     }
 
     /// Every key that its request names.

@@ -393,8 +393,11 @@ impl JournalThread {
     /// Tells who waits: for a position, for room, or for the disk to work again.
     fn tell(&mut self) {
         self.let_changes_go_on();
-        let Some(log) = &self.log else { return };
         let (journal, instance) = (&self.journal, &self.instance);
+        let synced = self.log.as_ref().filter(|log| !log.is_apart()).map(|log| log.safe().position);
+        instance.journal.set_synced(synced);
+        instance.settle_acknowledged();
+        let Some(log) = &self.log else { return };
         let safe = log.safe();
         // Whoever sees what is safe knows where.
         journal.is_apart.store(log.is_apart(), Relaxed);

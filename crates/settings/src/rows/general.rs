@@ -22,8 +22,7 @@ super::declare::rows! { from super::network::END;
     LOGLEVEL: LogLevel = one_of("loglevel", LogLevel::NAMES, LogLevel::Notice as usize,
         "Least important messages to show.");
     HIDE_USER_DATA_FROM_LOG: bool = yes_no("hide-user-data-from-log", true,
-        "Keep keys and values out of messages.")
-        .idle("messages hold neither");
+        "Keep what users store, and the names of their clients, out of messages.");
     DIR: Arc<str> = directory("dir",
         "Working directory; relative paths start here.").protected();
     AVAILABILITY_ZONE: Arc<str> = text("availability-zone", "",

@@ -337,7 +337,7 @@ pub(super) const EFFECTS: Heard = Interests::EFFECTS.bits() | JOURNAL;
 pub(super) const CUT: Heard = 1 << 31;
 
 /// Most listeners that a store has.
-const LISTENERS_MAX: usize = 4;
+const LISTENERS_MAX: usize = 8;
 
 /// The listeners.
 #[derive(Debug, Default)]

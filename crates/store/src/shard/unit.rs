@@ -2,7 +2,7 @@
 
 use super::change::{
     Change, EFFECTS, EVENTS, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason,
-    split_request,
+    Unit, split_request,
 };
 use super::found::Found;
 use super::guard::Guard;
@@ -329,6 +329,16 @@ impl Shards {
             self.listeners.tell(|listener| listener.unit(&pending.unit));
         }
         pending.unit.clear();
+    }
+
+    /// Tells listeners of the events of a unit that goes on, ahead of its end.
+    #[cold]
+    pub(crate) fn tell_events(&self, pending: &mut Pending) {
+        let events = std::mem::take(&mut pending.unit.events);
+        if !events.is_empty() && self.listeners.heard() & EVENTS != 0 {
+            let begin = Unit { events, ..Unit::default() };
+            self.listeners.tell(|listener| listener.unit(&begin));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use torture::{caches, differential, effects, hammer, rounds};
+use torture::{caches, differential, effects, hammer, histories, rounds};
 
 #[derive(Parser)]
 #[command(about = "Random commands against a server")]
@@ -20,6 +20,8 @@ enum What {
     Hammer(hammer::Arguments),
     /// Caches what is read, and looks that no cache keeps an old value
     Caches(caches::Arguments),
+    /// Runs transactions of many clients, and checks that some order of them explains all replies
+    Histories(histories::Arguments),
     /// Executes the effects of commands elsewhere, and compares the data
     Effects(effects::Arguments),
     /// Plays random rounds on a server that runs already
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         What::Differential(arguments) => differential::run(arguments),
         What::Hammer(arguments) => hammer::run(arguments),
         What::Caches(arguments) => caches::run(arguments),
+        What::Histories(arguments) => histories::run(arguments),
         What::Effects(arguments) => effects::run(arguments),
         What::Rounds(arguments) => rounds::run(arguments),
     };

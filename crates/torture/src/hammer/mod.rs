@@ -19,7 +19,7 @@
 mod avoid;
 mod carriers;
 mod cast;
-mod chance;
+pub(crate) mod chance;
 mod collections;
 mod content;
 mod disturb;
@@ -35,7 +35,7 @@ mod strings;
 mod sums;
 mod swapped;
 mod tokens;
-mod words;
+pub(crate) mod words;
 
 pub use avoid::Known;
 pub use run::run;

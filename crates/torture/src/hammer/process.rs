@@ -169,7 +169,7 @@ impl Server {
     }
 
     /// Returns the end of the log, from the first panic on if there is one.
-    pub(super) fn log_tail(&self) -> String {
+    pub(crate) fn log_tail(&self) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<_> = log.lines().collect();

@@ -4,10 +4,10 @@ use crate::client::Reply;
 use anyhow::{Result, bail};
 
 /// One request.
-pub(super) type Words = Vec<Vec<u8>>;
+pub(crate) type Words = Vec<Vec<u8>>;
 
 /// Types that can be words of a request.
-pub(super) trait Word {
+pub(crate) trait Word {
     fn word(&self) -> Vec<u8>;
 }
 
@@ -52,15 +52,15 @@ macro_rules! words {
     };
 }
 
-pub(super) use words;
+pub(crate) use words;
 
 /// Builds a request from a few words.
-pub(super) fn request<const COUNT: usize>(words: [Vec<u8>; COUNT]) -> Words {
+pub(crate) fn request<const COUNT: usize>(words: [Vec<u8>; COUNT]) -> Words {
     words.into()
 }
 
 /// Returns the integer of a reply.
-pub(super) fn integer(reply: &Reply) -> Result<i64> {
+pub(crate) fn integer(reply: &Reply) -> Result<i64> {
     match reply {
         Reply::Integer(number) => Ok(*number),
         other => bail!("{} where an integer is due", shown(other)),
@@ -68,7 +68,7 @@ pub(super) fn integer(reply: &Reply) -> Result<i64> {
 }
 
 /// Returns the text of a reply, unless it is nil.
-pub(super) fn text(reply: Reply) -> Result<Option<Vec<u8>>> {
+pub(crate) fn text(reply: Reply) -> Result<Option<Vec<u8>>> {
     match reply {
         Reply::Bulk(bytes) | Reply::Simple(bytes) | Reply::Double(bytes) => Ok(Some(bytes)),
         Reply::NilBulk | Reply::NilArray | Reply::Null => Ok(None),
@@ -77,7 +77,7 @@ pub(super) fn text(reply: Reply) -> Result<Option<Vec<u8>>> {
 }
 
 /// Returns all texts of an array of any depth; none for nil.
-pub(super) fn texts(reply: Reply) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn texts(reply: Reply) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     collect(reply, &mut found)?;
     Ok(found)
@@ -100,7 +100,7 @@ fn collect(reply: Reply, found: &mut Vec<Vec<u8>>) -> Result<()> {
 }
 
 /// Returns the elements of an array, a map or a set; none for nil.
-pub(super) fn elements(reply: Reply) -> Result<Vec<Reply>> {
+pub(crate) fn elements(reply: Reply) -> Result<Vec<Reply>> {
     match reply {
         Reply::Array(parts) | Reply::Map(parts) | Reply::Set(parts) => Ok(parts),
         Reply::NilBulk | Reply::NilArray | Reply::Null => Ok(Vec::new()),
@@ -109,7 +109,7 @@ pub(super) fn elements(reply: Reply) -> Result<Vec<Reply>> {
 }
 
 /// Returns the text of an error.
-pub(super) fn error(reply: &Reply) -> Option<&[u8]> {
+pub(crate) fn error(reply: &Reply) -> Option<&[u8]> {
     match reply {
         Reply::Error(text) => Some(text),
         _ => None,
@@ -117,7 +117,7 @@ pub(super) fn error(reply: &Reply) -> Option<&[u8]> {
 }
 
 /// Checks that a reply is no error.
-pub(super) fn fine(reply: &Reply) -> Result<()> {
+pub(crate) fn fine(reply: &Reply) -> Result<()> {
     match error(reply) {
         None => Ok(()),
         Some(text) => bail!("{}", String::from_utf8_lossy(text)),
@@ -125,7 +125,7 @@ pub(super) fn fine(reply: &Reply) -> Result<()> {
 }
 
 /// Checks that a reply is no error, except that the key is missing or source and target are equal.
-pub(super) fn fine_or_absent(reply: &Reply) -> Result<()> {
+pub(crate) fn fine_or_absent(reply: &Reply) -> Result<()> {
     match error(reply) {
         Some(b"ERR no such key" | b"ERR source and destination objects are the same") => Ok(()),
         _ => fine(reply),
@@ -133,7 +133,7 @@ pub(super) fn fine_or_absent(reply: &Reply) -> Result<()> {
 }
 
 /// Returns the beginning of a reply, for messages.
-pub(super) fn shown(reply: &Reply) -> String {
+pub(crate) fn shown(reply: &Reply) -> String {
     match reply {
         Reply::Array(parts) | Reply::Map(parts) | Reply::Set(parts) => {
             let first: Vec<_> = parts.iter().take(4).map(shown).collect();
@@ -146,7 +146,7 @@ pub(super) fn shown(reply: &Reply) -> String {
 }
 
 /// Returns the beginning of a request, for messages.
-pub(super) fn shown_request(words: &Words) -> String {
+pub(crate) fn shown_request(words: &Words) -> String {
     let first: Vec<_> = words.iter().take(8).map(|word| shown_word(word)).collect();
     let more = if words.len() > 8 { format!(" ... {} words", words.len()) } else { String::new() };
     format!("{}{more}", first.join(" "))

@@ -22,6 +22,11 @@ def binary_client(db):
     return client(protocol_of(db), decode_responses=False)
 
 
+def another(db):
+    """One more client of the same kind."""
+    return client(protocol_of(db))
+
+
 def protocol_of(db):
     """The version of RESP that `db` speaks."""
     return db.get_connection_kwargs()["protocol"]

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 13] = [
+const LETTERS: [(ClientFlags, char); 14] = [
+    (ClientFlags::MONITOR, 'O'),
     (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),

@@ -98,12 +98,12 @@ pub fn unblock(call: &mut Call<'_>) -> Outcome {
     let (clients, waiters) = (&call.instance.clients, &call.instance.waiters);
     let client = u64::try_from(id).ok().and_then(|id| clients.find(id));
     let waiter = client.and_then(|client| client.waiter().clone());
-    let waiter = waiter.filter(|waiter| waiter.waits_for_keys());
+    let waiter = waiter.filter(|waiter| waiter.may_be_late());
     let is_done = waiter.is_some_and(|waiter| {
         if is_error {
             waiters.answer(&waiter, |reply| reply.error(UNBLOCKED))
         } else {
-            waiters.time_out(&waiter)
+            call.instance.time_out(&waiter)
         }
     });
     call.reply.integer(is_done.into());

@@ -129,11 +129,11 @@ pub fn tracking(call: &mut Call<'_>) -> Outcome {
 
 fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let Call { instance, session, .. } = call;
-    let (tracking, client) = (&instance.tracking, &session.client);
+    let (tracking, client) = (&instance.tracking, &Arc::clone(&session.client));
     let tracker = Arc::new(Tracker::new(Arc::clone(client), wanted.options, wanted.redirection));
     instance.hear_keys();
     tracking.begin(&tracker);
-    let present = session.tracking.take();
+    let present = session.set_tracking(None);
     let is_exception = present.as_ref().is_some_and(|it| it.is_exception);
     let mut prefixes = present.map_or_else(Vec::new, |it| it.prefixes);
     // The table has those who are told, and how.
@@ -156,15 +156,13 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     client.set_flag(ClientFlags::BROADCAST, is_broadcast);
     client.redirection.store(wanted.redirection.cast_signed(), Relaxed);
     client.prefix_bytes.store((prefixes.len() * PREFIX_BYTES) as u64, Relaxed);
-    session.tracking = Some(Box::new(OwnTracking { tracker, prefixes, is_exception }));
-    session.set_caching_exception(is_exception);
+    session.set_tracking(Some(Box::new(OwnTracking { tracker, prefixes, is_exception })));
     session.memory_changed = true;
 }
 
 /// Ends the tracking of a client.
 pub fn forget_tracking(instance: &Instance, session: &mut Session) {
-    session.enters_reads = false;
-    let Some(tracking) = session.tracking.take() else { return };
+    let Some(tracking) = session.set_tracking(None) else { return };
     let client = &session.client;
     for prefix in &tracking.prefixes {
         instance.tracking.remove_prefix(prefix, client.id);

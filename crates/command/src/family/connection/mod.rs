@@ -5,10 +5,15 @@ mod table;
 pub use table::TABLE;
 
 use crate::args::Args;
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Outcome, Unanswered};
 use crate::family::{forget_subscriptions, forget_tracking, forget_watches};
+use crate::instance::Instance;
+use crate::monitors::end_monitor;
 use crate::observing::Positions;
 use crate::refusal::Refusal;
+use crate::saving::Asker;
+use crate::session::Session;
+use crate::versions;
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
 use subtle::ConstantTimeEq;
@@ -33,10 +38,6 @@ const HELLO_NO_AUTH: Refusal = Refusal::of(
 );
 const BAD_NAME: Refusal =
     Refusal::of("ERR Client names cannot contain spaces, newlines or special characters.");
-
-/// Versions that HELLO shows: of Valkey, whose commands these are, and of Redis.
-const VALKEY_VERSION: &str = "9.1.2";
-const REDIS_VERSION: &str = "7.2.4";
 
 fn auth(call: &mut Call<'_>) -> Outcome {
     let (user, password) = match call.args.len() {
@@ -132,7 +133,7 @@ fn secrets_of_hello(args: &Args<'_>) -> Positions {
 fn introduce(call: &mut Call<'_>) {
     let is_redis = EXTENDED_REDIS_COMPATIBILITY.get(&call.instance.settings);
     let (server, version) =
-        if is_redis { ("redis", REDIS_VERSION) } else { ("valkey", VALKEY_VERSION) };
+        if is_redis { ("redis", versions::REDIS) } else { ("valkey", versions::VALKEY) };
     let protocol = if call.session.protocol == Protocol::Resp3 { 3 } else { 2 };
     let zone = AVAILABILITY_ZONE.get(&call.instance.settings);
     let reply = &mut call.reply;
@@ -198,14 +199,29 @@ fn quit(call: &mut Call<'_>) -> Outcome {
 }
 
 fn reset(call: &mut Call<'_>) -> Outcome {
-    let is_open = REQUIREPASS.get(&call.instance.settings).is_empty();
-    forget_watches(call.instance, call.session);
-    forget_subscriptions(call.instance, call.session);
-    forget_tracking(call.instance, call.session);
-    call.session.reset(is_open);
-    call.reply.set_protocol(Protocol::Resp2);
-    call.reply.simple("RESET");
+    let Call { instance, session, reply, .. } = call;
+    let is_open = REQUIREPASS.get(&instance.settings).is_empty();
+    let is_told_more =
+        session.is_subscriber() || session.is_monitor() || session.tracking.is_some();
+    forget_all(instance, session);
+    session.reset(is_open);
+    reply.set_protocol(Protocol::Resp2);
+    if is_told_more {
+        // Behind all that was on its way to it.
+        Asker::of(session).answer(|reply| reply.simple("RESET"));
+        return Err(Unanswered::Waits);
+    }
+    reply.simple("RESET");
     Ok(())
+}
+
+/// Removes a client from all tables: what it watches, has subscribed to, caches, or wants to see.
+/// Its connection ends, or begins anew.
+pub fn forget_all(instance: &Instance, session: &mut Session) {
+    forget_watches(instance, session);
+    forget_subscriptions(instance, session);
+    forget_tracking(instance, session);
+    end_monitor(instance, session);
 }
 
 fn select(call: &mut Call<'_>) -> Outcome {

@@ -7,7 +7,7 @@ use crate::key_spec::{FoundKeys, KeyFlags, KeySpec};
 use crate::migration::pack;
 use crate::observing::Positions;
 use crate::refusal::Refusal;
-use crate::waiting::{Timeout, Wants};
+use crate::waiting::{Late, Timeout, Wants};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,8 @@ pub fn migrate(call: &mut Call<'_>) -> Outcome {
     let millis = u64::try_from(timeout).ok().filter(|millis| *millis > 0);
     let timeout = Duration::from_millis(millis.unwrap_or(TIMEOUT_MILLIS));
     // It waits for no key, so nothing but its carrier ends its wait.
-    let wait = call.wait(Timeout(None), Wants { kind: Kind::String, minds_loss: false });
+    let wants = Wants { kind: Kind::String, minds_loss: false };
+    let wait = call.wait(Timeout(None), wants).late(Late::Never);
     let (keyspace, instance) = (call.keyspace(), call.instance);
     let positions = options.keys.unwrap_or(KEY_AT..KEY_AT + 1);
     let (mut access, keys, _) = call.on_keys(positions);

@@ -9,6 +9,7 @@ mod object;
 pub mod scan;
 mod sort;
 mod table;
+mod wait;
 
 pub use table::TABLE;
 

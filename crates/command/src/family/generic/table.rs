@@ -1,6 +1,6 @@
 //! Rows of the commands on keys of any kind.
 
-use super::{copy, dump, expire, keys, migrate, object, scan, sort};
+use super::{copy, dump, expire, keys, migrate, object, scan, sort, wait};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::key_spec::{KeyFlags, KeySpec};
@@ -206,6 +206,22 @@ pub const TABLE: &[Command] = &[
         summary: "Removes keys, and leaves freeing their memory for later.",
         syntax: "key [key ...]",
         ..row("UNLINK", -2, WRITE_FAST, "4.0.0", keys::del)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        tips: tips::ALL_SHARDS_LEAST,
+        summary: "Waits until replicas have acknowledged what the client wrote.",
+        syntax: "numreplicas timeout",
+        ..row("WAIT", 3, Flags::BLOCKING, "3.0.0", wait::wait)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        tips: tips::ALL_SHARDS_LEAST,
+        summary: "Waits until the append-only file, and those of replicas, hold what the client \
+                  wrote.",
+        syntax: "numlocal numreplicas timeout",
+        argument_types: &[("numlocal", "integer")],
+        ..row("WAITAOF", 4, Flags::BLOCKING, "7.2.0", wait::wait_aof)
     },
 ];
 

@@ -2,6 +2,7 @@
 
 mod commandlog;
 mod latency;
+mod monitor;
 mod table;
 #[cfg(test)]
 mod tests;

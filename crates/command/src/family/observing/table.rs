@@ -1,6 +1,6 @@
 //! Rows of the family.
 
-use super::{commandlog, latency};
+use super::{commandlog, latency, monitor};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::spec::{Flags, Group};
@@ -23,18 +23,22 @@ pub const TABLE: &[Command] = &[
         ..Command::parent(Group::Server, "LATENCY", "2.8.13", LATENCIES)
     },
     Command {
+        summary: "Shows every command that the server runs, after it has run.",
+        ..row("MONITOR", 1, LATENCY, "1.0.0", monitor::monitor)
+    },
+    Command {
         summary: "Shows commands that took long.",
         ..Command::parent(Group::Server, "SLOWLOG", "2.2.12", SLOW_LOG)
     },
 ];
 
-const KIND: &str = "<slow | large-request | large-reply>";
+const KIND: &str = "<SLOW | LARGE-REQUEST | LARGE-REPLY>";
 
 const ALL_LOGS: &[Command] = &[
     Command {
         tips: tips::EACH_NODE,
         summary: "Returns the latest commands of a kind; -1 for all.",
-        syntax: "count <slow | large-request | large-reply>",
+        syntax: "count <SLOW | LARGE-REQUEST | LARGE-REPLY>",
         ..row("GET", 4, LOGS, "8.1.0", commandlog::get)
     },
     Command { since: "8.1.0", ..SHOWS_HELP },

@@ -10,6 +10,9 @@
 //! | `memory.rs` | MEMORY, with the list of segments |
 //! | `debug/` | DEBUG, as far as test suites call it |
 //! | `function.rs` | FUNCTION, for a server without functions |
+//! | `modules.rs` | MODULE, for a server without modules |
+//! | `role.rs` | ROLE, for a server without replicas |
+//! | `lolwut.rs` | LOLWUT |
 //! | `local.rs` | check for clients on this machine |
 //! | `help.rs` | HELP of any command with subcommands, from its rows |
 
@@ -21,7 +24,10 @@ mod function;
 pub(crate) mod help;
 mod info;
 mod local;
+mod lolwut;
 mod memory;
+mod modules;
+mod role;
 mod saving;
 mod table;
 

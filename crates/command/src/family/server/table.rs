@@ -1,6 +1,8 @@
 //! Rows of the family.
 
-use super::{command, config, databases, debug, function, help, info, memory, saving};
+use super::{
+    command, config, databases, debug, function, help, info, lolwut, memory, modules, role, saving,
+};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Categories, Flags, Group, Locks, Wakes};
@@ -20,13 +22,7 @@ const FLUSHING: Categories = Categories::KEYSPACE.union(Categories::DANGEROUS);
 pub const TABLE: &[Command] = &[
     Command {
         summary: "Writes the base of the append-only file anew.",
-        ..row(
-            "BGREWRITEAOF",
-            1,
-            Flags::ADMIN.union(Flags::NOSCRIPT),
-            "1.0.0",
-            databases::bgrewriteaof,
-        )
+        ..row("BGREWRITEAOF", 1, SAVING, "1.0.0", databases::bgrewriteaof)
     },
     Command {
         summary: "Makes a snapshot of all data in the background, or ends one.",
@@ -95,8 +91,23 @@ pub const TABLE: &[Command] = &[
         ..row("LASTSAVE", 1, ALWAYS.union(Flags::FAST), "1.0.0", saving::lastsave)
     },
     Command {
+        summary: "Draws a picture, and tells the version of the server.",
+        syntax: "[VERSION version]",
+        argument_types: &[("version", "integer")],
+        ..row("LOLWUT", -1, Flags::READONLY.union(Flags::FAST), "5.0.0", lolwut::lolwut)
+    },
+    Command {
         summary: "Tells where memory goes.",
         ..Command::parent(Group::Server, "MEMORY", "4.0.0", MEMORY)
+    },
+    Command {
+        summary: "Manages modules, of which there are none.",
+        ..Command::parent(Group::Server, "MODULE", "4.0.0", MODULE)
+    },
+    Command {
+        categories: Categories::ADMIN.union(Categories::DANGEROUS),
+        summary: "Tells whether the server is a primary or a replica, and of whom.",
+        ..row("ROLE", 1, ALWAYS.union(Flags::FAST).union(Flags::NOSCRIPT), "2.8.12", role::role)
     },
     Command {
         summary: "Makes a snapshot of all data, and answers when it is on disk.",
@@ -125,6 +136,33 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Tells the time of the server.",
         ..row("TIME", 1, ALWAYS.union(Flags::FAST), "2.6.0", databases::time)
+    },
+];
+
+/// Flags of commands that change which modules there are.
+const MODULES: Flags = SAVING;
+
+const MODULE: &[Command] = &[
+    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ALWAYS, "5.0.0", help::help) },
+    Command {
+        tips: tips::NONDETERMINISTIC_ORDER,
+        summary: "Lists the modules.",
+        ..row("LIST", 2, Flags::ADMIN.union(Flags::NOSCRIPT), "4.0.0", modules::list)
+    },
+    Command {
+        summary: "Loads a module, which is always refused.",
+        syntax: "path [arg [arg ...]]",
+        ..row("LOAD", -3, MODULES, "4.0.0", modules::refuse)
+    },
+    Command {
+        summary: "Loads a module with settings, which is always refused.",
+        syntax: "path [CONFIG name value [CONFIG name value ...]] [ARGS args [args ...]]",
+        ..row("LOADEX", -3, MODULES, "7.0.0", modules::refuse)
+    },
+    Command {
+        summary: "Unloads a module, which is always refused.",
+        syntax: "name",
+        ..row("UNLOAD", 3, MODULES, "4.0.0", modules::refuse)
     },
 ];
 

@@ -281,6 +281,7 @@ fn choice_name(alternatives: &[Vec<Node>]) -> String {
         tokens if tokens.contains(&"ASYNC") => "flush-type",
         tokens if tokens.contains(&"BYTE") => "unit",
         ["ON", "OFF"] => "enabled",
+        tokens if tokens.contains(&"LARGE-REPLY") => "type",
         _ => "operation",
     };
     name.to_owned()

@@ -2,11 +2,9 @@
 
 use super::text::Text;
 use crate::call::Call;
+use crate::versions;
 use base::process;
 
-/// Version of Redis that clients take the server for, and version of Valkey that it follows.
-const REDIS_VERSION: &str = "7.2.4";
-const VALKEY_VERSION: &str = "9.1.2";
 /// Mask of the clock bits that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
 
@@ -18,9 +16,9 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
     let config_file = identity.config_file.as_ref().map(|file| file.display().to_string());
     let zone = settings::general::AVAILABILITY_ZONE.get(settings);
     text.fields(&[
-        ("redis_version", &REDIS_VERSION),
+        ("redis_version", &versions::REDIS),
         ("server_name", &"valkey"),
-        ("valkey_version", &VALKEY_VERSION),
+        ("valkey_version", &versions::VALKEY),
         ("valkey_release_stage", &"ga"),
         ("varve_version", &env!("CARGO_PKG_VERSION")),
         ("redis_git_sha1", &"00000000"),

@@ -31,6 +31,8 @@ public final class ClientTest {
         GROUPS.put("sort", Sorting.class);
         GROUPS.put("blocking", Blocking.class);
         GROUPS.put("pipelines", Pipelines.class);
+        GROUPS.put("transactions", Transactions.class);
+        GROUPS.put("pubsub", Messages.class);
     }
 
     private static List<Method> casesOf(String group) {

@@ -9,15 +9,20 @@
 //! Between the rests, whatever a cache reads of a key must not be older than what it has read
 //! before: each key has one writer, which numbers its values.
 
+mod rest;
+mod streams;
+
 use crate::client::{Client, Reply, encoded};
 use crate::hammer::process::Server;
 use anyhow::{Context, Result, ensure};
 use base::Random;
+use rest::{PATIENCE, told_at_rest};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
+use streams::{Adder, Follower};
 
 /// Arguments of `varve-torture caches`.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,14 +47,12 @@ pub struct Arguments {
 /// Numbered keys that are cached.
 const KEYS: u64 = 48;
 const WRITERS: u64 = 3;
+const FOLLOWERS: u64 = 3;
 /// Keys of the filler, by which the cached ones are evicted too.
 const FILLERS: u64 = 100_000;
 const MAXMEMORY: &str = "48mb";
 /// Time between two rests.
 const ROUND: Duration = Duration::from_millis(500);
-/// Time after which all that has expired is removed and told.
-const REST: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ways in which clients are told, and how many there are of each.
 const WAYS: [(&str, usize); 5] = [
@@ -79,27 +82,42 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for number in 0..WRITERS {
         writers.push(Writer::open(server.port, number, arguments.seed)?);
     }
+    let mut adder = Adder::open(server.port, arguments.seed)?;
+    let mut followers = Vec::new();
+    for number in 0..FOLLOWERS {
+        followers.push(Follower::open(server.port, arguments.seed << 8 | number)?);
+    }
     let began = Instant::now();
     let mut rounds = 0;
     while began.elapsed().as_secs() < arguments.seconds {
-        round(&server, &mut caches, &mut writers)?;
+        round(&server, (&mut caches, &mut writers), (&mut followers, &mut adder))?;
         let mut plain = Client::open(server.port, PATIENCE)?;
         for cache in &mut caches {
             cache.compare(&mut plain).with_context(|| format!("a cache by {}", cache.line))?;
         }
+        for follower in &mut followers {
+            follower.compare(&mut plain).context("a cache of the ends of streams")?;
+        }
         rounds += 1;
     }
+    let waits: u64 = followers.iter().map(|it| it.reads).sum();
     let reads: u64 = caches.iter().map(|cache| cache.reads).sum();
     let dropped: u64 = caches.iter().map(|cache| cache.dropped).sum();
     ensure!(dropped * 20 > reads, "{reads} reads, but only {dropped} were invalidated");
-    drop(caches);
+    drop((caches, followers));
     server.end(false)?;
-    println!("{rounds} rounds, {reads} reads, {dropped} dropped: no cache was wrong");
+    println!(
+        "{rounds} rounds, {reads} reads, {dropped} dropped, {waits} waits: no cache was wrong"
+    );
     Ok(())
 }
 
 /// Has all clients work for some time, and waits for them.
-fn round(server: &Server, caches: &mut [Cache], writers: &mut [Writer]) -> Result<()> {
+fn round(
+    server: &Server,
+    (caches, writers): (&mut [Cache], &mut [Writer]),
+    (followers, adder): (&mut [Follower], &mut Adder),
+) -> Result<()> {
     let is_over = AtomicBool::new(false);
     let mut filler = Client::open(server.port, PATIENCE)?;
     thread::scope(|scope| {
@@ -110,6 +128,10 @@ fn round(server: &Server, caches: &mut [Cache], writers: &mut [Writer]) -> Resul
         for writer in writers {
             all.push(scope.spawn(|| writer.work(&is_over)));
         }
+        for follower in followers {
+            all.push(scope.spawn(|| follower.work(&is_over)));
+        }
+        all.push(scope.spawn(|| adder.work(&is_over)));
         all.push(scope.spawn(|| fill(&mut filler, &is_over)));
         thread::sleep(ROUND);
         is_over.store(true, Relaxed);
@@ -286,17 +308,13 @@ impl Cache {
 
     /// Compares the cache with the server, once all that was put off is done.
     fn compare(&mut self, plain: &mut Client) -> Result<()> {
-        let began = Instant::now();
-        loop {
+        told_at_rest(|| {
             self.read(&[])?;
             let wrong = self.first_wrong(plain)?;
-            let Some((key, cached, present)) = wrong else { return Ok(()) };
-            ensure!(
-                began.elapsed() < REST,
-                "k{key} is {cached:?} in the cache, and {present:?} in the server"
-            );
-            thread::sleep(Duration::from_millis(20));
-        }
+            Ok(wrong.map(|(key, cached, present)| {
+                format!("k{key} is {cached:?} in the cache, and {present:?} in the server")
+            }))
+        })
     }
 
     fn first_wrong(&self, plain: &mut Client) -> Result<Option<(u64, Option<u64>, Reply)>> {

@@ -1,0 +1,67 @@
+//! Clients that wait until what they wrote is acknowledged: WAIT by replicas, WAITAOF by the
+//! journal too.
+//!
+//! ```text
+//! WAITAOF ──▶ a waiter without keys, in the list with the position of its last unit
+//! the journal has synced more ──▶ settle: those whose position is synced are answered
+//! timeout, CLIENT UNBLOCK     ──▶ time_out: what is acknowledged so far
+//! ```
+//! There are no replicas, so who waits for one waits until its time is over.
+
+mod settle;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use settle::{NO_JOURNAL, write_counts};
+
+use crate::waiting::Waiter;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Clients that wait for the journal.
+#[derive(Debug, Default)]
+pub(crate) struct Acknowledged {
+    places: Mutex<Vec<Place>>,
+    /// Number of places, for those who only want to know whether there is one.
+    count: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Place {
+    waiter: Arc<Waiter>,
+    /// Position behind what it waits for.
+    position: u64,
+    /// True if it waits for replicas too.
+    wants_replicas: bool,
+}
+
+impl Acknowledged {
+    fn places(&self) -> MutexGuard<'_, Vec<Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if nobody waits. What has come later is seen by the one who has entered it.
+    fn is_empty(&self) -> bool {
+        self.count.load(SeqCst) == 0
+    }
+
+    /// Adds a client.
+    fn add(&self, place: Place) {
+        let mut places = self.places();
+        places.push(place);
+        self.count.store(places.len(), SeqCst);
+    }
+
+    /// Keeps those for which `keep` returns true.
+    fn retain(&self, keep: impl FnMut(&Place) -> bool) {
+        let mut places = self.places();
+        places.retain(keep);
+        self.count.store(places.len(), SeqCst);
+    }
+
+    /// Returns the number of clients.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.places().len()
+    }
+}

@@ -1,0 +1,82 @@
+//! Lines about commands: made when one has run, sent when its batch has ended.
+
+use crate::call::Call;
+use crate::clients::ClientFlags;
+use crate::instance::Instance;
+use crate::needs::Needs;
+use crate::observing::REDACTED;
+use crate::session::Session;
+use std::io::Write as _;
+
+/// Bytes of lines of a client that are told before its batch ends.
+const LINES_MAX: usize = 64 << 10;
+
+/// Begins to show a client every command.
+pub(crate) fn begin_monitor(instance: &Instance, session: &mut Session) {
+    session.set_monitor(true);
+    let withdraw = || instance.grants.withdraw(Needs::UNMONITORED);
+    instance.monitors.add(&session.client, session.protocol, withdraw);
+}
+
+/// Ends that, if it has begun.
+pub(crate) fn end_monitor(instance: &Instance, session: &mut Session) {
+    if session.is_monitor() {
+        session.set_monitor(false);
+        let restore = || instance.grants.restore(Needs::UNMONITORED);
+        instance.monitors.remove(&session.client, restore);
+    }
+}
+
+/// Notes a command that has run, unless its row says that nobody is to see it.
+pub(crate) fn note(call: &mut Call<'_>) {
+    if call.row.needs.contains(Needs::UNMONITORED) && !call.instance.loading.is_active() {
+        let mut lines = std::mem::take(&mut call.session.lines);
+        write_line(call, &mut lines);
+        call.session.lines = lines;
+        // Its own line comes before its next reply.
+        call.session.yields |= call.session.is_monitor();
+    }
+}
+
+/// Notes a command that has run with no lock held.
+pub(crate) fn note_and_tell(call: &mut Call<'_>) {
+    note(call);
+    if call.session.lines.len() > LINES_MAX {
+        tell_monitors(call.instance, call.session);
+    }
+}
+
+/// Sends those who run MONITOR what was noted of a client, and holds commands back where one of
+/// their workers has much to read. To be called with no lock held.
+#[cold]
+pub fn tell_monitors(instance: &Instance, session: &mut Session) {
+    let left = instance.monitors.leave(&session.lines);
+    session.lines.clear();
+    session.lines.shrink_to(LINES_MAX);
+    left.sleepers.iter().for_each(|post| post.wake());
+    if left.is_behind {
+        instance.hold(Needs::LINE_ROOM);
+    }
+}
+
+/// Appends the line of a command: when, in which database, from where, and its arguments.
+fn write_line(call: &Call<'_>, out: &mut Vec<u8>) {
+    let (micros, client) = (call.instance.clock.micros(), &call.session.client);
+    let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
+    let address = &client.address;
+    let database = call.session.database;
+    // Writing to a vector cannot fail.
+    let _ = match client.flags().contains(ClientFlags::UNIX_SOCKET) {
+        false => write!(out, "+{seconds}.{micros:06} [{database} {address}]"),
+        true => {
+            let path = address.strip_suffix(":0").unwrap_or(address);
+            write!(out, "+{seconds}.{micros:06} [{database} unix:{path}]")
+        }
+    };
+    let secrets = (call.row.spec.secrets)(&call.args);
+    for (at, argument) in call.args.from(0).enumerate() {
+        out.push(b' ');
+        text::quote_to(if secrets.contains(&at) { REDACTED } else { argument }, out);
+    }
+    out.extend_from_slice(b"\r\n");
+}

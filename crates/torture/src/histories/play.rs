@@ -1,0 +1,243 @@
+//! Clients: single commands, transactions, and attempts to replace what was read.
+
+use super::action::{Action, name, several};
+use super::history::Transaction;
+use crate::client::{Client, Reply, encoded};
+use crate::hammer::chance::Chance;
+use crate::hammer::words::{error, fine, words};
+use anyhow::{Context, Result, bail, ensure};
+use std::time::{Duration, Instant};
+
+/// Rule that a client breaks on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Fault {
+    /// Keys that were read are not watched
+    NoWatch,
+    /// The commands of a transaction are sent without MULTI and EXEC
+    NoMulti,
+    /// A transaction that was executed is not in the history
+    Forget,
+}
+
+/// What all clients of a round have in common.
+pub(super) struct Place {
+    pub(super) port: u16,
+    pub(super) seed: u64,
+    fault: Option<Fault>,
+    began: Instant,
+}
+
+impl Place {
+    pub(super) fn new(port: u16, seed: u64, fault: Option<Fault>) -> Self {
+        Self { port, seed, fault, began: Instant::now() }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// How often something was done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) transactions: usize,
+    pub(super) executed: usize,
+    pub(super) discarded: usize,
+    pub(super) watches_failed: usize,
+    pub(super) refused: usize,
+    pub(super) flushed: usize,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.transactions += other.transactions;
+        self.executed += other.executed;
+        self.discarded += other.discarded;
+        self.watches_failed += other.watches_failed;
+        self.refused += other.refused;
+        self.flushed += other.flushed;
+    }
+}
+
+/// Plays one client to the end of a round; what it did, in its order.
+pub(super) fn play(
+    place: &Place,
+    number: usize,
+    end: Instant,
+) -> Result<(Vec<Transaction>, Counts)> {
+    let mut client = Client::open(place.port, PATIENCE)?;
+    let mut chance = Chance::new(place.seed, number as u64);
+    if chance.one_in(2) {
+        client.ask(&words!["HELLO", 3])?;
+    }
+    let next = 0;
+    let mut player =
+        Player { place, number, client, chance, next, done: Vec::new(), counts: Counts::default() };
+    while Instant::now() < end {
+        player.step().with_context(|| format!("client {number}"))?;
+    }
+    Ok((player.done, player.counts))
+}
+
+struct Player<'place> {
+    place: &'place Place,
+    number: usize,
+    client: Client,
+    chance: Chance,
+    next: u64,
+    done: Vec<Transaction>,
+    counts: Counts,
+}
+
+impl Player<'_> {
+    fn step(&mut self) -> Result<()> {
+        match self.chance.below(10) {
+            0 | 1 => self.commands_alone(),
+            2..=5 => self.transaction(),
+            _ => self.attempt(),
+        }
+    }
+
+    /// Returns a value that nobody wrote.
+    fn fresh(&mut self) -> u64 {
+        self.next += 1;
+        ((self.number as u64) << 40) + self.next
+    }
+
+    fn actions(&mut self, most: usize) -> Vec<Action> {
+        let count = self.chance.within(1, most);
+        let fresh = (self.number as u64) << 40;
+        let next = &mut self.next;
+        let mut fresh = || {
+            *next += 1;
+            fresh + *next
+        };
+        (0..count).map(|_| Action::any(&mut self.chance, &mut fresh)).collect()
+    }
+
+    /// Some commands in one pipeline, each a transaction.
+    fn commands_alone(&mut self) -> Result<()> {
+        let actions = self.actions(4);
+        let requests: Vec<_> = actions.iter().map(|it| it.words(&mut self.chance)).collect();
+        let sent = self.place.now();
+        self.client.send(&requests.iter().flat_map(|it| encoded(it)).collect::<Vec<_>>())?;
+        for action in actions {
+            let reply = self.client.receive()?;
+            let mut done = Transaction::new(self.number, sent, self.place.now());
+            if !self.is_refusal(&reply) {
+                action.note(reply, &mut done)?;
+                self.done.push(done);
+            }
+        }
+        Ok(())
+    }
+
+    fn transaction(&mut self) -> Result<()> {
+        let mut actions = self.actions(6);
+        if self.chance.one_in(1000) {
+            let at = self.chance.below(actions.len() + 1);
+            actions.insert(at, Action::Flush);
+            self.counts.flushed += 1;
+        }
+        let done = Transaction::new(self.number, 0, 0);
+        self.run(actions, done)
+    }
+
+    /// Replaces what was read, if nobody else has done so meanwhile.
+    fn attempt(&mut self) -> Result<()> {
+        let keys = several(&mut self.chance);
+        if self.place.fault != Some(Fault::NoWatch) {
+            let names = keys.iter().map(|key| name(*key).into_bytes());
+            let request: Vec<_> = [b"WATCH".to_vec()].into_iter().chain(names).collect();
+            fine(&self.client.ask(&request)?)?;
+        }
+        let look = Action::GetAll(keys.clone());
+        let (request, sent) = (look.words(&mut self.chance), self.place.now());
+        let reply = self.client.ask(&request)?;
+        let mut seen = Transaction::new(self.number, sent, self.place.now());
+        look.note(reply, &mut seen)?;
+        let mut done = Transaction::new(self.number, 0, 0);
+        let mut actions = Vec::new();
+        for key in keys {
+            if let Some(held) = seen.read(key) {
+                done.reads(key, held)?;
+            }
+            if self.chance.one_in(2) {
+                actions.push(Action::Put(key, self.fresh()));
+            }
+        }
+        actions.extend(self.actions(2));
+        self.done.push(seen);
+        self.run(actions, done)
+    }
+
+    /// MULTI, the actions, and EXEC or DISCARD. `done` has what is known of it before.
+    fn run(&mut self, actions: Vec<Action>, mut done: Transaction) -> Result<()> {
+        if self.place.fault == Some(Fault::NoMulti) {
+            return self.run_one_by_one(&actions, done);
+        }
+        let is_discarded = self.chance.one_in(20);
+        let last = if is_discarded { words!["DISCARD"] } else { words!["EXEC"] };
+        let mut bytes = encoded(&words!["MULTI"]);
+        for action in &actions {
+            bytes.extend(encoded(&action.words(&mut self.chance)));
+        }
+        bytes.extend(encoded(&last));
+        done.sent = self.place.now();
+        self.client.send(&bytes)?;
+        fine(&self.client.receive()?)?;
+        for _ in &actions {
+            let queued = self.client.receive()?;
+            if !self.is_refusal(&queued) {
+                ensure!(queued == Reply::Simple(b"QUEUED".to_vec()), "{queued:?}");
+            }
+        }
+        let reply = self.client.receive()?;
+        done.answered = self.place.now();
+        if is_discarded {
+            self.counts.discarded += 1;
+            return fine(&reply);
+        }
+        self.ended(&actions, reply, done)
+    }
+
+    fn ended(&mut self, actions: &[Action], reply: Reply, mut done: Transaction) -> Result<()> {
+        match reply {
+            Reply::Array(replies) => {
+                ensure!(replies.len() == actions.len(), "{} replies", replies.len());
+                for (action, reply) in actions.iter().zip(replies) {
+                    action.note(reply, &mut done)?;
+                }
+                self.counts.executed += 1;
+                self.done.push(done);
+            }
+            Reply::NilArray | Reply::Null => self.counts.watches_failed += 1,
+            reply if self.is_refusal(&reply) => {}
+            reply => bail!("EXEC: {reply:?}"),
+        }
+        Ok(())
+    }
+
+    /// What a client must not do: others come between the commands.
+    fn run_one_by_one(&mut self, actions: &[Action], mut done: Transaction) -> Result<()> {
+        done.sent = self.place.now();
+        let mut replies = Vec::new();
+        for action in actions {
+            let request = action.words(&mut self.chance);
+            replies.push(self.client.ask(&request)?);
+        }
+        done.answered = self.place.now();
+        self.ended(actions, Reply::Array(replies), done)
+    }
+
+    /// True if the server refused to write for want of memory: nothing was done.
+    fn is_refusal(&mut self, reply: &Reply) -> bool {
+        let is_refusal =
+            error(reply).is_some_and(|it| it.starts_with(b"OOM") || it.starts_with(b"EXECABORT"));
+        self.counts.refused += usize::from(is_refusal);
+        is_refusal
+    }
+}
+
+/// Longest wait for a reply.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
