@@ -1,5 +1,6 @@
 //! Application of effects, as recovery and replicas do it.
 
+use crate::access_modes::AccessModes;
 use crate::args::Args;
 use crate::call::{Call, Row, Turn, Unanswered};
 use crate::clients::Client;
@@ -31,8 +32,7 @@ impl<'i> Applier<'i> {
     /// Creates an applier, which counts as this client.
     pub fn new(instance: &'i Instance, client: Arc<Client>) -> Applier<'i> {
         let mut session = Session::new(client, true);
-        session.import_source = true;
-        session.no_touch = true;
+        session.modes = AccessModes::IMPORT_SOURCE | AccessModes::NO_TOUCH;
         let statistics = instance.statistics.worker();
         Applier { instance, session, statistics, memo: RowMemo::default(), reply: Vec::new() }
     }

@@ -1,5 +1,6 @@
 //! One execution of a command: its request, the state that it may use, and its reply.
 
+use crate::access_modes::AccessModes;
 use crate::args::Args;
 use crate::instance::Instance;
 use crate::key_spec::FoundKeys;
@@ -123,10 +124,9 @@ impl<'c> Call<'c> {
     pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
         let key = self.key(at);
         let access = self.instance.store.lock(self.thread, &key, self.now);
-        if self.session.enters_reads {
-            enter_reads(self.instance, self.session, self.row, &[key]);
-        }
-        (begun(access, self.session, self.row, self.args, key.keyspace), key, &mut self.reply)
+        let keys = (key.keyspace, &[key][..]);
+        let access = begun(access, self.instance, self.session, (self.row, self.args), keys);
+        (access, key, &mut self.reply)
     }
 
     /// Locks the keys at `positions`, all at once. Returns the access, the keys in the same order,
@@ -157,7 +157,7 @@ impl<'c> Call<'c> {
     pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
         let words: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
         let (find_keys, specs) = (self.row.spec.find_keys, self.row.spec.keys);
-        let named = match self.session.enters_reads {
+        let named = match self.session.modes.contains(AccessModes::ENTERS_READS) {
             true => find_keys(specs, &words).unwrap_or_default(),
             false => FoundKeys::default(),
         };
@@ -170,10 +170,8 @@ impl<'c> Call<'c> {
     fn lock_shards(&mut self, shards: ShardSet, keys: &[Key<'_>]) -> (Access<'_>, &mut Reply<'c>) {
         let keyspace = self.keyspace();
         let access = self.instance.store.lock_all(self.thread, shards, self.now);
-        if self.session.enters_reads {
-            enter_reads(self.instance, self.session, self.row, keys);
-        }
-        (begun(access, self.session, self.row, self.args, keyspace), &mut self.reply)
+        let (request, keys) = ((self.row, self.args), (keyspace, keys));
+        (begun(access, self.instance, self.session, request, keys), &mut self.reply)
     }
 
     /// Makes sure that `bytes` can be appended without waiting. To be called before locks are
@@ -188,7 +186,8 @@ impl<'c> Call<'c> {
     /// Returns the time by which commands that visit many keys judge expiry: zero, so that no key
     /// has expired, for a client that fills the server in import mode.
     pub fn visited_at(&self) -> Millis {
-        let sees_all = self.session.import_source && self.instance.store.keeps_expired();
+        let is_source = self.session.modes.contains(AccessModes::IMPORT_SOURCE);
+        let sees_all = is_source && self.instance.store.keeps_expired();
         if sees_all { Millis(0) } else { self.now }
     }
 
@@ -250,12 +249,20 @@ impl Command {
     }
 }
 
-/// Enters keys, which are locked, into the table of those whose changes the client is told of, if
-/// the command reads them.
+/// Applies the client's modes to an access. Of keys, which are locked, those that the command reads
+/// are entered into the table of those whose changes the client is told of.
 #[cold]
 #[inline(never)]
-fn enter_reads(instance: &Instance, session: &Session, row: &Row, keys: &[Key<'_>]) {
-    if row.spec.flags.contains(Flags::READONLY) {
+fn apply_modes(
+    access: &mut Access<'_>,
+    instance: &Instance,
+    session: &Session,
+    row: &Row,
+    keys: &[Key<'_>],
+) {
+    session.mark(access);
+    let enters_reads = session.modes.contains(AccessModes::ENTERS_READS);
+    if enters_reads && row.spec.flags.contains(Flags::READONLY) {
         let client = session.client.id;
         keys.iter().for_each(|key| instance.tracking.note_read(key.hash, key.bytes, client));
     }
@@ -266,13 +273,13 @@ fn enter_reads(instance: &Instance, session: &Session, row: &Row, keys: &[Key<'_
 #[inline(always)]
 fn begun<'a>(
     mut access: Access<'a>,
+    instance: &Instance,
     session: &mut Session,
-    row: &Row,
-    args: Args<'_>,
-    keyspace: KeyspaceId,
+    (row, args): (&Row, Args<'_>),
+    (keyspace, keys): (KeyspaceId, &[Key<'_>]),
 ) -> Access<'a> {
-    if session.no_touch | session.import_source {
-        session.mark(&mut access);
+    if !session.modes.is_empty() {
+        apply_modes(&mut access, instance, session, row, keys);
     }
     if access.is_heard() {
         session.yield_if_told();

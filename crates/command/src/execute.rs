@@ -149,7 +149,7 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     run(call)
 }
 
-#[inline]
+#[inline(always)]
 fn run(call: &mut Call<'_>) -> Execution {
     let mark = call.reply.mark();
     let waiters = &call.instance.waiters;

@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod access_modes;
 mod acknowledged;
 mod applier;
 mod args;
@@ -80,6 +81,7 @@ mod value_limits;
 mod versions;
 mod waiting;
 
+pub use access_modes::AccessModes;
 pub use applier::{Applier, Next, NotApplied};
 pub use args::Args;
 pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};

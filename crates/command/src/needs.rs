@@ -62,7 +62,8 @@ bitflags! {
         /// No worker has more lines for those who run MONITOR than it is to have. Granted by the
         /// server.
         const LINE_ROOM = 1 << 21;
-        /// The client is not told which keys change that it may have cached. Granted by the session.
+        /// The client is not told which keys change that it may have cached. Granted by the
+        /// session.
         const UNTRACKED = 1 << 22;
         /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
         /// its queue needs.

@@ -1,5 +1,6 @@
 //! State of a connection that lasts from one command to the next.
 
+use crate::access_modes::AccessModes;
 use crate::args::Args;
 use crate::clients::{Client, ClientFlags};
 use crate::needs::Needs;
@@ -37,8 +38,8 @@ pub struct Session {
     pub protocol: Protocol,
     /// Needs that are granted to this client.
     pub(crate) grants: Needs,
-    /// True if accesses leave the access bits of keys unchanged.
-    pub no_touch: bool,
+    /// How its commands treat keys.
+    pub modes: AccessModes,
     /// Replies that it gets.
     pub reply_mode: ReplyMode,
     /// True if the connection is to be closed once the replies are written.
@@ -51,8 +52,6 @@ pub struct Session {
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// How it is told of keys that change.
     pub(crate) tracking: Option<Box<OwnTracking>>,
-    /// True if keys that it reads are entered into the table of those whose changes it is told of.
-    pub enters_reads: bool,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
     /// True if messages that its last command has caused may be on their way to itself: they come
@@ -60,8 +59,6 @@ pub struct Session {
     pub yields: bool,
     /// What those who run MONITOR were not told yet of its commands.
     pub(crate) lines: Vec<u8>,
-    /// True if the client loads data in import mode and sees keys whose deadline has passed.
-    pub import_source: bool,
     /// True if the memory of its transaction, of keys that it watches or of its subscriptions has
     /// changed since it was last counted.
     pub memory_changed: bool,
@@ -75,18 +72,16 @@ impl Session {
             database: 0,
             protocol: Protocol::Resp2,
             grants: Needs::OF_SESSION,
-            no_touch: false,
+            modes: AccessModes::empty(),
             reply_mode: ReplyMode::On,
             close_after_reply: false,
             queue: None,
             watching: None,
             subscriptions: None,
             tracking: None,
-            enters_reads: false,
             last_unit: 0,
             yields: false,
             lines: Vec::new(),
-            import_source: false,
             memory_changed: false,
         };
         session.set_authenticated(authenticated);
@@ -214,7 +209,8 @@ impl Session {
         tracking: Option<Box<OwnTracking>>,
     ) -> Option<Box<OwnTracking>> {
         self.grants.set(Needs::UNTRACKED, tracking.is_none());
-        self.enters_reads = tracking.as_ref().is_some_and(|it| it.enters_reads());
+        let enters = tracking.as_ref().is_some_and(|it| it.enters_reads());
+        self.modes.set(AccessModes::ENTERS_READS, enters);
         std::mem::replace(&mut self.tracking, tracking)
     }
 
@@ -222,7 +218,7 @@ impl Session {
     pub(crate) fn set_caching_exception(&mut self, is_exception: bool) {
         if let Some(tracking) = &mut self.tracking {
             tracking.is_exception = is_exception;
-            self.enters_reads = tracking.enters_reads();
+            self.modes.set(AccessModes::ENTERS_READS, tracking.enters_reads());
         }
     }
 
@@ -262,10 +258,10 @@ impl Session {
     /// Makes an access treat keys as the client asked: leave no trace, or see expired keys.
     #[cold]
     pub fn mark(&self, access: &mut Access<'_>) {
-        if self.no_touch {
+        if self.modes.contains(AccessModes::NO_TOUCH) {
             access.do_not_touch();
         }
-        if self.import_source {
+        if self.modes.contains(AccessModes::IMPORT_SOURCE) {
             access.show_expired();
         }
     }
@@ -277,8 +273,7 @@ impl Session {
         self.select(0);
         self.speak(Protocol::Resp2);
         self.set_authenticated(authenticated);
-        self.no_touch = false;
-        self.import_source = false;
+        self.modes = AccessModes::empty();
         if self.reply_mode == ReplyMode::Off {
             self.reply_mode = ReplyMode::On;
         }

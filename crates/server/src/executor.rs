@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen, Turn,
-    WorkerStatistics, execute, granted_for_batch, tell_monitors,
+    AccessModes, Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen,
+    Turn, WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -256,16 +256,7 @@ impl Executor {
     ) -> Stop {
         // A command that waits counts when it is answered.
         let (now, mut served) = (self.now, 0);
-        self.thread.author.client = connection.session.client.id;
-        self.limit_replies(connection);
-        if requests.len() > 1 && connection.session.is_authenticated() {
-            self.look_into(connection, batch, requests.clone(), input);
-        }
-        if connection.session.enters_reads {
-            self.prefetch_readers(batch, requests.clone(), input);
-        }
-        self.command_began = self.stopwatch.read();
-        let granted = granted_for_batch(&self.instance);
+        let granted = self.begin_batch(connection, batch, &requests, input);
         let mut is_held = connection.is_held(input.len());
         for at in requests {
             batch.prefetch_lock(at, &self.instance.store);
@@ -309,6 +300,27 @@ impl Executor {
         }
         self.finish_batch(connection, served, now);
         Stop::Done
+    }
+
+    /// Prepares for the requests of a client. Returns the needs that are granted to all of them.
+    #[inline]
+    fn begin_batch(
+        &mut self,
+        connection: &Connection,
+        batch: &Batch,
+        requests: &Range<usize>,
+        input: &[u8],
+    ) -> Needs {
+        self.thread.author.client = connection.session.client.id;
+        self.limit_replies(connection);
+        if requests.len() > 1 && connection.session.is_authenticated() {
+            self.look_into(connection, batch, requests.clone(), input);
+        }
+        if connection.session.modes.contains(AccessModes::ENTERS_READS) {
+            self.prefetch_readers(batch, requests.clone(), input);
+        }
+        self.command_began = self.stopwatch.read();
+        granted_for_batch(&self.instance)
     }
 
     /// Returns why the request that begins at `begin` is not served now, if it is not: the client

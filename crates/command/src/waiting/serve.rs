@@ -397,9 +397,7 @@ impl<'s> Server<'s> {
         let mut session = Session::new(Arc::clone(&waiter.client), true);
         session.database = waiter.client_state.database;
         session.protocol = waiter.client_state.protocol;
-        session.no_touch = waiter.client_state.no_touch;
-        session.import_source = waiter.client_state.import_source;
-        session.enters_reads = waiter.client_state.enters_reads;
+        session.modes = waiter.client_state.modes;
         let mut call = Call {
             instance: self.instance,
             thread,

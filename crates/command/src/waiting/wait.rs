@@ -38,9 +38,7 @@ impl<'c> Call<'c> {
             client_state: ClientState {
                 database: session.database,
                 protocol: session.protocol,
-                no_touch: session.no_touch,
-                import_source: session.import_source,
-                enters_reads: session.enters_reads,
+                modes: session.modes,
             },
             timeout,
             wants,

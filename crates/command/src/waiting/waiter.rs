@@ -1,5 +1,6 @@
 //! Client that waits for keys, with its request.
 
+use crate::access_modes::AccessModes;
 use crate::args::Args;
 use crate::database_key::DatabaseKey;
 use base::Millis;
@@ -40,9 +41,7 @@ pub struct Waiter<Client> {
 pub(super) struct ClientState {
     pub(super) database: usize,
     pub(super) protocol: Protocol,
-    pub(super) no_touch: bool,
-    pub(super) import_source: bool,
-    pub(super) enters_reads: bool,
+    pub(super) modes: AccessModes,
 }
 
 /// Answer to a client that gives up waiting.

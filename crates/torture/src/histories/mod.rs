@@ -15,8 +15,8 @@
 //! | `filler` | a client that fills the memory, so that keys are evicted |
 //!
 //! Each value is written once, so whoever reads one is behind its writer, and whoever replaces it
-//! is behind its readers. A command alone is a transaction too. Keys expire, are evicted and flushed
-//! meanwhile.
+//! is behind its readers. A command alone is a transaction too. Keys expire, are evicted and
+//! flushed meanwhile.
 
 mod action;
 mod checker;
@@ -30,7 +30,7 @@ mod tests;
 
 use crate::client::Client;
 use crate::hammer::process::Server;
-use crate::hammer::words::{fine, words};
+use crate::hammer::words::{fine, text, words};
 use anyhow::{Context, Result, ensure};
 use history::History;
 pub use play::Fault;
@@ -85,19 +85,35 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             break;
         }
         let place = Place::new(server.port, seed.wrapping_add(round << 32), arguments.fault);
+        if round == 0 {
+            filler::fill_up(&place)?;
+        }
         counts.add(&one_round(arguments, &place).with_context(|| {
             format!("seed {seed}, round {round}; the server's log is {}", server.log_tail())
         })?);
     }
     ensure!(counts.watches_failed > 0, "no watched key changed: {counts:?}");
+    let [expired, evicted] = ["expired_keys", "evicted_keys"].map(|field| count(&server, field));
+    let (expired, evicted) = (expired?, evicted?);
+    ensure!(expired > 0 && evicted > 0, "{expired} keys have expired, {evicted} were evicted");
     server.end(false)?;
     println!("histories: each equals some order of whole transactions: {counts:?}");
+    println!("  {expired} keys have expired, {evicted} were evicted");
     Ok(())
+}
+
+/// Returns what the server has counted.
+fn count(server: &Server, field: &str) -> Result<u64> {
+    let mut client = Client::open(server.port, PATIENCE)?;
+    let info = text(client.ask(&words!["INFO", "stats"])?)?.unwrap_or_default();
+    let info = String::from_utf8_lossy(&info);
+    let named = info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    Ok(named.with_context(|| format!("INFO has no {field}"))?.parse()?)
 }
 
 fn one_round(arguments: &Arguments, place: &Place) -> Result<Counts> {
     let mut client = Client::open(place.port, PATIENCE)?;
-    fine(&client.ask(&words!["FLUSHALL"])?)?;
+    fine(&client.ask(&words!["FLUSHDB"])?)?;
     let end = Instant::now() + Duration::from_secs_f64(arguments.round);
     let played = thread::scope(|scope| {
         let filler = scope.spawn(|| filler::fill(place, end));
@@ -126,4 +142,4 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     thread.join().unwrap_or_else(|_| anyhow::bail!("a client panicked"))
 }
 
-const SETTINGS: [&str; 4] = ["--maxmemory", "64mb", "--maxmemory-policy", "volatile-ttl"];
+const SETTINGS: [&str; 4] = ["--maxmemory", "48mb", "--maxmemory-policy", "volatile-ttl"];

@@ -1,6 +1,7 @@
 //! CLIENT subcommands about the client itself.
 
 use super::line;
+use crate::access_modes::AccessModes;
 use crate::call::{Call, Outcome};
 use crate::clients::ClientFlags;
 use crate::family::connection::{checked_name, shown};
@@ -74,7 +75,7 @@ pub fn import_source(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::of("ERR Server is not in import mode").into());
     }
     let on = on_or_off(call)?;
-    call.session.import_source = on;
+    call.session.modes.set(AccessModes::IMPORT_SOURCE, on);
     call.session.client.set_flag(ClientFlags::IMPORT_SOURCE, on);
     call.reply.ok();
     Ok(())
@@ -89,7 +90,7 @@ pub fn no_evict(call: &mut Call<'_>) -> Outcome {
 
 pub fn no_touch(call: &mut Call<'_>) -> Outcome {
     let on = on_or_off(call)?;
-    call.session.no_touch = on;
+    call.session.modes.set(AccessModes::NO_TOUCH, on);
     call.session.client.set_flag(ClientFlags::NO_TOUCH, on);
     call.reply.ok();
     Ok(())

@@ -55,7 +55,7 @@ fn reset_forgets_all_but_the_library() {
             ("CLIENT GETNAME", "$-1"),
         ],
     );
-    assert_eq!((world.session.database, world.session.no_touch), (0, false));
+    assert_eq!((world.session.database, world.session.modes.is_empty()), (0, true));
     assert_eq!(world.session.client.info().library, "lib");
 }
 

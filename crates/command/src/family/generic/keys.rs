@@ -1,5 +1,6 @@
 //! Removal, presence and kind of keys: DEL, EXISTS, TOUCH, TYPE.
 
+use crate::access_modes::AccessModes;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::{Access, Event, Key};
@@ -25,9 +26,10 @@ pub fn exists(call: &mut Call<'_>) -> Outcome {
 
 pub fn touch(call: &mut Call<'_>) -> Outcome {
     // TOUCH notes a use of the key even under CLIENT NO-TOUCH.
-    let no_touch = std::mem::take(&mut call.session.no_touch);
+    let modes = call.session.modes;
+    call.session.modes.remove(AccessModes::NO_TOUCH);
     let found = count_keys(call, |access, key| access.read(key).is_some());
-    call.session.no_touch = no_touch;
+    call.session.modes = modes;
     call.reply.integer(found?.cast_signed());
     Ok(())
 }
