@@ -362,8 +362,12 @@ impl<P: Poller> EventLoop<P> {
         if self.is_nested {
             return self.read_mail_meanwhile();
         }
-        let mut given = 0;
-        for _ in 0..self.inbox.arrived() {
+        let (arrived, mut given) = (self.inbox.arrived(), 0);
+        if arrived > 0 {
+            // Who gets nothing but mail keeps time too.
+            pipeline.executor.read_clock();
+        }
+        for _ in 0..arrived {
             let Some(mail) = self.inbox.next() else { return };
             given += self.on_mail(pipeline, mail);
             if given > MESSAGES_PER_ITERATION {

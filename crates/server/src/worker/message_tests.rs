@@ -1,6 +1,6 @@
 //! Tests of the ways that messages take through a worker.
 
-use super::testing::{Peer, World};
+use super::testing::{Peer, World, woken};
 use command::Post;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -87,6 +87,24 @@ fn a_subscriber_that_does_not_read_is_closed_at_the_limit_of_its_class() {
     assert!((48..70).contains(&reached), "{reached} messages of 64 KiB");
     assert_eq!(world.instance.clients.count(), 1);
     assert_eq!(world.ask(&publisher, "PUBSUB CHANNELS\r\n"), "*0");
+}
+
+#[test]
+fn a_worker_that_gets_nothing_but_mail_keeps_time() {
+    let mut world = World::new();
+    let (peer, other) = (subscriber(&mut world), world.connect());
+    let limits = "CONFIG SET client-output-buffer-limit \"pubsub 0 100kb 2\"\r\n";
+    assert_eq!(world.ask(&other, limits), "+OK");
+    world.mailbox.send(peer.message(&"m".repeat(3 << 20)));
+    let mut turns = 0;
+    while world.instance.clients.count() > 1 {
+        world.instance.clock.advance(100);
+        world.mailbox.send(peer.message("m"));
+        world.iterate(&[woken()]);
+        turns += 1;
+        assert!(turns < 30, "it is above its soft limit for {turns} tenths of a second");
+    }
+    assert!(turns >= 20, "closed too soon: {turns}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use base::Millis;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Size up to which output is shown as a buffer, and the rest as a list of blocks.
+/// Size up to which output is shown as a buffer; what is larger is a list of blocks.
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
@@ -116,7 +116,8 @@ impl Sizes {
         let query_free = client.query_free.load(Relaxed);
         let output = client.output_bytes.load(Relaxed);
         let room = client.output_room.load(Relaxed).max(output);
-        let listed = output.saturating_sub(BUFFER_BYTES);
+        // The limits of outputs count all bytes, so a list has all of them too.
+        let listed = if output > BUFFER_BYTES { output } else { 0 };
         Sizes {
             query,
             query_free,
