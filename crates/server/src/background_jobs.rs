@@ -90,10 +90,8 @@ impl BackgroundJobs {
         if self.instance.active_expire.load(Relaxed) {
             let began = Instant::now();
             self.instance.store.sweep_deadlines(&mut self.thread, now);
-            self.statistics
-                .server
-                .sweep_nanos
-                .add(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.statistics.server.sweep_nanos.add(nanos);
         }
         self.look_after_waiters(now);
         self.instance.settle_messages();

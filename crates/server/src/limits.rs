@@ -62,10 +62,7 @@ pub fn clients_memory_max(settings: &Settings) -> Option<u64> {
         ClientsMemory::Bytes(bytes) => bytes,
         ClientsMemory::Percent(percent) => match memory::MAXMEMORY.get(settings) {
             0 => return None,
-            all => {
-                let percent = u64::from(percent);
-                all / 100 * percent + all % 100 * percent / 100
-            }
+            all => all / 100 * u64::from(percent) + all % 100 * u64::from(percent) / 100,
         },
     };
     Some(most.max(CLIENTS_MEMORY_MIN))
