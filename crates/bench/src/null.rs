@@ -12,7 +12,7 @@ use std::thread;
 use rustix::event::epoll::EventFlags;
 use slab::Slab;
 
-use crate::generator::{Frame, Protocol, Unexpected, frame, read_on};
+use crate::generator::{Frame, Protocol, Unexpected, frame, numbered_line, read_on};
 use crate::socket::{Poller, Socket};
 
 /// Serves connections until the process ends. They are dealt out to `threads` in turn and all get
@@ -125,6 +125,26 @@ fn answer_all(bytes: &[u8], output: &mut Vec<u8>, replies: &Replies) -> io::Resu
 /// not arrived. Fails if the bytes are no array of bulk strings, or an excessively large one.
 #[inline]
 pub fn scan(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
+    whole(bytes).map_or_else(|| scan_any(bytes), |found| Ok(Some(found)))
+}
+
+/// Finds the first command if it is whole and sound, at the least cost.
+#[inline]
+fn whole(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    let (count, mut at) = numbered_line(bytes, b'*')?;
+    let mut name = None;
+    for _ in 0..count {
+        let (length, head) = numbered_line(bytes.get(at..)?, b'$')?;
+        let (argument, end) = bytes.get(at + head..)?.split_at_checked(length)?;
+        end.starts_with(b"\r\n").then(|| name.get_or_insert(argument))?;
+        at += head + length + 2;
+    }
+    Some((name?, at)).filter(|_| count <= ARGUMENTS_MAX)
+}
+
+/// Finds the first command, or what is wrong, frame by frame.
+#[cold]
+fn scan_any(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
     let unexpected = || Unexpected(String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into());
     let Some((head, mut at)) = frame(Protocol::Resp, bytes)? else { return Ok(None) };
     let Frame::Array(count @ ..=ARGUMENTS_MAX) = head else { return Err(unexpected()) };
@@ -246,7 +266,9 @@ mod tests {
             let all = arguments.take(count).map(bulk).collect::<String>();
             let command = format!("*{count}\r\n{all}");
             let found = Some((&b"GET"[..], command.len()));
-            assert_eq!(scan(command.as_bytes()).ok(), (count <= ARGUMENTS_MAX).then_some(found));
+            let is_sound = count <= ARGUMENTS_MAX;
+            assert_eq!(whole(command.as_bytes()), found.filter(|_| is_sound), "{count}");
+            assert_eq!(scan_any(command.as_bytes()).ok(), is_sound.then_some(found));
         }
     }
 

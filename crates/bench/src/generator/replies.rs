@@ -314,23 +314,31 @@ enum Head<'a> {
     Length(usize),
 }
 
-/// Reads a line of RESP that is a number, and its length: digit by digit, which costs less than a
-/// search for the end of the line.
+/// Reads a line of RESP that is a number, as [`numbered_line`] does.
 #[inline]
 fn numbered(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
-    let (kind, digits) = bytes.split_first()?;
+    let kind = *bytes.first()?;
+    let (number, length) = numbered_line(bytes, kind)?;
+    let head = match kind {
+        b'$' => Head::Length(number),
+        b'*' => Head::Whole(Frame::Array(number)),
+        b':' => Head::Whole(Frame::Integer(number as i64)),
+        _ => return None,
+    };
+    Some((head, length))
+}
+
+/// Reads the number behind the first byte, and the length of its line: digit by digit, which costs
+/// less than a search for the end of the line.
+#[inline]
+pub(crate) fn numbered_line(bytes: &[u8], kind: u8) -> Option<(usize, usize)> {
+    let (_, digits) = bytes.split_first().filter(|(first, _)| **first == kind)?;
     let mut number = 0;
     for (at, byte) in digits.iter().enumerate().take(DIGITS_MAX + 1) {
         match byte {
             b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
-            b'\r' if at > 0 && number <= LENGTH_MAX && digits.get(at + 1) == Some(&b'\n') => {
-                let head = match kind {
-                    b'$' => Head::Length(number),
-                    b'*' => Head::Whole(Frame::Array(number)),
-                    b':' => Head::Whole(Frame::Integer(number as i64)),
-                    _ => return None,
-                };
-                return Some((head, at + 3));
+            b'\r' if at > 0 && digits.get(at + 1) == Some(&b'\n') => {
+                return (number <= LENGTH_MAX).then_some((number, at + 3));
             }
             _ => return None,
         }
