@@ -332,7 +332,7 @@ fn open(server: &Server) -> Result<TcpStream> {
 }
 
 /// What a client sends that is told when keys change.
-const TRACKS: [&str; 2] = ["HELLO 3", "CLIENT TRACKING ON"];
+const TRACKS: [&str; 1] = ["CLIENT TRACKING ON"];
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEGABYTE: usize = 1 << 20;
 /// Collections that are made and removed in one write, and sets that are built before renames.

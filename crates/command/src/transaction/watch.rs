@@ -111,14 +111,14 @@ impl Watches {
         deadline: Option<Millis>,
         now: Millis,
     ) {
-        let own = watching.keys.entry(key.hash.0, |own| *own == key, |own| own.hash.0);
+        let own = watching.keys.entry(mixed(key.hash), |own| *own == key, |own| mixed(own.hash));
         let Entry::Vacant(own) = own else { return };
         let had_expired = deadline.is_some_and(|deadline| deadline <= now);
         let ahead = deadline.filter(|_| !had_expired);
         watching.first_deadline =
             ahead.map_or(watching.first_deadline, |deadline| deadline.min(watching.first_deadline));
         let mut part = self.part(key.hash);
-        let entry = part.entry(key.hash.0, |it| it.key == key, |it| it.key.hash.0);
+        let entry = part.entry(mixed(key.hash), |it| it.key == key, |it| mixed(it.key.hash));
         let watched =
             entry.or_insert_with(|| Watched { key: key.clone(), watchers: SmallVec::new() });
         watched.into_mut().watchers.push(Watcher { client: Arc::clone(client), had_expired });
@@ -129,8 +129,8 @@ impl Watches {
     pub fn forget(&self, watching: &Watching, client: &Arc<Client>) {
         for key in &watching.keys {
             let mut part = self.part(key.hash);
-            let entry = part.entry(key.hash.0, |it| it.key == *key, |it| it.key.hash.0);
-            let Entry::Occupied(mut entry) = entry else { continue };
+            let entry = part.find_entry(mixed(key.hash), |it| it.key == *key);
+            let Ok(mut entry) = entry else { continue };
             let watchers = &mut entry.get_mut().watchers;
             if let Some(at) = watchers.iter().position(|it| Arc::ptr_eq(&it.client, client)) {
                 watchers.swap_remove(at);
@@ -150,8 +150,7 @@ impl Watches {
                 && it.key.database == change.database
                 && it.key.bytes[..] == *change.key.bytes
         };
-        let entry = part.entry(change.key.hash.0, is_its, |it| it.key.hash.0);
-        let Entry::Occupied(mut entry) = entry else { return };
+        let Ok(mut entry) = part.find_entry(mixed(change.key.hash), is_its) else { return };
         let is_expiry = change.removal == Some(Reason::Expired);
         if entry.get_mut().change(is_expiry) {
             entry.remove();
@@ -214,6 +213,12 @@ impl Listener for Watches {
             });
         }
     }
+}
+
+/// Returns the hash by which a key is found in its part. The table looks at its lowest bits and at
+/// its highest seven, which the keys of a part must not have in common.
+fn mixed(hash: PositionHash) -> u64 {
+    hash.0.rotate_right(16)
 }
 
 fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {

@@ -54,7 +54,10 @@ pub fn run(call: &mut Call<'_>) -> Outcome {
     }
     let arrivals = call.instance.waiters.arrivals();
     let mut shards = ShardSet::new();
-    let touched = Request::of(call).touched(call.instance, &mut shards);
+    let touched = match touches_no_line(call) {
+        true => Touched::new(),
+        false => Request::of(call).touched(call.instance, &mut shards),
+    };
     if !touched.is_empty() {
         let request = Request::of(call);
         let touch = |instance: &Instance| request.touched(instance, &mut ShardSet::new());
@@ -67,6 +70,15 @@ pub fn run(call: &mut Call<'_>) -> Outcome {
         look_again(call);
     }
     outcome
+}
+
+/// Returns true if nobody waits for the only key of a command, as is mostly so.
+fn touches_no_line(call: &Call<'_>) -> bool {
+    let row = call.row;
+    row.has_one_key && row.spec.wakes == Wakes::ItsKeys && {
+        let key = call.key(row.first_key);
+        !call.instance.waiters.lines.has(call.session.database, key.bytes, key.hash)
+    }
 }
 
 /// Serves waiters that may have begun to wait for the keys of a command while it ran.
