@@ -62,8 +62,6 @@ counters! {
     evicted_bytes,
     /// Bytes that the cleaner won: those it walked over less those it moved.
     won_bytes,
-    /// Values of many nodes left to lazy free, and keys of flushed databases that it has removed.
-    lazily_freed,
 }
 
 /// A number that one thread writes and any thread reads.

@@ -117,7 +117,6 @@ impl Store {
             let mut guard = self.shards.lock_quietly(thread, shard, NO_TIME);
             at = guard.free_bucket(keyspace, from, |bytes| freed.add(Freed { records: 1, bytes }));
         }
-        thread.counters.lazily_freed.add(freed.records as u64);
         freed
     }
 

@@ -310,9 +310,6 @@ impl<'a> Guard<'a> {
         index.add_bytes(-(bytes as i64));
         // Bytes of a flushed keyspace were counted when it was flushed.
         let is_counted = shards.keyspaces.is_dying(key.keyspace);
-        if !is_counted {
-            self.thread.counters.lazily_freed.add(1);
-        }
         if is_frozen {
             // SAFETY: the shard is locked.
             unsafe { shards.collections.leave_to_snapshot(id, is_counted) };

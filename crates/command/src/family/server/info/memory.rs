@@ -170,7 +170,7 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     text.fields(&[
         // Flushed records are not counted one by one until lazy free reaches them.
         ("lazyfree_pending_objects", &u64::from(facts.dying > 0)),
-        ("lazyfreed_objects", &since_reset.lazily_freed),
+        ("lazyfreed_objects", &0),
         ("segments_touched_bytes", &facts.touched),
         ("segments_pooled_bytes", &facts.pooled),
         ("segments_live_bytes", &facts.live),
