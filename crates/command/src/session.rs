@@ -44,6 +44,8 @@ pub struct Session {
     pub reply_mode: ReplyMode,
     /// True if the connection is to be closed once the replies are written.
     pub close_after_reply: bool,
+    /// True if it was authenticated at some time.
+    was_authenticated: bool,
     /// Commands queued since MULTI, or room for some.
     queue: Option<Box<Queue>>,
     /// Keys that it watches.
@@ -75,6 +77,7 @@ impl Session {
             modes: AccessModes::empty(),
             reply_mode: ReplyMode::On,
             close_after_reply: false,
+            was_authenticated: false,
             queue: None,
             watching: None,
             subscriptions: None,
@@ -97,6 +100,12 @@ impl Session {
     /// Marks the client as authenticated or not; one that needs no password counts as such.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.grants.set(Needs::AUTHENTICATED, authenticated);
+        self.was_authenticated |= authenticated;
+    }
+
+    /// Returns true if the client has never been authenticated.
+    pub fn is_stranger(&self) -> bool {
+        !self.was_authenticated
     }
 
     /// Returns the queue of the open transaction, if there is one.

@@ -71,6 +71,8 @@ server_counts! {
     iterations,
     /// Nanoseconds of them, without the wait for events.
     iteration_nanos,
+    /// Nanoseconds of background jobs.
+    background_nanos,
     /// Nanoseconds in which keys past their deadline were looked for.
     sweep_nanos,
     /// Clients closed for a query buffer that grew too large.
@@ -136,6 +138,10 @@ pub struct Statistics {
     /// Times of runs before that.
     reset_times: Mutex<BTreeMap<usize, Distribution>>,
     rates: Mutex<Sampler>,
+    /// Nanoseconds of the longest loop iteration of a worker.
+    pub longest_iteration_nanos: AtomicU64,
+    /// Most commands in one loop iteration of a worker.
+    pub most_commands: AtomicU64,
     /// Connections accepted.
     pub connections: AtomicU64,
     /// Connections turned away because of `maxclients`.
@@ -155,6 +161,8 @@ impl Statistics {
             reset: Mutex::default(),
             reset_times: Mutex::default(),
             rates: Mutex::default(),
+            longest_iteration_nanos: AtomicU64::new(0),
+            most_commands: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             rejected_connections: AtomicU64::new(0),
         }
@@ -209,8 +217,22 @@ impl Statistics {
         *lock(&self.reset_times) = self.all_times();
         lock(&self.errors).clear();
         *lock(&self.rates) = Sampler::default();
+        self.longest_iteration_nanos.store(0, Relaxed);
+        self.most_commands.store(0, Relaxed);
         self.connections.store(0, Relaxed);
         self.rejected_connections.store(0, Relaxed);
+    }
+
+    /// Notes the length and the commands of a loop iteration, if they are the largest so far.
+    #[inline]
+    pub fn note_iteration(&self, nanos: u64, commands: u64) {
+        for (most, seen) in
+            [(&self.longest_iteration_nanos, nanos), (&self.most_commands, commands)]
+        {
+            if seen > most.load(Relaxed) {
+                most.fetch_max(seen, Relaxed);
+            }
+        }
     }
 
     /// Returns the nanoseconds since the start of the server in which workers did not wait for

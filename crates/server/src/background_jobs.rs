@@ -75,6 +75,8 @@ impl BackgroundJobs {
             let began = Instant::now();
             if !self.instance.chores_paused.load(Relaxed) {
                 self.round();
+                let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                self.statistics.server.background_nanos.add(nanos);
             }
             let left = ROUND.saturating_sub(began.elapsed());
             if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {

@@ -24,6 +24,8 @@ const REPLIES_MAX: usize = 256 << 10;
 const ANSWER_MAX: usize = 4 << 10;
 /// Largest capacity that the buffer for replies keeps.
 const REPLIES_KEPT: usize = 1 << 20;
+/// Most bytes of output that may wait for a client that has never been authenticated.
+const STRANGER_OUTPUT_MAX: u64 = 1 << 10;
 /// Nanoseconds for which one connection is served before others have their turn.
 const SLICE_NANOS: u64 = 200_000;
 
@@ -51,6 +53,8 @@ pub struct Executor {
     has_put: bool,
     /// Reading of the stopwatch when the command at work began.
     command_began: u64,
+    /// Commands served in this loop iteration.
+    pub commands_served: u64,
     /// Nanoseconds left for the connection being served.
     slice_nanos: u64,
     /// Replies to the connection being served.
@@ -89,6 +93,7 @@ impl Executor {
             position: 0,
             has_put: false,
             command_began: 0,
+            commands_served: 0,
             slice_nanos: 0,
             replies: Vec::new(),
             replies_max: usize::MAX,
@@ -118,11 +123,14 @@ impl Executor {
     pub fn ahead(&self, connection: &Connection) -> Ahead<'_> {
         let instance = &*self.instance;
         let settings = &instance.settings;
+        let authenticated = connection.session.is_authenticated();
+        // A request that authenticates lifts the limits of those behind it.
+        let most = if authenticated { general::PREFETCH_BATCH_MAX_SIZE.get(settings) } else { 1 };
         Ahead {
-            most: general::PREFETCH_BATCH_MAX_SIZE.get(settings).max(1),
+            most: most.max(1),
             limits: Limits {
                 bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(settings),
-                authenticated: connection.session.is_authenticated(),
+                authenticated,
                 ..Limits::default()
             },
             store: &instance.store,
@@ -476,6 +484,7 @@ impl Executor {
         if connection.session.has_lines() {
             tell_monitors(&self.instance, &mut connection.session);
         }
+        self.commands_served += commands as u64;
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);
@@ -504,7 +513,11 @@ impl Executor {
 
     #[inline(never)]
     fn is_output_too_long(&self, connection: &Connection) -> bool {
-        let hard = connection.output_limit(&self.output_limits).hard_bytes;
+        let hard = if connection.session.is_stranger() {
+            STRANGER_OUTPUT_MAX
+        } else {
+            connection.output_limit(&self.output_limits).hard_bytes
+        };
         let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
         if is_too_long {
             self.note_output_limit(connection);

@@ -37,6 +37,7 @@ mod load;
 mod logging;
 mod mail;
 mod migrate;
+mod oom_score;
 mod other_memory;
 mod output;
 mod pipeline;

@@ -87,11 +87,13 @@ impl Pipeline {
     /// Leaves the gate, and counts the time since `began`.
     #[inline]
     pub fn leave(&mut self, began: u64) {
-        let executor = &self.executor;
+        let executor = &mut self.executor;
         executor.instance.store.leave(&executor.thread);
         let nanos = executor.stopwatch.nanos_between(began, executor.stopwatch.read());
         executor.statistics.server.iterations.add(1);
         executor.statistics.server.iteration_nanos.add(nanos);
+        let commands = std::mem::take(&mut executor.commands_served);
+        executor.instance.statistics.note_iteration(nanos, commands);
     }
 
     /// Reads settings whose values are not plain numbers, if any has changed. Returns the output

@@ -14,6 +14,7 @@ use crate::load::{self, LoadFailed, Recovered, Source};
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::migrate::Couriers;
+use crate::oom_score::OomScoreFile;
 use crate::saver::{self, Saver};
 use crate::services::Services;
 use crate::worker::{Worker, WorkerParts};
@@ -24,7 +25,9 @@ use journal::Reader;
 use mio::{Poll, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use settings::journal::{APPENDFSYNC, APPENDONLY};
-use settings::{Invocation, Loaded, Settings, general, memory, network, observing, snapshots};
+use settings::{
+    Hook, Invocation, Loaded, Settings, general, memory, network, observing, snapshots,
+};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -420,6 +423,18 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         Ok(())
     };
     instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(raise));
+    follow_oom_score(&instance.settings);
+}
+
+/// Sets the score of the process at the out-of-memory killer, now and when its settings change.
+fn follow_oom_score(settings: &Settings) {
+    let score = OomScoreFile::new("/proc/self/oom_score_adj");
+    // The error has been logged; the server runs with the score that it has.
+    let _ = score.follow(settings);
+    let follow: Arc<Hook> = Arc::new(move |settings: &Settings| score.follow(settings));
+    for name in [general::OOM_SCORE_ADJ.name(), general::OOM_SCORE_ADJ_VALUES.name()] {
+        settings.on_change(name, Arc::clone(&follow));
+    }
 }
 
 /// Has keyspace notifications follow their setting.

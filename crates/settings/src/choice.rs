@@ -100,6 +100,18 @@ choices! {
         Local = "local",
     }
 
+    /// How the server sets its score at the out-of-memory killer of Linux.
+    OomScore {
+        /// The score stays as it is.
+        No = "no",
+        /// As `relative`.
+        Yes = "yes",
+        /// A number is added to the score that the process had before.
+        Relative = "relative",
+        /// The score is a number.
+        Absolute = "absolute",
+    }
+
     /// Choice of the segment that the cleaner empties first.
     ReclaimPolicy {
         /// Free share over live share, times the time for which the segment has been quiet.

@@ -1,8 +1,8 @@
 //! Typed handles to read settings.
 
 use crate::choice::{
-    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags,
-    VersionCheck,
+    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, OomScore, RdbReader, ReclaimPolicy,
+    ShutdownFlags, VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -95,7 +95,10 @@ impl Shape {
             | (Shape::AnyOf, Kind::AnyOf { .. })
             | (Shape::Text, Kind::Text { .. } | Kind::FileName { .. } | Kind::Directory)
             | (Shape::Bytes, Kind::Bytes)
-            | (Shape::Words, Kind::Addresses { .. } | Kind::Percentiles { .. })
+            | (
+                Shape::Words,
+                Kind::Addresses { .. } | Kind::Percentiles { .. } | Kind::Numbers { .. },
+            )
             | (Shape::EventClasses, Kind::EventClasses)
             | (Shape::OutputLimits, Kind::OutputLimits)
             | (Shape::SavePoints, Kind::SavePoints) => true,
@@ -134,7 +137,7 @@ macro_rules! read_choices {
     )+};
 }
 
-read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess);
+read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess OomScore);
 read_choices!(RdbReader VersionCheck ReclaimPolicy);
 
 impl private::Sealed for bool {}

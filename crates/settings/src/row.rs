@@ -75,6 +75,15 @@ pub enum Kind {
         /// Value at start.
         default: &'static [&'static str],
     },
+    /// Whole numbers within a range, one per word, as many as the default has.
+    Numbers {
+        /// Value at start.
+        default: &'static [&'static str],
+        /// Smallest accepted number.
+        min: i64,
+        /// Largest accepted number.
+        max: i64,
+    },
     /// An existing directory; the working directory at start.
     Directory,
     /// Classes of keyspace notifications, a letter each.
@@ -124,6 +133,7 @@ impl Row {
             Kind::AnyOf { .. }
             | Kind::Addresses { .. }
             | Kind::Percentiles { .. }
+            | Kind::Numbers { .. }
             | Kind::OutputLimits
             | Kind::SavePoints => true,
             // Some of these are lists in Valkey, and files give them several words.
@@ -298,6 +308,16 @@ pub(crate) const fn percentiles(
     doc: &'static str,
 ) -> Row {
     row(name, Kind::Percentiles { default }, doc)
+}
+
+pub(crate) const fn numbers(
+    name: &'static str,
+    range: RangeInclusive<i64>,
+    default: &'static [&'static str],
+    doc: &'static str,
+) -> Row {
+    let (min, max) = (*range.start(), *range.end());
+    row(name, Kind::Numbers { default, min, max }, doc)
 }
 
 pub(crate) const fn directory(name: &'static str, doc: &'static str) -> Row {

@@ -10,6 +10,7 @@ pub use save_points::{SavePoint, SavePoints};
 
 use crate::error::system_text;
 use crate::row::{Kind, Notation, Row};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Limit for the buffers of all clients together.
@@ -99,7 +100,9 @@ pub(crate) fn default_of(row: &Row) -> Value {
         Kind::AnyOf { names } => Value::AnyOf(0, names),
         Kind::Text { default } | Kind::FileName { default, .. } => Value::Text(default.into()),
         Kind::Bytes => Value::Bytes(Arc::from(&b""[..])),
-        Kind::Addresses { default, .. } | Kind::Percentiles { default } => {
+        Kind::Addresses { default, .. }
+        | Kind::Percentiles { default }
+        | Kind::Numbers { default, .. } => {
             Value::Words(default.iter().map(|word| (*word).to_owned()).collect())
         }
         Kind::Directory => {
@@ -144,6 +147,9 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
         Kind::Bytes => Ok(Value::Bytes(word()?.into())),
         Kind::Addresses { count_max, .. } => addresses(words, count_max).map(Value::Words),
         Kind::Percentiles { .. } => percentiles(words).map(Value::Words),
+        Kind::Numbers { default, min, max } => {
+            numbers(row, words, default.len(), min..=max).map(Value::Words)
+        }
         Kind::Directory => directory(utf8(word()?)?).map(Value::Text),
         Kind::EventClasses => {
             EventClasses::parse(utf8(word()?)?).map(Value::EventClasses).map_err(str::to_owned)
@@ -198,6 +204,9 @@ pub(crate) fn expected(row: &Row) -> String {
         Kind::Bytes => "a word; quote it if it has spaces or is empty".to_owned(),
         Kind::Addresses { count_max, .. } => format!("up to {count_max} addresses"),
         Kind::Percentiles { .. } => "numbers from 0 to 100, or \"\"".to_owned(),
+        Kind::Numbers { default, min, max } => {
+            format!("{} whole numbers from {min} to {max}", default.len())
+        }
         Kind::Directory => "an existing directory".to_owned(),
         Kind::EventClasses => "letters, of K, E, A, g, $, l, s, h, z, x, e, t, d, n, m".to_owned(),
         Kind::OutputLimits => {
@@ -311,6 +320,25 @@ fn utf8(word: &[u8]) -> Result<&str, String> {
 }
 
 /// Reads percentiles; one empty word is none.
+fn numbers(
+    row: &Row,
+    words: &[&[u8]],
+    count: usize,
+    range: RangeInclusive<i64>,
+) -> Result<Arc<[String]>, String> {
+    let words = words.join(&b' ');
+    let words: Vec<&[u8]> = words.split(|byte| *byte == b' ').collect();
+    if words.len() != count {
+        return Err("wrong number of arguments".to_owned());
+    }
+    let number = |word: &[u8]| text::parse_i64(word).filter(|number| range.contains(number));
+    let numbers = words.into_iter().map(|word| number(word).map(|number| number.to_string()));
+    numbers.collect::<Option<_>>().ok_or_else(|| {
+        let (min, max) = (range.start(), range.end());
+        format!("Invalid {}, elements must be between {min} and {max}.", row.name)
+    })
+}
+
 fn percentiles(words: &[&[u8]]) -> Result<Arc<[String]>, String> {
     let words = words.iter().filter(|word| !word.is_empty() || words.len() > 1);
     words

@@ -17,7 +17,7 @@ pub struct Waiter<Client> {
     pub(super) ticket: u64,
     pub(super) client: Arc<Client>,
     /// Id of its command's row.
-    pub(super) command: usize,
+    pub(crate) command: usize,
     /// Request, one argument behind the other, and the places of the arguments in it.
     pub(super) request: Vec<u8>,
     pub(super) spans: Vec<Span>,

@@ -117,6 +117,53 @@ fn a_client_whose_backlog_passes_its_limit_is_closed() {
     assert_eq!(world.ask(&other, "PING\r\n"), "+PONG", "nobody else is");
 }
 
+fn is_gone(world: &World, peer: &Peer) -> bool {
+    world.instance.clients.find(peer.client.id).is_none()
+}
+
+#[test]
+fn a_client_that_was_never_authenticated_may_leave_little_output_unread() {
+    let mut world = World::new();
+    let owner = world.connect();
+    assert_eq!(world.ask(&owner, "CONFIG SET requirepass secret\r\n"), "+OK");
+    let (stranger, known) = (world.connect(), world.connect());
+    assert_eq!(world.ask(&known, "AUTH secret\r\nRESET\r\n"), "+OK +RESET");
+    for peer in [&stranger, &known] {
+        // Their replies wait until the socket takes more.
+        let mut sent = 0;
+        while sent < 400_000 && !is_gone(&world, peer) {
+            sent += peer.send_some(&b"GET k\r\n".repeat(500));
+            world.iterate(&[peer.readable()]);
+        }
+    }
+    world.settle();
+    assert!(is_gone(&world, &stranger) && !is_gone(&world, &known));
+}
+
+#[test]
+fn limits_end_with_the_request_that_authenticates() {
+    let mut world = World::new();
+    let owner = world.connect();
+    assert_eq!(world.ask(&owner, "CONFIG SET requirepass secret\r\n"), "+OK");
+    let keys = "$1\r\nk\r\n".repeat(10);
+    let requests = format!("AUTH secret\r\n*11\r\n$4\r\nMGET\r\n{keys}");
+    let peer = world.connect();
+    assert_eq!(world.ask(&peer, &requests), format!("+OK *10{}", " $-1".repeat(10)));
+}
+
+#[test]
+fn a_wait_that_is_ended_with_an_error_counts_as_a_request_refused() {
+    let mut world = World::new();
+    let (waiter, other) = (world.connect(), world.connect());
+    world.ask(&waiter, "BLPOP k 0\r\n");
+    let unblock = format!("CLIENT UNBLOCK {} ERROR\r\n", waiter.client.id);
+    assert_eq!(world.ask(&other, &unblock), ":1");
+    let blpop = command::table().find(b"BLPOP").expect("it exists").id;
+    let counts = world.instance.statistics.sums().commands[blpop];
+    assert_eq!((counts.calls, counts.rejected, counts.failed), (1, 1, 0));
+    assert_eq!(world.instance.statistics.errors().get("UNBLOCKED"), Some(&1));
+}
+
 #[test]
 fn a_client_that_waits_is_answered_in_the_turn_of_the_write_without_a_system_call() {
     let mut world = World::new();

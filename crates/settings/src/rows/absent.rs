@@ -16,7 +16,6 @@ const SYSLOG: &str = "logging to syslog is not supported by this version of Varv
 const SUPERVISION: &str = "reporting to a supervisor is not supported by this version of Varve";
 const TITLE: &str = "a process title is not supported by this version of Varve";
 const LOCALE: &str = "Varve compares bytes and uses no locale";
-const PROCESS: &str = "adjusting the process is not supported by this version of Varve";
 const GROWTH: &str = "Varve always grows its index in small steps";
 const NO_DEFRAGMENTER: &str = "Varve has no defragmenter: its cleaner keeps memory compact";
 const THREADS: &str = "Varve has no I/O threads: use 'threads'";
@@ -56,8 +55,6 @@ pub(crate) const ROWS: &[Row] = &[
     fixed("set-proc-title", "no", TITLE).tolerates(&["yes"]).at_start(),
     fixed("proc-title-template", "", TITLE).tolerates(&["{title} {listen-addr} {server-mode}"]),
     fixed("locale-collate", "", LOCALE),
-    fixed("oom-score-adj", "no", PROCESS),
-    fixed("oom-score-adj-values", "0 200 800", PROCESS),
     fixed("disable-thp", "no", "Varve asks for huge pages only where they help")
         .tolerates(&["yes"])
         .at_start(),

@@ -176,6 +176,18 @@ fn classes_of_events_are_letters_and_percentiles_are_numbers() {
 }
 
 #[test]
+fn lists_of_numbers_have_their_length_and_range() {
+    let name = "oom-score-adj-values";
+    accepted(name, &["-2000", "0", "2000"], "-2000 0 2000");
+    accepted(name, &["1 2 3"], "1 2 3");
+    refused(name, &["1", "2"], "wrong number of arguments");
+    let range = "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
+    for word in ["2001", "-2001", "x", ""] {
+        refused(name, &["1", "2", word], range);
+    }
+}
+
+#[test]
 fn only_one_word_where_one_is_meant() {
     refused("port", &["1", "2"], "wrong number of arguments");
     refused("port", &[], "wrong number of arguments");

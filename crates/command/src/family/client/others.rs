@@ -5,6 +5,7 @@ use super::line;
 use crate::call::{Call, Outcome};
 use crate::clients::{Client, Pause};
 use crate::refusal::Refusal;
+use crate::waiting::Waiter;
 use base::Millis;
 use std::sync::Arc;
 
@@ -95,19 +96,25 @@ pub fn unblock(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::of("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR").into());
     }
     let id = args.integer(2)?;
-    let (clients, waiters) = (&call.instance.clients, &call.instance.waiters);
-    let client = u64::try_from(id).ok().and_then(|id| clients.find(id));
+    let client = u64::try_from(id).ok().and_then(|id| call.instance.clients.find(id));
     let waiter = client.and_then(|client| client.waiter().clone());
     let waiter = waiter.filter(|waiter| waiter.may_be_late());
     let is_done = waiter.is_some_and(|waiter| {
-        if is_error {
-            waiters.answer(&waiter, |reply| reply.error(UNBLOCKED))
-        } else {
-            call.instance.time_out(&waiter)
-        }
+        if is_error { refuse(call, &waiter) } else { call.instance.time_out(&waiter) }
     });
     call.reply.integer(is_done.into());
     Ok(())
 }
 
-const UNBLOCKED: &str = "UNBLOCKED client unblocked via CLIENT UNBLOCK";
+/// Ends a wait with an error, which counts for the command that has waited; returns false if it was
+/// answered before.
+fn refuse(call: &Call<'_>, waiter: &Arc<Waiter>) -> bool {
+    let is_done = call.instance.waiters.answer(waiter, |reply| reply.error(UNBLOCKED.text()));
+    if is_done {
+        call.instance.statistics.count_error(UNBLOCKED.code());
+        call.statistics.commands[waiter.command].rejected.add(1);
+    }
+    is_done
+}
+
+const UNBLOCKED: Refusal = Refusal::of("UNBLOCKED client unblocked via CLIENT UNBLOCK");

@@ -144,6 +144,18 @@ fn info_tells_the_sections_that_are_asked_for_each_once() {
 }
 
 #[test]
+fn the_debug_section_is_shown_only_to_those_who_name_it() {
+    let mut world = World::new();
+    world.instance.statistics.note_iteration(5_000, 7);
+    world.instance.statistics.note_iteration(4_000, 2);
+    let text = world.answer("INFO debug");
+    assert!(text.contains("eventloop_duration_max:5\r\neventloop_cmd_per_cycle_max:7\r\n"));
+    for line in ["INFO", "INFO all", "INFO everything"] {
+        assert!(!world.answer(line).contains("eventloop_duration_max"), "{line}");
+    }
+}
+
+#[test]
 fn info_counts_what_happened_since_the_last_reset() {
     let mut world = debugging();
     world.answer("DEBUG POPULATE 10");

@@ -198,6 +198,18 @@ fn work(text: &mut Text, call: &Call<'_>) {
     ]);
 }
 
+/// Durations of loop iterations, in microseconds. Workers do not write the append-only file.
+pub(super) fn debug(text: &mut Text, call: &mut Call<'_>) {
+    let statistics = &call.instance.statistics;
+    let background_nanos = statistics.sums().server.background_nanos;
+    text.fields(&[
+        ("eventloop_duration_aof_sum", &0),
+        ("eventloop_duration_cron_sum", &(background_nanos / 1000)),
+        ("eventloop_duration_max", &(statistics.longest_iteration_nanos.load(Relaxed) / 1000)),
+        ("eventloop_cmd_per_cycle_max", &statistics.most_commands.load(Relaxed)),
+    ]);
+}
+
 pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
     text.fields(&[
         ("role", &"master"),

@@ -27,7 +27,10 @@ const fn section(title: &'static str, by_default: bool, write: Write) -> Section
     Section { title, by_default, write }
 }
 
-const SECTIONS: [Section; 13] = [
+/// Title of the section that is shown only to those who name it.
+const DEBUG: &str = "Debug";
+
+const SECTIONS: [Section; 14] = [
     section("Server", true, server::server),
     section("Clients", true, clients::clients),
     section("Memory", true, memory::memory),
@@ -41,6 +44,7 @@ const SECTIONS: [Section; 13] = [
     section("Latencystats", false, counts::latency),
     section("Cluster", true, server::cluster),
     section("Keyspace", true, keyspace::keyspace),
+    section(DEBUG, false, activity::debug),
 ];
 
 pub(super) fn info(call: &mut Call<'_>) -> Outcome {
@@ -61,8 +65,8 @@ fn is_asked_for(section: &Section, call: &Call<'_>) -> bool {
     }
     (1..call.args.len()).any(|at| {
         call.args.is(at, section.title)
-            || call.args.is(at, "all")
-            || call.args.is(at, "everything")
+            || (section.title != DEBUG
+                && (call.args.is(at, "all") || call.args.is(at, "everything")))
             || (section.by_default && call.args.is(at, "default"))
     })
 }
