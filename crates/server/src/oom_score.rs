@@ -76,7 +76,7 @@ mod tests {
         let path = folder.path().join("oom_score_adj");
         fs::write(&path, "7\n").expect("the folder is writable");
         let (score, settings) = (OomScoreFile::new(&path), Settings::new());
-        let mut after = |mode: &str, values: &str| {
+        let after = |mode: &str, values: &str| {
             let pairs = [("oom-score-adj", mode), ("oom-score-adj-values", values)];
             let pairs = pairs.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
             settings.set_many(&pairs, Origin::Local).expect("they are valid");

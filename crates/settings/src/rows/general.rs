@@ -40,12 +40,13 @@ super::declare::rows! { from super::network::END;
         "Rounds of background work per second, from 1 to 500.").clamped(1, 500)
         .idle("there are always ten");
     OOM_SCORE_ADJ: OomScore = one_of("oom-score-adj", OomScore::NAMES, OomScore::No as usize,
-        "Set how likely Linux is to kill the server when memory is used up: to the first number of \
-         `oom-score-adj-values` (`absolute`), or by that much more than before (`relative`, `yes`).");
+        "Set how likely Linux is to kill the server when memory is used up: to the first number \
+         of `oom-score-adj-values` (`absolute`), or by that much more than before (`relative`, \
+         `yes`).");
     OOM_SCORE_ADJ_VALUES: Arc<[String]> = numbers("oom-score-adj-values", -2000..=2000,
         &["0", "200", "800"],
-        "Numbers for `oom-score-adj`: of a server, of a replica, of a child process. Varve has only \
-         the first.");
+        "Numbers for `oom-score-adj`: of a server, of a replica, of a child process. Varve has \
+         only the first.");
     IMPORT_MODE: bool = yes_no("import-mode", false,
         "Keep keys past their deadline and evict none, while a client that has declared itself \
          with CLIENT IMPORT-SOURCE fills the server.");

@@ -16,35 +16,43 @@ use text::Text;
 /// Function that writes the lines of a section.
 type Write = fn(&mut Text, &mut Call<'_>);
 
-/// Section: its title, true if it is shown by default, and the function for its lines.
+/// Section: its title, when it is shown, and the function for its lines.
 struct Section {
     title: &'static str,
-    by_default: bool,
+    shown: Shown,
     write: Write,
 }
 
-const fn section(title: &'static str, by_default: bool, write: Write) -> Section {
-    Section { title, by_default, write }
+/// When a section is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Also to those who name none.
+    ByDefault,
+    /// To those who name it, or want all.
+    WithAll,
+    /// To those who name it.
+    ByName,
 }
 
-/// Title of the section that is shown only to those who name it.
-const DEBUG: &str = "Debug";
+const fn section(title: &'static str, shown: Shown, write: Write) -> Section {
+    Section { title, shown, write }
+}
 
 const SECTIONS: [Section; 14] = [
-    section("Server", true, server::server),
-    section("Clients", true, clients::clients),
-    section("Memory", true, memory::memory),
-    section("Persistence", true, activity::persistence),
-    section("Stats", true, activity::stats),
-    section("Replication", true, activity::replication),
-    section("CPU", true, server::cpu),
-    section("Modules", true, |_, _| {}),
-    section("Commandstats", false, counts::commands),
-    section("Errorstats", true, counts::errors),
-    section("Latencystats", false, counts::latency),
-    section("Cluster", true, server::cluster),
-    section("Keyspace", true, keyspace::keyspace),
-    section(DEBUG, false, activity::debug),
+    section("Server", Shown::ByDefault, server::server),
+    section("Clients", Shown::ByDefault, clients::clients),
+    section("Memory", Shown::ByDefault, memory::memory),
+    section("Persistence", Shown::ByDefault, activity::persistence),
+    section("Stats", Shown::ByDefault, activity::stats),
+    section("Replication", Shown::ByDefault, activity::replication),
+    section("CPU", Shown::ByDefault, server::cpu),
+    section("Modules", Shown::ByDefault, |_, _| {}),
+    section("Commandstats", Shown::WithAll, counts::commands),
+    section("Errorstats", Shown::ByDefault, counts::errors),
+    section("Latencystats", Shown::WithAll, counts::latency),
+    section("Cluster", Shown::ByDefault, server::cluster),
+    section("Keyspace", Shown::ByDefault, keyspace::keyspace),
+    section("Debug", Shown::ByName, activity::debug),
 ];
 
 pub(super) fn info(call: &mut Call<'_>) -> Outcome {
@@ -61,12 +69,12 @@ pub(super) fn info(call: &mut Call<'_>) -> Outcome {
 
 fn is_asked_for(section: &Section, call: &Call<'_>) -> bool {
     if call.args.len() == 1 {
-        return section.by_default;
+        return section.shown == Shown::ByDefault;
     }
     (1..call.args.len()).any(|at| {
         call.args.is(at, section.title)
-            || (section.title != DEBUG
+            || (section.shown != Shown::ByName
                 && (call.args.is(at, "all") || call.args.is(at, "everything")))
-            || (section.by_default && call.args.is(at, "default"))
+            || (section.shown == Shown::ByDefault && call.args.is(at, "default"))
     })
 }
