@@ -27,6 +27,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("client", "a field of a waiter that is shown"),
     ("command", "a field of a waiter that is shown"),
     ("copy", "an option of MIGRATE"),
+    ("debug", "a section of INFO"),
     ("get", "a step of BITFIELD, an option of SET and SORT"),
     ("incr", "an option of ZADD"),
     ("incrby", "a step of BITFIELD"),
