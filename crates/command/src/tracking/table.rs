@@ -128,7 +128,7 @@ impl Part {
     /// Makes room for another key.
     fn grow(&mut self, hasher: &KeyHasher) {
         if (self.keys + 1) * 4 > self.slots.len() * 3 {
-            self.rebuild(self.slots.len() + self.slots.len() / 2 + 4, hasher);
+            self.rebuild(self.slots.len() + self.slots.len() / 3 + 4, hasher);
         }
     }
 
