@@ -26,12 +26,26 @@ final class Messages {
     private static final class Hearer extends JedisPubSub implements AutoCloseable {
         private final LinkedBlockingQueue<List<String>> heard = new LinkedBlockingQueue<>();
         private final CompletableFuture<Void> end;
+        private final Runnable unsubscribe;
 
-        Hearer(Jedis db, BiConsumer<Jedis, JedisPubSub> subscribe, int subscriptions) {
+        static Hearer ofChannels(Jedis db, String... channels) {
+            return new Hearer(db, false, channels);
+        }
+
+        static Hearer ofPatterns(Jedis db, String... patterns) {
+            return new Hearer(db, true, patterns);
+        }
+
+        private Hearer(Jedis db, boolean byPattern, String... names) {
             Jedis own = another(db);
+            BiConsumer<Jedis, JedisPubSub> subscribe = byPattern
+                    ? (connection, hearer) -> connection.psubscribe(hearer, names)
+                    : (connection, hearer) -> connection.subscribe(hearer, names);
+            // The thread closes the connection at the last subscription's end: one request ends them all.
+            unsubscribe = byPattern ? this::punsubscribe : this::unsubscribe;
             end = CompletableFuture.runAsync(() -> subscribe.accept(own, this), task -> new Thread(task).start())
                     .whenComplete((done, failure) -> own.close());
-            waitUntil(() -> getSubscribedChannels() == subscriptions, "nobody has subscribed");
+            waitUntil(() -> getSubscribedChannels() == names.length, "nobody has subscribed");
         }
 
         @Override
@@ -55,8 +69,7 @@ final class Messages {
         @Override
         public void close() {
             if (isSubscribed()) {
-                unsubscribe();
-                punsubscribe();
+                unsubscribe.run();
             }
             end.orTimeout(PATIENCE, TimeUnit.SECONDS).join();
         }
@@ -64,8 +77,8 @@ final class Messages {
 
     @Case
     static void aMessageComesToAllSubscribersOfItsChannel(Jedis db) {
-        try (Hearer one = new Hearer(db, (own, hearer) -> own.subscribe(hearer, "a", "b"), 2);
-                Hearer other = new Hearer(db, (own, hearer) -> own.subscribe(hearer, "a"), 1)) {
+        try (Hearer one = Hearer.ofChannels(db, "a", "b");
+                Hearer other = Hearer.ofChannels(db, "a")) {
             is(db.publish("a", "first"), 2);
             is(db.publish("b", "second"), 1);
             is(db.publish("c", "third"), 0);
@@ -78,7 +91,7 @@ final class Messages {
 
     @Case
     static void aPatternGetsWhatMatches(Jedis db) {
-        try (Hearer hearer = new Hearer(db, (own, heard) -> own.psubscribe(heard, "n.*", "[xy]"), 2)) {
+        try (Hearer hearer = Hearer.ofPatterns(db, "n.*", "[xy]")) {
             is(db.pubsubNumPat(), 2);
             is(db.publish("n.1", "1"), 1);
             is(db.publish("m.1", "1"), 0);
@@ -90,7 +103,7 @@ final class Messages {
 
     @Case
     static void messagesComeInOrderAndNoneBehindTheEndOfASubscription(Jedis db) {
-        try (Hearer hearer = new Hearer(db, (own, heard) -> own.subscribe(heard, "a", "b"), 2)) {
+        try (Hearer hearer = Hearer.ofChannels(db, "a", "b")) {
             Pipeline pipe = db.pipelined();
             IntStream.range(0, 2000).forEach(number -> pipe.publish("a", "" + number));
             pipe.sync();
@@ -105,7 +118,7 @@ final class Messages {
 
     @Case
     static void aTransactionPublishesToo(Jedis db) {
-        try (Hearer hearer = new Hearer(db, (own, heard) -> own.subscribe(heard, "a"), 1)) {
+        try (Hearer hearer = Hearer.ofChannels(db, "a")) {
             Transaction transaction = db.multi();
             transaction.publish("a", "1");
             transaction.set("s", "1");
