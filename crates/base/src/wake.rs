@@ -52,7 +52,7 @@ impl WakeState {
 
     /// Returns true if the mailbox is to be read. It must then be read until it is empty, or at
     /// least all that it holds at this moment.
-    #[inline]
+    #[inline(always)]
     pub fn take_notice(&self) -> bool {
         self.0.load(Ordering::Relaxed) == NOTIFIED
             && self.0.swap(AWAKE, Ordering::Acquire) == NOTIFIED

@@ -144,6 +144,13 @@ impl<'c> Args<'c> {
         self.request.get(..end).filter(|_| first.start > 0)
     }
 
+    /// Returns a number of bytes that the arguments do not exceed: those that came with the request
+    /// and behind it.
+    #[inline]
+    pub(crate) fn bytes_at_most(&self) -> usize {
+        self.request.len()
+    }
+
     /// Returns approximately the total bytes of the arguments, by which memory is reserved before
     /// locks are taken.
     #[inline]

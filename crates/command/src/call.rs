@@ -123,9 +123,9 @@ impl<'c> Call<'c> {
     #[inline(always)]
     pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
         let key = self.key(at);
-        let access = self.instance.store.lock(self.thread, &key, self.now);
-        let keys = (key.keyspace, &[key][..]);
-        let access = begun(access, self.instance, self.session, (self.row, self.args), keys);
+        let mut access = self.instance.store.lock(self.thread, &key, self.now);
+        let (request, keys) = ((self.row, self.args), (key.keyspace, &[key][..]));
+        begin(&mut access, self.instance, self.session, request, keys);
         (access, key, &mut self.reply)
     }
 
@@ -169,9 +169,10 @@ impl<'c> Call<'c> {
     /// Locks shards, those of some keys among them.
     fn lock_shards(&mut self, shards: ShardSet, keys: &[Key<'_>]) -> (Access<'_>, &mut Reply<'c>) {
         let keyspace = self.keyspace();
-        let access = self.instance.store.lock_all(self.thread, shards, self.now);
+        let mut access = self.instance.store.lock_all(self.thread, shards, self.now);
         let (request, keys) = ((self.row, self.args), (keyspace, keys));
-        (begun(access, self.instance, self.session, request, keys), &mut self.reply)
+        begin(&mut access, self.instance, self.session, request, keys);
+        (access, &mut self.reply)
     }
 
     /// Makes sure that `bytes` can be appended without waiting. To be called before locks are
@@ -249,20 +250,12 @@ impl Command {
     }
 }
 
-/// Applies the client's modes to an access. Of keys, which are locked, those that the command reads
-/// are entered into the table of those whose changes the client is told of.
+/// Enters the keys that a command reads, which are locked, into the table of those whose changes
+/// the client is told of.
 #[cold]
 #[inline(never)]
-fn apply_modes(
-    access: &mut Access<'_>,
-    instance: &Instance,
-    session: &Session,
-    row: &Row,
-    keys: &[Key<'_>],
-) {
-    session.mark(access);
-    let enters_reads = session.modes.contains(AccessModes::ENTERS_READS);
-    if enters_reads && row.spec.flags.contains(Flags::READONLY) {
+fn enter_reads(instance: &Instance, session: &Session, row: &Row, keys: &[Key<'_>]) {
+    if row.spec.flags.contains(Flags::READONLY) {
         let client = session.client.id;
         keys.iter().for_each(|key| instance.tracking.note_read(key.hash, key.bytes, client));
     }
@@ -271,15 +264,18 @@ fn apply_modes(
 /// Prepares an access: applies the client's modes, and takes the request as the effect of its
 /// changes unless the command names another.
 #[inline(always)]
-fn begun<'a>(
-    mut access: Access<'a>,
+fn begin(
+    access: &mut Access<'_>,
     instance: &Instance,
     session: &mut Session,
     (row, args): (&Row, Args<'_>),
     (keyspace, keys): (KeyspaceId, &[Key<'_>]),
-) -> Access<'a> {
+) {
     if !session.modes.is_empty() {
-        apply_modes(&mut access, instance, session, row, keys);
+        session.mark(access);
+        if session.modes.contains(AccessModes::ENTERS_READS) {
+            enter_reads(instance, session, row, keys);
+        }
     }
     if access.is_heard() {
         session.yield_if_told();
@@ -287,5 +283,4 @@ fn begun<'a>(
             access.speak_for(keyspace, |to| args.write_request(to));
         }
     }
-    access
 }

@@ -7,6 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Count(AtomicU64);
 
 impl Count {
+    /// Returns a count of zero.
+    pub const fn new() -> Count {
+        Count(AtomicU64::new(0))
+    }
+
     /// Adds to the number. For the owning thread only.
     #[inline]
     pub fn add(&self, by: u64) {

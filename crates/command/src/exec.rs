@@ -124,7 +124,7 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         let nanos = stopwatch.nanos_between(began, ended);
         began = ended;
         let reply_bytes = inner.reply.written().len().saturating_sub(mark) as u64;
-        observer.note(&inner, Seen { nanos, request_bytes: args.bytes() as u64, reply_bytes });
+        observer.count(&inner, Seen { nanos, reply_bytes });
         if is_monitored {
             note(&mut inner);
         }

@@ -1,4 +1,4 @@
-//! End of a run: what it was becomes the reply, and is counted.
+//! End of a run: what it was becomes the reply.
 
 use crate::call::{Call, Outcome, Unanswered};
 use crate::refusal::Refusal;
@@ -37,18 +37,16 @@ pub fn run_row(call: &mut Call<'_>) {
     }
 }
 
-/// Counts a run and, if the command was refused, makes the refusal its reply.
+/// Makes the refusal of a command that was refused its reply, and counts it.
 #[inline]
 pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
-    let counts = &call.statistics.commands[call.row.id];
-    counts.calls.add(1);
     match outcome {
         Ok(()) => Execution::Done,
         Err(Unanswered::Waits) => Execution::Waits,
         Err(Unanswered::Refused(refusal)) => {
             call.reply.truncate(mark);
             tell(call, &refusal);
-            counts.failed.add(1);
+            call.statistics.commands[call.row.id].failed.add(1);
             Execution::Done
         }
     }

@@ -266,6 +266,7 @@ impl Session {
 
     /// Makes an access treat keys as the client asked: leave no trace, or see expired keys.
     #[cold]
+    #[inline(always)]
     pub fn mark(&self, access: &mut Access<'_>) {
         if self.modes.contains(AccessModes::NO_TOUCH) {
             access.do_not_touch();

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use store::Totals;
 
-/// One command's counts.
+/// One command's counts, found and changed together: in one cache line.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub struct CommandCounts {
     /// Number of runs.
     pub calls: Count,

@@ -174,6 +174,9 @@ impl World {
             turn: Turn::First,
         };
         let execution = execute(&mut call, granted);
+        if execution == Execution::Done {
+            self.statistics.commands[call.row.id].calls.add(1);
+        }
         seen(&call);
         self.instance.store.leave(&self.thread);
         (execution, out)

@@ -257,10 +257,22 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Writes what a socket did not take before.
+    /// Writes what a socket did not take before, if there is any.
+    #[inline]
     fn flush(&mut self, pipeline: &mut Pipeline, at: usize) {
         let has_backlog = |connection: &Connection| connection.backlog() > 0;
-        let Some(mut connection) = self.connections.take_if(at, has_backlog) else { return };
+        if let Some(connection) = self.connections.take_if(at, has_backlog) {
+            self.write_backlog(pipeline, at, connection);
+        }
+    }
+
+    #[inline(never)]
+    fn write_backlog(
+        &mut self,
+        pipeline: &mut Pipeline,
+        at: usize,
+        mut connection: Box<Connection>,
+    ) {
         let fate = pipeline.flush(&mut connection);
         self.settle(pipeline, Served { at, connection, fate });
     }
@@ -362,11 +374,18 @@ impl<P: Poller> EventLoop<P> {
         if self.is_nested {
             return self.read_mail_meanwhile();
         }
-        let (arrived, mut given) = (self.inbox.arrived(), 0);
+        let arrived = self.inbox.arrived();
         if arrived > 0 {
-            // Who gets nothing but mail keeps time too.
-            pipeline.executor.read_clock();
+            self.read_arrived(pipeline, arrived);
         }
+    }
+
+    /// Reads the first messages, unless they are too many for one iteration.
+    #[inline(never)]
+    fn read_arrived(&mut self, pipeline: &mut Pipeline, arrived: usize) {
+        // Who gets nothing but mail keeps time too.
+        pipeline.executor.read_clock();
+        let mut given = 0;
         for _ in 0..arrived {
             let Some(mail) = self.inbox.next() else { return };
             given += self.on_mail(pipeline, mail);

@@ -262,7 +262,7 @@ impl Executor {
         requests: Range<usize>,
         input: &[u8],
     ) -> Stop {
-        // A command that waits counts when it is answered.
+        // A command that waits counts for the client when it is answered.
         let (now, mut served) = (self.now, 0);
         let granted = self.begin_batch(connection, batch, &requests, input);
         let mut is_held = connection.is_held(input.len());
@@ -284,6 +284,7 @@ impl Executor {
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
                     (connection.is_waiting, is_held) = (true, true);
+                    self.statistics.commands[request.row.id].calls.add(1);
                 }
                 Execution::Held => {
                     self.finish_batch(connection, served, now);
@@ -418,8 +419,7 @@ impl Executor {
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
         if execution == Execution::Done {
             let reply_bytes = (call.reply.written().len() - mark) as u64;
-            let request_bytes = call.args.bytes() as u64;
-            self.observer.note(&call, Seen { nanos, request_bytes, reply_bytes });
+            self.observer.count(&call, Seen { nanos, reply_bytes });
         }
         let row = call.row;
         if call.reply.is_cut() {

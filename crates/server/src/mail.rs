@@ -173,10 +173,17 @@ impl Inbox {
 
     /// Returns the number of messages to read now; those that come later keep the worker from
     /// sleeping.
-    #[inline]
+    #[inline(always)]
     pub fn arrived(&mut self) -> usize {
-        let is_noticed = self.shared.state.take_notice() | std::mem::take(&mut self.has_rest);
-        self.deferred.len() + if is_noticed { self.receiver.len() } else { 0 }
+        let is_noticed = self.shared.state.take_notice();
+        if is_noticed | self.has_rest { self.waiting() } else { self.deferred.len() }
+    }
+
+    /// Returns the number of messages that wait.
+    #[inline(never)]
+    fn waiting(&mut self) -> usize {
+        self.has_rest = false;
+        self.deferred.len() + self.receiver.len()
     }
 
     /// Leaves what has arrived and was not read for the next time, which keeps the worker from

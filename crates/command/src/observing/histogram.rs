@@ -13,8 +13,9 @@ use std::sync::OnceLock;
 
 /// Counts for each power of two.
 const PARTS: usize = 128;
-/// Largest number that is counted as itself: about a second.
-const LARGEST: u64 = (1 << 30) - 1;
+/// Largest number that is counted as itself: about a second, and the last before it that a float
+/// holds.
+const LARGEST: u64 = (1 << 30) - (1 << 6);
 /// Powers of two.
 const POWERS: usize = 30;
 /// Number of counts.
@@ -26,7 +27,7 @@ const ONE: u32 = 1_f32.to_bits() >> REST;
 
 /// Counts of one thread. Most commands take similar times, so few powers have counts.
 #[derive(Debug)]
-pub struct Histogram(Box<[OnceLock<Box<[Count]>>; POWERS]>);
+pub struct Histogram(Box<[OnceLock<Box<[Count; PARTS]>>; POWERS]>);
 
 impl Default for Histogram {
     fn default() -> Histogram {
@@ -39,7 +40,7 @@ impl Histogram {
     #[inline]
     pub fn add(&self, number: u64) {
         let index = index_of(number.min(LARGEST));
-        let make = || (0..PARTS).map(|_| Count::default()).collect();
+        let make = || Box::new([const { Count::new() }; PARTS]);
         self.0[index / PARTS].get_or_init(make)[index % PARTS].add(1);
     }
 }
@@ -47,9 +48,8 @@ impl Histogram {
 /// Returns the place of a number up to `LARGEST`; zero stands with one.
 #[inline]
 fn index_of(number: u64) -> usize {
-    // A number of more than 24 bits may be rounded up, at the end to 2^30.
     let float = number.max(1) as f32;
-    (((float.to_bits() >> REST) - ONE) as usize).min(COUNTS - 1)
+    ((float.to_bits() >> REST) - ONE) as usize
 }
 
 /// Returns the largest number that has a place.
@@ -73,7 +73,7 @@ impl Distribution {
     /// Adds the counts of a thread.
     pub fn add(&mut self, histogram: &Histogram) {
         for (sums, counts) in self.0.chunks_exact_mut(PARTS).zip(histogram.0.iter()) {
-            let counts = counts.get().into_iter().flatten();
+            let counts = counts.get().into_iter().flat_map(|counts| counts.iter());
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count.get());
         }
     }
@@ -124,7 +124,7 @@ impl Distribution {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTS, Distribution, Histogram, LARGEST, highest_at, index_of};
+    use super::{COUNTS, Distribution, Histogram, highest_at, index_of};
 
     #[test]
     fn places_follow_each_other_without_gaps() {
@@ -141,7 +141,7 @@ mod tests {
             assert!((highest - next) * 128 <= next, "{next}..{highest}");
             next = highest + 1;
         }
-        assert_eq!((next, index_of(0)), (LARGEST + 1, index_of(1)));
+        assert_eq!((next, index_of(0)), (1 << 30, index_of(1)));
     }
 
     fn of(numbers: &[u64]) -> Distribution {
@@ -167,7 +167,7 @@ mod tests {
             of(&[5, 900, 1031, 1032, 40_000]).by_powers(),
             [(1031, 3), (2063, 4), (66_047, 5)]
         );
-        assert_eq!(of(&[u64::MAX]).by_powers(), [(LARGEST, 1)]);
+        assert_eq!(of(&[u64::MAX]).by_powers(), [((1 << 30) - 1, 1)]);
         assert!(Distribution::default().by_powers().is_empty());
     }
 }

@@ -4,6 +4,7 @@ use super::command_log::{Entry, LogKind};
 use super::secrets::REDACTED;
 use crate::call::Call;
 use crate::spec::Flags;
+use crate::statistics::CommandCounts;
 use settings::Settings;
 use settings::observing::{
     COMMANDLOG_EXECUTION_SLOWER_THAN, COMMANDLOG_REPLY_LARGER_THAN, COMMANDLOG_REQUEST_LARGER_THAN,
@@ -20,8 +21,6 @@ const ARGUMENT_BYTES_MAX: usize = 128;
 pub struct Seen {
     /// Nanoseconds.
     pub nanos: u64,
-    /// Bytes of the request.
-    pub request_bytes: u64,
     /// Bytes of the reply.
     pub reply_bytes: u64,
 }
@@ -63,16 +62,28 @@ impl Observer {
         }
     }
 
-    /// Counts a run, and takes a note of it if it passed a limit.
+    /// Counts a run and its time, and takes a note of it if it passed a limit.
     #[inline]
-    pub fn note(&self, call: &Call<'_>, seen: Seen) {
+    pub fn count(&self, call: &Call<'_>, seen: Seen) {
         let counts = &call.statistics.commands[call.row.id];
+        counts.calls.add(1);
+        self.count_time(counts, call, seen);
+    }
+
+    /// Counts the time of a run that was counted before, when it began to wait.
+    pub fn count_wait(&self, call: &Call<'_>, seen: Seen) {
+        self.count_time(&call.statistics.commands[call.row.id], call, seen);
+    }
+
+    #[inline(always)]
+    fn count_time(&self, counts: &CommandCounts, call: &Call<'_>, seen: Seen) {
         counts.nanos.add(seen.nanos);
         if self.has_histograms {
             counts.histogram().add(seen.nanos);
         }
-        // Few pass any limit: the sum of both sizes is compared with the lower of theirs.
-        let bytes = seen.request_bytes + seen.reply_bytes;
+        // Few pass any limit: the sum of both sizes, that of the request estimated, is compared with
+        // the lower of theirs.
+        let bytes = call.args.bytes_at_most() as u64 + seen.reply_bytes;
         if (seen.nanos >= self.nanos) | (bytes >= self.bytes) {
             // The command may have changed the limits itself.
             Observer::of(&call.instance.settings).write_down(call, seen);
@@ -82,7 +93,7 @@ impl Observer {
     #[cold]
     #[inline(never)]
     fn write_down(&self, call: &Call<'_>, seen: Seen) {
-        let flags = call.row.spec.flags;
+        let (flags, request_bytes) = (call.row.spec.flags, call.args.bytes() as u64);
         if seen.nanos >= self.latency_nanos && !flags.contains(Flags::RUNS_QUEUE) {
             let event = if flags.contains(Flags::FAST) { "fast-command" } else { "command" };
             call.instance.latency.add(event, seen.nanos / 1_000_000, call.now);
@@ -92,7 +103,7 @@ impl Observer {
         }
         let values = [
             (LogKind::Slow, seen.nanos >= self.slow_nanos, seen.nanos / 1000),
-            (LogKind::LargeRequest, seen.request_bytes >= self.request_bytes, seen.request_bytes),
+            (LogKind::LargeRequest, request_bytes >= self.request_bytes, request_bytes),
             (LogKind::LargeReply, seen.reply_bytes >= self.reply_bytes, seen.reply_bytes),
         ];
         for (kind, _, value) in values.into_iter().filter(|(_, passes, _)| *passes) {

@@ -478,8 +478,7 @@ fn observe(call: &Call<'_>, waiter: &Waiter) {
     let stopwatch = &call.instance.stopwatch;
     let nanos = stopwatch.nanos_between(waiter.began, stopwatch.read());
     let reply_bytes = call.reply.written().len() as u64;
-    let seen = Seen { nanos, request_bytes: call.args.bytes() as u64, reply_bytes };
-    Observer::of(&call.instance.settings).note(call, seen);
+    Observer::of(&call.instance.settings).count_wait(call, Seen { nanos, reply_bytes });
 }
 
 fn row_of(waiter: &Waiter) -> &'static Row {

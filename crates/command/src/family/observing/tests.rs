@@ -15,9 +15,7 @@ fn world(settings: &[&str]) -> World {
 /// Executes a line that takes so many nanoseconds, and notes it.
 fn run(world: &mut World, line: &str, nanos: u64) {
     let observer = Observer::of(&world.instance.settings);
-    world.run(line, |call| {
-        observer.note(call, Seen { nanos, request_bytes: line.len() as u64, reply_bytes: 5 });
-    });
+    world.run(line, |call| observer.count(call, Seen { nanos, reply_bytes: 5 }));
 }
 
 #[test]
