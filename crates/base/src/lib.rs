@@ -5,6 +5,7 @@
 //! memory  Reservation, PageBytes                     address space that is touched lazily
 //! lock    Lock        gate  Gate                     one shard; everything at once
 //! contention  Waits                              waits for locks, where they are counted
+//! key_filter  KeyFilter                          most keys that a table does not have
 //! wake    WakeState                                  wake-ups of an event loop
 //! clock   Clock       random  Random                 time and random numbers, as arguments
 //! pacer   Pacer                                      work in the background, in pieces
@@ -19,6 +20,7 @@ pub mod clock;
 pub mod contention;
 pub mod gate;
 pub mod hash;
+pub mod key_filter;
 pub mod lock;
 pub mod memory;
 pub mod pacer;
@@ -33,6 +35,7 @@ pub mod wake;
 pub use clock::{Clock, Stopwatch};
 pub use gate::{Gate, GateMember};
 pub use hash::KeyHasher;
+pub use key_filter::KeyFilter;
 pub use lock::{Lock, LockGuard};
 pub use memory::{PageBytes, Reservation};
 pub use pacer::Pacer;

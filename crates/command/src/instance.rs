@@ -254,7 +254,7 @@ impl Instance {
         wake_main: Box<dyn Fn() + Send + Sync>,
         data_files: Box<dyn DataFiles>,
     ) -> Instance {
-        let watches = Arc::new(Watches::default());
+        let watches = Arc::new(Watches::marking(Arc::clone(store.marked_keys())));
         let pubsub = Arc::new(PubSub::default());
         let notifications = Arc::new(Notifications::of(Arc::clone(&pubsub)));
         let tracking = Arc::new(Tracking::new(store.hasher().clone(), Arc::clone(&settings)));
@@ -440,11 +440,11 @@ impl Instance {
         }
     }
 
-    /// Has listeners told which keys change, from now on. To be called before the locks of the
-    /// first key that somebody wants to know of.
-    pub(crate) fn hear_keys(&self) {
-        if !self.store.hears(Interests::KEYS) {
-            self.store.hear(Interests::KEYS, true);
+    /// Has listeners told which keys change, from now on, or which of those that they mark. To be
+    /// called before the locks of the first key that somebody wants to know of.
+    pub(crate) fn hear(&self, keys: Interests) {
+        if !self.store.hears_any(keys) {
+            self.store.hear(keys, true);
         }
     }
 
@@ -452,12 +452,16 @@ impl Instance {
     /// wants to know of them once there is nobody. The thread is outside the gate.
     pub fn look_after_keys(&self, thread: &ThreadContext) {
         self.tracking.sweep();
-        let is_idle = || self.watches.keys() == 0 && self.tracking.is_idle();
-        if self.store.hears(Interests::KEYS) && is_idle() {
+        self.hear_no_more(thread, Interests::KEYS, || self.tracking.is_idle());
+        self.hear_no_more(thread, Interests::MARKED_KEYS, || self.watches.keys() == 0);
+    }
+
+    fn hear_no_more(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {
+        if self.store.hears_any(keys) && is_idle() {
             // Who wants to know of a key is inside the gate.
             self.store.exclusively_at_once(thread, |store| {
                 if is_idle() {
-                    store.hear(Interests::KEYS, false);
+                    store.hear(keys, false);
                 }
             });
         }

@@ -4,11 +4,10 @@
 //! for commands that describe commands.
 
 use crate::args::Args;
-use crate::key_spec::{self, FindKeys, KeySpec};
+use crate::key_spec::KeySpec;
 use crate::needs::Needs;
 use crate::spec::CommandSpec;
 use std::fmt;
-use std::ptr::fn_addr_eq;
 use std::sync::LazyLock;
 
 /// Bytes of a name that are hashed and compared first; the whole name is compared with the row's.
@@ -166,8 +165,7 @@ fn row<Run>(
     };
     let first_key = spec.keys.iter().find_map(KeySpec::first_position).unwrap_or(0);
     let first_child = id + 1;
-    let has_one_key = fn_addr_eq(spec.find_keys, key_spec::find as FindKeys)
-        && matches!(spec.keys, [key] if key.is_one());
+    let has_one_key = matches!(spec.keys, [key] if key.is_one());
     let needs = spec.needs();
     Row { spec, id, needs, first_key, has_one_key, parent, full_name, first_child, table }
 }

@@ -189,7 +189,7 @@ impl Store {
 
     /// Tells listeners of a change of databases as a whole. To be called while the gate is closed.
     fn announce(&self, thread: &mut ThreadContext, change: &Databases, now: Millis) {
-        if !self.hears(Interests::KEYS) {
+        if !self.hears_any(Interests::KEYS | Interests::MARKED_KEYS) {
             return;
         }
         let author = thread.author;

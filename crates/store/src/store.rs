@@ -6,7 +6,7 @@ use crate::counters::{Counters, Totals};
 use crate::key::Key;
 use crate::shard::{Hold, Interests, Listener, ShardSet, Shards, Sought};
 use crate::thread_context::ThreadContext;
-use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash, contention};
+use base::{Gate, KeyFilter, KeyHasher, KeyspaceId, Millis, PositionHash, contention};
 use heap::Heap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -198,10 +198,15 @@ impl Store {
         self.shards.listeners.hear(interests, on);
     }
 
-    /// Returns true if listeners are told of all these.
+    /// Returns true if listeners are told of one of these.
     #[inline]
-    pub fn hears(&self, interests: Interests) -> bool {
-        self.shards.listeners.hears(interests)
+    pub fn hears_any(&self, interests: Interests) -> bool {
+        self.shards.listeners.hears_any(interests)
+    }
+
+    /// Keys whose changes those are told of who listen to [`Interests::MARKED_KEYS`].
+    pub fn marked_keys(&self) -> &Arc<KeyFilter> {
+        &self.shards.listeners.marked
     }
 
     /// Sets whether units go to the logs of their threads. To be called while the gate is closed

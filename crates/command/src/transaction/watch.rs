@@ -11,9 +11,9 @@
 use crate::clients::{Client, ClientFlags};
 use crate::database_key::DatabaseKey;
 use base::units::SHARDS;
-use base::{Millis, PositionHash};
+use base::{KeyFilter, Millis, PositionHash};
 use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
+use hashbrown::hash_table::{Entry, OccupiedEntry};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Author, Change, Databases, Listener, Presence, Reason, ShardSet};
@@ -84,15 +84,16 @@ type Part = HashTable<Watched>;
 #[derive(Debug)]
 pub struct Watches {
     parts: Box<[Mutex<Part>]>,
-}
-
-impl Default for Watches {
-    fn default() -> Watches {
-        Watches { parts: (0..SHARDS).map(|_| Mutex::default()).collect() }
-    }
+    /// Keys that have entries: of others mostly nothing is told.
+    marked: Arc<KeyFilter>,
 }
 
 impl Watches {
+    /// Returns no entries; keys with entries are marked.
+    pub fn marking(marked: Arc<KeyFilter>) -> Watches {
+        Watches { parts: (0..SHARDS).map(|_| Mutex::default()).collect(), marked }
+    }
+
     fn part(&self, hash: PositionHash) -> MutexGuard<'_, Part> {
         lock(&self.parts[hash.shard().index()])
     }
@@ -119,8 +120,10 @@ impl Watches {
             ahead.map_or(watching.first_deadline, |deadline| deadline.min(watching.first_deadline));
         let mut part = self.part(key.hash);
         let entry = part.entry(mixed(key.hash), |it| it.key == key, |it| mixed(it.key.hash));
-        let watched =
-            entry.or_insert_with(|| Watched { key: key.clone(), watchers: SmallVec::new() });
+        let watched = entry.or_insert_with(|| {
+            self.marked.add(key.hash);
+            Watched { key: key.clone(), watchers: SmallVec::new() }
+        });
         watched.into_mut().watchers.push(Watcher { client: Arc::clone(client), had_expired });
         own.insert(key);
     }
@@ -136,7 +139,7 @@ impl Watches {
                 watchers.swap_remove(at);
             }
             if watchers.is_empty() {
-                entry.remove();
+                self.remove(entry);
             }
         }
         client.set_flag(ClientFlags::CHANGED, false);
@@ -153,8 +156,13 @@ impl Watches {
         let Ok(mut entry) = part.find_entry(mixed(change.key.hash), is_its) else { return };
         let is_expiry = change.removal == Some(Reason::Expired);
         if entry.get_mut().change(is_expiry) {
-            entry.remove();
+            self.remove(entry);
         }
+    }
+
+    fn remove(&self, entry: OccupiedEntry<'_, Watched>) {
+        let (Watched { key, .. }, _) = entry.remove();
+        self.marked.remove(key.hash);
     }
 }
 
@@ -209,7 +217,11 @@ impl Listener for Watches {
                 let Some(source) = change.source_of(*database) else { return true };
                 let is_there = has(*database, bytes, *hash) != Presence::Absent;
                 let comes = source.map_or(Presence::Absent, |other| has(other, bytes, *hash));
-                !watched.replace(is_there, comes)
+                let stays = !watched.replace(is_there, comes);
+                if !stays {
+                    self.marked.remove(watched.key.hash);
+                }
+                stays
             });
         }
     }

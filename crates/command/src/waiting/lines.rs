@@ -3,7 +3,7 @@
 use super::waiter;
 use crate::clients::Client;
 use crate::database_key::DatabaseKey;
-use base::PositionHash;
+use base::{KeyFilter, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::collections::VecDeque;
@@ -14,6 +14,8 @@ pub type Waiter = waiter::Waiter<Client>;
 
 /// Number of parts in which lines are kept, each behind a lock of its own.
 const PARTS: usize = 64;
+/// Places of the filter in front of them.
+const FILTER: usize = 1 << 16;
 
 /// Waiters of one key, in the order in which they came. Their tickets rise, since they are drawn
 /// under the lock of the key.
@@ -38,11 +40,14 @@ type Part = HashTable<Line>;
 #[derive(Debug)]
 pub(super) struct Lines {
     parts: Vec<Mutex<Part>>,
+    /// Keys that have lines.
+    filter: KeyFilter,
 }
 
 impl Default for Lines {
     fn default() -> Lines {
-        Lines { parts: (0..PARTS).map(|_| Mutex::default()).collect() }
+        let parts = (0..PARTS).map(|_| Mutex::default()).collect();
+        Lines { parts, filter: KeyFilter::new(FILTER) }
     }
 }
 
@@ -86,7 +91,12 @@ impl Lines {
     }
 
     /// Returns true if a client waits for the key.
+    #[inline]
     pub fn has(&self, database: usize, bytes: &[u8], hash: PositionHash) -> bool {
+        self.filter.may_have(hash) && self.find(database, bytes, hash)
+    }
+
+    fn find(&self, database: usize, bytes: &[u8], hash: PositionHash) -> bool {
         let is_its = |line: &Line| {
             (line.key.hash, line.key.database, &line.key.bytes[..]) == (hash, database, bytes)
         };
@@ -115,10 +125,9 @@ impl Lines {
         for key in &waiter.keys {
             let mut part = self.part(key.hash);
             let line = part.entry(key.hash.0, |line| line.key == *key, |line| line.key.hash.0);
-            let line = line.or_insert_with(|| Line {
-                key: key.clone(),
-                waiters: VecDeque::new(),
-                minding: 0,
+            let line = line.or_insert_with(|| {
+                self.filter.add(key.hash);
+                Line { key: key.clone(), waiters: VecDeque::new(), minding: 0 }
             });
             let line = line.into_mut();
             if !line.waiters.back().is_some_and(|last| Arc::ptr_eq(last, waiter)) {
@@ -141,6 +150,7 @@ impl Lines {
             }
             if line.waiters.is_empty() {
                 entry.remove();
+                self.filter.remove(key.hash);
             }
         }
     }

@@ -11,7 +11,7 @@
 //! command asked for report themselves.
 
 use crate::key::{Key, Value};
-use base::PositionHash;
+use base::{KeyFilter, PositionHash};
 use bitflags::bitflags;
 use std::fmt;
 use std::ops::Range;
@@ -277,13 +277,12 @@ pub(super) fn split_request(request: &[u8]) -> OwnedArgs {
 /// Receiver of changes of user data. It runs under the locks of shards, so it only takes notes: it
 /// waits for nobody, and wakes nobody.
 pub trait Listener: fmt::Debug + Send + Sync {
-    /// Called before a change of a key, while somebody listens to [`Interests::KEYS`]; the lock of
-    /// its shard is held.
+    /// Called before a change of a key, while somebody listens to [`Interests::KEYS`], or to
+    /// [`Interests::MARKED_KEYS`] if the key may be marked; the lock of its shard is held.
     fn before(&self, _change: &Change<'_>) {}
 
-    /// Called before databases are emptied or exchanged, while somebody listens to
-    /// [`Interests::KEYS`]; no other thread is inside the gate. `has` tells whether a database has
-    /// a key.
+    /// Called before databases are emptied or exchanged, while somebody listens to keys; no other
+    /// thread is inside the gate. `has` tells whether a database has a key.
     fn before_databases(
         &self,
         _change: &Databases,
@@ -307,6 +306,8 @@ bitflags! {
         const EVENTS = 1 << 2;
         /// Plain commands with the same effect.
         const EFFECTS = 1 << 3;
+        /// Which of the marked keys are about to change; of others, too, some.
+        const MARKED_KEYS = 1 << 4;
     }
 }
 
@@ -331,6 +332,7 @@ pub(super) const JOURNAL: Heard = 1;
 /// Bits of listeners.
 pub(super) const KEYS: Heard = Interests::KEYS.bits();
 pub(super) const EVENTS: Heard = Interests::EVENTS.bits();
+pub(super) const MARKED_KEYS: Heard = Interests::MARKED_KEYS.bits();
 /// Bits of those who hear of effects.
 pub(super) const EFFECTS: Heard = Interests::EFFECTS.bits() | JOURNAL;
 /// Bit of a snapshot, to which keys are handed over before they change.
@@ -338,13 +340,24 @@ pub(super) const CUT: Heard = 1 << 31;
 
 /// Most listeners that a store has.
 const LISTENERS_MAX: usize = 8;
+/// Places for marks of keys: a megabyte, once there are any.
+const MARKS: usize = 1 << 20;
 
 /// The listeners.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Listeners {
     heard: AtomicU32,
+    /// Keys that are marked.
+    pub marked: Arc<KeyFilter>,
     /// Listeners, which stay for good: whether they are told is a matter of `heard`.
     all: [OnceLock<Arc<dyn Listener>>; LISTENERS_MAX],
+}
+
+impl Default for Listeners {
+    fn default() -> Listeners {
+        let (heard, marked) = (AtomicU32::new(0), Arc::new(KeyFilter::new(MARKS)));
+        Listeners { heard, marked, all: Default::default() }
+    }
 }
 
 impl Listeners {
@@ -378,9 +391,9 @@ impl Listeners {
         self.set(interests.bits(), on);
     }
 
-    /// Returns true if listeners are told of all these.
-    pub fn hears(&self, interests: Interests) -> bool {
-        self.heard() & interests.bits() == interests.bits()
+    /// Returns true if listeners are told of one of these.
+    pub fn hears_any(&self, interests: Interests) -> bool {
+        self.heard() & interests.bits() != 0
     }
 
     /// Sets whether units go to the journal. To be called while the gate is closed.

@@ -1,6 +1,6 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
-use super::change::{CUT, EFFECTS, EVENTS, Heard, JOURNAL, KEYS, Unit, UnitLog};
+use super::change::{CUT, EFFECTS, EVENTS, Heard, JOURNAL, KEYS, MARKED_KEYS, Unit, UnitLog};
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
 
@@ -116,10 +116,16 @@ impl Changes {
 }
 
 impl Changes {
-    /// Returns true if somebody hears which keys change.
+    /// Returns true if somebody hears that a key changes, which `is_marked` or not.
     #[inline]
-    pub fn hears_keys(&self) -> bool {
-        self.heard & KEYS != 0
+    pub fn hears_key(&self, is_marked: impl FnOnce() -> bool) -> bool {
+        self.heard & KEYS != 0 || (self.heard & MARKED_KEYS != 0 && is_marked())
+    }
+
+    /// Returns true if somebody hears that marked keys change, and nobody of anything else.
+    #[inline]
+    pub fn hears_marked_keys_only(&self) -> bool {
+        self.heard == MARKED_KEYS
     }
 
     /// Returns true if somebody hears of events.

@@ -39,9 +39,15 @@ impl<'a> Guard<'a> {
     fn announce_writing(&mut self, key: &Key<'_>, found: Option<&Found<'a>>) {
         if self.changes.is_journaled_only() {
             self.thread.pending.changed.note(key);
-        } else {
+        } else if !self.changes.hears_marked_keys_only() || self.is_marked(key) {
             self.announce(key, found, None);
         }
+    }
+
+    /// Returns true if the key may be marked, as few are that nobody wants to know of.
+    #[inline]
+    fn is_marked(&self, key: &Key<'_>) -> bool {
+        self.shards.listeners.marked.may_have(key.hash)
     }
 
     /// Tells listeners of a removal. To be called before it. A removal that no command asked for is
@@ -63,7 +69,7 @@ impl<'a> Guard<'a> {
         if self.changes.is_cut() {
             self.settle(key);
         }
-        if self.changes.hears_keys() {
+        if self.changes.hears_key(|| self.is_marked(key)) {
             self.tell_before(key, found, removal);
         }
         match removal {

@@ -9,6 +9,7 @@ use crate::session::Session;
 use crate::tracking::{OwnTracking, Prefix, Tracker, TrackingOptions};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use store::Interests;
 
 /// Bytes of a client for each prefix, apart from the name, which the table of prefixes has.
 const PREFIX_BYTES: usize = size_of::<Prefix>();
@@ -131,7 +132,7 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let Call { instance, session, .. } = call;
     let (tracking, client) = (&instance.tracking, &Arc::clone(&session.client));
     let tracker = Arc::new(Tracker::new(Arc::clone(client), wanted.options, wanted.redirection));
-    instance.hear_keys();
+    instance.hear(Interests::KEYS);
     tracking.begin(&tracker);
     let present = session.set_tracking(None);
     let is_exception = present.as_ref().is_some_and(|it| it.is_exception);

@@ -11,6 +11,7 @@ use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use store::Interests;
 
 fn multi(call: &mut Call<'_>) -> Outcome {
     call.session.begin_queue();
@@ -29,7 +30,7 @@ fn discard(call: &mut Call<'_>) -> Outcome {
 fn watch(call: &mut Call<'_>) -> Outcome {
     let store = &call.instance.store;
     // Before the locks: who changes one of the keys behind them tells the table.
-    call.instance.hear_keys();
+    call.instance.hear(Interests::MARKED_KEYS);
     let mut watching = call.session.watching.take().unwrap_or_default();
     for at in 1..call.args.len() {
         let key = call.key(at);
