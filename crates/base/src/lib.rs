@@ -6,6 +6,7 @@
 //! lock    Lock        gate  Gate                     one shard; everything at once
 //! contention  Waits                              waits for locks, where they are counted
 //! key_filter  KeyFilter                          most keys that a table does not have
+//! outbox  Outbox                                 messages behind the replies before them
 //! wake    WakeState                                  wake-ups of an event loop
 //! clock   Clock       random  Random                 time and random numbers, as arguments
 //! pacer   Pacer                                      work in the background, in pieces
@@ -23,6 +24,7 @@ pub mod hash;
 pub mod key_filter;
 pub mod lock;
 pub mod memory;
+pub mod outbox;
 pub mod pacer;
 pub mod process;
 pub mod random;
@@ -38,6 +40,7 @@ pub use hash::KeyHasher;
 pub use key_filter::KeyFilter;
 pub use lock::{Lock, LockGuard};
 pub use memory::{PageBytes, Reservation};
+pub use outbox::Outbox;
 pub use pacer::Pacer;
 pub use random::Random;
 pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Tick};

@@ -39,7 +39,7 @@ use settings::Settings;
 use settings::limits::TRACKING_TABLE_MAX_KEYS;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use store::{Author, Change, Databases, Listener, Presence};
 use table::{PARTS, Readers, Table};
@@ -59,8 +59,6 @@ pub struct Tracking {
     /// Clients that are told, by id.
     trackers: RwLock<HashMap<u64, Arc<Tracker>>>,
     count: AtomicUsize,
-    /// Replies to clients that have waited, and are told, which are not on their way yet.
-    answers: AtomicUsize,
     /// Parts of the table to be swept of clients that are told no more.
     unswept: AtomicUsize,
     settings: Arc<Settings>,
@@ -74,7 +72,6 @@ impl Tracking {
             pending: Pending::default(),
             trackers: RwLock::default(),
             count: AtomicUsize::new(0),
-            answers: AtomicUsize::new(0),
             unswept: AtomicUsize::new(0),
             settings,
         }
@@ -141,12 +138,12 @@ impl Tracking {
     /// Notes that a client which has waited has its reply, which is not on its way yet; before the
     /// locks of its keys are given up.
     pub(crate) fn begin_answer(&self) {
-        self.answers.fetch_add(1, SeqCst);
+        self.pending.begin_reply();
     }
 
     /// Notes that such a reply is on its way.
     pub(crate) fn end_answer(&self) {
-        self.answers.fetch_sub(1, SeqCst);
+        self.pending.end_reply();
     }
 
     /// Returns true if there is something to send, or the table is too large.
@@ -165,23 +162,13 @@ impl Tracking {
     #[cold]
     pub(crate) fn settle(&self, clients: &Clients) -> bool {
         self.shrink();
-        loop {
-            let told = self.pending.take();
-            if told.is_empty() {
-                return false;
-            }
-            // Looked at behind what was taken: a client that had its reply before the change of a
-            // key that it reads in it is counted by now, or has the reply on its way.
-            if self.answers.load(SeqCst) == 0 {
-                let mut delivery = Delivery::new(clients);
-                delivery.add(told, &self.prefixes.read());
-                return delivery.leave();
-            }
-            self.pending.put_back(told);
-            if self.answers.load(SeqCst) > 0 {
-                return false;
-            }
+        let told = self.pending.take();
+        if told.is_empty() {
+            return false;
         }
+        let mut delivery = Delivery::new(clients);
+        delivery.add(told, &self.prefixes.read());
+        delivery.leave()
     }
 
     /// Takes keys out of a table that is too large: their readers cannot cache them any more.

@@ -1,0 +1,214 @@
+//! What is put down under locks and sent later, by a thread that holds none, behind replies that go
+//! ahead of it.
+//!
+//! ```text
+//! a client that has waited is served          another thread changes what it has read
+//! under the locks   reply begun, key read     under the locks   change, message put down
+//! without locks     reply sent, reply ended   without locks     messages taken, sent
+//! ```
+//! The client must not hear that the key is not valid any more, and get its reply with the old value
+//! afterwards. So nothing is taken while replies are begun and not ended.
+
+use crate::sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering::SeqCst};
+use crate::units::PositionHash;
+use std::sync::PoisonError;
+
+/// Number of lists, so that threads that change different keys seldom meet.
+const LISTS: usize = if cfg!(loom) { 1 } else { 16 };
+
+/// Messages that were put down.
+#[derive(Debug)]
+pub struct Outbox<T> {
+    lists: [Mutex<Vec<T>>; LISTS],
+    has_some: AtomicBool,
+    /// Replies that are begun and not ended.
+    replies: AtomicU32,
+}
+
+impl<T> Default for Outbox<T> {
+    fn default() -> Outbox<T> {
+        Outbox {
+            lists: std::array::from_fn(|_| Mutex::new(Vec::new())),
+            has_some: AtomicBool::new(false),
+            replies: AtomicU32::new(0),
+        }
+    }
+}
+
+impl<T> Outbox<T> {
+    /// Returns true if there is something.
+    #[inline]
+    pub fn has_some(&self) -> bool {
+        self.has_some.load(SeqCst)
+    }
+
+    /// Puts a message down about a key, whose lock is held.
+    pub fn add(&self, hash: PositionHash, message: T) {
+        lock(&self.lists[hash.shard().index() % LISTS]).push(message);
+        self.has_some.store(true, SeqCst);
+    }
+
+    /// Begins a reply that goes ahead of what is put down from now on; before the locks of its keys
+    /// are given up.
+    pub fn begin_reply(&self) {
+        self.replies.fetch_add(1, SeqCst);
+    }
+
+    /// Ends a reply that is on its way. What it has held back is to be taken afterwards.
+    pub fn end_reply(&self) {
+        self.replies.fetch_sub(1, SeqCst);
+    }
+
+    /// Takes all messages out; none while a reply goes ahead.
+    pub fn take(&self) -> Vec<T> {
+        loop {
+            self.has_some.store(false, SeqCst);
+            let taken: Vec<T> =
+                self.lists.iter().flat_map(|list| std::mem::take(&mut *lock(list))).collect();
+            // Looked at behind what was taken: a reply from before the change of a key that was
+            // read for it is counted by now, or is on its way.
+            if taken.is_empty() || self.replies.load(SeqCst) == 0 {
+                return taken;
+            }
+            self.put_back(taken);
+            if self.replies.load(SeqCst) > 0 {
+                return Vec::new();
+            }
+        }
+    }
+
+    /// Puts messages down ahead of others, about any key.
+    pub fn put_back(&self, mut messages: Vec<T>) {
+        let mut list = lock(&self.lists[0]);
+        messages.append(&mut list);
+        *list = messages;
+        drop(list);
+        self.has_some.store(true, SeqCst);
+    }
+}
+
+fn lock<T>(list: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::Outbox;
+    use crate::units::PositionHash;
+
+    #[test]
+    fn a_reply_that_is_begun_holds_messages_back() {
+        let outbox = Outbox::default();
+        outbox.begin_reply();
+        outbox.add(PositionHash(1 << 56), "second");
+        outbox.put_back(vec!["first"]);
+        assert!(outbox.take().is_empty() && outbox.has_some());
+        outbox.end_reply();
+        assert_eq!((outbox.take(), outbox.has_some()), (vec!["first", "second"], false));
+    }
+}
+
+/// What both checkers try: one client is served while another changes the key that it reads.
+#[cfg(all(test, any(loom, shuttle)))]
+mod race {
+    use super::Outbox;
+    use crate::sync::Mutex;
+    use crate::units::PositionHash;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Sent {
+        Reply { is_old: bool },
+        Invalid,
+    }
+
+    pub struct Race {
+        outbox: Outbox<Sent>,
+        is_changed: Mutex<bool>,
+        sent: Mutex<Vec<Sent>>,
+    }
+
+    impl Race {
+        pub fn new() -> Race {
+            let (is_changed, sent) = (Mutex::new(false), Mutex::new(Vec::new()));
+            Race { outbox: Outbox::default(), is_changed, sent }
+        }
+
+        fn send(&self, sent: Sent) {
+            self.sent.lock().unwrap().push(sent);
+        }
+
+        fn settle(&self) {
+            self.outbox.take().into_iter().for_each(|sent| self.send(sent));
+        }
+
+        pub fn serve(&self) {
+            let is_changed = self.is_changed.lock().unwrap();
+            self.outbox.begin_reply();
+            let reply = Sent::Reply { is_old: !*is_changed };
+            drop(is_changed);
+            self.send(reply);
+            self.outbox.end_reply();
+            self.settle();
+        }
+
+        pub fn change(&self) {
+            let mut is_changed = self.is_changed.lock().unwrap();
+            *is_changed = true;
+            self.outbox.add(PositionHash(0), Sent::Invalid);
+            drop(is_changed);
+            self.settle();
+        }
+
+        /// Both were sent, and an old value is never heard of behind the news.
+        pub fn check(&self) {
+            let sent = self.sent.lock().unwrap();
+            let is_fine = match sent[..] {
+                [Sent::Reply { .. }, Sent::Invalid] => true,
+                [Sent::Invalid, Sent::Reply { is_old }] => !is_old,
+                _ => false,
+            };
+            assert!(is_fine, "{sent:?}");
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::race::Race;
+    use loom::sync::Arc;
+
+    #[test]
+    fn no_client_hears_that_a_value_is_old_before_it_has_it() {
+        loom::model(|| {
+            let race = Arc::new(Race::new());
+            let other = Arc::clone(&race);
+            let changing = loom::thread::spawn(move || other.change());
+            race.serve();
+            changing.join().unwrap();
+            race.check();
+        });
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod shuttle_tests {
+    use super::race::Race;
+    use std::sync::Arc;
+
+    #[test]
+    fn no_client_hears_that_a_value_is_old_before_it_has_it() {
+        shuttle::check_random(
+            || {
+                let race = Arc::new(Race::new());
+                let serving = shuttle::thread::spawn({
+                    let race = Arc::clone(&race);
+                    move || race.serve()
+                });
+                race.change();
+                serving.join().unwrap();
+                race.check();
+            },
+            10_000,
+        );
+    }
+}
