@@ -108,7 +108,8 @@ mod tests {
     }
 }
 
-/// What both checkers try: one client is served while another changes the key that it reads.
+/// What both checkers try: one client is served while another changes the key that it reads, and a
+/// third thread comes to the end of its work.
 #[cfg(all(test, any(loom, shuttle)))]
 mod race {
     use super::Outbox;
@@ -137,7 +138,7 @@ mod race {
             self.sent.lock().unwrap().push(sent);
         }
 
-        fn settle(&self) {
+        pub fn settle(&self) {
             self.outbox.take().into_iter().for_each(|sent| self.send(sent));
         }
 
@@ -181,10 +182,12 @@ mod loom_tests {
     fn no_client_hears_that_a_value_is_old_before_it_has_it() {
         loom::model(|| {
             let race = Arc::new(Race::new());
-            let other = Arc::clone(&race);
-            let changing = loom::thread::spawn(move || other.change());
+            let others = [Race::change, Race::settle].map(|act| {
+                let race = Arc::clone(&race);
+                loom::thread::spawn(move || act(&race))
+            });
             race.serve();
-            changing.join().unwrap();
+            others.into_iter().for_each(|other| other.join().unwrap());
             race.check();
         });
     }
@@ -200,12 +203,12 @@ mod shuttle_tests {
         shuttle::check_random(
             || {
                 let race = Arc::new(Race::new());
-                let serving = shuttle::thread::spawn({
+                let others = [Race::change, Race::settle].map(|act| {
                     let race = Arc::clone(&race);
-                    move || race.serve()
+                    shuttle::thread::spawn(move || act(&race))
                 });
-                race.change();
-                serving.join().unwrap();
+                race.serve();
+                others.into_iter().for_each(|other| other.join().unwrap());
                 race.check();
             },
             10_000,
