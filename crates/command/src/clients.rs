@@ -10,6 +10,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Number of queued commands of a client that has opened no transaction and watched nothing.
+pub(crate) const NEVER_QUEUED: u64 = u64::MAX;
+
 bitflags! {
     /// Flags of a client, shown by CLIENT LIST as letters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +143,7 @@ pub struct Client {
     pub sent: AtomicU64,
     /// Commands processed.
     pub commands: AtomicU64,
-    /// Commands queued for EXEC.
+    /// Commands queued for EXEC; `NEVER_QUEUED` until its first MULTI or WATCH.
     pub queued: AtomicU64,
     /// Memory of the queued commands, in bytes.
     pub queue_bytes: AtomicU64,
@@ -240,7 +243,7 @@ impl Client {
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             commands: AtomicU64::new(0),
-            queued: AtomicU64::new(0),
+            queued: AtomicU64::new(NEVER_QUEUED),
             queue_bytes: AtomicU64::new(0),
             watched: AtomicU64::new(0),
             watch_bytes: AtomicU64::new(0),

@@ -307,9 +307,7 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
         show(call);
         return refusal.aborting();
     }
-    if let Some(queue) = call.session.open_queue() {
-        queue.spoil();
-    }
+    call.session.spoil_queue();
     refusal
 }
 

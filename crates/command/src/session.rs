@@ -2,7 +2,7 @@
 
 use crate::access_modes::AccessModes;
 use crate::args::Args;
-use crate::clients::{Client, ClientFlags};
+use crate::clients::{Client, ClientFlags, NEVER_QUEUED};
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
 use crate::tracking::OwnTracking;
@@ -119,6 +119,17 @@ impl Session {
         self.queue.get_or_insert_default();
         self.grants.remove(Needs::NO_TRANSACTION);
         self.client.set_flag(ClientFlags::MULTI, true);
+        self.client.queued.store(0, Relaxed);
+    }
+
+    /// Notes that a command was refused, so that the open transaction runs none.
+    pub(crate) fn spoil_queue(&mut self) {
+        let Some(queue) = self.open_queue() else { return };
+        queue.spoil();
+        let bytes = queue.bytes() as u64;
+        self.client.queued.store(0, Relaxed);
+        self.client.queue_bytes.store(bytes, Relaxed);
+        self.memory_changed = true;
     }
 
     /// Adds a command, by the id of its row and its needs, to the open transaction, and shows other
@@ -162,10 +173,25 @@ impl Session {
         self.client.queue_bytes.load(Relaxed)
     }
 
+    /// Returns true if the client wants the reply to the command that has ended; the next command
+    /// is asked about anew.
+    pub fn takes_reply(&mut self) -> bool {
+        let is_wanted = self.reply_mode == ReplyMode::On;
+        self.reply_mode = match self.reply_mode {
+            ReplyMode::SkipNext => ReplyMode::Skip,
+            ReplyMode::Skip => ReplyMode::On,
+            mode => mode,
+        };
+        is_wanted
+    }
+
     /// Shows other threads how much it watches.
     pub(crate) fn note_watching(&mut self) {
         let (keys, bytes) = self.watching.as_ref().map_or((0, 0), |it| (it.len(), it.bytes()));
         self.client.watched.store(keys as u64, Relaxed);
+        if self.client.queued.load(Relaxed) == NEVER_QUEUED {
+            self.client.queued.store(0, Relaxed);
+        }
         self.client.watch_bytes.store(bytes as u64, Relaxed);
         self.memory_changed = true;
     }

@@ -95,6 +95,7 @@ impl BackgroundJobs {
             let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.statistics.server.sweep_nanos.add(nanos);
         }
+        self.evict(now);
         self.look_after_waiters(now);
         self.instance.settle_messages();
         self.instance.look_after_keys(&self.thread);
@@ -106,6 +107,17 @@ impl BackgroundJobs {
         self.journal.after_batch(&self.instance);
         self.saver.give_way(&self.instance, &self.thread);
         self.saver.look_after(&self.instance);
+    }
+
+    /// Evicts what lowered limits leave no room for.
+    fn evict(&mut self, now: Millis) {
+        let store = &self.instance.store;
+        in_pieces(|| {
+            store.enter(&self.thread);
+            let is_more = store.evict_beyond_limits(&mut self.thread, now);
+            store.leave(&self.thread);
+            is_more
+        });
     }
 
     /// Checks the waiters again, as keys that they wait for may have expired or been evicted.

@@ -93,6 +93,11 @@ impl Connection {
         self.output.len()
     }
 
+    /// Returns the smallest backlog since this was last asked.
+    pub fn take_lowest_backlog(&mut self) -> usize {
+        self.output.take_lowest()
+    }
+
     /// Returns true if no request of it waits or is held back, so that it may join a group.
     pub fn is_simple(&self) -> bool {
         self.query.is_empty() && !self.is_cut && !self.is_held(0)

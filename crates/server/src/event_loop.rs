@@ -467,7 +467,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.is_waiting = false;
-        let is_wanted = connection.session.reply_mode == ReplyMode::On;
+        let is_wanted = connection.session.takes_reply();
         let answer = if is_wanted { answer } else { Vec::new() };
         let fate = pipeline.answer(&mut connection, answer, position);
         self.settle(pipeline, Served { at, connection, fate });

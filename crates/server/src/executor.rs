@@ -543,15 +543,12 @@ impl Executor {
 #[inline]
 fn keep_replies(connection: &mut Connection, row: &Row, replies: &mut Vec<u8>, mark: usize) {
     let session = &mut connection.session;
-    if session.reply_mode == ReplyMode::On {
+    // A command that waits is asked about when it is answered.
+    if session.reply_mode == ReplyMode::On || connection.is_waiting {
         return;
     }
     if !row.spec.replies_by_push() {
         replies.truncate(mark);
     }
-    session.reply_mode = match session.reply_mode {
-        ReplyMode::SkipNext => ReplyMode::Skip,
-        ReplyMode::Skip => ReplyMode::On,
-        mode => mode,
-    };
+    session.takes_reply();
 }

@@ -79,7 +79,11 @@ pub fn threads(settings: &Settings) -> usize {
 
 /// Returns true if the output of a client was above its soft limit for too long.
 pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis) -> bool {
-    if limit.soft_bytes == 0 || (connection.backlog() as u64) <= limit.soft_bytes {
+    // A client that has caught up in between is granted all of the time again.
+    if connection.take_lowest_backlog() as u64 <= limit.soft_bytes {
+        connection.over_soft_limit_since = None;
+    }
+    if limit.soft_bytes == 0 || connection.backlog() as u64 <= limit.soft_bytes {
         connection.over_soft_limit_since = None;
         return false;
     }

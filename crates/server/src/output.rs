@@ -39,6 +39,8 @@ struct Queue {
     written: usize,
     /// Bytes that wait to be written.
     len: usize,
+    /// Fewest bytes that waited since `take_lowest`.
+    lowest: usize,
     /// Bytes of memory that the buffers take, with their unused capacity.
     room: usize,
     /// Bytes written since the queue was made, which is the place of the first waiting byte in the
@@ -86,6 +88,11 @@ impl Output {
     #[inline]
     pub fn len(&self) -> usize {
         self.queue.as_ref().map_or(0, |queue| queue.len)
+    }
+
+    /// Returns the fewest bytes that waited to be written since this was last asked.
+    pub fn take_lowest(&mut self) -> usize {
+        self.queue.as_mut().map_or(0, |queue| std::mem::replace(&mut queue.lowest, queue.len))
     }
 
     /// Returns the bytes of memory that the buffers and marks take.
@@ -279,6 +286,7 @@ impl Queue {
     /// Drops the first `bytes` of those that wait, and each buffer that is written completely.
     fn pass(&mut self, bytes: usize) {
         self.len -= bytes;
+        self.lowest = self.lowest.min(self.len);
         self.passed += bytes as u64;
         self.written += bytes;
         while let Some(buffer) = self.buffers.front() {

@@ -58,6 +58,8 @@ counters! {
     moved_records,
     /// Segments that the cleaner emptied.
     cleaned_segments,
+    /// Values that lazy free finished: collections, and other keys of flushed keyspaces.
+    lazily_freed,
     /// Bytes that eviction dropped.
     evicted_bytes,
     /// Bytes that the cleaner won: those it walked over less those it moved.

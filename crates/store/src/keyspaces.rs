@@ -198,6 +198,11 @@ impl Keyspaces {
         self.ids().dying.pop_front()
     }
 
+    /// Keyspaces that wait for lazy free.
+    pub fn dying(&self) -> Vec<KeyspaceId> {
+        self.ids().dying.iter().copied().collect()
+    }
+
     /// Puts back a keyspace that lazy free has not finished.
     pub fn put_back(&self, keyspace: KeyspaceId) {
         self.ids().dying.push_front(keyspace);

@@ -53,6 +53,15 @@ impl Store {
         self.free_lazily(thread, records).records > 0
     }
 
+    /// Removed collections, and keys of flushed keyspaces, that lazy free has not finished.
+    pub fn waiting_for_lazy_free(&self) -> u64 {
+        let keys = |keyspace| self.shards.counts_of(keyspace).map(|index| index.len()).sum::<u64>();
+        let flushed: u64 = self.shards.keyspaces.dying().into_iter().map(keys).sum();
+        // One of them may be in work at this moment, and in neither list.
+        let in_work = u64::from(self.shards.budget.dying() > 0);
+        (flushed + self.shards.dying_collections()).max(in_work)
+    }
+
     /// Does a writer's share of lazy free: twice the bytes that it has appended, while more than
     /// `DYING_FREE` wait. So the backlog does not grow, however busy the thread for lazy free is.
     pub(crate) fn pay_for_lazy_free(&self, thread: &mut ThreadContext, appended: u64) {
@@ -114,8 +123,13 @@ impl Store {
     ) -> Freed {
         let (mut freed, mut at) = (Freed::default(), Some(Position::of_shard(shard)));
         while let Some(from) = at.filter(|_| freed.records < most) {
-            let mut guard = self.shards.lock_quietly(thread, shard, NO_TIME);
-            at = guard.free_bucket(keyspace, from, |bytes| freed.add(Freed { records: 1, bytes }));
+            let (mut guard, mut finished) = (self.shards.lock_quietly(thread, shard, NO_TIME), 0);
+            at = guard.free_bucket(keyspace, from, |bytes, collection| {
+                freed.add(Freed { records: 1, bytes });
+                // A collection counts once its nodes are freed.
+                finished += u64::from(collection.is_none());
+            });
+            guard.thread().counters.lazily_freed.add(finished);
         }
         freed
     }
@@ -130,6 +144,7 @@ impl Store {
             let end = nodes.end();
             if dying.next >= end {
                 guard.close_collection(dying.id);
+                guard.thread().counters.lazily_freed.add(1);
                 return freed;
             }
             let count = narrow::to_u32((most - freed.records).min(NODES_PER_HOLD));

@@ -6,7 +6,7 @@ mod windows;
 use base::{KeyHasher, Millis, Random, ShardId};
 use std::ops::Range;
 use store::{
-    EvictionPolicy, Key, Kind, Limits, NoSpace, Store, StoreConfig, ThreadContext, Totals,
+    EvictionPolicy, Flush, Key, Kind, Limits, NoSpace, Store, StoreConfig, ThreadContext, Totals,
 };
 use windows::{KINDS, Window, grow, read};
 
@@ -218,4 +218,46 @@ fn where_only_keys_with_a_deadline_may_go_they_go_wherever_they_lie_and_then_wri
         let again = world.on(1 << 40, 600, |_, _| ());
         assert!(again.is_err() && world.totals().moved_bytes - moved < 1 << 20);
     }
+}
+
+#[test]
+fn lowered_limits_evict_although_nobody_writes() {
+    for (policy, len) in [(EvictionPolicy::AllKeysLru, 24), (EvictionPolicy::AllKeysRandom, 3_000)]
+    {
+        let mut world = World::new(policy);
+        for number in 0..20_000 * 24 / len {
+            assert_eq!(world.write(number, kind_of(number), 1..1 + len), Ok(()));
+        }
+        let (before, kept) = (world.totals().evicted, world.store.live_bytes() / 2);
+        assert!(!evict(&mut world), "what is alive is within the limits");
+        world.limit(policy, LIMIT - LIMIT / 16 - world.store.index_bytes() - kept);
+        while evict(&mut world) {}
+        let left = world.store.used_bytes() - world.store.index_bytes();
+        assert!(left <= kept && left > kept / 2, "{left} bytes are left of {kept}");
+        assert!(world.totals().evicted > before);
+    }
+}
+
+fn evict(world: &mut World) -> bool {
+    world.store.enter(&world.thread);
+    let is_more = world.store.evict_beyond_limits(&mut world.thread, world.now);
+    world.store.free_some(&mut world.thread, 50);
+    world.store.leave(&world.thread);
+    is_more
+}
+
+#[test]
+fn lazy_free_counts_collections_and_flushed_keys() {
+    let mut world = World::new(EvictionPolicy::NoEviction);
+    for number in 0..100 {
+        assert_eq!(world.write(number, kind_of(number), 1..4), Ok(()));
+    }
+    assert_eq!(world.write(100, kind_of(0), 1..3_000), Ok(()));
+    assert_eq!(world.store.waiting_for_lazy_free(), 0);
+    assert_eq!(world.store.flush(&mut world.thread, Flush::All), 101);
+    assert_eq!(world.store.waiting_for_lazy_free(), 101);
+    while world.store.waiting_for_lazy_free() > 0 {
+        world.on(0, 0, |_, _| ()).expect("no room is needed");
+    }
+    assert_eq!(world.totals().lazily_freed, 101);
 }

@@ -35,13 +35,16 @@ pub struct Queued {
 }
 
 impl Queue {
-    /// Adds a command.
+    /// Adds a command, unless none will run.
     pub fn push(
         &mut self,
         (command, needs): (usize, Needs),
         args: Args<'_>,
         first_hash: Option<PositionHash>,
     ) {
+        if self.is_spoiled {
+            return;
+        }
         let (begin, first_span) = (self.requests.len(), self.spans.len());
         args.copy_to(&mut self.requests, &mut self.spans);
         self.commands.push(Queued { command, first_hash, begin, first_span, words: args.len() });
@@ -66,8 +69,9 @@ impl Queue {
         self.needs.difference(Needs::NO_TRANSACTION)
     }
 
-    /// Notes that a command was refused.
+    /// Notes that a command was refused, and drops the others.
     pub fn spoil(&mut self) {
+        self.clear();
         self.is_spoiled = true;
     }
 

@@ -237,3 +237,20 @@ fn marks_and_buffers_agree_with_a_plain_model() {
         assert!(socket.taken == bytes && output.room() == 0);
     }
 }
+
+#[test]
+fn the_lowest_backlog_tells_of_a_client_that_caught_up_in_between() {
+    let (mut output, mut socket) = (Output::default(), Socket::with_room(90));
+    output.share(shared(100, b'a'));
+    output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+    output.share(shared(100, b'b'));
+    assert_eq!((output.take_lowest(), output.len()), (0, 110), "there was no output before");
+    socket.room = 105;
+    output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+    output.share(shared(100, b'c'));
+    assert_eq!((output.take_lowest(), output.len()), (5, 105));
+    output.share(shared(100, b'd'));
+    assert_eq!((output.take_lowest(), output.len()), (105, 205));
+    socket.drain(&mut output, ALL_SAFE);
+    assert_eq!((output.take_lowest(), output.len()), (0, 0));
+}

@@ -45,6 +45,17 @@ impl Store {
         if is_won { Room::Won } else { Room::Nothing }
     }
 
+    /// Evicts a little if more is alive than the limits allow, as after they were lowered, so that
+    /// it need not wait for somebody who writes; returns false when that is not so, or nothing may
+    /// go. The thread is inside the gate.
+    pub fn evict_beyond_limits(&self, thread: &mut ThreadContext, now: Millis) -> bool {
+        // Dead bytes, and segments that are half empty, are for the cleaner.
+        let alive = self.live_bytes().saturating_sub(self.shards.budget.dying());
+        alive > self.shards.heap.budget()
+            && self.may_evict()
+            && self.make_room(thread, now) != Room::Nothing
+    }
+
     /// Cleans one segment, or evicts from it; returns false when that wins next to nothing.
     fn clean_one(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         let mut cleaner = self.wait_for_cleaner();

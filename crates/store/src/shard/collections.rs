@@ -309,6 +309,11 @@ impl Collections {
         self.dying().pop_front()
     }
 
+    /// Number of collections that wait for lazy free.
+    pub fn dying_len(&self) -> u64 {
+        self.dying().len() as u64
+    }
+
     /// Puts back a collection that lazy free has not finished.
     pub fn put_back(&self, dying: Dying) {
         self.dying().push_front(dying);

@@ -134,6 +134,11 @@ impl Shards {
         self.collections.next_dying()
     }
 
+    /// Number of collections that wait for lazy free.
+    pub fn dying_collections(&self) -> u64 {
+        self.collections.dying_len()
+    }
+
     /// Puts back a collection that lazy free has not finished.
     pub fn put_back(&self, dying: Dying) {
         self.collections.put_back(dying);

@@ -1,6 +1,7 @@
 //! Passes over the entries of a shard.
 
 use super::change::Reason;
+use super::collections::CollectionId;
 use super::found::Found;
 use super::guard::Guard;
 use super::key_mut::KeyMut;
@@ -54,12 +55,13 @@ impl<'a> Guard<'a> {
     }
 
     /// Removes every key that belongs to the bucket in which `from` lies, of a keyspace that was
-    /// flushed; `count` gets the live bytes of each. Returns the begin of the next bucket.
+    /// flushed; `count` gets the live bytes of each, and its collection. Returns the begin of the
+    /// next bucket.
     pub fn free_bucket(
         &mut self,
         keyspace: KeyspaceId,
         from: Position,
-        mut count: impl FnMut(u64),
+        mut count: impl FnMut(u64, Option<CollectionId>),
     ) -> Option<Position> {
         let (shards, index) = (self.shards, self.index_of(keyspace, from.hash().shard()));
         let mut natives: SmallVec<[(EntrySlot, Entry); 16]> = SmallVec::new();
@@ -71,7 +73,8 @@ impl<'a> Guard<'a> {
             let found = self.found(slot, entry);
             // The hash is used here only for its shard.
             let key = Key { bytes: found.record.key(), hash: from.hash(), keyspace };
-            count(self.remove_found(&key, found, Reason::Flushed));
+            let collection = found.collection();
+            count(self.remove_found(&key, found, Reason::Flushed), collection);
         }
         next
     }

@@ -85,11 +85,8 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     );
 }
 
-/// Returns the number of commands queued since MULTI; -1 outside a transaction.
+/// Returns the number of commands queued since MULTI; -1 for a client without a transaction so far.
 fn queued(client: &Client) -> i64 {
-    if !client.flags().contains(ClientFlags::MULTI) {
-        return -1;
-    }
     client.queued.load(Relaxed).cast_signed()
 }
 

@@ -168,9 +168,8 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     let since_reset = call.instance.statistics.since_reset(&totals);
     let load = call.instance.store.index_load_before_growth() * 100.0;
     text.fields(&[
-        // Flushed records are not counted one by one until lazy free reaches them.
-        ("lazyfree_pending_objects", &u64::from(facts.dying > 0)),
-        ("lazyfreed_objects", &0),
+        ("lazyfree_pending_objects", &call.instance.store.waiting_for_lazy_free()),
+        ("lazyfreed_objects", &since_reset.lazily_freed),
         ("segments_touched_bytes", &facts.touched),
         ("segments_pooled_bytes", &facts.pooled),
         ("segments_live_bytes", &facts.live),
