@@ -1,16 +1,15 @@
 //! Waiting time of other clients while a large transaction runs.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use super::{Bench, Scenario};
-use crate::generator::{Load, Outcome};
-use crate::measure::{measure, send_each};
+use crate::control::{Control, encode_line};
+use crate::generator::{Load, Value};
+use crate::measure::{measure, measure_during, send_each};
 use crate::report::Section;
 use crate::servers::{Launch, Program};
 
@@ -39,36 +38,43 @@ impl Scenario for Plan {
 }
 
 impl Plan {
+    /// Returns the numbers of [`COLUMNS`].
     fn measure(&self, program: &Program, key: &str) -> Result<[f64; 5]> {
         let server = program.start(&Launch::on(2, 2))?;
         send_each(&server, "SET other{n} value", OTHERS)?;
         let others = Load::of("GET other{n}", OTHERS).on(4).pipelined(1);
         let alone = measure(&server, &others.clone().lasting(ALONE))?.outcome;
-        let sets = (0..self.sets).map(|i| format!("SET {} v;", key.replace("{i}", &i.to_string())));
-        let unit = format!("MULTI; {} EXEC", sets.collect::<Vec<_>>().join(" "));
-        let unit = Load::of(unit, 1).on(1).pipelined(1).count(self.times * (self.sets + 2));
-        let is_over = Arc::new(AtomicBool::new(false));
-        let beside = thread::scope(|scope| {
-            let beside = scope.spawn(|| -> Result<Vec<Outcome>> {
-                let mut parts = Vec::new();
-                while !is_over.load(Ordering::Relaxed) {
-                    parts.push(measure(&server, &others.clone().lasting(PART))?.outcome);
-                }
-                Ok(parts)
-            });
-            let done = measure(&server, &unit);
-            is_over.store(true, Ordering::Relaxed);
-            let beside = beside.join().ok().context("the other clients")??;
-            done.map(|_| beside)
+        let sets = (0..self.sets)
+            .map(|i| encode_line(&format!("SET {} v", key.replace("{i}", &i.to_string()))));
+        let sets: Vec<_> = sets.collect();
+        let pieces: Vec<_> =
+            sets.chunks(PIECE).map(|piece| (piece.concat(), piece.len() as u64)).collect();
+        let mut control = server.control()?;
+        let (beside, exec) = measure_during(&server, &others, |others| {
+            while others.operations() == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let times = (0..self.times).map(|_| unit(&mut control, &pieces));
+            Ok(times.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or_default())
         })?;
-        let exec = server.micros_per_call("exec")? / 1e3;
-        let mut waits = Outcome::empty().latencies;
-        beside.iter().try_for_each(|part| waits.add(&part.latencies)).context("waits")?;
-        let longest = waits.max() as f64 / 1e6;
-        let p99 = |waits: &hdrhistogram::Histogram<u64>| waits.value_at_quantile(0.99) as f64 / 1e3;
-        let (during, before) = (p99(&waits), p99(&alone.latencies));
+        let (exec, longest) = (exec.as_secs_f64() * 1e3, beside.outcome.longest_ms());
+        let [during, before] = [&beside.outcome, &alone].map(|it| it.latency_us(0.99));
         Ok([exec, longest, longest - exec, during, during / before])
     }
+}
+
+/// Runs a transaction of these requests, which were written beforehand; returns the time from the
+/// sending of EXEC to the end of its reply.
+fn unit(control: &mut Control, pieces: &[(String, u64)]) -> Result<Duration> {
+    control.tell(&["MULTI"])?;
+    for (piece, count) in pieces {
+        control.send_all(piece, *count)?;
+    }
+    let began = Instant::now();
+    let last = control.ask(&["EXEC"])?;
+    let took = began.elapsed();
+    ensure!(last == Value::Text(b"OK".to_vec()), "EXEC ends with {last:?}");
+    Ok(took)
 }
 
 const COLUMNS: &str = "keys | server | EXEC ms .1 | longest wait ms .1 | beyond ms .1 | p99 us .0 \
@@ -76,4 +82,5 @@ const COLUMNS: &str = "keys | server | EXEC ms .1 | longest wait ms .1 | beyond 
 /// Keys of other clients.
 const OTHERS: u64 = 1000;
 const ALONE: Duration = Duration::from_secs(2);
-const PART: Duration = Duration::from_millis(500);
+/// Requests of one write: their replies fit into the buffers of a socket.
+const PIECE: usize = 1000;
