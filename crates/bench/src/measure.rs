@@ -30,10 +30,15 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Creates the result of a measurement of nothing.
+    pub fn nothing() -> Self {
+        let (outcome, samples) = (Outcome::empty(), Vec::new());
+        Self { outcome, server_cpu: None, samples, failure: None }
+    }
+
     /// Creates the result of a measurement that did not begin.
     pub fn failed(failure: Error) -> Self {
-        let (outcome, samples) = (Outcome::empty(), Vec::new());
-        Self { outcome, server_cpu: None, samples, failure: Some(failure) }
+        Self { failure: Some(failure), ..Self::nothing() }
     }
 
     /// Returns the CPU time of the server per operation, in microseconds; NaN if it is not known.
@@ -122,7 +127,7 @@ pub fn try_measure(
             Ok((sender.finish(), ran.err()))
         })
     });
-    let mut measured = Measured { outcome: Outcome::empty(), server_cpu, samples, failure: None };
+    let mut measured = Measured { server_cpu, samples, ..Measured::nothing() };
     for ended in ended {
         let merged = ended.and_then(|(outcome, failure)| {
             measured.outcome.merge(outcome)?;

@@ -64,7 +64,8 @@ pub enum Stop {
 }
 
 /// Event upon which a batch is sent; rates are operations per second.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arrival {
     /// Last reply of the previous batch on the same connection: a closed loop.
     Closed,

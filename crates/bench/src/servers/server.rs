@@ -124,7 +124,7 @@ impl Server {
     }
 
     /// Asks the server to end, and waits until it has, for two minutes at most.
-    pub fn end(mut self) -> Result<()> {
+    pub fn end(&mut self) -> Result<()> {
         let Some(child) = &mut self.child else { return Ok(()) };
         kill_process(pid_of(self.pid)?, Signal::TERM)?;
         let ended = within(END_MAX, || child.try_wait().transpose());
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_wrapper_is_not_measured_and_leaves_nothing_behind() {
-        let ends: [fn(Server); 2] = [drop, |server| server.end().unwrap()];
+        let ends: [fn(Server); 2] = [drop, |mut server| server.end().unwrap()];
         for end in ends {
             let (started, [sleeper, helper]) = start_wrapped(|sleeper| sleeper);
             let (program, server) = started.unwrap();

@@ -1,0 +1,228 @@
+//! Scripts: steps that a file lists are taken on each server, and columns are computed from what
+//! they measured.
+//!
+//! ```toml
+//! kind = "script"
+//!
+//! [parameters]
+//! rounds = 3                       # median of these
+//! keys = 1000                      # any other number: `KEYS` in texts, `= keys / 2` in numbers
+//! columns = "what | server | longest ms .1 | of valkey .2"
+//! servers = ["varve", "valkey"]    # as in kind `loads`
+//! values = ["get.longest / 1e3"]   # of the columns with numbers, from left to right
+//!
+//! [[parameters.groups]]
+//! fresh = true                     # each round has servers of its own
+//! first = [{ load = { request = "SET k{n} v", each = true, keys = "= keys" } }]
+//!
+//! [[parameters.groups.rows]]       # measured on all servers in turns
+//! name = "GET"
+//! keys = 10                        # numbers and words of this row alone
+//! steps = [{ load = { name = "get", request = "GET k{n}", keys = "= keys" } }]
+//! ```
+//!
+//! | step | what it does |
+//! |---|---|
+//! | `load` | sends requests: `NAME.us`, `NAME.per_second` and others of [`Values::measured`] |
+//! | `beside` | takes steps beside loads, or beside a busy process on the server's core |
+//! | `peak` | takes steps: the most memory meanwhile, in bytes |
+//! | `join`, `leave` | connects clients that stay until they leave or the server ends |
+//! | `tell`, `check` | a command without an error; one with the answer as its last word |
+//! | `config` | settings by name, whose values may have blanks |
+//! | `ask` | by name: the answer, `NAME.ms` of the client and `NAME.cpu_ms` of the server |
+//! | `info`, `micros` | by name: a field of INFO; microseconds of a command, as INFO tells them |
+//! | `memory` | resident memory in bytes |
+//! | `written` | many requests in one write, whose replies are read then, with pauses |
+//! | `unit` | transactions that were written beforehand: `NAME.longest_ms` of EXEC |
+//! | `let`, `clock` | computed numbers; the time in seconds |
+//! | `saved` | waits until a snapshot has its name: the time in seconds |
+//! | `wait`, `repeat` | milliseconds; steps again and again |
+//! | `start`, `end` | another server with more options; the end of the server, when it is asked |
+
+mod run;
+mod steps;
+mod values;
+
+use anyhow::{Context, Result, anyhow};
+use serde::Deserialize;
+
+use super::place::{Entry, servers};
+use super::rounds::in_turns;
+use super::{Bench, Scenario, peers_missing, pin_client};
+use crate::process;
+use crate::report::Section;
+use crate::servers::{Kind, Launch};
+use run::Running;
+use steps::Steps;
+use values::Values;
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Plan {
+    #[serde(default = "super::data::one")]
+    rounds: usize,
+    columns: String,
+    #[serde(deserialize_with = "servers")]
+    servers: Vec<Entry>,
+    #[serde(default)]
+    values: Vec<String>,
+    groups: Vec<Group>,
+    /// Numbers that steps and values name.
+    #[serde(flatten)]
+    numbers: toml::Table,
+}
+
+/// Servers with the same beginning, and what is measured on them.
+#[derive(Clone, Debug, Deserialize)]
+struct Group {
+    /// Those of the plan by default.
+    #[serde(default, deserialize_with = "servers")]
+    servers: Vec<Entry>,
+    #[serde(default)]
+    fresh: bool,
+    #[serde(default)]
+    first: Steps,
+    /// Those of its rows.
+    #[serde(default)]
+    steps: Steps,
+    rows: Vec<Row>,
+    #[serde(flatten)]
+    numbers: toml::Table,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Row {
+    #[serde(default)]
+    name: String,
+    /// Those of the group by default.
+    steps: Option<Steps>,
+    /// Those of the plan by default, as the rounds are.
+    values: Option<Vec<String>>,
+    rounds: Option<usize>,
+    /// Words of the last column.
+    remark: Option<String>,
+    /// Reply of the null server, in wire format; without one it is left out.
+    null: Option<String>,
+    #[serde(flatten)]
+    numbers: toml::Table,
+}
+
+/// A server of a group, or the reason why there is none.
+struct Seat<'p> {
+    entry: &'p Entry,
+    label: String,
+    running: Result<Running>,
+}
+
+/// Values of a row in one round, and the words beside them.
+type Measured = (Vec<f64>, Option<String>);
+
+impl Scenario for Plan {
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        let all = self.groups.iter().flat_map(|group| self.servers_of(group));
+        let cores = all.map(Entry::cores).max().unwrap_or(1);
+        pin_client(cores);
+        section.columns(&self.columns);
+        if cores >= process::cores() {
+            section.note("The clients share a core with servers on all of them.");
+        }
+        peers_missing(section, bench);
+        let mut numbers = Values::default();
+        numbers.add(&self.numbers)?;
+        self.groups.iter().try_for_each(|group| self.measure(bench, section, group, &numbers))
+    }
+}
+
+impl Plan {
+    fn servers_of<'p>(&'p self, group: &'p Group) -> &'p [Entry] {
+        if group.servers.is_empty() { &self.servers } else { &group.servers }
+    }
+
+    /// Measures the rows of a group, one after the other.
+    fn measure(
+        &self,
+        bench: &Bench,
+        section: &mut Section,
+        group: &Group,
+        numbers: &Values,
+    ) -> Result<()> {
+        let mut numbers = numbers.clone();
+        numbers.add(&group.numbers)?;
+        let mut seats = Vec::new();
+        for entry in self.servers_of(group) {
+            let Some(place) = entry.place(bench)? else { continue };
+            let label = place.program.label.clone();
+            let running = match group.fresh || entry.is_null() {
+                true => Err(anyhow!("it was not started")),
+                false => group.start(bench, entry, numbers.clone()),
+            };
+            seats.push(Seat { entry, label, running });
+        }
+        for row in &group.rows {
+            let is_asked = |it: &&mut Seat<'_>| row.null.is_some() || !it.entry.is_null();
+            let mut seats: Vec<_> = seats.iter_mut().filter(is_asked).collect();
+            let all = in_turns(&mut seats, row.rounds.unwrap_or(self.rounds), |seat, round| {
+                let mut own = numbers.clone();
+                own.add(&row.numbers)?;
+                if let Some(reply) = row.null.as_ref().filter(|_| seat.entry.is_null()) {
+                    let server = bench.null_answering(reply).start(&Launch::default())?;
+                    seat.running = Ok(Running::of(server, own));
+                } else if group.fresh {
+                    seat.running = Err(anyhow!("it was not started"));
+                    seat.running = group.start(bench, seat.entry, own);
+                }
+                self.measure_row(group, row, seat, round)
+            });
+            let labels = seats.iter().map(|seat| &seat.label);
+            labels.zip(all).for_each(|(label, rounds)| row.show(section, label, rounds));
+        }
+        // An attack, for one, must leave a server that can still end.
+        for running in seats.iter_mut().filter_map(|seat| seat.running.as_mut().ok()) {
+            if running.server.kind == Kind::Varve {
+                running.end()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure_row(
+        &self,
+        group: &Group,
+        row: &Row,
+        seat: &mut Seat<'_>,
+        round: u64,
+    ) -> Result<Measured> {
+        let running = seat.running.as_mut().map_err(|error| anyhow!("{error:#}"))?;
+        running.values.add(&row.numbers)?;
+        running.values.set("round", round as f64);
+        running.take_all(row.steps.as_ref().unwrap_or(&group.steps))?;
+        let sums = row.values.as_ref().unwrap_or(&self.values).iter();
+        let values = sums.map(|it| running.values.compute(it)).collect::<Result<_>>()?;
+        let words = row.remark.as_ref().map(|it| running.values.filled(it));
+        Ok((values, words))
+    }
+}
+
+impl Group {
+    fn start(&self, bench: &Bench, entry: &Entry, values: Values) -> Result<Running> {
+        let place = entry.place(bench)?.context("it is not there")?;
+        let mut running = Running::start(place, values)?;
+        running.take_all(&self.first)?;
+        Ok(running)
+    }
+}
+
+impl Row {
+    fn show(&self, section: &mut Section, server: &str, rounds: Result<Vec<Measured>>) {
+        let server = if section.has_servers() { server } else { "" };
+        let rounds = match rounds {
+            Ok(rounds) => rounds,
+            Err(error) => return section.absent(&self.name, server, &error),
+        };
+        let count = rounds.first().map_or(0, |(values, _)| values.len());
+        let of = |at: usize| rounds.iter().map(|(values, _)| values[at]).collect();
+        section.measured(&self.name, server, &(0..count).map(of).collect::<Vec<_>>());
+        if let Some((_, Some(words))) = rounds.last() {
+            section.remark(words.clone());
+        }
+    }
+}
