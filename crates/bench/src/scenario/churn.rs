@@ -30,6 +30,9 @@ pub struct Plan {
     /// Settings of Valkey and Redis.
     #[serde(default)]
     peers: BTreeMap<String, String>,
+    /// True if Memcached is measured beside them.
+    #[serde(default)]
+    memcached: bool,
     /// Changes, each on fresh servers.
     workloads: Vec<Workload>,
 }
@@ -60,7 +63,7 @@ impl Scenario for Plan {
         for workload in &self.workloads {
             let title = workload.words();
             let mut plot = Plot::lines(&title, "written / limit", "payload / resident");
-            for program in workload.programs(bench) {
+            for program in workload.programs(bench, self.memcached) {
                 let mut running = Running::start(self, workload, program, section)?;
                 section.values(&title, &program.label, &running.run()?);
                 running.shares.iter().for_each(|(x, y)| plot.point(&program.label, *x, *y));
@@ -82,9 +85,10 @@ impl Workload {
     }
 
     /// Returns the servers that have the policy.
-    fn programs<'b>(&self, bench: &'b Bench) -> Vec<&'b Program> {
+    fn programs<'b>(&self, bench: &'b Bench, memcached: bool) -> Vec<&'b Program> {
         match self.policy.as_str() {
             "its own" => bench.memcached.iter().collect(),
+            _ if memcached => bench.varve_and_all_peers().collect(),
             _ => bench.varve_and_peers().collect(),
         }
     }

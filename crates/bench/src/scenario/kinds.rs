@@ -3,8 +3,8 @@
 use anyhow::{Context, Result, bail};
 
 use super::{
-    Bench, Scenario, always, churn, example, expiry, forms, generators, growth, less, loads,
-    maxmemory, memory, profiled, script, waiters, ycsb,
+    Bench, Scenario, always, churn, example, expiry, generators, growth, less, loads, maxmemory,
+    memory, profiled, script, waiters, ycsb,
 };
 use crate::report::Section;
 
@@ -22,7 +22,6 @@ pub fn find(name: &str) -> Result<Kind> {
         "churn" => kind::<churn::Plan>,
         "example" => kind::<example::Plan>,
         "expiry" => kind::<expiry::Plan>,
-        "forms" => kind::<forms::Plan>,
         "generators" => kind::<generators::Plan>,
         "growth" => kind::<growth::Plan>,
         "less" => kind::<less::Plan>,

@@ -7,7 +7,6 @@
 //! | [`churn`] | live payload over resident memory while sizes change under a limit (Tables 1, 5) |
 //! | [`example`] | tables that examples of other packages print, without a server |
 //! | [`expiry`] | delay between the deadline of keys and their removal, and its cost |
-//! | [`forms`] | cost of a large form beside a packed one, by size; LPOP by length of the list |
 //! | [`generators`] | speed of the generator, and agreement with valkey-benchmark |
 //! | [`growth`] | resident bytes per key and the longest pause while the keys grow |
 //! | [`less`] | memory, stalls and throughput while the log is rotated (LESS, Figs. 1, 3 and 4) |
@@ -19,9 +18,9 @@
 //! | [`waiters`] | server CPU where pairs of clients wait for each other |
 //! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load |
 //!
-//! Servers have no files but in [`always`], [`less`] and where a file gives them a folder: there each
-//! has one of its own on one disk, and peers run among the files of this process, not in the root of
-//! their own.
+//! Servers have no files but in [`always`], [`less`] and where a file gives them a folder: there
+//! each has one of its own on one disk, and peers run among the files of this process, not in the
+//! root of their own.
 
 mod always;
 mod bare;
@@ -35,7 +34,6 @@ mod expiry;
 mod figures;
 pub mod file;
 mod folder;
-mod forms;
 mod generators;
 mod growth;
 mod kinds;
@@ -95,11 +93,6 @@ impl Bench {
     /// Returns all servers, the null server included.
     pub fn all_programs(&self) -> impl Iterator<Item = &Program> {
         self.varve_and_all_peers().chain([&self.null])
-    }
-
-    /// Returns the server under test, and Valkey if it is available.
-    pub fn varve_and_valkey(&self) -> Vec<&Program> {
-        std::iter::once(&self.varve).chain(&self.valkey).collect()
     }
 
     /// Returns the server of a name in files; `None` if it is not installed.

@@ -43,6 +43,9 @@ mod run;
 mod steps;
 mod values;
 
+use std::time::Duration;
+use std::{mem, thread};
+
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 
@@ -79,12 +82,24 @@ struct Group {
     servers: Vec<Entry>,
     #[serde(default)]
     fresh: bool,
+    /// True if each row has servers of its own, which wait for `rest_ms` at the same time and are
+    /// measured in turns with those of the other rows.
+    #[serde(default)]
+    apart: bool,
     #[serde(default)]
     first: Steps,
+    #[serde(default)]
+    rest_ms: u64,
+    /// Taken once behind that wait.
+    #[serde(default)]
+    rested: Steps,
     /// Those of its rows.
     #[serde(default)]
     steps: Steps,
     rows: Vec<Row>,
+    /// Those of all rows that are measured apart.
+    rounds: Option<usize>,
+    remark: Option<String>,
     #[serde(flatten)]
     numbers: toml::Table,
 }
@@ -118,8 +133,8 @@ type Measured = (Vec<f64>, Option<String>);
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        let all = self.groups.iter().flat_map(|group| self.servers_of(group));
-        let cores = all.map(Entry::cores).max().unwrap_or(1);
+        let of_groups = self.groups.iter().flat_map(|group| &group.servers);
+        let cores = self.servers.iter().chain(of_groups).map(Entry::cores).max().unwrap_or(1);
         pin_client(cores);
         section.columns(&self.columns);
         if cores >= process::cores() {
@@ -133,10 +148,6 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    fn servers_of<'p>(&'p self, group: &'p Group) -> &'p [Entry] {
-        if group.servers.is_empty() { &self.servers } else { &group.servers }
-    }
-
     /// Measures the rows of a group, one after the other.
     fn measure(
         &self,
@@ -147,15 +158,12 @@ impl Plan {
     ) -> Result<()> {
         let mut numbers = numbers.clone();
         numbers.add(&group.numbers)?;
-        let mut seats = Vec::new();
-        for entry in self.servers_of(group) {
-            let Some(place) = entry.place(bench)? else { continue };
-            let label = place.program.label.clone();
-            let running = match group.fresh || entry.is_null() {
-                true => Err(anyhow!("it was not started")),
-                false => group.start(bench, entry, numbers.clone()),
-            };
-            seats.push(Seat { entry, label, running });
+        if group.apart {
+            return self.measure_apart(bench, section, group, &numbers);
+        }
+        let mut seats = self.seats(bench, group)?;
+        for seat in seats.iter_mut().filter(|seat| !group.fresh && !seat.entry.is_null()) {
+            seat.running = group.start(bench, seat.entry, numbers.clone());
         }
         for row in &group.rows {
             let is_asked = |it: &&mut Seat<'_>| row.null.is_some() || !it.entry.is_null();
@@ -167,21 +175,62 @@ impl Plan {
                     let server = bench.null_answering(reply).start(&Launch::default())?;
                     seat.running = Ok(Running::of(server, own));
                 } else if group.fresh {
-                    seat.running = Err(anyhow!("it was not started"));
                     seat.running = group.start(bench, seat.entry, own);
                 }
-                self.measure_row(group, row, seat, round)
+                let measured = self.measure_row(group, row, seat, round);
+                if group.fresh && measured.is_err() {
+                    // It may end by itself, which is told when it is dropped.
+                    seat.running = Err(anyhow!("it failed"));
+                } else if group.fresh {
+                    seat.end()?;
+                }
+                measured
             });
             let labels = seats.iter().map(|seat| &seat.label);
             labels.zip(all).for_each(|(label, rounds)| row.show(section, label, rounds));
         }
-        // An attack, for one, must leave a server that can still end.
-        for running in seats.iter_mut().filter_map(|seat| seat.running.as_mut().ok()) {
-            if running.server.kind == Kind::Varve {
-                running.end()?;
+        seats.iter_mut().try_for_each(Seat::end)
+    }
+
+    /// Measures all rows of a group on all servers in turns.
+    fn measure_apart(
+        &self,
+        bench: &Bench,
+        section: &mut Section,
+        group: &Group,
+        numbers: &Values,
+    ) -> Result<()> {
+        let mut all = Vec::new();
+        for row in &group.rows {
+            for mut seat in self.seats(bench, group)? {
+                let mut own = numbers.clone();
+                own.add(&row.numbers)?;
+                seat.running = group.start(bench, seat.entry, own);
+                all.push((row, seat));
             }
         }
-        Ok(())
+        thread::sleep(Duration::from_millis(group.rest_ms));
+        let rounds = group.rounds.unwrap_or(self.rounds);
+        let measured = in_turns(&mut all, rounds, |(row, seat), round| {
+            if let (1, Ok(running)) = (round, &mut seat.running) {
+                running.take_all(&group.rested)?;
+            }
+            self.measure_row(group, row, seat, round)
+        });
+        for ((row, seat), rounds) in all.iter().zip(measured) {
+            row.show(section, &seat.label, rounds);
+        }
+        all.iter_mut().try_for_each(|(_, seat)| seat.end())
+    }
+
+    /// Returns the servers of a group that are there, before they are started.
+    fn seats<'p>(&'p self, bench: &Bench, group: &'p Group) -> Result<Vec<Seat<'p>>> {
+        let seat = |entry: &'p Entry| {
+            let label = entry.place(bench)?.map(|place| place.program.label);
+            Ok(label.map(|label| Seat { entry, label, running: Err(anyhow!("not started")) }))
+        };
+        let servers = if group.servers.is_empty() { &self.servers } else { &group.servers };
+        servers.iter().filter_map(|entry| seat(entry).transpose()).collect()
     }
 
     fn measure_row(
@@ -197,8 +246,18 @@ impl Plan {
         running.take_all(row.steps.as_ref().unwrap_or(&group.steps))?;
         let sums = row.values.as_ref().unwrap_or(&self.values).iter();
         let values = sums.map(|it| running.values.compute(it)).collect::<Result<_>>()?;
-        let words = row.remark.as_ref().map(|it| running.values.filled(it));
-        Ok((values, words))
+        let words = row.remark.as_ref().or(group.remark.as_ref());
+        Ok((values, words.map(|it| running.values.filled(it))))
+    }
+}
+
+impl Seat<'_> {
+    /// Ends the server; ours by itself: an attack, for one, must leave it able to.
+    fn end(&mut self) -> Result<()> {
+        match mem::replace(&mut self.running, Err(anyhow!("it has ended"))) {
+            Ok(mut running) if running.server.kind == Kind::Varve => running.end(),
+            _ => Ok(()),
+        }
     }
 }
 

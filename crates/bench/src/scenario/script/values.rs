@@ -18,8 +18,8 @@ impl Values {
     /// Adds numbers and words of a file.
     pub fn add(&mut self, all: &toml::Table) -> Result<()> {
         // Texts may name the numbers.
-        let (texts, numbers): (Vec<_>, _) = all.iter().partition(|(_, it)| it.is_str());
-        for (name, value) in Vec::from(numbers).into_iter().chain(texts) {
+        let (texts, numbers): (Vec<_>, Vec<_>) = all.iter().partition(|(_, it)| it.is_str());
+        for (name, value) in numbers.into_iter().chain(texts) {
             match self.fill(value)? {
                 Value::Integer(number) => self.set(name, number as f64),
                 Value::Float(number) => self.set(name, number),
