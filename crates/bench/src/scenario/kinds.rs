@@ -3,8 +3,8 @@
 use anyhow::{Context, Result, bail};
 
 use super::{
-    Bench, Scenario, always, churn, example, expiry, generators, growth, less, loads, maxmemory,
-    memory, profiled, script, waiters, ycsb,
+    Bench, Scenario, always, churn, example, expiry, generators, growth, less, loads, memory,
+    profiled, script, waiters, ycsb,
 };
 use crate::report::Section;
 
@@ -26,7 +26,6 @@ pub fn find(name: &str) -> Result<Kind> {
         "growth" => kind::<growth::Plan>,
         "less" => kind::<less::Plan>,
         "loads" => kind::<loads::Plan>,
-        "maxmemory" => kind::<maxmemory::Plan>,
         "memory" => kind::<memory::Plan>,
         "profiled" => kind::<profiled::Plan>,
         "script" => kind::<script::Plan>,

@@ -11,7 +11,6 @@
 //! | [`growth`] | resident bytes per key and the longest pause while the keys grow |
 //! | [`less`] | memory, stalls and throughput while the log is rotated (LESS, Figs. 1, 3 and 4) |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
-//! | [`maxmemory`] | a full cache: memory bound, data kept, cost of a SET |
 //! | [`memory`] | resident memory for the same data: while it grows, at rest, after changes |
 //! | [`profiled`] | instructions per command, beside another build; cache misses by function |
 //! | [`script`] | steps that the file lists, and columns computed from what they measured |
@@ -39,7 +38,6 @@ mod growth;
 mod kinds;
 mod less;
 mod loads;
-mod maxmemory;
 mod memory;
 mod place;
 mod profiled;

@@ -9,7 +9,8 @@
 //! keys = 1000                      # any other number: `KEYS` in texts, `= keys / 2` in numbers
 //! columns = "what | server | longest ms .1 | of valkey .2"
 //! servers = ["varve", "valkey"]    # as in kind `loads`
-//! values = ["get.longest / 1e3"]   # of the columns with numbers, from left to right
+//! values = ["get.longest / 1e3"]   # of the columns with numbers, from left to right; of
+//!                                  # "most: get.us" or "least: get.us" the worst round counts
 //!
 //! [[parameters.groups]]
 //! fresh = true                     # each round has servers of its own
@@ -54,7 +55,7 @@ use super::rounds::in_turns;
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::process;
 use crate::report::Section;
-use crate::servers::{Kind, Launch};
+use crate::servers::Kind;
 use run::Running;
 use steps::Steps;
 use values::Values;
@@ -172,8 +173,9 @@ impl Plan {
                 let mut own = numbers.clone();
                 own.add(&row.numbers)?;
                 if let Some(reply) = row.null.as_ref().filter(|_| seat.entry.is_null()) {
-                    let server = bench.null_answering(reply).start(&Launch::default())?;
-                    seat.running = Ok(Running::of(server, own));
+                    let mut place = seat.entry.place(bench)?.context("it is not there")?;
+                    place.program = bench.null_answering(reply);
+                    seat.running = Running::start(place, own);
                 } else if group.fresh {
                     seat.running = group.start(bench, seat.entry, own);
                 }
@@ -187,7 +189,7 @@ impl Plan {
                 measured
             });
             let labels = seats.iter().map(|seat| &seat.label);
-            labels.zip(all).for_each(|(label, rounds)| row.show(section, label, rounds));
+            labels.zip(all).for_each(|(label, rounds)| self.show(section, row, label, rounds));
         }
         seats.iter_mut().try_for_each(Seat::end)
     }
@@ -218,7 +220,7 @@ impl Plan {
             self.measure_row(group, row, seat, round)
         });
         for ((row, seat), rounds) in all.iter().zip(measured) {
-            row.show(section, &seat.label, rounds);
+            self.show(section, row, &seat.label, rounds);
         }
         all.iter_mut().try_for_each(|(_, seat)| seat.end())
     }
@@ -244,10 +246,37 @@ impl Plan {
         running.values.add(&row.numbers)?;
         running.values.set("round", round as f64);
         running.take_all(row.steps.as_ref().unwrap_or(&group.steps))?;
-        let sums = row.values.as_ref().unwrap_or(&self.values).iter();
-        let values = sums.map(|it| running.values.compute(it)).collect::<Result<_>>()?;
+        let sums = self.sums(row).map(|(_, sum)| running.values.compute(sum));
+        let values = sums.collect::<Result<_>>()?;
         let words = row.remark.as_ref().or(group.remark.as_ref());
         Ok((values, words.map(|it| running.values.filled(it))))
+    }
+
+    /// Returns what is computed for a row: which of the rounds counts, if not their median, and the
+    /// sum.
+    fn sums<'p>(&'p self, row: &'p Row) -> impl Iterator<Item = (Option<&'p str>, &'p str)> {
+        let sums = row.values.as_ref().unwrap_or(&self.values).iter();
+        sums.map(|it| it.split_once(": ").map_or((None, &**it), |(which, it)| (Some(which), it)))
+    }
+
+    fn show(&self, section: &mut Section, row: &Row, server: &str, rounds: Result<Vec<Measured>>) {
+        let server = if section.has_servers() { server } else { "" };
+        let rounds = match rounds {
+            Ok(rounds) => rounds,
+            Err(error) => return section.absent(&row.name, server, &error),
+        };
+        let columns = self.sums(row).enumerate().map(|(at, (which, _))| {
+            let of_rounds = rounds.iter().map(|(values, _)| values[at]);
+            match which {
+                Some("most") => of_rounds.reduce(f64::max).into_iter().collect(),
+                Some(_) => of_rounds.reduce(f64::min).into_iter().collect(),
+                None => of_rounds.collect::<Vec<_>>(),
+            }
+        });
+        section.measured(&row.name, server, &columns.collect::<Vec<_>>());
+        if let Some((_, Some(words))) = rounds.last() {
+            section.remark(words.clone());
+        }
     }
 }
 
@@ -267,21 +296,5 @@ impl Group {
         let mut running = Running::start(place, values)?;
         running.take_all(&self.first)?;
         Ok(running)
-    }
-}
-
-impl Row {
-    fn show(&self, section: &mut Section, server: &str, rounds: Result<Vec<Measured>>) {
-        let server = if section.has_servers() { server } else { "" };
-        let rounds = match rounds {
-            Ok(rounds) => rounds,
-            Err(error) => return section.absent(&self.name, server, &error),
-        };
-        let count = rounds.first().map_or(0, |(values, _)| values.len());
-        let of = |at: usize| rounds.iter().map(|(values, _)| values[at]).collect();
-        section.measured(&self.name, server, &(0..count).map(of).collect::<Vec<_>>());
-        if let Some((_, Some(words))) = rounds.last() {
-            section.remark(words.clone());
-        }
     }
 }

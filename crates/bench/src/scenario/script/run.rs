@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,10 +17,10 @@ use crate::control::encode_line;
 use crate::generator::{EventLoop, Load, Moment, Pause, Probe, Protocol, Sender, Value};
 use crate::measure::{Measured, measure, measure_during, measure_watched, settled_cpu_time};
 use crate::process;
-use crate::sampler::{Watch, peak_during};
+use crate::sampler::{Sample, Watch, peak_during};
 use crate::scenario::data::check;
 use crate::scenario::place::Place;
-use crate::servers::{Launch, Program, Server};
+use crate::servers::{Kind, Launch, Program, Server};
 
 pub struct Running {
     /// Leave before the server ends.
@@ -43,7 +43,7 @@ impl Running {
         Ok(running)
     }
 
-    pub fn of(server: Server, mut values: Values) -> Self {
+    fn of(server: Server, mut values: Values) -> Self {
         values.set("ready", server.ready_after.as_secs_f64());
         Self { beside: Vec::new(), server: Arc::new(server), values, again: None, folder: None }
     }
@@ -113,11 +113,15 @@ impl Running {
     }
 
     fn load(&mut self, text: &LoadText) -> Result<()> {
-        let load = text.load(self.values.compute("round").unwrap_or(1.0) as u64)?;
+        let mut load = text.load(self.values.compute("round").unwrap_or(1.0) as u64)?;
+        // It makes room in the background, and refuses SETs until there is some.
+        load.refusals |= self.server.kind == Kind::Memcached;
         let measured = if let Some(calls) = &text.calls {
             self.called(&text.name, &load, calls)
         } else if let Some(stop) = text.stopped_ms {
             self.stopped(&load, text.time().context("ms")? / 2, Duration::from_millis(stop))
+        } else if text.counted {
+            self.counted(&text.name, &load)
         } else if text.sampled {
             measure_watched(&self.server, &load, Watch::every(SAMPLE_EVERY))
         } else {
@@ -145,6 +149,21 @@ impl Running {
             stall.join().map_err(|_| anyhow!("the stall ended early"))??;
             measured
         })
+    }
+
+    /// Runs a load, and counts the keys meanwhile.
+    fn counted(&mut self, name: &str, load: &Load) -> Result<Measured> {
+        let (mut control, least) = (self.server.control()?, Arc::new(AtomicU64::new(u64::MAX)));
+        let found = Arc::clone(&least);
+        let watch = move |_: &Sample| {
+            if let Ok(keys) = control.key_count() {
+                found.fetch_min(keys, Relaxed);
+            }
+        };
+        let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
+        let measured = measure_watched(&self.server, load, watch)?;
+        self.values.set(&format!("{name}.least_keys"), least.load(Relaxed) as f64);
+        Ok(measured)
     }
 
     /// Takes steps while other clients, or another process on the same core, keep the server busy.

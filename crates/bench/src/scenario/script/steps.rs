@@ -134,6 +134,9 @@ pub struct LoadText {
     /// True if memory is sampled meanwhile.
     #[serde(default)]
     pub sampled: bool,
+    /// True if keys are counted meanwhile: `NAME.least_keys`.
+    #[serde(default)]
+    pub counted: bool,
     /// True if the server must refuse to go on.
     #[serde(default)]
     pub fails: bool,
