@@ -64,12 +64,6 @@ impl Drop for Audience {
 }
 
 impl Seats {
-    /// Clients that send these requests, have them answered, and read what comes later.
-    pub fn of(clients: usize, sends: &[&str]) -> Self {
-        let sends = sends.iter().map(|request| (*request).to_owned()).collect();
-        Self { clients, sends, answered: true, reads: true }
-    }
-
     /// Connects one client. What it asked for has happened when it is answered.
     fn join(&self, port: u16, client: usize) -> Result<Socket> {
         let mut control = Control::open(port, Protocol::Resp)?;

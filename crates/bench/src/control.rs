@@ -27,9 +27,14 @@ impl Control {
 
     /// Sends a command and returns the values of its reply: one, or those of an array.
     fn send(&mut self, command: &str) -> Result<Vec<Value>> {
-        self.stream.write_all(command.as_bytes())?;
+        self.send_all(command, 1)
+    }
+
+    /// Sends so many commands in one write and returns the values of all replies.
+    pub fn send_all(&mut self, commands: &str, count: u64) -> Result<Vec<Value>> {
+        self.stream.write_all(commands.as_bytes())?;
         let (mut buffer, mut received) = (vec![0; 64 << 10], 0);
-        while self.reader.counted().total() == 0 {
+        while self.reader.counted().total() < count {
             let read = self.stream.read(&mut buffer)?;
             ensure!(read > 0, "the server closed the connection");
             received += read;

@@ -30,10 +30,15 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Creates the result of a measurement of nothing.
+    pub fn nothing() -> Self {
+        let (outcome, samples) = (Outcome::empty(), Vec::new());
+        Self { outcome, server_cpu: None, samples, failure: None }
+    }
+
     /// Creates the result of a measurement that did not begin.
     pub fn failed(failure: Error) -> Self {
-        let (outcome, samples) = (Outcome::empty(), Vec::new());
-        Self { outcome, server_cpu: None, samples, failure: Some(failure) }
+        Self { failure: Some(failure), ..Self::nothing() }
     }
 
     /// Returns the CPU time of the server per operation, in microseconds; NaN if it is not known.
@@ -122,7 +127,7 @@ pub fn try_measure(
             Ok((sender.finish(), ran.err()))
         })
     });
-    let mut measured = Measured { outcome: Outcome::empty(), server_cpu, samples, failure: None };
+    let mut measured = Measured { server_cpu, samples, ..Measured::nothing() };
     for ended in ended {
         let merged = ended.and_then(|(outcome, failure)| {
             measured.outcome.merge(outcome)?;
@@ -280,12 +285,14 @@ pub(crate) mod tests {
         let gets = |threads, pipeline| gets(12_345, threads).pipelined(pipeline);
         // A batch of these is more than a socket takes.
         let large = Load::set(1000, &Sizes::fixed(1 << 20)).pipelined(20).on(7);
+        let both = ["GET k{n}", "SET k{n} v"].map(|it| (1, it.to_owned())).to_vec();
+        let mixed = Load { requests: both, ..Load::get(1000) }.count(16_000);
         for (load, values, statuses) in [
             (gets(1, 1), 12_345, 0),
             (gets(2, 16), 12_345, 0),
             (gets(3, 100), 12_345, 0),
             (gets(7, 16), 12_345, 0),
-            (Load::mixed(50, 1000, &Sizes::fixed(16)).count(16_000), 8000, 8000),
+            (mixed, 8000, 8000),
             (large.count(140), 0, 140),
         ] {
             let Measured { outcome, failure, .. } = run(&target, &load);
@@ -308,7 +315,8 @@ pub(crate) mod tests {
     #[test]
     fn an_open_loop_is_split_too() {
         let (target, seen) = counting_server(Duration::ZERO);
-        let measured = run(&target, &gets(960, 2).paced(64e3));
+        let load = Load { arrival: Arrival::Even(64e3), ..gets(960, 2) };
+        let measured = run(&target, &load);
         assert_eq!((measured.outcome.operations, seen.load(Ordering::Relaxed)), (960, 960));
         // Half of the batches at half of the rate take as long as all at the full rate.
         let schedule = measured.outcome.lag.unwrap().schedule.as_secs_f64();

@@ -63,7 +63,7 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn a_server_that_dies_ends_its_scenario_and_no_other_and_what_is_not_there_is_named() {
     let cluster = "title = \"Shards\"\nneeds = [\"cluster\"]\n";
-    let place = Place::new(&[("a-dies", RECLAIM), ("b-lives", OVERHEAD), ("c-shards", cluster)]);
+    let place = Place::new(&[("a-dies", POLICIES), ("b-lives", OVERHEAD), ("c-shards", cluster)]);
     let output = place.report(&[]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -75,10 +75,12 @@ fn a_server_that_dies_ends_its_scenario_and_no_other_and_what_is_not_there_is_na
         panic!("{report}")
     };
     let reason = dies["state"]["failed"].as_str().unwrap();
-    assert!(reason.contains("server ended by itself (exit status: 1)"), "{reason}");
+    assert!(reason.contains("greedy ended by itself (exit status: 1)"), "{reason}");
     assert!(reason.contains("Too many open files"), "its last words: {reason}");
-    assert_eq!(dies["rows"][0][1], "original", "what was measured before is kept");
-    assert_eq!(dies["rows"].as_array().unwrap().len(), 1);
+    let rows = dies["rows"].as_array().unwrap().iter();
+    let failed = rows.filter(|row| row[2] == "failed").map(|row| &row[1]);
+    assert_eq!(failed.collect::<Vec<_>>(), ["greedy"], "the others are measured");
+    assert_eq!(dies["rows"].as_array().unwrap().len(), 3);
     assert_eq!(lives["state"], "measured");
     assert!(!lives["rows"].as_array().unwrap().is_empty());
     let reason = shards["state"]["skipped"].as_str().unwrap();
@@ -170,16 +172,23 @@ case "$*" in
   *) exec "$NULL_SERVER" --port "$2" ;;
 esac
 "#;
-const RECLAIM: &str = r#"
-title = "Bytes moved"
-kind = "reclaim"
+const POLICIES: &str = r#"
+title = "SETs by policy"
+kind = "script"
 
 [parameters]
-payload = 20_000
-values = "100-300"
-turns = 10
-utilisation = 0.85
-workloads = [["uniform", "uniform"]]
+columns = "what | policy | us .3"
+servers = [
+  { program = "varve", label = "original", options = { reclaim-policy = "original" } },
+  { program = "varve", label = "greedy", options = { reclaim-policy = "greedy" } },
+  { program = "varve", label = "modified", options = { reclaim-policy = "modified" } },
+]
+values = ["it.us"]
+
+[[parameters.groups]]
+fresh = true
+rows = [{ name = "SET" }]
+steps = [{ load = { name = "it", request = "SET k{n} v", count = 10_000 } }]
 "#;
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sample-report.json");
 const OVERHEAD: &str = r#"

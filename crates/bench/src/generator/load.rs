@@ -64,7 +64,8 @@ pub enum Stop {
 }
 
 /// Event upon which a batch is sent; rates are operations per second.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arrival {
     /// Last reply of the previous batch on the same connection: a closed loop.
     Closed,
@@ -134,13 +135,6 @@ impl Load {
         Self::of(set(value), key_count)
     }
 
-    /// Creates a load with this percentage of GETs among SETs.
-    pub fn mixed(reads: u32, key_count: u64, value: &Sizes) -> Self {
-        let both = [(reads, GET.to_owned()), (100 - reads, set(value))];
-        let requests = both.into_iter().filter(|(share, _)| *share > 0).collect();
-        Self { requests, ..Self::get(key_count) }
-    }
-
     /// Creates the load that sends a request once for each number in order: eight connections,
     /// pipeline 100.
     pub fn each(request: impl Into<String>, key_count: u64) -> Self {
@@ -176,11 +170,6 @@ impl Load {
     /// Sets the time that it takes, and a fifth of it to warm up.
     pub fn measured_for(self, time: Duration) -> Self {
         Self { warm_up: time / 5, ..self.lasting(time) }
-    }
-
-    /// Makes it an open loop of so many operations per second, at equal distances.
-    pub fn paced(self, per_second: f64) -> Self {
-        Self { arrival: Arrival::Even(per_second), ..self }
     }
 
     /// Returns the source of random numbers of one of its threads.

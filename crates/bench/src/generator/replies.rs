@@ -71,14 +71,12 @@ impl Answer {
     /// another.
     pub fn to(request: &str) -> Self {
         match request.split(' ').next().unwrap_or_default() {
-            "SET" | "BGSAVE" | "FLUSHALL" | "HMSET" | "MULTI" | "RENAME" | "add" | "replace" => {
-                Self::Status
-            }
+            "SET" | "BGSAVE" | "FLUSHALL" | "FLUSHDB" | "HMSET" | "MULTI" | "PING" | "RENAME"
+            | "add" | "replace" => Self::Status,
             "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOPLPUSH" | "XADD"
             | "ZSCORE" | "get" => Self::Value,
-            "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "SINTER" | "XREAD" | "ZRANGEBYSCORE" => {
-                Self::Array
-            }
+            "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "SINTER" | "SORT" | "SRANDMEMBER"
+            | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
             _ => Self::Integer,
         }
     }

@@ -197,13 +197,18 @@ impl Section {
 
     /// Returns the first cells of a row: its name and its server, as far as they have columns.
     fn names(&self, row: &str, server: &str) -> Vec<String> {
-        let has_server = self.digits.get(1) == Some(&None);
         let names = match self.table.columns.first().map(String::as_str) {
             Some("server") => vec![server],
-            _ if has_server => vec![row, server],
+            _ if self.has_servers() => vec![row, server],
             _ => vec![row],
         };
         names.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Returns true if rows are told apart by servers.
+    pub fn has_servers(&self) -> bool {
+        let is_first = self.table.columns.first().is_some_and(|name| name == "server");
+        is_first || self.digits.get(1) == Some(&None)
     }
 
     pub fn note(&mut self, note: impl Into<String>) {

@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::maxmemory::push;
 use super::{Bench, Scenario, pin_client};
 use crate::generator::{
     Batch, Client, EventLoop, Heard, KeyChoice, Load, ReplyReader, Sender, Sizes, Turn, Value,
 };
-use crate::measure::measure;
+use crate::measure::{Measured, measure, measure_watched};
 use crate::report::{Plot, Section};
-use crate::sampler::most_memory;
+use crate::sampler::{Watch, most_memory};
 use crate::servers::{Kind, Launch, Program, Server};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -30,6 +29,9 @@ pub struct Plan {
     /// Settings of Valkey and Redis.
     #[serde(default)]
     peers: BTreeMap<String, String>,
+    /// True if Memcached is measured beside them.
+    #[serde(default)]
+    memcached: bool,
     /// Changes, each on fresh servers.
     workloads: Vec<Workload>,
 }
@@ -60,7 +62,7 @@ impl Scenario for Plan {
         for workload in &self.workloads {
             let title = workload.words();
             let mut plot = Plot::lines(&title, "written / limit", "payload / resident");
-            for program in workload.programs(bench) {
+            for program in workload.programs(bench, self.memcached) {
                 let mut running = Running::start(self, workload, program, section)?;
                 section.values(&title, &program.label, &running.run()?);
                 running.shares.iter().for_each(|(x, y)| plot.point(&program.label, *x, *y));
@@ -82,9 +84,10 @@ impl Workload {
     }
 
     /// Returns the servers that have the policy.
-    fn programs<'b>(&self, bench: &'b Bench) -> Vec<&'b Program> {
+    fn programs<'b>(&self, bench: &'b Bench, memcached: bool) -> Vec<&'b Program> {
         match self.policy.as_str() {
             "its own" => bench.memcached.iter().collect(),
+            _ if memcached => bench.varve_and_all_peers().collect(),
             _ => bench.varve_and_peers().collect(),
         }
     }
@@ -161,7 +164,7 @@ impl<'p> Running<'p> {
         for _ in 0..PARTS {
             let request = format!("SET {} {{?{sizes}}}{expiry}", self.key(self.named));
             let load = Load::each(request, count).seeded(self.named);
-            let most = most_memory(&push(&self.server, load, |_| ())?.samples);
+            let most = most_memory(&push(&self.server, load)?.samples);
             self.most = self.most.max(most / self.plan.limit as f64);
             self.named += count;
             self.written += count as f64 * record;
@@ -216,6 +219,14 @@ impl Client for Lengths {
     }
 }
 
+/// Sends a load and samples memory. Memcached makes room in the background and refuses SETs until
+/// there is some.
+fn push(server: &Server, load: Load) -> Result<Measured> {
+    let load = Load { refusals: server.kind == Kind::Memcached, ..load };
+    measure_watched(server, &load, Watch::every(SAMPLE_EVERY))
+}
+
+const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 const COLUMNS: &str = "workload | server | live MiB .1 | most resident / limit .3 | least .3 | \
     mean .3 | at the end .3 | 5 s later .3";
 const REST: Duration = Duration::from_secs(5);

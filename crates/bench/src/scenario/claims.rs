@@ -43,7 +43,6 @@ impl Claim {
     pub fn judge(&self, section: &mut Section) {
         let measured = names(section, 1);
         let servers = SERVERS.into_iter().filter(|it| measured.iter().any(|name| name == it));
-        let servers = servers.filter(|it| self.beside.as_deref() != Some(it));
         let judged: Vec<_> = servers.map(|it| (it, self.ratios(section, it))).collect();
         let said: Vec<_> = judged.iter().map(|(server, it)| self.verdict(server, it)).collect();
         section.note(format!("The source: {} Does it hold? {}.", self.says, said.join(", ")));
@@ -128,7 +127,10 @@ mod tests {
                 "column = \"us\"\nof = [\"GET\"]\nrows = [\"SET\"]\nat_least = 1.4",
                 "varve yes (1.500), redis no (1.250)",
             ),
-            ("column = \"op/s\"\nbeside = \"redis\"\nat_least = 3", "varve yes (3.000)"),
+            (
+                "column = \"op/s\"\nbeside = \"redis\"\nat_least = 3",
+                "varve yes (3.000), redis no (1.000)",
+            ),
             (
                 "column = \"op/s\"\nof_column = \"us\"\nat_least = 50",
                 "varve yes (50.000 to 150.000), redis no (25.000)",

@@ -8,7 +8,8 @@
 //! row = "GET"                      # optional: only this row
 //! rows = [", one list"]            # optional: only rows with one of these in their name
 //! server = "varve"                 # as it is by default
-//! over = {}                        # ratio to another row, column or server, where it is named
+//! over = {}                        # ratio to another row, column or server, where it is named;
+//!                                  # server "best" is the one with the least number
 //! less = { server = "valkey" }     # or the difference to it
 //! unit = "ms"
 //! better = "higher"                # or "nearer-one", for a figure without an aim
@@ -134,12 +135,16 @@ impl FigureText {
 
     fn rounds(&self, section: &Section, row: &str, server: &str) -> Option<Vec<f64>> {
         let own = self.measured(section, row)?;
-        let Some(other) = self.over.as_ref().or(self.less.as_ref()) else {
+        let Some(place) = self.over.as_ref().or(self.less.as_ref()) else {
             return Some(own.to_vec());
         };
-        let row = other.row.as_deref().unwrap_or(row);
-        let column = other.column.as_ref().unwrap_or(&self.column);
-        let pairs = own.iter().zip(find(section, row, server, column)?);
+        let row = place.row.as_deref().unwrap_or(row);
+        let column = place.column.as_ref().unwrap_or(&self.column);
+        let other = match server {
+            "best" => &[least(section, row, column)?][..],
+            server => find(section, row, server, column)?,
+        };
+        let pairs = own.iter().zip(other);
         let value = |(own, other)| if self.over.is_some() { own / other } else { own - other };
         Some(pairs.map(value).collect())
     }
@@ -252,6 +257,12 @@ fn find<'s>(section: &'s Section, row: &str, server: &str, column: &str) -> Opti
 /// Returns the median of what was measured at a place.
 pub(super) fn number(section: &Section, row: &str, server: &str, column: &str) -> Option<f64> {
     find(section, row, server, column).map(|rounds| median(rounds.to_vec()))
+}
+
+/// Returns the least number of all servers.
+fn least(section: &Section, row: &str, column: &str) -> Option<f64> {
+    let servers = names(section, 1);
+    servers.iter().filter_map(|it| number(section, row, it, column)).reduce(f64::min)
 }
 
 /// Text between a load and its pipeline in the name of a row.

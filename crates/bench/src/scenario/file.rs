@@ -298,13 +298,13 @@ mod tests {
         let head = "title = \"t\"\n";
         assert!(error_of(head).contains("neither a kind"));
         assert!(error_of(&format!("{head}kind = \"chrun\"")).contains("chrun"));
-        assert!(error_of(&format!("{head}kind = \"gate\"\nplot = 1")).contains("plot"));
-        let needs = format!("{head}kind = \"gate\"\nneeds = [\"luck\"]");
+        assert!(error_of(&format!("{head}kind = \"expiry\"\nplot = 1")).contains("plot"));
+        let needs = format!("{head}kind = \"expiry\"\nneeds = [\"luck\"]");
         assert!(error_of(&needs).contains("luck"));
-        let parameters = format!("{head}kind = \"gate\"\n[parameters]\nhaste = 3");
+        let parameters = format!("{head}kind = \"expiry\"\n[parameters]\nhaste = 3");
         assert!(error_of(&parameters).contains("haste"));
         let aims = format!(
-            "{head}kind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1\n[aims]\na = \"about 3\""
+            "{head}kind = \"expiry\"\n[parameters]\nkeys = 1\nms = 1\n[aims]\na = \"about 3\""
         );
         assert!(error_of(&aims).contains("about 3"));
     }
@@ -320,11 +320,11 @@ mod tests {
 
     #[test]
     fn what_was_measured_to_its_end_with_these_settings_is_not_measured_again() {
-        let text = "title = \"t\"\nkind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1";
+        let text = "title = \"t\"\nkind = \"expiry\"\n[parameters]\nkeys = 1\nms = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
         let mut section = Section::new("t", "measured");
         section.name = "x".to_owned();
-        let settings = [("elements", "1"), ("times", "1")];
+        let settings = [("keys", "1"), ("ms", "1")];
         section.settings = settings.map(|(name, it)| (name.to_owned(), it.to_owned())).to_vec();
         let mut earlier = Report::new(Vec::new());
         earlier.sections.push(section.clone());
@@ -334,17 +334,17 @@ mod tests {
             assert_eq!(file.measured_in(&earlier), None);
         }
         earlier.sections[0].state = State::Measured;
-        file.set("times=2").unwrap();
+        file.set("keys=2").unwrap();
         assert_eq!(file.measured_in(&earlier), None);
     }
 
     #[test]
     fn a_setting_of_the_command_line_is_one_parameter() {
-        let text = "title = \"t\"\nkind = \"gate\"\n[parameters]\nelements = 1\ntimes = 1";
+        let text = "title = \"t\"\nkind = \"expiry\"\n[parameters]\nkeys = 1\nms = 1";
         let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
-        file.set("times=1_000").unwrap();
-        assert_eq!(file.text.parameters["times"].as_integer(), Some(1000));
-        assert!(file.set("times").is_err());
+        file.set("keys=1_000").unwrap();
+        assert_eq!(file.text.parameters["keys"].as_integer(), Some(1000));
+        assert!(file.set("keys").is_err());
         assert!(file.set("haste=3").is_err());
     }
 }

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use super::bare::Bare;
 use super::data::{check, with_keys};
 use super::figures::PIPELINE;
-use super::folder::folder;
+use super::place::{Entry, Place};
 use super::rounds::{costs, in_turns, show, show_in_turns};
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::audience::Audience;
@@ -38,7 +38,7 @@ use crate::null::bulk;
 use crate::process;
 use crate::report::Section;
 use crate::servers::{Kind, Launch, Server};
-use text::{Data, Entry, Replies, Text};
+use text::{Data, Replies, Text};
 
 pub use text::Plan;
 
@@ -85,27 +85,15 @@ struct Tested {
 
 impl Tested {
     fn start(bench: &Bench, entry: &Entry, data: &Data) -> Result<Option<Self>> {
-        let Some(program) = bench.program(&entry.program)? else { return Ok(None) };
-        let mut launch = Launch::on(entry.cores(), entry.threads());
-        for (name, value) in &entry.options {
-            launch = launch.with(name, value);
-        }
-        let (mut program, mut held) = (program.clone(), None);
-        if entry.folder {
-            let Some(among_ours) = program.among_our_files() else { return Ok(None) };
-            let folder = folder()?;
-            (program, launch) = (among_ours, launch.in_folder(&folder));
-            held = Some(folder);
-        }
-        let mut server = program.start(&launch)?;
-        server.label = entry.label.clone().unwrap_or(server.label.clone());
+        let Some(Place { program, launch, folder }) = entry.place(bench)? else { return Ok(None) };
+        let server = program.start(&launch)?;
         let keys = entry.keys.unwrap_or(data.keys);
         let is_null = server.kind == Kind::Null;
         let counts = if is_null { Vec::new() } else { data.counts.clone() };
         let (connections, opens) = (data.connections, entry.opens.clone());
         let (stored, _beside) = (Ok(()), Vec::new());
         let mut tested =
-            Self { server, keys, connections, opens, counts, stored, _beside, _folder: held };
+            Self { server, keys, connections, opens, counts, stored, _beside, _folder: folder };
         if !is_null {
             tested.stored = data.fill(&tested.server, keys).and_then(|()| tested.check());
             let join = |seats| Audience::join(&tested.server, seats);

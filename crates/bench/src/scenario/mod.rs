@@ -4,34 +4,24 @@
 //! | file | question |
 //! |---|---|
 //! | [`always`] | SETs that wait for the disk, and GETs beside them |
-//! | [`attack`] | server memory under clients that ask for too much |
 //! | [`churn`] | live payload over resident memory while sizes change under a limit (Tables 1, 5) |
 //! | [`example`] | tables that examples of other packages print, without a server |
 //! | [`expiry`] | delay between the deadline of keys and their removal, and its cost |
-//! | [`forms`] | cost of a large form beside a packed one, by size; LPOP by length of the list |
-//! | [`gate`] | waiting time of all clients when an action on all shards meets a long command |
 //! | [`generators`] | speed of the generator, and agreement with valkey-benchmark |
 //! | [`growth`] | resident bytes per key and the longest pause while the keys grow |
 //! | [`less`] | memory, stalls and throughput while the log is rotated (LESS, Figs. 1, 3 and 4) |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
-//! | [`long_strings`] | a string of half a gigabyte: CPU of small changes and reads, memory |
-//! | [`maxmemory`] | a full cache: memory bound, data kept, cost of a SET |
 //! | [`memory`] | resident memory for the same data: while it grows, at rest, after changes |
 //! | [`profiled`] | instructions per command, beside another build; cache misses by function |
-//! | [`reclaim`] | cost of the cleaner, by reclaim policy (Fig. 6) |
-//! | [`removal`] | effects of the removal of ten million members on its caller and on others |
-//! | [`restart`] | time until data of a snapshot or a log is there again |
-//! | [`save`] | a snapshot alone and beside clients: pause, memory, latency of others, speed |
-//! | [`stall`] | a stalled server as seen by an open and a closed loop |
+//! | [`script`] | steps that the file lists, and columns computed from what they measured |
 //! | [`waiters`] | server CPU where pairs of clients wait for each other |
 //! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load |
 //!
-//! Servers have no files but in [`always`], [`less`], [`restart`] and [`save`]: there each has a
-//! folder of its own on one disk, and peers run among the files of this process, not in the root of
-//! their own.
+//! Servers have no files but in [`always`], [`less`] and where a file gives them a folder: there
+//! each has one of its own on one disk, and peers run among the files of this process, not in the
+//! root of their own.
 
 mod always;
-mod attack;
 mod bare;
 mod callgrind;
 mod churn;
@@ -43,25 +33,17 @@ mod expiry;
 mod figures;
 pub mod file;
 mod folder;
-mod forms;
-mod gate;
 mod generators;
 mod growth;
 mod kinds;
 mod less;
 mod loads;
-mod long_strings;
-mod maxmemory;
 mod memory;
+mod place;
 mod profiled;
-mod reclaim;
-mod removal;
-mod restart;
 mod rounds;
-mod save;
 mod scale;
-mod stall;
-mod units;
+mod script;
 mod waiters;
 mod ycsb;
 
@@ -109,11 +91,6 @@ impl Bench {
     /// Returns all servers, the null server included.
     pub fn all_programs(&self) -> impl Iterator<Item = &Program> {
         self.varve_and_all_peers().chain([&self.null])
-    }
-
-    /// Returns the server under test, and Valkey if it is available.
-    pub fn varve_and_valkey(&self) -> Vec<&Program> {
-        std::iter::once(&self.varve).chain(&self.valkey).collect()
     }
 
     /// Returns the server of a name in files; `None` if it is not installed.

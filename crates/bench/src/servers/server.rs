@@ -123,9 +123,11 @@ impl Server {
         process::cpu_time(self.pid).with_context(|| self.complaint())
     }
 
-    /// Asks the server to end, and waits until it has, for two minutes at most.
-    pub fn end(mut self) -> Result<()> {
+    /// Asks the server to end, and waits until it has, for two minutes at most. Fails if it ended
+    /// by itself before.
+    pub fn end(&mut self) -> Result<()> {
         let Some(child) = &mut self.child else { return Ok(()) };
+        ensure!(child.try_wait()?.is_none(), "{} ended before", self.label);
         kill_process(pid_of(self.pid)?, Signal::TERM)?;
         let ended = within(END_MAX, || child.try_wait().transpose());
         ended.with_context(|| format!("{} does not end", self.label))??;
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_wrapper_is_not_measured_and_leaves_nothing_behind() {
-        let ends: [fn(Server); 2] = [drop, |server| server.end().unwrap()];
+        let ends: [fn(Server); 2] = [drop, |mut server| server.end().unwrap()];
         for end in ends {
             let (started, [sleeper, helper]) = start_wrapped(|sleeper| sleeper);
             let (program, server) = started.unwrap();

@@ -1,15 +1,15 @@
 //! What files say of servers, data, loads and figures.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::audience::Seats;
 use crate::generator::{KeyChoice, Load};
 use crate::scenario::data::{Fill, one, with_keys};
 use crate::scenario::milliseconds;
+use crate::scenario::place::{Entry, servers};
 use crate::servers::Server;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -42,49 +42,6 @@ impl Default for Plan {
             bare: false,
         }
     }
-}
-
-/// Server, which a file gives by its name alone or with settings.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Entry {
-    pub program: String,
-    pub label: Option<String>,
-    /// Worker threads; one by default.
-    threads: Option<usize>,
-    /// Cores; as many as threads by default.
-    cores: Option<usize>,
-    /// Number of its keys, where it is another one than that of the data.
-    pub keys: Option<u64>,
-    pub options: BTreeMap<String, String>,
-    /// True if it keeps its files in a folder of its own.
-    pub folder: bool,
-    /// Clients that are connected beside the loads.
-    pub beside: Vec<Seats>,
-    /// Requests that each connection of the loads sends at first.
-    pub opens: Vec<String>,
-}
-
-impl Entry {
-    fn of(program: &str) -> Self {
-        Self { program: program.to_owned(), ..Self::default() }
-    }
-
-    pub fn threads(&self) -> usize {
-        self.threads.unwrap_or(1)
-    }
-
-    pub fn cores(&self) -> usize {
-        self.cores.unwrap_or(self.threads())
-    }
-}
-
-fn servers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Error> {
-    let entry = |value: toml::Value| match value {
-        toml::Value::String(program) => Ok(Entry::of(&program)),
-        settings => settings.try_into().map_err(serde::de::Error::custom),
-    };
-    Vec::deserialize(from)?.into_iter().map(entry).collect()
 }
 
 /// Stored data, and the loads that run over it, in this order.

@@ -1,0 +1,91 @@
+//! Servers of a file, and what starts them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::{Deserialize, Deserializer};
+use tempfile::TempDir;
+
+use super::Bench;
+use super::folder::folder;
+use crate::audience::Seats;
+use crate::servers::{Launch, Program};
+
+/// Server, which a file gives by its name alone or with settings.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Entry {
+    pub program: String,
+    pub label: Option<String>,
+    /// Worker threads; one by default.
+    threads: Option<usize>,
+    /// Cores; as many as threads by default.
+    cores: Option<usize>,
+    /// Number of its keys, where it is another one than that of the data.
+    pub keys: Option<u64>,
+    pub options: BTreeMap<String, String>,
+    /// True if it keeps its files in a folder of its own.
+    pub folder: bool,
+    /// Clients that are connected beside the loads.
+    pub beside: Vec<Seats>,
+    /// Requests that each connection of the loads sends at first.
+    pub opens: Vec<String>,
+}
+
+impl Entry {
+    pub fn of(program: &str) -> Self {
+        Self { program: program.to_owned(), ..Self::default() }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or(1)
+    }
+
+    pub fn cores(&self) -> usize {
+        self.cores.unwrap_or(self.threads())
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.program == "null"
+    }
+
+    /// Returns what starts it; `None` if it is not installed, or cannot have a folder.
+    pub fn place(&self, bench: &Bench) -> Result<Option<Place>> {
+        let mut program = bench.program(&self.program)?.cloned();
+        let mut launch = Launch::on(self.cores(), self.threads());
+        for (name, value) in &self.options {
+            launch = launch.with(name, value);
+        }
+        let mut held = None;
+        if self.folder {
+            let folder = folder()?;
+            launch = launch.in_folder(&folder);
+            launch.ready_within = LOADED_MAX;
+            (program, held) = (program.and_then(|it| it.among_our_files()), Some(folder));
+        }
+        Ok(program.map(|mut program| {
+            program.label = self.label.clone().unwrap_or(program.label);
+            Place { program, launch, folder: held }
+        }))
+    }
+}
+
+pub fn servers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Error> {
+    let entry = |value: toml::Value| match value {
+        toml::Value::String(program) => Ok(Entry::of(&program)),
+        settings => settings.try_into().map_err(serde::de::Error::custom),
+    };
+    Vec::deserialize(from)?.into_iter().map(entry).collect()
+}
+
+/// What starts a server.
+pub struct Place {
+    pub program: Program,
+    pub launch: Launch,
+    /// Its files, removed after its end.
+    pub folder: Option<TempDir>,
+}
+
+/// Time in which a server has read its files.
+const LOADED_MAX: Duration = Duration::from_secs(300);

@@ -1,0 +1,176 @@
+//! Steps as files write them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Deserializer, de::Error};
+use toml::Value;
+
+use super::values::Values;
+use crate::audience::Seats;
+use crate::generator::{Arrival, Load, Stop};
+use crate::scenario::data::one;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    Load(Box<LoadText>),
+    Beside {
+        #[serde(default)]
+        loads: Vec<LoadText>,
+        #[serde(default)]
+        busy: bool,
+        steps: Steps,
+    },
+    Peak {
+        name: String,
+        steps: Steps,
+    },
+    Repeat {
+        times: u64,
+        steps: Steps,
+    },
+    Join(Seats),
+    Leave {},
+    Tell(String),
+    Check(String),
+    Config(BTreeMap<String, String>),
+    Ask(BTreeMap<String, String>),
+    Info(BTreeMap<String, String>),
+    Micros(BTreeMap<String, String>),
+    Memory(String),
+    Written {
+        request: String,
+        count: usize,
+        /// Bytes of each reply.
+        reply: usize,
+        /// Milliseconds between two of them.
+        #[serde(default)]
+        pause: u64,
+    },
+    Unit {
+        name: String,
+        /// Request, in which `{i}` counts.
+        request: String,
+        count: u64,
+        times: u64,
+    },
+    Let(BTreeMap<String, f64>),
+    Clock(String),
+    Saved {
+        name: String,
+        /// Time at which it was asked for.
+        since: f64,
+    },
+    Wait(u64),
+    Start(toml::Table),
+    End {},
+}
+
+/// Steps whose texts are filled when their turn comes.
+#[derive(Clone, Debug, Default)]
+pub struct Steps(pub Vec<Value>);
+
+impl Step {
+    pub fn read(step: &Value, values: &Values) -> Result<Self> {
+        let filled = values.fill(step)?;
+        filled.try_into().with_context(|| format!("the step {step}"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Steps {
+    /// Also checks them, with a number in the place of what is computed.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let steps = Vec::<Value>::deserialize(from)?;
+        let sound = |step: &Value| -> Result<_> { Ok(with_ones(step).try_into::<Step>()?) };
+        steps.iter().try_for_each(|step| sound(step).map(drop).map_err(D::Error::custom))?;
+        Ok(Self(steps))
+    }
+}
+
+fn with_ones(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.starts_with("= ") => Value::Integer(1),
+        Value::Array(all) => Value::Array(all.iter().map(with_ones).collect()),
+        Value::Table(all) => {
+            Value::Table(all.iter().map(|(name, it)| (name.clone(), with_ones(it))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A load as a file writes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadText {
+    /// Beginning of the names of its values.
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    request: String,
+    /// Requests with their shares, instead of one.
+    #[serde(default)]
+    mix: Vec<(u32, String)>,
+    #[serde(default = "one")]
+    keys: u64,
+    /// As the command line has it.
+    choice: Option<String>,
+    connections: Option<usize>,
+    pipeline: Option<usize>,
+    arrival: Option<Arrival>,
+    count: Option<u64>,
+    ms: Option<u64>,
+    #[serde(default)]
+    warm_up_ms: u64,
+    /// True if it is sent once for each number, in order; what it asks for may be missing.
+    #[serde(default)]
+    each: bool,
+    #[serde(default)]
+    refusals: bool,
+    #[serde(default)]
+    opens: Vec<String>,
+    seed: Option<u64>,
+    /// True if memory is sampled meanwhile.
+    #[serde(default)]
+    pub sampled: bool,
+    /// True if keys are counted meanwhile: `NAME.least_keys`.
+    #[serde(default)]
+    pub counted: bool,
+    /// True if the server must refuse to go on.
+    #[serde(default)]
+    pub fails: bool,
+    /// Milliseconds for which the server is stopped in the middle.
+    pub stopped_ms: Option<u64>,
+    /// Single requests of another client meanwhile: `NAME.caller_ms`, the longest wait less what
+    /// other processes took, and that as `NAME.taken`.
+    pub calls: Option<Box<LoadText>>,
+}
+
+impl LoadText {
+    pub fn load(&self, round: u64) -> Result<Load> {
+        let mut load = match self.each {
+            true => Load { misses: true, ..Load::each(&self.request, self.keys) },
+            false => Load::of(&self.request, self.keys),
+        };
+        if let Some(choice) = &self.choice {
+            load.keys = choice.parse()?;
+        }
+        load.seed = self.seed.unwrap_or(round);
+        if !self.mix.is_empty() {
+            load.requests.clone_from(&self.mix);
+        }
+        load.connections = self.connections.unwrap_or(load.connections);
+        load.pipeline = self.pipeline.unwrap_or(load.pipeline);
+        load.arrival = self.arrival.unwrap_or(load.arrival);
+        let time = self.ms.map(|ms| Stop::After(Duration::from_millis(ms)));
+        load.stop = self.count.map(Stop::Operations).or(time).unwrap_or(load.stop);
+        load.warm_up = Duration::from_millis(self.warm_up_ms);
+        Ok(Load { refusals: self.refusals, opens: self.opens.clone(), ..load })
+    }
+
+    /// Returns the time that it takes; none if it ends after so many operations.
+    pub fn time(&self) -> Option<Duration> {
+        self.ms.map(Duration::from_millis)
+    }
+}
