@@ -6,8 +6,8 @@
 //! under the locks   reply begun, key read     under the locks   change, message put down
 //! without locks     reply sent, reply ended   without locks     messages taken, sent
 //! ```
-//! The client must not hear that the key is not valid any more, and get its reply with the old value
-//! afterwards. So nothing is taken while replies are begun and not ended.
+//! The client must not hear that the key is not valid any more, and get its reply with the old
+//! value afterwards. So nothing is taken while replies are begun and not ended.
 
 use crate::sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering::SeqCst};
 use crate::units::PositionHash;

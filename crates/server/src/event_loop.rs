@@ -492,13 +492,9 @@ impl<P: Poller> EventLoop<P> {
 
     #[inline]
     fn write_messages(&mut self, pipeline: &mut Pipeline) {
-        if !self.unwritten.is_empty() {
-            self.write_to_all(pipeline);
+        if self.unwritten.is_empty() {
+            return;
         }
-    }
-
-    #[cold]
-    fn write_to_all(&mut self, pipeline: &mut Pipeline) {
         for at in std::mem::take(&mut self.unwritten) {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.is_unwritten = false;

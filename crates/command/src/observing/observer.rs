@@ -81,8 +81,8 @@ impl Observer {
         if self.has_histograms {
             counts.histogram().add(seen.nanos);
         }
-        // Few pass any limit: the sum of both sizes, that of the request estimated, is compared with
-        // the lower of theirs.
+        // Few pass any limit: the sum of both sizes, that of the request estimated, is compared
+        // with the lower of theirs.
         let bytes = call.args.bytes_at_most() as u64 + seen.reply_bytes;
         if (seen.nanos >= self.nanos) | (bytes >= self.bytes) {
             // The command may have changed the limits itself.
