@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
 
-use crate::generator::{EventLoop, Load, Monitor, Outcome, ReplyReader, Sender, Sizes, Stop};
+use crate::generator::{EventLoop, Load, Monitor, Outcome, ReplyReader, Sender, Stop};
 use crate::process;
 use crate::sampler::{Sample, Watch, sampled};
-use crate::servers::{Kind, Server};
+use crate::servers::Server;
 
 /// Result of a measurement.
 #[derive(Debug)]
@@ -80,19 +80,6 @@ pub fn measure_during<T>(
 /// Runs a load as [`measure`] does; samples of the server are taken meanwhile.
 pub fn measure_watched(server: &Server, load: &Load, watch: Watch) -> Result<Measured> {
     sound(server, load, try_measure(server, load, &Arc::default(), Some(watch)))
-}
-
-/// Sends a request once for each number below `count`, in order, without measuring.
-pub fn send_each(server: &Server, request: &str, count: u64) -> Result<()> {
-    measure(server, &Load { misses: true, ..Load::each(request, count) }).map(|_| ())
-}
-
-/// Fills a server with keys `0..count`, without measuring; the null server keeps none.
-pub fn fill(server: &Server, count: u64, value: &Sizes) -> Result<()> {
-    if server.kind == Kind::Null {
-        return Ok(());
-    }
-    measure(server, &Load::fill(count, value)).map(|_| ())
 }
 
 fn sound(server: &Server, load: &Load, measured: Measured) -> Result<Measured> {
@@ -284,7 +271,7 @@ pub(crate) mod tests {
         let target = null_server();
         let gets = |threads, pipeline| gets(12_345, threads).pipelined(pipeline);
         // A batch of these is more than a socket takes.
-        let large = Load::set(1000, &Sizes::fixed(1 << 20)).pipelined(20).on(7);
+        let large = Load::of("SET k{n:15} {?1048576}", 1000).pipelined(20).on(7);
         let both = ["GET k{n}", "SET k{n} v"].map(|it| (1, it.to_owned())).to_vec();
         let mixed = Load { requests: both, ..Load::get(1000) }.count(16_000);
         for (load, values, statuses) in [

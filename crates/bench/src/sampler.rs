@@ -87,6 +87,12 @@ pub fn most_memory(samples: &[Sample]) -> f64 {
     samples.iter().filter_map(|sample| sample.resident_bytes).max().unwrap_or(0) as f64
 }
 
+/// Returns the time in which nothing was answered from one sample to the next.
+pub fn idle(samples: &[Sample]) -> Duration {
+    let idle = samples.windows(2).filter(|pair| pair[0].operations == pair[1].operations);
+    idle.map(|pair| pair[1].at.saturating_sub(pair[0].at)).sum()
+}
+
 const PEAK_EVERY: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
@@ -108,6 +114,17 @@ mod tests {
         assert!(samples.len() > 3 && samples[..3] == watched);
         assert!(samples.is_sorted_by_key(|sample| (sample.at, sample.cpu)));
         assert!(samples.iter().all(|sample| sample.resident_bytes > Some(100_000)));
+    }
+
+    #[test]
+    fn time_without_an_answer_is_idle() {
+        let sample = |(at, operations): (u64, u64)| {
+            let at = Duration::from_millis(100 * at);
+            Sample { at, resident_bytes: None, cpu: None, operations }
+        };
+        let samples = |operations: [u64; 5]| (0..).zip(operations).map(sample).collect::<Vec<_>>();
+        assert_eq!(idle(&samples([0, 10, 10, 10, 25])), Duration::from_millis(200));
+        assert_eq!(idle(&[]), Duration::ZERO);
     }
 
     #[test]

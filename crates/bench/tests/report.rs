@@ -193,11 +193,11 @@ steps = [{ load = { name = "it", request = "SET k{n} v", count = 10_000 } }]
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sample-report.json");
 const OVERHEAD: &str = r#"
 title = "Overhead"
-kind = "memory"
+kind = "loads"
 
 [parameters]
+rounds = 1
+ms = 10
 servers = ["varve"]
-columns = ["overhead B"]
-rest_ms = 0
-data = [{ name = "100", keys = 200, bytes = 116, fill = [{ request = "SET k{n:15} {?100}" }] }]
+data = [{ keys = 200, fill = [], loads = [{ name = "GET", request = "GET k{n:15}" }] }]
 "#;

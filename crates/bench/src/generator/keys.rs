@@ -2,7 +2,6 @@
 
 use std::iter::{Cycle, StepBy};
 use std::ops::Range;
-use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use rand::rngs::SmallRng;
@@ -24,7 +23,8 @@ enum Source {
     Uniform,
     Zipf(Zipf<f64>),
     HotCold { hot_count: u64, share: f64 },
-    Listed { list: Arc<[u32]>, next: usize },
+    AllThenUniform { next: u64 },
+    Shuffled { list: Vec<u32>, next: usize },
 }
 
 impl Keys {
@@ -47,12 +47,9 @@ impl Keys {
                 let hot_count = ((count as f64 * hot) as u64).max(1);
                 Source::HotCold { hot_count, share: *share }
             }
+            KeyChoice::AllThenUniform => Source::AllThenUniform { next: 0 },
             KeyChoice::Shuffled => {
-                Source::Listed { list: shuffled(count.try_into()?, load.seed).into(), next: 0 }
-            }
-            KeyChoice::Listed(list) => {
-                ensure!(!list.is_empty(), "an empty list of keys");
-                Source::Listed { list: Arc::clone(list), next: 0 }
+                Source::Shuffled { list: shuffled(count.try_into()?, load.seed), next: 0 }
             }
         };
         Ok(Self { count, source, random })
@@ -73,7 +70,12 @@ impl Keys {
                 };
                 scattered(rank, self.count)
             }
-            Source::Listed { list, next } => {
+            Source::AllThenUniform { next } if *next < self.count => {
+                *next += 1;
+                *next - 1
+            }
+            Source::AllThenUniform { .. } => below(&mut self.random, self.count),
+            Source::Shuffled { list, next } => {
                 let key = list[*next];
                 *next = if *next + 1 == list.len() { 0 } else { *next + 1 };
                 u64::from(key)
@@ -174,11 +176,15 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffled_list_has_each_key_once() {
-        let mut stream = keys(&KeyChoice::Shuffled, 1000).unwrap();
-        let mut all: Vec<_> = (0..1000).map(|_| stream.draw()).collect();
-        assert!(!all.is_sorted());
-        all.sort_unstable();
-        assert!(all.into_iter().eq(0..1000));
+    fn a_choice_that_begins_with_all_keys_has_each_once_in_its_order() {
+        for (choice, in_order) in [(KeyChoice::Shuffled, false), (KeyChoice::AllThenUniform, true)]
+        {
+            let mut stream = keys(&choice, 1000).unwrap();
+            let mut all: Vec<_> = (0..1000).map(|_| stream.draw()).collect();
+            assert_eq!(all.is_sorted(), in_order);
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..1000));
+            assert!((0..10_000).all(|_| stream.draw() < 1000));
+        }
     }
 }

@@ -1,15 +1,12 @@
 //! A load as data: requests, keys, connections and pace.
 
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Error, Result, bail};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use serde::{Deserialize, Serialize};
-
-use super::Sizes;
 
 /// Distribution from which the next key number in `0..count` is drawn.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -35,9 +32,8 @@ pub enum KeyChoice {
     },
     /// All keys once in random order, and from the start again.
     Shuffled,
-    /// The listed keys, in this order, and from the start again.
-    #[serde(skip)]
-    Listed(Arc<[u32]>),
+    /// All keys in their order, and then all with equal probability.
+    AllThenUniform,
 }
 
 impl FromStr for KeyChoice {
@@ -48,10 +44,14 @@ impl FromStr for KeyChoice {
         Ok(match text.split(':').collect::<Vec<_>>()[..] {
             ["uniform"] => Self::Uniform,
             ["sequential"] => Self::Sequential,
+            ["all-then-uniform"] => Self::AllThenUniform,
             ["shuffled"] => Self::Shuffled,
             ["zipf", exponent] => Self::Zipf { exponent: exponent.parse()? },
             ["hot-cold", hot, share] => Self::HotCold { hot: hot.parse()?, share: share.parse()? },
-            _ => bail!("none of uniform, sequential, shuffled, zipf:EXPONENT, hot-cold:PART:SHARE"),
+            _ => bail!(
+                "none of uniform, sequential, all-then-uniform, shuffled, zipf:EXPONENT, \
+                 hot-cold:PART:SHARE"
+            ),
         })
     }
 }
@@ -128,11 +128,7 @@ impl Load {
     }
 
     pub fn get(key_count: u64) -> Self {
-        Self::of(GET, key_count)
-    }
-
-    pub fn set(key_count: u64, value: &Sizes) -> Self {
-        Self::of(set(value), key_count)
+        Self::of("GET k{n:15}", key_count)
     }
 
     /// Creates the load that sends a request once for each number in order: eight connections,
@@ -140,11 +136,6 @@ impl Load {
     pub fn each(request: impl Into<String>, key_count: u64) -> Self {
         let keys = KeyChoice::Sequential;
         Self::of(request, key_count).choosing(keys).pipelined(100).on(8).count(key_count)
-    }
-
-    /// Creates the load that sets the keys `0..key_count` in order.
-    pub fn fill(key_count: u64, value: &Sizes) -> Self {
-        Self::each(set(value), key_count)
     }
 
     pub fn choosing(self, keys: KeyChoice) -> Self {
@@ -193,16 +184,7 @@ impl Load {
     }
 }
 
-fn set(value: &Sizes) -> String {
-    format!("{SET} {{?{value}}}")
-}
-
 /// Returns the part of `count` for one of several threads, as equal as possible.
 fn share(count: u64, thread: usize, threads: usize) -> u64 {
     (count + (threads - 1 - thread) as u64) / threads as u64
 }
-
-/// Bytes of the keys of GET and SET: `k` and fifteen digits.
-pub const KEY_BYTES: usize = 16;
-const GET: &str = "GET k{n:15}";
-const SET: &str = "SET k{n:15}";

@@ -36,7 +36,7 @@ mod template;
 pub use connection::Batch;
 pub use event_loop::{Client, EventLoop, Heard};
 pub use keys::{Keys, shuffled};
-pub use load::{Arrival, KEY_BYTES, KeyChoice, Load, Stop};
+pub use load::{Arrival, KeyChoice, Load, Stop};
 pub use outcome::{Meter, Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
 pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};

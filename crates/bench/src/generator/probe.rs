@@ -26,6 +26,14 @@ impl Pause {
     pub fn own(&self) -> Duration {
         self.seen.saturating_sub(self.taken)
     }
+
+    /// Returns the pause, when it was, and who had the server's core, in words.
+    pub fn text(&self) -> String {
+        let (own, taken, at) = (self.own(), self.taken, self.operations as f64 / 1e6);
+        let ran = self.ran.iter().map(|(name, time)| format!("{name} {time:.2?}"));
+        let ran = ran.collect::<Vec<_>>().join(" and ");
+        format!("{own:.2?} at {at:.2} M ({taken:.2?} taken off; the server's core had {ran})")
+    }
 }
 
 /// Scheduler times of client and server at one moment.

@@ -31,6 +31,8 @@ pub struct Replies {
     pub elements: u64,
     /// Integers that were zero.
     pub zero: u64,
+    /// Bytes of all values.
+    pub bytes: u64,
 }
 
 impl Replies {
@@ -41,7 +43,7 @@ impl Replies {
 
     /// Adds the counts of another part of the stream.
     pub fn add(&mut self, other: &Self) {
-        let Self { status, bulk, nil, integer, error, array, elements, zero } = other;
+        let Self { status, bulk, nil, integer, error, array, elements, zero, bytes } = other;
         self.status += status;
         self.bulk += bulk;
         self.nil += nil;
@@ -50,6 +52,7 @@ impl Replies {
         self.array += array;
         self.elements += elements;
         self.zero += zero;
+        self.bytes += bytes;
     }
 }
 
@@ -192,6 +195,9 @@ impl ReplyReader {
     fn count(&mut self, frame: Frame<'_>) {
         self.keep(&frame);
         let (counted, is_memcached) = (&mut self.counted, self.protocol == Protocol::Memcached);
+        if let Frame::Value(bytes) = frame {
+            counted.bytes += bytes.len() as u64;
+        }
         let kind = match frame {
             Frame::Array(values) => {
                 // The elements of a nested array take its place.
@@ -421,9 +427,9 @@ mod tests {
         line: &'static str,
     }
 
-    fn counts(counts: [u64; 8]) -> Replies {
-        let [status, bulk, nil, integer, error, array, elements, zero] = counts;
-        Replies { status, bulk, nil, integer, error, array, elements, zero }
+    fn counts(counts: [u64; 9]) -> Replies {
+        let [status, bulk, nil, integer, error, array, elements, zero, bytes] = counts;
+        Replies { status, bulk, nil, integer, error, array, elements, zero, bytes }
     }
 
     fn cases() -> [Case; 2] {
@@ -431,7 +437,7 @@ mod tests {
             protocol: Protocol::Resp,
             stream: b"+OK\r\n$5\r\nhello\r\n$0\r\n\r\n$-1\r\n*-1\r\n_\r\n:12\r\n:0\r\n-ERR no\r\n\
                 +PONG\r\n*0\r\n*3\r\n:0\r\n*2\r\n$1\r\na\r\n*0\r\n-ERR in\r\n$2\r\n\r\n\r\n",
-            replies: counts([2, 3, 3, 2, 1, 2, 3, 1]),
+            replies: counts([2, 3, 3, 2, 1, 2, 3, 1, 8]),
             first_error: "ERR no",
             refused: "?\r\n|+OK\n|$x\r\n|$\r\n|$1\r\nabc|$1\r\na\rX|$0\r\n\n\r|$9999999999\r\n|\
                 *x\r\n|:x\r\n|*999999999999\r\n|\r\n",
@@ -443,7 +449,7 @@ mod tests {
                 NOT_FOUND\r\nSERVER_ERROR out of memory\r\nERROR\r\nVALUE e 7 0\r\n\r\nEND\r\n\
                 VALUE k 0 5\r\nEND\r\n\r\nEND\r\n\
                 VALUE a 0 1\r\nx\r\nVALUE b 0 2\r\n\r\n\r\nEND\r\n",
-            replies: counts([1, 4, 1, 2, 2, 0, 1, 1]),
+            replies: counts([1, 4, 1, 2, 2, 0, 1, 1, 24]),
             first_error: "SERVER_ERROR out of memory",
             refused: "+OK\r\n|STORED\n|VALUE k 0 x\r\n|VALUE k 0 \r\n|VALUE k 0 1\r\nabc|\
                 VALUE k 0 1\r\na\rX|VALUE k 0 1 1\r\n",

@@ -1,6 +1,5 @@
 //! Sizes of values.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -9,7 +8,6 @@ use rand::RngExt;
 use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
 use rand::rngs::SmallRng;
-use serde::Deserialize;
 
 /// Distribution of the bytes in a value.
 ///
@@ -18,31 +16,17 @@ use serde::Deserialize;
 /// | `16` | one size |
 /// | `8-16` | all of the range, equally often |
 /// | `16*90,1024-10240*10` | sizes and ranges, each with its weight |
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
-    text: String,
     ranges: Vec<RangeInclusive<usize>>,
     weights: WeightedIndex<u32>,
 }
 
 impl Sizes {
-    pub fn fixed(size: usize) -> Self {
-        size.to_string().parse().expect("a number is a size")
-    }
-
     /// Returns the size, if there is only one.
     pub fn only(&self) -> Option<usize> {
         let [range] = &self.ranges[..] else { return None };
         (range.start() == range.end()).then_some(*range.start())
-    }
-
-    pub fn mean(&self) -> f64 {
-        let bytes = |(range, weight): (&RangeInclusive<usize>, u32)| {
-            f64::midpoint(*range.start() as f64, *range.end() as f64) * f64::from(weight)
-        };
-        let bytes: f64 = self.ranges.iter().zip(self.weights.weights()).map(bytes).sum();
-        bytes / f64::from(self.weights.total_weight())
     }
 
     pub fn draw(&self, random: &mut SmallRng) -> usize {
@@ -65,7 +49,7 @@ impl FromStr for Sizes {
             .with_context(|| format!("value size {text:?}: none of 16, 16-64, 16*9,99*1"))?
             .into_iter()
             .unzip();
-        Ok(Self { text: text.to_owned(), ranges, weights: WeightedIndex::new(weights)? })
+        Ok(Self { ranges, weights: WeightedIndex::new(weights)? })
     }
 }
 
@@ -81,20 +65,6 @@ fn parse(entry: &str, is_weighted: bool) -> Result<(RangeInclusive<usize>, u32)>
     Ok((least..=most, weight))
 }
 
-impl TryFrom<String> for Sizes {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl fmt::Display for Sizes {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(&self.text)
-    }
-}
-
 /// Most bytes in a value.
 const VALUE_BYTES_MAX: usize = 512 << 20;
 
@@ -106,19 +76,18 @@ mod tests {
 
     #[test]
     fn means_and_shares_hold() {
-        for (text, below, share) in [
-            ("7", 8, 1.0),
-            ("1-16", 9, 0.5),
-            ("16*90,1024*9,65536*1", 1024, 0.9),
-            ("8-16*95,1024-10240*5", 17, 0.95),
+        for (text, mean, below, share) in [
+            ("7", 7.0, 8, 1.0),
+            ("1-16", 8.5, 9, 0.5),
+            ("16*90,1024*9,65536*1", 761.92, 1024, 0.9),
+            ("8-16*95,1024-10240*5", 293.0, 17, 0.95),
         ] {
             let (sizes, mut random) = (text.parse::<Sizes>().unwrap(), SmallRng::seed_from_u64(1));
             let drawn: Vec<_> = (0..100_000).map(|_| sizes.draw(&mut random)).collect();
-            let mean = drawn.iter().sum::<usize>() as f64 / drawn.len() as f64;
-            assert!((mean / sizes.mean() - 1.0).abs() < 0.05, "{text}: {mean}");
+            let drawn_mean = drawn.iter().sum::<usize>() as f64 / drawn.len() as f64;
+            assert!((drawn_mean / mean - 1.0).abs() < 0.05, "{text}: {drawn_mean}");
             let small = drawn.iter().filter(|size| **size < below).count() as f64 / 1e5;
             assert!((small - share).abs() < 0.01, "{text} below {below}: {small}");
-            assert_eq!(sizes.to_string(), text);
         }
     }
 

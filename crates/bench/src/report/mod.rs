@@ -171,11 +171,6 @@ impl Section {
         }
     }
 
-    /// Adds a row of what was measured once, as [`Section::measured`] does with rounds.
-    pub fn values(&mut self, row: &str, server: &str, values: &[f64]) {
-        self.measured(row, server, &values.iter().map(|value| vec![*value]).collect::<Vec<_>>());
-    }
-
     /// Sets the last cell of the last row, in a column of words.
     pub fn remark(&mut self, words: String) {
         if let Some(cell) = self.table.rows.last_mut().and_then(|row| row.last_mut()) {
@@ -211,13 +206,18 @@ impl Section {
         is_first || self.digits.get(1) == Some(&None)
     }
 
-    pub fn note(&mut self, note: impl Into<String>) {
-        self.notes.push(note.into());
+    /// Returns the plot of lines of this title; adds it if there is none.
+    pub fn plot_of(&mut self, title: &str, x: &str, y: &str) -> &mut Plot {
+        let known = self.plots.iter().position(|plot| plot.title == title);
+        let at = known.unwrap_or_else(|| {
+            self.plots.push(Plot::lines(title, x, y));
+            self.plots.len() - 1
+        });
+        &mut self.plots[at]
     }
 
-    /// Adds a figure; lower is better.
-    pub fn finding(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
-        self.figures.push(Figure::new(what, measured, unit));
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
     }
 
     /// Marks the section as interrupted; the first reason counts.

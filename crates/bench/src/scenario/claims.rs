@@ -15,7 +15,7 @@
 use serde::Deserialize;
 
 use super::figures::{is_named, names, number};
-use crate::report::Section;
+use crate::report::{Figure, Section};
 
 /// Claim that holds while a number, or its ratio to another, is within a limit: with `of` that of
 /// the means, otherwise that of each row.
@@ -48,7 +48,8 @@ impl Claim {
         section.note(format!("The source: {} Does it hold? {}.", self.says, said.join(", ")));
         let Some(figure) = &self.figure else { return };
         for (server, ratios) in judged.iter().filter(|(_, ratios)| !ratios.is_empty()) {
-            section.finding(figure.replace("{server}", server), Some(mean(ratios)), "");
+            let name = figure.replace("{server}", server);
+            section.figures.push(Figure::new(name, Some(mean(ratios)), ""));
         }
     }
 
@@ -108,7 +109,7 @@ mod tests {
             ("SET", "varve", [150.0, 3.0]),
             ("SET", "redis", [f64::NAN, 5.0]),
         ] {
-            section.values(row, server, &values);
+            section.measured(row, server, &values.map(|value| vec![value]));
         }
         let claim: Claim = toml::from_str(&format!("says = \"fast.\"\n{claim}")).unwrap();
         claim.judge(&mut section);

@@ -1,13 +1,10 @@
 //! Stored data, as files describe it: requests that store it, and commands that count it.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::generator::{KeyChoice, Load};
-use crate::measure::measure_watched;
-use crate::sampler::{Sample, Watch};
+use crate::measure::measure;
 use crate::servers::Server;
 
 /// A request for many numbers; `KEYS` in it stands for the number of keys.
@@ -21,9 +18,6 @@ pub struct Fill {
     /// True if the numbers come in random order.
     #[serde(default)]
     shuffled: bool,
-    /// Part of the numbers that is sent.
-    #[serde(default = "one")]
-    part: f64,
     /// True if the requests must arrive in order: over one connection.
     #[serde(default)]
     ordered: bool,
@@ -35,8 +29,7 @@ pub fn one<T: From<u8>>() -> T {
 }
 
 impl Fill {
-    /// Sends the requests; returns samples of the server meanwhile.
-    pub fn send(&self, server: &Server, keys: u64, seed: u64) -> Result<Vec<Sample>> {
+    pub fn send(&self, server: &Server, keys: u64) -> Result<()> {
         let count = keys * self.times;
         let mut load = Load { misses: true, ..Load::each(with_keys(&self.request, keys), count) };
         if self.shuffled {
@@ -45,8 +38,7 @@ impl Fill {
         if self.ordered {
             load.connections = 1;
         }
-        let load = load.count((count as f64 * self.part) as u64).seeded(seed);
-        Ok(measure_watched(server, &load, Watch::every(SAMPLE_EVERY))?.samples)
+        measure(server, &load).map(drop)
     }
 }
 
@@ -66,5 +58,3 @@ pub fn check(server: &Server, counts: &[String], keys: u64) -> Result<()> {
 pub fn with_keys(text: &str, keys: u64) -> String {
     text.replace("KEYS", &keys.to_string())
 }
-
-const SAMPLE_EVERY: Duration = Duration::from_millis(2);

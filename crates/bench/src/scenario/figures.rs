@@ -331,7 +331,7 @@ mod tests {
             ("x = \"fields\"\nrows = [\"SET of 8\"]", "varve, SET"),
         ] {
             let (mut section, text) = (section(), "title = \"t\"\ncolumns = [\"us\"]\n");
-            section.values("SET of 8", "varve", &[1.0]);
+            section.measured("SET of 8", "varve", &[vec![1.0]]);
             toml::from_str::<PlotText>(&format!("{text}{settings}")).unwrap().draw(&mut section);
             let labels = section.plots[0].lines.iter().map(|line| line.label.as_str());
             assert_eq!(labels.collect::<Vec<_>>().join(" "), lines, "{settings}");

@@ -4,7 +4,7 @@
 //! ```toml
 //! title = "Live payload over resident memory"
 //! source = "Redis++, Table 5"          # optional: a paper's table or figure
-//! kind = "churn"                       # code that measures; absent while nothing can be run
+//! kind = "loads"                       # code that measures; absent while nothing can be run
 //! needs = ["valgrind"]                 # optional: features or programs that it requires
 //! notes = ["{payload} bytes of data."]  # optional; parameters in braces are those of the scale
 //! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
@@ -281,9 +281,11 @@ mod tests {
     use super::{Scale, ScenarioFile};
     use crate::report::{Report, Section, State};
 
-    fn error_of(text: &str) -> String {
-        let parsed = ScenarioFile::parse("x".to_owned(), text);
-        parsed.err().map_or_else(String::new, |error| format!("{error:#}"))
+    const TEXT: &str = "title = \"t\"\nkind = \"loads\"\nnotes = [\"{ms} of {what}\"]\n\
+        [parameters]\nrounds = 1\nms = 1\n";
+
+    fn file() -> ScenarioFile {
+        ScenarioFile::parse("x".to_owned(), TEXT).unwrap()
     }
 
     #[test]
@@ -295,37 +297,34 @@ mod tests {
 
     #[test]
     fn what_a_file_has_wrong_is_told_by_name() {
-        let head = "title = \"t\"\n";
-        assert!(error_of(head).contains("neither a kind"));
-        assert!(error_of(&format!("{head}kind = \"chrun\"")).contains("chrun"));
-        assert!(error_of(&format!("{head}kind = \"expiry\"\nplot = 1")).contains("plot"));
-        let needs = format!("{head}kind = \"expiry\"\nneeds = [\"luck\"]");
-        assert!(error_of(&needs).contains("luck"));
-        let parameters = format!("{head}kind = \"expiry\"\n[parameters]\nhaste = 3");
-        assert!(error_of(&parameters).contains("haste"));
-        let aims = format!(
-            "{head}kind = \"expiry\"\n[parameters]\nkeys = 1\nms = 1\n[aims]\na = \"about 3\""
-        );
-        assert!(error_of(&aims).contains("about 3"));
+        for (text, wrong) in [
+            ("", "neither a kind"),
+            ("kind = \"chrun\"", "chrun"),
+            ("kind = \"loads\"\nplot = 1", "plot"),
+            ("kind = \"loads\"\nneeds = [\"luck\"]", "luck"),
+            ("kind = \"loads\"\n[parameters]\nhaste = 3", "haste"),
+            ("kind = \"loads\"\n[aims]\na = \"about 3\"", "about 3"),
+        ] {
+            let parsed = ScenarioFile::parse("x".to_owned(), &format!("title = \"t\"\n{text}"));
+            let error = format!("{:#}", parsed.err().unwrap());
+            assert!(error.contains(wrong), "{error}");
+        }
     }
 
     #[test]
-    fn a_note_names_parameters_as_they_were_run() {
-        let text = "title = \"t\"\nkind = \"loads\"\nnotes = [\"{ms} of {what}\"]\n\
-            [parameters]\nms = 1000\nrounds = 1\ndata = []";
-        let file = ScenarioFile::parse("x".to_owned(), text).unwrap();
+    fn a_setting_of_the_command_line_is_one_parameter_and_notes_name_them_as_they_were_run() {
+        let mut file = file();
+        file.set("ms=1_000").unwrap();
         let parameters = file.parameters(Scale::new(0.5).unwrap());
         assert_eq!(file.notes(&parameters), ["500 of {what}"]);
+        assert!(file.set("ms").is_err() && file.set("haste=3").is_err());
     }
 
     #[test]
     fn what_was_measured_to_its_end_with_these_settings_is_not_measured_again() {
-        let text = "title = \"t\"\nkind = \"expiry\"\n[parameters]\nkeys = 1\nms = 1";
-        let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
+        let mut file = file();
         let mut section = Section::new("t", "measured");
-        section.name = "x".to_owned();
-        let settings = [("keys", "1"), ("ms", "1")];
-        section.settings = settings.map(|(name, it)| (name.to_owned(), it.to_owned())).to_vec();
+        (section.name, section.settings) = ("x".to_owned(), file.settings());
         let mut earlier = Report::new(Vec::new());
         earlier.sections.push(section.clone());
         assert_eq!(file.measured_in(&earlier), Some(section));
@@ -334,17 +333,7 @@ mod tests {
             assert_eq!(file.measured_in(&earlier), None);
         }
         earlier.sections[0].state = State::Measured;
-        file.set("keys=2").unwrap();
+        file.set("ms=2").unwrap();
         assert_eq!(file.measured_in(&earlier), None);
-    }
-
-    #[test]
-    fn a_setting_of_the_command_line_is_one_parameter() {
-        let text = "title = \"t\"\nkind = \"expiry\"\n[parameters]\nkeys = 1\nms = 1";
-        let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
-        file.set("keys=1_000").unwrap();
-        assert_eq!(file.text.parameters["keys"].as_integer(), Some(1000));
-        assert!(file.set("keys").is_err());
-        assert!(file.set("haste=3").is_err());
     }
 }

@@ -6,10 +6,6 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use tempfile::{Builder, TempDir};
 
-use super::Bench;
-use crate::report::Section;
-use crate::servers::Program;
-
 /// Creates a folder on the disk of this program, or in the folder that `VARVE_BENCH_DISK` names.
 pub fn folder() -> Result<TempDir> {
     let named = env::var_os("VARVE_BENCH_DISK").map(PathBuf::from);
@@ -18,16 +14,4 @@ pub fn folder() -> Result<TempDir> {
     let folder = Builder::new().prefix("varve-bench-data-").tempdir_in(&parent);
     let why = "VARVE_BENCH_DISK names a folder that can be written";
     folder.with_context(|| format!("no folder in {}: {why}", parent.display()))
-}
-
-/// Returns the servers of these names that are there and can be given a folder.
-pub fn programs(bench: &Bench, names: &[&str], section: &mut Section) -> Result<Vec<Program>> {
-    let mut programs = Vec::new();
-    for name in names {
-        match bench.program(name)?.and_then(Program::among_our_files) {
-            Some(program) => programs.push(program),
-            None => section.note(format!("{name} is not there, or sees other files.")),
-        }
-    }
-    Ok(programs)
 }

@@ -2,10 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::{
-    Bench, Scenario, always, churn, example, expiry, generators, growth, less, loads, memory,
-    profiled, script, waiters, ycsb,
-};
+use super::{Bench, Scenario, example, loads, profiled, script, ycsb};
 use crate::report::Section;
 
 /// Reads the parameters of a kind; with a bench it is also run.
@@ -18,18 +15,10 @@ fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)
 
 pub fn find(name: &str) -> Result<Kind> {
     Ok(match name {
-        "always" => kind::<always::Plan>,
-        "churn" => kind::<churn::Plan>,
         "example" => kind::<example::Plan>,
-        "expiry" => kind::<expiry::Plan>,
-        "generators" => kind::<generators::Plan>,
-        "growth" => kind::<growth::Plan>,
-        "less" => kind::<less::Plan>,
         "loads" => kind::<loads::Plan>,
-        "memory" => kind::<memory::Plan>,
         "profiled" => kind::<profiled::Plan>,
         "script" => kind::<script::Plan>,
-        "waiters" => kind::<waiters::Plan>,
         "ycsb-sweep" => kind::<ycsb::Plan>,
         _ => bail!("there is no kind {name:?}"),
     })

@@ -29,7 +29,7 @@ use super::bare::Bare;
 use super::data::{check, with_keys};
 use super::figures::PIPELINE;
 use super::place::{Entry, Place};
-use super::rounds::{costs, in_turns, show, show_in_turns};
+use super::rounds::{costs, in_turns, show};
 use super::{Bench, Scenario, peers_missing, pin_client};
 use crate::audience::Audience;
 use crate::generator::{KeyChoice, Load, Outcome};
@@ -85,7 +85,9 @@ struct Tested {
 
 impl Tested {
     fn start(bench: &Bench, entry: &Entry, data: &Data) -> Result<Option<Self>> {
-        let Some(Place { program, launch, folder }) = entry.place(bench)? else { return Ok(None) };
+        let Some(Place { program, launch, folder, .. }) = entry.place(bench)? else {
+            return Ok(None);
+        };
         let server = program.start(&launch)?;
         let keys = entry.keys.unwrap_or(data.keys);
         let is_null = server.kind == Kind::Null;
@@ -214,10 +216,12 @@ impl Plan {
                 if self.pipelines.len() > 1 {
                     row = format!("{row}{PIPELINE}{pipeline}");
                 }
-                let label = |tested: &Tested| tested.server.label.clone();
-                show_in_turns(section, &row, &mut servers, label, self.rounds, |tested, round| {
+                let all = in_turns(&mut servers, self.rounds, |tested, round| {
                     Ok(costs(&tested.measure(self, load, pipeline, round)?))
                 });
+                for (tested, rounds) in servers.iter().zip(&all) {
+                    show(section, &row, &tested.server.label, rounds);
+                }
             }
         }
         Ok(())

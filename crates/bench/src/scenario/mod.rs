@@ -3,48 +3,31 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | [`always`] | SETs that wait for the disk, and GETs beside them |
-//! | [`churn`] | live payload over resident memory while sizes change under a limit (Tables 1, 5) |
 //! | [`example`] | tables that examples of other packages print, without a server |
-//! | [`expiry`] | delay between the deadline of keys and their removal, and its cost |
-//! | [`generators`] | speed of the generator, and agreement with valkey-benchmark |
-//! | [`growth`] | resident bytes per key and the longest pause while the keys grow |
-//! | [`less`] | memory, stalls and throughput while the log is rotated (LESS, Figs. 1, 3 and 4) |
 //! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
-//! | [`memory`] | resident memory for the same data: while it grows, at rest, after changes |
 //! | [`profiled`] | instructions per command, beside another build; cache misses by function |
 //! | [`script`] | steps that the file lists, and columns computed from what they measured |
-//! | [`waiters`] | server CPU where pairs of clients wait for each other |
 //! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load |
 //!
-//! Servers have no files but in [`always`], [`less`] and where a file gives them a folder: there
-//! each has one of its own on one disk, and peers run among the files of this process, not in the
-//! root of their own.
+//! Servers have no files but where a scenario gives them a folder: there each has one of its own on
+//! one disk, and peers run among the files of this process, not in the root of their own.
 
-mod always;
 mod bare;
 mod callgrind;
-mod churn;
 mod claims;
 mod data;
 mod disk;
 mod example;
-mod expiry;
 mod figures;
 pub mod file;
 mod folder;
-mod generators;
-mod growth;
 mod kinds;
-mod less;
 mod loads;
-mod memory;
 mod place;
 mod profiled;
 mod rounds;
 mod scale;
 mod script;
-mod waiters;
 mod ycsb;
 
 pub use scale::Scale;

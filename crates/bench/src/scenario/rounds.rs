@@ -40,22 +40,6 @@ pub fn by_value<const N: usize>(rounds: &[[f64; N]]) -> [Vec<f64>; N] {
     std::array::from_fn(|at| rounds.iter().map(|values| values[at]).collect())
 }
 
-/// Measures all servers in turns as [`in_turns`] does, and adds a row of the rounds of each, or of
-/// the reason why there are none.
-pub fn show_in_turns<S, const N: usize>(
-    section: &mut Section,
-    row: &str,
-    servers: &mut [S],
-    label: impl Fn(&S) -> String,
-    rounds: usize,
-    measure: impl FnMut(&mut S, u64) -> Result<[f64; N]>,
-) {
-    let all = in_turns(servers, rounds, measure);
-    for (server, rounds) in servers.iter().zip(&all) {
-        show(section, row, &label(server), rounds);
-    }
-}
-
 /// Adds a row of what was measured in rounds, or of the reason why nothing was.
 pub fn show<const N: usize>(
     section: &mut Section,

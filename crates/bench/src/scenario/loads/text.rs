@@ -105,7 +105,7 @@ pub enum Replies {
 
 impl Data {
     pub fn fill(&self, server: &Server, keys: u64) -> Result<()> {
-        self.fill.iter().try_for_each(|fill| fill.send(server, keys, 1).map(drop))
+        self.fill.iter().try_for_each(|fill| fill.send(server, keys))
     }
 }
 

@@ -25,25 +25,36 @@
 //! | step | what it does |
 //! |---|---|
 //! | `load` | sends requests: `NAME.us`, `NAME.per_second` and others of [`Values::measured`] |
+//! | `do` | takes the steps that `parameters.routines` has by this name |
+//! | `other` | takes steps on a second server of the program, which stays until the first ends |
 //! | `beside` | takes steps beside loads, or beside a busy process on the server's core |
 //! | `peak` | takes steps: the most memory meanwhile, in bytes |
 //! | `join`, `leave` | connects clients that stay until they leave or the server ends |
 //! | `tell`, `check` | a command without an error; one with the answer as its last word |
+//! | `peers` | settings of Valkey and Redis, which may refuse them: the report says so |
 //! | `config` | settings by name, whose values may have blanks |
 //! | `ask` | by name: the answer, `NAME.ms` of the client and `NAME.cpu_ms` of the server |
 //! | `info`, `micros` | by name: a field of INFO; microseconds of a command, as INFO tells them |
-//! | `memory` | resident memory in bytes |
+//! | `memory`, `cpu`, `keys` | resident memory in bytes, CPU time in seconds, number of keys |
+//! | `records` | stores those of a workload of YCSB |
 //! | `written` | many requests in one write, whose replies are read then, with pauses |
+//! | `pairs` | clients that wait for each other: `NAME.us` for an exchange, and others |
 //! | `unit` | transactions that were written beforehand: `NAME.longest_ms` of EXEC |
-//! | `let`, `clock` | computed numbers; the time in seconds |
+//! | `point` | a point of a plot, in which each server has a line |
+//! | `let`, `say`, `clock` | computed numbers; words; the time in seconds |
+//! | `append` | what the disk does without a server: `NAME.per_second`, `NAME.longest` |
+//! | `benchmark` | what valkey-benchmark sees of a load of GETs: `NAME.first_p50` and others |
 //! | `saved` | waits until a snapshot has its name: the time in seconds |
-//! | `wait`, `repeat` | milliseconds; steps again and again |
+//! | `wait`, `repeat` | milliseconds; steps again and again, `while` something is above zero |
 //! | `start`, `end` | another server with more options; the end of the server, when it is asked |
 
+mod pairs;
 mod run;
 mod steps;
 mod values;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{mem, thread};
 
@@ -57,7 +68,7 @@ use crate::process;
 use crate::report::Section;
 use crate::servers::Kind;
 use run::Running;
-use steps::Steps;
+use steps::{Point, Steps};
 use values::Values;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -69,6 +80,8 @@ pub struct Plan {
     servers: Vec<Entry>,
     #[serde(default)]
     values: Vec<String>,
+    #[serde(default)]
+    routines: BTreeMap<String, Steps>,
     groups: Vec<Group>,
     /// Numbers that steps and values name.
     #[serde(flatten)]
@@ -114,9 +127,10 @@ struct Row {
     /// Those of the plan by default, as the rounds are.
     values: Option<Vec<String>>,
     rounds: Option<usize>,
-    /// Words of the last column.
+    /// Words of the last column, or of a note if that one has numbers.
     remark: Option<String>,
-    /// Reply of the null server, in wire format; without one it is left out.
+    /// Reply of the null server, in wire format, or nothing for those that it has; without this
+    /// line it is left out.
     null: Option<String>,
     #[serde(flatten)]
     numbers: toml::Table,
@@ -129,8 +143,8 @@ struct Seat<'p> {
     running: Result<Running>,
 }
 
-/// Values of a row in one round, and the words beside them.
-type Measured = (Vec<f64>, Option<String>);
+/// Values of a row in one round, the words beside them, and what is plotted.
+type Measured = (Vec<f64>, Option<String>, Vec<Point>);
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
@@ -164,7 +178,7 @@ impl Plan {
         }
         let mut seats = self.seats(bench, group)?;
         for seat in seats.iter_mut().filter(|seat| !group.fresh && !seat.entry.is_null()) {
-            seat.running = group.start(bench, seat.entry, numbers.clone());
+            seat.running = self.start(bench, group, seat.entry, None, numbers.clone());
         }
         for row in &group.rows {
             let is_asked = |it: &&mut Seat<'_>| row.null.is_some() || !it.entry.is_null();
@@ -172,12 +186,9 @@ impl Plan {
             let all = in_turns(&mut seats, row.rounds.unwrap_or(self.rounds), |seat, round| {
                 let mut own = numbers.clone();
                 own.add(&row.numbers)?;
-                if let Some(reply) = row.null.as_ref().filter(|_| seat.entry.is_null()) {
-                    let mut place = seat.entry.place(bench)?.context("it is not there")?;
-                    place.program = bench.null_answering(reply);
-                    seat.running = Running::start(place, own);
-                } else if group.fresh {
-                    seat.running = group.start(bench, seat.entry, own);
+                if group.fresh || seat.entry.is_null() {
+                    let reply = row.null.as_deref();
+                    seat.running = self.start(bench, group, seat.entry, reply, own);
                 }
                 let measured = self.measure_row(group, row, seat, round);
                 if group.fresh && measured.is_err() {
@@ -189,7 +200,10 @@ impl Plan {
                 measured
             });
             let labels = seats.iter().map(|seat| &seat.label);
-            labels.zip(all).for_each(|(label, rounds)| self.show(section, row, label, rounds));
+            let name = numbers.filled(&row.name);
+            for (label, rounds) in labels.zip(all) {
+                self.show(section, row, &name, label, rounds);
+            }
         }
         seats.iter_mut().try_for_each(Seat::end)
     }
@@ -207,7 +221,8 @@ impl Plan {
             for mut seat in self.seats(bench, group)? {
                 let mut own = numbers.clone();
                 own.add(&row.numbers)?;
-                seat.running = group.start(bench, seat.entry, own);
+                own.say("row", row.name.clone());
+                seat.running = self.start(bench, group, seat.entry, None, own);
                 all.push((row, seat));
             }
         }
@@ -220,7 +235,7 @@ impl Plan {
             self.measure_row(group, row, seat, round)
         });
         for ((row, seat), rounds) in all.iter().zip(measured) {
-            self.show(section, row, &seat.label, rounds);
+            self.show(section, row, &numbers.filled(&row.name), &seat.label, rounds);
         }
         all.iter_mut().try_for_each(|(_, seat)| seat.end())
     }
@@ -235,6 +250,27 @@ impl Plan {
         servers.iter().filter_map(|entry| seat(entry).transpose()).collect()
     }
 
+    /// Starts a server and takes the first steps of its group; the null server has none, and may
+    /// get a reply of the row's.
+    fn start(
+        &self,
+        bench: &Bench,
+        group: &Group,
+        entry: &Entry,
+        reply: Option<&str>,
+        values: Values,
+    ) -> Result<Running> {
+        let mut place = entry.place(bench)?.context("it is not there")?;
+        if let Some(reply) = reply.filter(|it| entry.is_null() && !it.is_empty()) {
+            place.program = bench.null_answering(reply);
+        }
+        let mut running = Running::start(place, values, Arc::new(self.routines.clone()))?;
+        if !entry.is_null() {
+            running.take_all(&group.first)?;
+        }
+        Ok(running)
+    }
+
     fn measure_row(
         &self,
         group: &Group,
@@ -244,12 +280,16 @@ impl Plan {
     ) -> Result<Measured> {
         let running = seat.running.as_mut().map_err(|error| anyhow!("{error:#}"))?;
         running.values.add(&row.numbers)?;
+        running.values.say("row", row.name.clone());
         running.values.set("round", round as f64);
         running.take_all(row.steps.as_ref().unwrap_or(&group.steps))?;
         let sums = self.sums(row).map(|(_, sum)| running.values.compute(sum));
         let values = sums.collect::<Result<_>>()?;
         let words = row.remark.as_ref().or(group.remark.as_ref());
-        Ok((values, words.map(|it| running.values.filled(it))))
+        let refused = mem::take(&mut running.refusals).join("; ");
+        let words = words.map(|it| running.values.filled(it));
+        let words = words.or((!refused.is_empty()).then_some(refused));
+        Ok((values, words, mem::take(&mut running.points)))
     }
 
     /// Returns what is computed for a row: which of the rounds counts, if not their median, and the
@@ -259,23 +299,41 @@ impl Plan {
         sums.map(|it| it.split_once(": ").map_or((None, &**it), |(which, it)| (Some(which), it)))
     }
 
-    fn show(&self, section: &mut Section, row: &Row, server: &str, rounds: Result<Vec<Measured>>) {
+    fn show(
+        &self,
+        section: &mut Section,
+        row: &Row,
+        name: &str,
+        server: &str,
+        rounds: Result<Vec<Measured>>,
+    ) {
         let server = if section.has_servers() { server } else { "" };
         let rounds = match rounds {
             Ok(rounds) => rounds,
-            Err(error) => return section.absent(&row.name, server, &error),
+            Err(error) => return section.absent(name, server, &error),
         };
         let columns = self.sums(row).enumerate().map(|(at, (which, _))| {
-            let of_rounds = rounds.iter().map(|(values, _)| values[at]);
+            let of_rounds = rounds.iter().map(|(values, ..)| values[at]);
             match which {
                 Some("most") => of_rounds.reduce(f64::max).into_iter().collect(),
                 Some(_) => of_rounds.reduce(f64::min).into_iter().collect(),
                 None => of_rounds.collect::<Vec<_>>(),
             }
         });
-        section.measured(&row.name, server, &columns.collect::<Vec<_>>());
-        if let Some((_, Some(words))) = rounds.last() {
-            section.remark(words.clone());
+        section.measured(name, server, &columns.collect::<Vec<_>>());
+        let Some((_, words, points)) = rounds.last() else { return };
+        match words {
+            Some(words) if section.digits.last() == Some(&None) => section.remark(words.clone()),
+            Some(words) => {
+                let note = format!("{server}: {words}.");
+                if !section.notes.contains(&note) {
+                    section.note(note);
+                }
+            }
+            None => {}
+        }
+        for Point { plot, axes: [x, y], at } in points.iter().filter(|it| it.is_measured()) {
+            section.plot_of(plot, x, y).point(server, at[0], at[1]);
         }
     }
 }
@@ -287,14 +345,5 @@ impl Seat<'_> {
             Ok(mut running) if running.server.kind == Kind::Varve => running.end(),
             _ => Ok(()),
         }
-    }
-}
-
-impl Group {
-    fn start(&self, bench: &Bench, entry: &Entry, values: Values) -> Result<Running> {
-        let place = entry.place(bench)?.context("it is not there")?;
-        let mut running = Running::start(place, values)?;
-        running.take_all(&self.first)?;
-        Ok(running)
     }
 }

@@ -1,26 +1,39 @@
 //! A server on which the steps of a script are taken.
 
+use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{mem, thread};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::steps::{LoadText, Step, Steps};
+use super::pairs::Pairs;
+use super::steps::{LoadText, Point, SAMPLE_EVERY, Samples, Step, Steps};
 use super::values::Values;
 use crate::audience::Audience;
 use crate::control::encode_line;
-use crate::generator::{EventLoop, Load, Moment, Pause, Probe, Protocol, Sender, Value};
-use crate::measure::{Measured, measure, measure_during, measure_watched, settled_cpu_time};
+use crate::generator::{
+    Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, Sender, Value,
+};
+use crate::measure::{
+    Measured, measure, measure_during, measure_watched, metered, settled_cpu_time,
+};
 use crate::process;
 use crate::sampler::{Sample, Watch, peak_during};
 use crate::scenario::data::check;
+use crate::scenario::disk::append;
+use crate::scenario::folder::folder;
 use crate::scenario::place::Place;
+use crate::scenario::ycsb;
 use crate::servers::{Kind, Launch, Program, Server};
+use crate::valkey_benchmark;
+
+/// Steps by name.
+pub type Routines = Arc<BTreeMap<String, Steps>>;
 
 pub struct Running {
     /// Leave before the server ends.
@@ -30,22 +43,35 @@ pub struct Running {
     pub values: Values,
     /// How it was started, if a step may start it again.
     again: Option<(Program, Launch)>,
+    /// Another server of the program, beside which it is measured.
+    other: Option<Box<Running>>,
+    routines: Routines,
+    pub points: Vec<Point>,
+    /// Settings that it did not take, and what else could not be measured.
+    pub refusals: Vec<String>,
+    /// Command line of valkey-benchmark, if it is there.
+    benchmark: Option<Vec<String>>,
     /// Removed when the server has ended.
     folder: Option<TempDir>,
 }
 
 impl Running {
-    pub fn start(place: Place, values: Values) -> Result<Self> {
-        let Place { program, launch, folder } = place;
+    pub fn start(place: Place, mut values: Values, routines: Routines) -> Result<Self> {
+        let Place { program, launch, folder, benchmark } = place;
         let server = program.start(&launch)?;
-        let mut running = Self::of(server, values);
-        (running.again, running.folder) = (Some((program, launch)), folder);
-        Ok(running)
-    }
-
-    fn of(server: Server, mut values: Values) -> Self {
         values.set("ready", server.ready_after.as_secs_f64());
-        Self { beside: Vec::new(), server: Arc::new(server), values, again: None, folder: None }
+        Ok(Self {
+            beside: Vec::new(),
+            server: Arc::new(server),
+            values,
+            again: Some((program, launch)),
+            other: None,
+            routines,
+            points: Vec::new(),
+            refusals: Vec::new(),
+            benchmark,
+            folder,
+        })
     }
 
     /// Has the server end by itself.
@@ -66,48 +92,138 @@ impl Running {
                 let (peak, ()) = peak_during(self.server.pid, || self.take_all(&steps))?;
                 self.values.set(&name, peak);
             }
-            Step::Repeat { times, steps } => {
-                (0..times).try_for_each(|_| self.take_all(&steps))?;
+            Step::Repeat { times, goes_on, steps } => {
+                for _ in 0..times {
+                    self.take_all(&steps)?;
+                    let left = goes_on.as_ref().map(|sum| self.values.compute(sum)).transpose()?;
+                    if left.is_some_and(|left| left <= 0.0) {
+                        break;
+                    }
+                }
             }
+            Step::Do(name) => {
+                let routines = Arc::clone(&self.routines);
+                self.take_all(routines.get(&name).with_context(|| format!("no routine {name}"))?)?;
+            }
+            Step::Other { options, steps } => self.on_another(&options, &steps)?,
             Step::Join(seats) => self.beside.push(Audience::join(&self.server, &seats)?),
             Step::Leave {} => self.beside.clear(),
-            Step::Tell(command) => {
-                self.server.control()?.tell(&command.split(' ').collect::<Vec<_>>())?;
+            Step::Let(all) => all.iter().for_each(|(name, it)| self.values.set(name, *it)),
+            Step::Say(all) => all.into_iter().for_each(|(name, it)| self.values.say(&name, it)),
+            Step::Point(point) => self.points.push(point),
+            Step::Clock(name) => self.values.set(&name, seconds()),
+            Step::Append { name, bytes, count, ms, sync_ms } => {
+                let [sync_every, time] = [sync_ms, ms].map(|it| it.map(Duration::from_millis));
+                let goes_on = |done, at| {
+                    count.is_none_or(|count| done < count) && time.is_none_or(|time| at < time)
+                };
+                let appended = append(&folder()?, bytes, sync_every, goes_on)?;
+                self.values.set(&format!("{name}.per_second"), appended.per_second);
+                self.values.set(&format!("{name}.longest"), appended.longest.as_secs_f64() * 1e6);
             }
-            Step::Check(count) => check(&self.server, &[count], 0)?,
+            Step::Wait(ms) => thread::sleep(Duration::from_millis(ms)),
+            Step::Start(options) => self.start_again(&options)?,
+            Step::End {} => self.end()?,
+            step => self.ask_for(step)?,
+        }
+        Ok(())
+    }
+
+    /// Takes a step that asks the server for something.
+    fn ask_for(&mut self, step: Step) -> Result<()> {
+        let (server, values) = (&self.server, &mut self.values);
+        match step {
+            Step::Tell(command) => {
+                server.control()?.tell(&command.split(' ').collect::<Vec<_>>())?;
+            }
+            Step::Check(count) => check(server, &[count], 0)?,
             Step::Config(all) => {
-                let mut control = self.server.control()?;
+                let mut control = server.control()?;
                 all.iter().try_for_each(|(name, it)| control.tell(&["CONFIG", "SET", name, it]))?;
+            }
+            Step::Peers(all) => {
+                for (name, it) in all.iter().filter(|_| server.kind == Kind::Peer) {
+                    let answer = server.control()?.ask(&["CONFIG", "SET", name, it])?;
+                    if let Value::Error(error) = answer {
+                        self.refusals.push(format!("it refuses {name} {it}: {error}"));
+                    }
+                }
             }
             Step::Ask(all) => all.iter().try_for_each(|(name, it)| self.ask(name, it))?,
             Step::Info(all) => {
-                let mut control = self.server.control()?;
+                let mut control = server.control()?;
                 for (name, field) in all {
-                    self.values.set(&name, control.info_number(&field)?.unwrap_or(f64::NAN));
+                    values.set(&name, control.info_number(&field)?.unwrap_or(f64::NAN));
                 }
             }
             Step::Micros(all) => {
                 for (name, command) in all {
-                    self.values.set(&name, self.server.micros_per_call(&command)?);
+                    values.set(&name, server.micros_per_call(&command)?);
                 }
             }
-            Step::Memory(name) => self.values.set(&name, self.server.resident_bytes()? as f64),
+            Step::Memory(name) => values.set(&name, server.resident_bytes()? as f64),
+            Step::Cpu(name) => values.set(&name, settled_cpu_time(server)?.as_secs_f64()),
+            Step::Keys(name) => values.set(&name, server.control()?.key_count()? as f64),
+            Step::Records { workload, count } => {
+                ycsb::store(server, &ycsb::workload(&workload, count, 1)?)?;
+            }
             Step::Written { request, count, reply, pause } => {
                 self.written(&request, count, reply, Duration::from_millis(pause))?;
+            }
+            Step::Pairs(exchange) => {
+                let measured = Pairs::measure(server, &exchange)?;
+                for (what, value) in ["us", "per_second", "client_us"].iter().zip(measured) {
+                    values.set(&format!("{}.{what}", exchange.name), value);
+                }
             }
             Step::Unit { name, request, count, times } => {
                 let longest = self.units(&request, count, times)?;
                 self.values.set(&format!("{name}.longest_ms"), longest.as_secs_f64() * 1e3);
             }
-            Step::Let(all) => all.iter().for_each(|(name, it)| self.values.set(name, *it)),
-            Step::Clock(name) => self.values.set(&name, seconds()),
             Step::Saved { name, since } => {
                 let saved = self.wait_for_snapshot(since)?;
                 self.values.set(&name, saved);
             }
-            Step::Wait(ms) => thread::sleep(Duration::from_millis(ms)),
-            Step::Start(options) => self.start_again(&options)?,
-            Step::End {} => self.end()?,
+            Step::Benchmark { name, load } => self.benchmark(&name, &load.load(1)?)?,
+            step => bail!("{step:?} is no step for a server"),
+        }
+        Ok(())
+    }
+
+    /// Takes steps on another server of the program, which is started at the first of them.
+    fn on_another(&mut self, options: &toml::Table, steps: &Steps) -> Result<()> {
+        let mut other = match self.other.take() {
+            Some(other) => other,
+            None => {
+                let (program, launch) = self.again.clone().context("it is started once")?;
+                let mut launch = with_all(launch, options);
+                let folder = self.folder.is_some().then(folder).transpose()?;
+                if let Some(folder) = &folder {
+                    launch = launch.in_folder(folder);
+                }
+                let place = Place { program, launch, folder, benchmark: self.benchmark.clone() };
+                Box::new(Self::start(place, Values::default(), Arc::clone(&self.routines))?)
+            }
+        };
+        mem::swap(&mut self.values, &mut other.values);
+        let taken = other.take_all(steps);
+        mem::swap(&mut self.values, &mut other.values);
+        self.other = Some(other);
+        taken
+    }
+
+    /// Measures valkey-benchmark, if it is there.
+    fn benchmark(&mut self, name: &str, load: &Load) -> Result<()> {
+        let values = match &self.benchmark {
+            Some(command) => valkey_benchmark::run(command, self.server.port, load, 1)?,
+            None => {
+                self.refusals.push("valkey-benchmark is not there".to_owned());
+                [f64::NAN; 4]
+            }
+        };
+        let names = ["per_second", "first_p50", "first_p99", "client_us"];
+        for (what, value) in names.iter().zip(values) {
+            self.values.set(&format!("{name}.{what}"), value);
         }
         Ok(())
     }
@@ -116,14 +232,15 @@ impl Running {
         let mut load = text.load(self.values.compute("round").unwrap_or(1.0) as u64)?;
         // It makes room in the background, and refuses SETs until there is some.
         load.refusals |= self.server.kind == Kind::Memcached;
-        let measured = if let Some(calls) = &text.calls {
-            self.called(&text.name, &load, calls)
+        let measured = if text.calls.is_some() || text.probed_from.is_some() {
+            self.called(text, &load)
         } else if let Some(stop) = text.stopped_ms {
-            self.stopped(&load, text.time().context("ms")? / 2, Duration::from_millis(stop))
+            let [half, stop] = [text.ms.context("ms")? / 2, stop].map(Duration::from_millis);
+            self.stopped(&load, half, stop)
         } else if text.counted {
             self.counted(&text.name, &load)
-        } else if text.sampled {
-            measure_watched(&self.server, &load, Watch::every(SAMPLE_EVERY))
+        } else if let Some(watch) = text.watch() {
+            measure_watched(&self.server, &load, watch)
         } else {
             measure(&self.server, &load)
         };
@@ -131,7 +248,20 @@ impl Running {
             ensure!(measured.is_err(), "{:?} was answered", text.name);
             return Ok(());
         }
-        self.values.measured(&text.name, &measured?);
+        let measured = measured?;
+        self.values.measured(&text.name, &measured);
+        text.samples.iter().try_for_each(|it| self.take_samples(it, &measured.samples))
+    }
+
+    fn take_samples(&mut self, text: &Samples, samples: &[Sample]) -> Result<()> {
+        let behind = samples.iter().filter(|sample| sample.operations >= text.from);
+        for sample in behind.step_by(text.every.into()) {
+            let Some(bytes) = sample.resident_bytes else { continue };
+            self.values.set("at", sample.at.as_secs_f64());
+            self.values.set("done", sample.operations as f64);
+            self.values.set("bytes", bytes as f64);
+            self.take_all(&text.steps)?;
+        }
         Ok(())
     }
 
@@ -184,24 +314,42 @@ impl Running {
         Ok(())
     }
 
-    /// Runs a load and another client that sends single requests, on one thread.
-    fn called(&mut self, name: &str, load: &Load, calls: &LoadText) -> Result<Measured> {
-        let (port, pid) = (self.server.port, self.server.pid);
+    /// Runs a load and another client on one thread, so that no second thread delays either. The
+    /// other client sends single requests, or asks all the time from so many operations on.
+    fn called(&mut self, text: &LoadText, load: &Load) -> Result<Measured> {
+        let (name, port, pid) = (&text.name, self.server.port, self.server.pid);
+        let (monitor, stolen) = (Arc::new(Monitor::default()), process::stolen());
         let mut event_loop = EventLoop::new()?;
+        let mut caller = match &text.calls {
+            Some(calls) => Probe::new(calls.load(1)?, pid)?,
+            None => {
+                event_loop = event_loop.patient();
+                let from = text.probed_from.unwrap_or_default().min(load.key_count);
+                Probe::beside(Arc::clone(&monitor), from..load.key_count, pid)?
+            }
+        };
         event_loop.connect(port, Protocol::Resp, load.connections)?;
         event_loop.connect(port, Protocol::Resp, 1)?;
-        let mut caller = Probe::new(calls.load(1)?, pid)?;
         let mut sender = Sender::new(Protocol::Resp, load, 0)?;
-        sender.restart(load.stop, Arc::default())?;
+        sender.restart(load.stop, Arc::clone(&monitor))?;
         let before = Moment::now(pid)?;
-        event_loop.run(&mut [&mut sender, &mut caller])?;
+        let clients: &mut [&mut dyn Client] = &mut [&mut sender, &mut caller];
+        let (ran, server_cpu, samples) =
+            metered(&self.server, &monitor, text.watch(), || event_loop.run(clients));
+        ran?;
         let taken = Moment::now(pid)?.taken_since(&before);
-        caller.finish()?;
+        let outcome = caller.finish()?;
         let longest = caller.longest.first().map_or(Duration::ZERO, Pause::own);
         self.values.set(&format!("{name}.caller_ms"), longest.as_secs_f64() * 1e3);
+        self.values.set(&format!("{name}.probes"), outcome.operations as f64);
+        self.values.set(&format!("{name}.caller_p9999"), outcome.latency_us(0.9999));
         self.values.set(&format!("{name}.taken"), taken.as_secs_f64() * 1e6);
+        let pauses: Vec<_> = caller.longest.iter().map(Pause::text).collect();
+        let stolen = process::stolen().saturating_sub(stolen);
+        let words = format!("{}; {stolen:.2?} by the hypervisor", pauses.join(", "));
+        self.values.say("pauses", words);
         let outcome = sender.finish().sound()?;
-        Ok(Measured { outcome, ..Measured::nothing() })
+        Ok(Measured { outcome, server_cpu, samples, ..Measured::nothing() })
     }
 
     /// Notes the answer to a command, the time until it came, and what it cost the server.
@@ -282,15 +430,18 @@ impl Running {
     /// Starts another server of the program, with more options; the present one leaves.
     fn start_again(&mut self, options: &toml::Table) -> Result<()> {
         let (program, launch) = self.again.as_mut().context("it is started once")?;
-        for (name, value) in options {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            *launch = launch.clone().with(name, value);
-        }
+        *launch = with_all(launch.clone(), options);
         self.beside.clear();
         self.server = Arc::new(program.start(launch)?);
         self.values.set("ready", self.server.ready_after.as_secs_f64());
         Ok(())
     }
+}
+
+fn with_all(launch: Launch, options: &toml::Table) -> Launch {
+    options.iter().fold(launch, |launch, (name, value)| {
+        launch.with(name, value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    })
 }
 
 /// Acts while another process wants the server's core.
@@ -317,7 +468,6 @@ fn seconds_of(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 const FIRST_REPLY_MAX: Duration = Duration::from_secs(5);
 const SAVE_MAX: Duration = Duration::from_secs(600);
 const PATIENCE: Duration = Duration::from_secs(60);

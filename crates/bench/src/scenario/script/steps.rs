@@ -1,15 +1,18 @@
 //! Steps as files write them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Deserializer, de::Error};
 use toml::Value;
 
+use super::pairs::Exchange;
 use super::values::Values;
 use crate::audience::Seats;
 use crate::generator::{Arrival, Load, Stop};
+use crate::sampler::Watch;
 use crate::scenario::data::one;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -29,6 +32,15 @@ pub enum Step {
     },
     Repeat {
         times: u64,
+        /// What must be above zero after each time for another one.
+        #[serde(rename = "while")]
+        goes_on: Option<String>,
+        steps: Steps,
+    },
+    Do(String),
+    Other {
+        #[serde(default)]
+        options: toml::Table,
         steps: Steps,
     },
     Join(Seats),
@@ -36,10 +48,18 @@ pub enum Step {
     Tell(String),
     Check(String),
     Config(BTreeMap<String, String>),
+    Peers(BTreeMap<String, String>),
     Ask(BTreeMap<String, String>),
     Info(BTreeMap<String, String>),
     Micros(BTreeMap<String, String>),
     Memory(String),
+    Cpu(String),
+    Keys(String),
+    Records {
+        /// Property file of YCSB.
+        workload: PathBuf,
+        count: u64,
+    },
     Written {
         request: String,
         count: usize,
@@ -49,6 +69,7 @@ pub enum Step {
         #[serde(default)]
         pause: u64,
     },
+    Pairs(Exchange),
     Unit {
         name: String,
         /// Request, in which `{i}` counts.
@@ -57,11 +78,26 @@ pub enum Step {
         times: u64,
     },
     Let(BTreeMap<String, f64>),
+    Say(BTreeMap<String, String>),
+    Point(Point),
     Clock(String),
     Saved {
         name: String,
         /// Time at which it was asked for.
         since: f64,
+    },
+    Append {
+        name: String,
+        bytes: usize,
+        /// Number of pieces, or the time for which they are written.
+        count: Option<u64>,
+        ms: Option<u64>,
+        /// Milliseconds between syncs by another thread; without them each piece is synced.
+        sync_ms: Option<u64>,
+    },
+    Benchmark {
+        name: String,
+        load: Box<LoadText>,
     },
     Wait(u64),
     Start(toml::Table),
@@ -100,6 +136,21 @@ fn with_ones(value: &Value) -> Value {
     }
 }
 
+/// A point of a plot of lines: one line per server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    pub plot: String,
+    pub axes: [String; 2],
+    pub at: [f64; 2],
+}
+
+impl Point {
+    pub fn is_measured(&self) -> bool {
+        self.at.iter().all(|it| it.is_finite())
+    }
+}
+
 /// A load as a file writes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,12 +171,14 @@ pub struct LoadText {
     pipeline: Option<usize>,
     arrival: Option<Arrival>,
     count: Option<u64>,
-    ms: Option<u64>,
+    pub ms: Option<u64>,
     #[serde(default)]
     warm_up_ms: u64,
     /// True if it is sent once for each number, in order; what it asks for may be missing.
     #[serde(default)]
     each: bool,
+    #[serde(default)]
+    misses: bool,
     #[serde(default)]
     refusals: bool,
     #[serde(default)]
@@ -134,6 +187,8 @@ pub struct LoadText {
     /// True if memory is sampled meanwhile.
     #[serde(default)]
     pub sampled: bool,
+    /// Steps for samples that are taken meanwhile.
+    pub samples: Option<Samples>,
     /// True if keys are counted meanwhile: `NAME.least_keys`.
     #[serde(default)]
     pub counted: bool,
@@ -145,14 +200,32 @@ pub struct LoadText {
     /// Single requests of another client meanwhile: `NAME.caller_ms`, the longest wait less what
     /// other processes took, and that as `NAME.taken`.
     pub calls: Option<Box<LoadText>>,
+    /// Operations from which on another client asks all the time, instead of these.
+    pub probed_from: Option<u64>,
+}
+
+/// Steps that are taken for each sample when the load has ended: `at` are the seconds, `done` the
+/// operations and `bytes` the memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Samples {
+    pub ms: u64,
+    /// Only for each so many of them.
+    #[serde(default = "one")]
+    pub every: u8,
+    /// Operations before the first of them.
+    #[serde(default)]
+    pub from: u64,
+    pub steps: Steps,
 }
 
 impl LoadText {
     pub fn load(&self, round: u64) -> Result<Load> {
         let mut load = match self.each {
-            true => Load { misses: true, ..Load::each(&self.request, self.keys) },
+            true => Load::each(&self.request, self.keys),
             false => Load::of(&self.request, self.keys),
         };
+        load.misses = self.each || self.misses;
         if let Some(choice) = &self.choice {
             load.keys = choice.parse()?;
         }
@@ -169,8 +242,11 @@ impl LoadText {
         Ok(Load { refusals: self.refusals, opens: self.opens.clone(), ..load })
     }
 
-    /// Returns the time that it takes; none if it ends after so many operations.
-    pub fn time(&self) -> Option<Duration> {
-        self.ms.map(Duration::from_millis)
+    /// Returns how the server is sampled meanwhile; nothing if it is not.
+    pub fn watch(&self) -> Option<Watch> {
+        let every = self.samples.as_ref().map(|it| Duration::from_millis(it.ms));
+        every.or(self.sampled.then_some(SAMPLE_EVERY)).map(Watch::every)
     }
 }
+
+pub const SAMPLE_EVERY: Duration = Duration::from_millis(5);

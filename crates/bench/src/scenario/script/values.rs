@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use toml::Value;
 
+use crate::generator::quantile_us;
 use crate::measure::Measured;
-use crate::sampler::most_memory;
+use crate::sampler::{idle, most_memory};
 
 #[derive(Clone, Debug, Default)]
 pub struct Values {
@@ -46,6 +47,8 @@ impl Values {
             ("client_us", outcome.client_us()),
             ("per_second", outcome.per_second()),
             ("seconds", outcome.elapsed.as_secs_f64()),
+            ("first_p50", quantile_us(&outcome.first_replies, 0.5)),
+            ("first_p99", quantile_us(&outcome.first_replies, 0.99)),
             ("p50", outcome.latency_us(0.5)),
             ("p99", outcome.latency_us(0.99)),
             ("p999", outcome.latency_us(0.999)),
@@ -53,6 +56,8 @@ impl Values {
             ("longest", outcome.longest_ms() * 1e3),
             ("statuses", outcome.replies.status as f64),
             ("errors", outcome.replies.error as f64),
+            ("mean_bytes", outcome.replies.bytes as f64 / outcome.replies.bulk as f64),
+            ("idle", idle(&measured.samples).as_secs_f64()),
             ("peak", most_memory(&measured.samples)),
         ] {
             self.set(&format!("{name}.{what}"), value);

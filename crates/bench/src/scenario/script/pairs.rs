@@ -15,78 +15,30 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::rounds::show_in_turns;
-use super::{Bench, Scenario, milliseconds, peers_missing, pin_client};
 use crate::control::encode_line;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Protocol, Turn, shuffled};
-use crate::measure::{send_each, settled_cpu_time};
+use crate::measure::settled_cpu_time;
 use crate::process;
-use crate::report::Section;
-use crate::servers::{Launch, Server};
-
-/// Number of clients, their commands, and thoroughness of the CPU measurement.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    pairs: u32,
-    /// Interleaved rounds.
-    rounds: usize,
-    /// Length of one measurement, in milliseconds.
-    #[serde(rename = "ms", deserialize_with = "milliseconds")]
-    time: Duration,
-    exchanges: Vec<Exchange>,
-}
+use crate::servers::Server;
 
 /// Commands of a client; `OWN` and `PARTNER` stand for its number and its partner's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Exchange {
-    name: String,
+pub struct Exchange {
+    /// Beginning of the names of its values.
+    pub name: String,
+    pub pairs: u32,
+    /// Milliseconds; a fifth of them to warm up.
+    pub ms: u64,
     /// Request that hands an element to the partner.
     give: String,
     /// Request that waits for the partner's element.
     wait: String,
-    /// Request that puts an element where the first client of pair `{n}` takes it from to give it.
-    stock: Option<String>,
-}
-
-impl Scenario for Plan {
-    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(1);
-        section.columns(COLUMNS);
-        section.note(if process::cores() < 3 {
-            "Two workers have two cores, of which the client takes one: a wait across workers \
-             then also waits for a core."
-        } else {
-            "Two workers have two cores; the client has one of its own."
-        });
-        peers_missing(section, bench);
-        let mut servers = Vec::new();
-        for (threads, label) in [(1, "varve, 1 worker"), (2, "varve, 2 workers")] {
-            let mut server = bench.varve.start(&Launch::on(threads, threads))?;
-            label.clone_into(&mut server.label);
-            servers.push(server);
-        }
-        if let Some(valkey) = &bench.valkey {
-            servers.push(valkey.start(&Launch::default())?);
-        }
-        for exchange in &self.exchanges {
-            let open = |server| Ok((server, Pairs::open(server, self.pairs, exchange)?));
-            let mut all = servers.iter().map(open).collect::<Result<Vec<_>>>()?;
-            let label = |(server, _): &(&Server, _)| server.label.clone();
-            show_in_turns(section, &exchange.name, &mut all, label, self.rounds, |open, _| {
-                let (server, (event_loop, pairs)) = open;
-                pairs.play(server, event_loop, self.time / 5)?;
-                pairs.play(server, event_loop, self.time)
-            });
-        }
-        Ok(())
-    }
 }
 
 /// Clients of all pairs of a server, in an order that separates partners. At rest, one of each pair
 /// waits.
-struct Pairs {
+pub struct Pairs {
     clients: Vec<Sends>,
     /// Time after which nobody gives.
     end: Instant,
@@ -103,27 +55,27 @@ struct Sends {
 }
 
 impl Pairs {
-    fn new(pairs: u32, exchange: &Exchange) -> Self {
+    fn new(exchange: &Exchange) -> Self {
         let request = |line: &str, client| (encode_line(&words(line, client)), Answer::to(line));
         let turn = |client: u32| Sends {
             only_waits: client % 2 == 1,
             give: request(&exchange.give, client),
             wait: request(&exchange.wait, client),
         };
-        let clients = shuffled(2 * pairs, 1).into_iter().map(turn).collect();
+        let clients = shuffled(2 * exchange.pairs, 1).into_iter().map(turn).collect();
         Self { clients, end: Instant::now(), served: 0 }
     }
 
-    /// Connects the clients and lets one of each pair wait.
-    fn open(server: &Server, pairs: u32, exchange: &Exchange) -> Result<(EventLoop, Self)> {
-        if let Some(stock) = &exchange.stock {
-            send_each(server, stock, u64::from(pairs))?;
-        }
+    /// Connects the clients, lets one of each pair wait, and measures their exchanges; returns what
+    /// [`Pairs::play`] does.
+    pub fn measure(server: &Server, exchange: &Exchange) -> Result<[f64; 3]> {
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, 2 * pairs as usize)?;
-        let mut opened = Self::new(pairs, exchange);
-        event_loop.run(&mut [&mut opened])?;
-        Ok((event_loop, opened))
+        event_loop.connect(server.port, Protocol::Resp, 2 * exchange.pairs as usize)?;
+        let mut pairs = Self::new(exchange);
+        event_loop.run(&mut [&mut pairs])?;
+        let time = Duration::from_millis(exchange.ms);
+        pairs.play(server, &mut event_loop, time / 5)?;
+        pairs.play(server, &mut event_loop, time)
     }
 
     /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest;
@@ -197,8 +149,6 @@ fn words(request: &str, client: u32) -> String {
     request.replace("OWN", &own).replace("PARTNER", &partner)
 }
 
-const COLUMNS: &str = "exchange | server | CPU us/exchange .3 | exchanges/s .0 | \
-    client us/exchange .3 | of valkey .2";
 const REST_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
@@ -220,7 +170,7 @@ mod tests {
     #[test]
     fn a_client_gives_where_its_partner_waits_and_one_of_each_pair_is_left_waiting() {
         let (give, wait) = ("LPUSH to:PARTNER x".to_owned(), "BLPOP to:OWN 0".to_owned());
-        let mut pairs = Pairs::new(3, &Exchange { name: String::new(), give, wait, stock: None });
+        let mut pairs = Pairs::new(&Exchange { name: String::new(), pairs: 3, ms: 0, give, wait });
         let mut sent: Vec<_> = ask(&mut pairs).iter().map(Vec::len).collect();
         sent.sort_unstable();
         assert_eq!((sent, pairs.left_waiting()), (vec![0, 0, 0, 1, 1, 1], 3));
