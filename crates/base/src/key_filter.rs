@@ -1,6 +1,7 @@
 //! Filter in front of a table of keys: at the price of one byte it tells of most keys that they are
 //! not in the table.
 
+use crate::memory::prefetch;
 use crate::units::PositionHash;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -46,6 +47,12 @@ impl KeyFilter {
     pub fn may_have(&self, hash: PositionHash) -> bool {
         let count = self.counts.get().and_then(|counts| counts.get(self.place_of(hash)));
         count.is_some_and(|count| count.load(Relaxed) != 0)
+    }
+
+    /// Prefetches the place of a key.
+    pub fn prefetch(&self, hash: PositionHash) {
+        let count = self.counts.get().and_then(|counts| counts.get(self.place_of(hash)));
+        count.into_iter().for_each(|count| prefetch(count));
     }
 
     /// Returns the place of a key, by bits below those that choose its shard.
