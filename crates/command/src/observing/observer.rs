@@ -81,17 +81,24 @@ impl Observer {
         if self.has_histograms {
             counts.histogram().add(seen.nanos);
         }
-        // Few pass any limit: the sum of both sizes, that of the request estimated, is compared
-        // with the lower of theirs.
+        // Few pass any limit: the sum of both sizes is compared with the lower of theirs, first
+        // with all that came behind the request counted in.
         let bytes = call.args.bytes_at_most() as u64 + seen.reply_bytes;
+        if (seen.nanos >= self.nanos) | (bytes >= self.bytes) {
+            self.look_closely(call, seen);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_closely(&self, call: &Call<'_>, seen: Seen) {
+        let bytes = call.args.bytes() as u64 + seen.reply_bytes;
         if (seen.nanos >= self.nanos) | (bytes >= self.bytes) {
             // The command may have changed the limits itself.
             Observer::of(&call.instance.settings).write_down(call, seen);
         }
     }
 
-    #[cold]
-    #[inline(never)]
     fn write_down(&self, call: &Call<'_>, seen: Seen) {
         let (flags, request_bytes) = (call.row.spec.flags, call.args.bytes() as u64);
         if seen.nanos >= self.latency_nanos && !flags.contains(Flags::RUNS_QUEUE) {
