@@ -13,7 +13,6 @@ use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn};
 use crate::clients::ClientFlags;
 use crate::commands::table;
-use crate::database_key::DatabaseKey;
 use crate::family::forget_watches;
 use crate::monitors::note;
 use crate::observing::{Observer, Seen};
@@ -22,6 +21,7 @@ use crate::run::{RECORD_OVERHEAD, run_row};
 use crate::spec::{Flags, Locks, Wakes};
 use crate::transaction::Queue;
 use crate::waiting::{self, Touch};
+use base::PositionHash;
 use smallvec::SmallVec;
 use store::{ShardSet, Sought};
 
@@ -154,7 +154,8 @@ struct Plan<'q> {
 
 impl<'q> Plan<'q> {
     fn of(call: &Call<'_>, queue: &'q Queue) -> Plan<'q> {
-        let mut plan = Plan::default();
+        let mut plan = Plan { sought: Vec::with_capacity(queue.len()), ..Plan::default() };
+        plan.touch.keys.reserve(queue.len());
         let mut database = call.session.database;
         for (queued, args) in queue.commands() {
             let row = row_of(queued.command);
@@ -166,7 +167,7 @@ impl<'q> Plan<'q> {
                 Locks::All => plan.shards = ShardSet::all(),
                 Locks::Gate => plan.closes_gate = true,
             }
-            plan.add_keys(call, (row, args), database);
+            plan.add_keys(call, (row, args, queued.first_hash), database);
             if row.spec.flags.contains(Flags::SELECTS) {
                 let selected = text::parse_i64(args.get(1)).and_then(|it| usize::try_from(it).ok());
                 database = selected.unwrap_or(database);
@@ -178,21 +179,28 @@ impl<'q> Plan<'q> {
         plan
     }
 
-    fn add_keys(&mut self, call: &Call<'_>, (row, args): (&Row, Args<'q>), database: usize) {
+    /// Adds the keys of a command, and the hash of the first one if it is known.
+    fn add_keys(
+        &mut self,
+        call: &Call<'_>,
+        (row, args, first_hash): (&Row, Args<'q>, Option<PositionHash>),
+        database: usize,
+    ) {
         let store = &call.instance.store;
         let is_write = row.spec.flags.contains(Flags::WRITE);
+        let known = first_hash.filter(|_| row.has_one_key);
         let Some(names) = names(row, args) else {
             self.shards = ShardSet::all();
             self.touch.all |= is_write;
             return;
         };
         for bytes in names {
-            let hash = store.hash(bytes);
+            let hash = known.unwrap_or_else(|| store.hash(bytes));
             self.shards.add(hash);
             self.sought.extend(store.keyspace(database).map(|keyspace| (keyspace, hash)));
             match row.spec.wakes {
                 Wakes::ItsKeys if is_write => {
-                    self.touch.keys.push(DatabaseKey::new(database, bytes, hash));
+                    self.touch.keys.push((database, bytes, hash));
                 }
                 Wakes::ItsKeysAnywhere => {
                     self.touch.anywhere.insert(bytes);

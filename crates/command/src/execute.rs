@@ -187,8 +187,12 @@ fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
 #[cold]
 #[inline(never)]
 fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
-    if Needs::UNOBSERVED.contains(call.row.needs.difference(granted)) {
-        return Err(Rejection::Observed);
+    match call.row.needs.difference(granted) {
+        missing if Needs::UNOBSERVED.contains(missing) => return Err(Rejection::Observed),
+        Needs::NO_TRANSACTION if !call.row.spec.flags.contains(Flags::NO_MULTI) => {
+            return Err(Rejection::Queued);
+        }
+        _ => {}
     }
     let mut misnamed = None;
     if call.row.needs.contains(Needs::NAMED) {
@@ -263,7 +267,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
         Rejection::Queued => {
             let command = (call.row.id, call.row.needs);
             call.session.enqueue(command, call.args, call.first_hash);
-            call.reply.simple("QUEUED");
+            call.reply.queued();
         }
         Rejection::RunsQueue => {
             let mark = call.reply.mark();

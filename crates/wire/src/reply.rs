@@ -99,6 +99,12 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(b"+OK\r\n");
     }
 
+    /// Writes the status `QUEUED`.
+    #[inline]
+    pub fn queued(&mut self) {
+        self.out.extend_from_slice(b"+QUEUED\r\n");
+    }
+
     /// Writes a status; line ends in it become blanks.
     #[inline]
     pub fn simple(&mut self, status: &str) {

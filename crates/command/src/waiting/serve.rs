@@ -153,8 +153,8 @@ fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
 /// Keys that the commands of a unit may write, and with them wake waiters.
 #[derive(Debug, Default)]
 pub struct Touch<'r> {
-    /// Keys of a database.
-    pub keys: Vec<DatabaseKey>,
+    /// Keys, each with the number of its database and its hash.
+    pub keys: Vec<(usize, &'r [u8], PositionHash)>,
     /// Keys that are written in some database.
     pub anywhere: HashSet<&'r [u8]>,
     /// True if all keys may be written.
@@ -168,8 +168,10 @@ impl Touch<'_> {
         if instance.waiters.count() == 0 {
             return Touched::new();
         }
-        let has_line = |key: &&DatabaseKey| lines.has(key.database, &key.bytes, key.hash);
-        let mut touched = begin_of_lines(self.keys.iter().filter(has_line).cloned());
+        let awaited =
+            self.keys.iter().filter(|(database, key, hash)| lines.has(*database, key, *hash));
+        let awaited = awaited.map(|(database, key, hash)| DatabaseKey::new(*database, key, *hash));
+        let mut touched = begin_of_lines(awaited);
         if self.all || !self.anywhere.is_empty() {
             let is_meant = |key: &DatabaseKey| self.all || self.anywhere.contains(&key.bytes[..]);
             touched.extend(begin_of_lines(lines.all().into_iter().filter(is_meant)));
