@@ -187,12 +187,8 @@ fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
 #[cold]
 #[inline(never)]
 fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
-    match call.row.needs.difference(granted) {
-        missing if Needs::UNOBSERVED.contains(missing) => return Err(Rejection::Observed),
-        Needs::NO_TRANSACTION if !call.row.spec.flags.contains(Flags::NO_MULTI) => {
-            return Err(Rejection::Queued);
-        }
-        _ => {}
+    if let Some(rejection) = usual_rejection(call.row, granted) {
+        return Err(rejection);
     }
     let mut misnamed = None;
     if call.row.needs.contains(Needs::NAMED) {
@@ -245,6 +241,17 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
         missing if missing.contains(Needs::QUEUE) => Err(Rejection::RunsQueue),
         missing if missing.intersects(Needs::UNOBSERVED) => Err(Rejection::Observed),
         _ => Ok(()),
+    }
+}
+
+/// Returns the rejection of a command that is only observed or queued, as most rejected ones are.
+fn usual_rejection(row: &Row, granted: Needs) -> Option<Rejection> {
+    match row.needs.difference(granted) {
+        missing if Needs::UNOBSERVED.contains(missing) => Some(Rejection::Observed),
+        Needs::NO_TRANSACTION if !row.spec.flags.contains(Flags::NO_MULTI) => {
+            Some(Rejection::Queued)
+        }
+        _ => None,
     }
 }
 
