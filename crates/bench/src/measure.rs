@@ -17,7 +17,7 @@ use crate::sampler::{Sample, Watch, sampled};
 use crate::servers::Server;
 
 /// Result of a measurement.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Measured {
     /// Measurements of the generator.
     pub outcome: Outcome,
@@ -30,15 +30,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Creates the result of a measurement of nothing.
-    pub fn nothing() -> Self {
-        let (outcome, samples) = (Outcome::empty(), Vec::new());
-        Self { outcome, server_cpu: None, samples, failure: None }
-    }
-
     /// Creates the result of a measurement that did not begin.
     pub fn failed(failure: Error) -> Self {
-        Self { failure: Some(failure), ..Self::nothing() }
+        Self { failure: Some(failure), ..Self::default() }
     }
 
     /// Returns the CPU time of the server per operation, in microseconds; NaN if it is not known.
@@ -56,7 +50,7 @@ impl Measured {
 
 /// Runs a load and measures its cost for the server.
 pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
-    sound(server, load, try_measure(server, load, &Arc::default(), None))
+    measure_watched(server, load, None)
 }
 
 /// Runs a load until `act` is done on the calling thread; returns the results of both. Otherwise as
@@ -77,9 +71,9 @@ pub fn measure_during<T>(
     })
 }
 
-/// Runs a load as [`measure`] does; samples of the server are taken meanwhile.
-pub fn measure_watched(server: &Server, load: &Load, watch: Watch) -> Result<Measured> {
-    sound(server, load, try_measure(server, load, &Arc::default(), Some(watch)))
+/// Runs a load as [`measure`] does; `watch` gets samples of the server.
+pub fn measure_watched(server: &Server, load: &Load, watch: Option<Watch>) -> Result<Measured> {
+    sound(server, load, try_measure(server, load, &Arc::default(), watch))
 }
 
 fn sound(server: &Server, load: &Load, measured: Measured) -> Result<Measured> {
@@ -104,7 +98,7 @@ pub fn try_measure(
         Ok(parts) => parts,
         Err(error) => return Measured::failed(error),
     };
-    let (ended, server_cpu, samples) = metered(server, monitor, watch, || {
+    let (ended, mut measured) = metered(server, monitor, watch, || {
         on_threads(server, &mut parts, |thread, (event_loop, sender)| {
             sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
             let ran = event_loop.run(&mut [sender]);
@@ -114,7 +108,6 @@ pub fn try_measure(
             Ok((sender.finish(), ran.err()))
         })
     });
-    let mut measured = Measured { server_cpu, samples, ..Measured::nothing() };
     for ended in ended {
         let merged = ended.and_then(|(outcome, failure)| {
             measured.outcome.merge(outcome)?;
@@ -125,13 +118,13 @@ pub fn try_measure(
     measured
 }
 
-/// Runs a load of any kind; also returns the CPU time that it cost the server, and samples.
+/// Runs a load of any kind; also returns what it cost the server, and samples.
 pub fn metered<T>(
     server: &Server,
     monitor: &Monitor,
     watch: Option<Watch>,
     run: impl FnOnce() -> T,
-) -> (T, Option<Duration>, Vec<Sample>) {
+) -> (T, Measured) {
     let before = settled_cpu_time(server).ok();
     let (ran, samples) = match watch {
         Some(watch) => sampled(server.pid, watch, monitor, run),
@@ -141,7 +134,8 @@ pub fn metered<T>(
     let used = used.and_then(|(before, after)| after.checked_sub(before));
     // The CPU time of a server that has ended is only in the samples.
     let last = samples.iter().rev().find_map(|sample| sample.cpu);
-    (ran, used.filter(|used| !used.is_zero()).or(last), samples)
+    let server_cpu = used.filter(|used| !used.is_zero()).or(last);
+    (ran, Measured { server_cpu, samples, ..Measured::default() })
 }
 
 /// What one thread drives.

@@ -56,9 +56,9 @@ pub struct Outcome {
     pub lag: Option<Lag>,
 }
 
-impl Outcome {
+impl Default for Outcome {
     /// Creates the result of a run that did nothing.
-    pub fn empty() -> Self {
+    fn default() -> Self {
         let times = || Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("sound bounds");
         Self {
             operations: 0,
@@ -71,13 +71,11 @@ impl Outcome {
             lag: None,
         }
     }
+}
 
+impl Outcome {
     pub fn latency_us(&self, quantile: f64) -> f64 {
         quantile_us(&self.latencies, quantile)
-    }
-
-    pub fn longest_ms(&self) -> f64 {
-        self.latencies.max() as f64 / 1e6
     }
 
     pub fn per_second(&self) -> f64 {
@@ -140,7 +138,7 @@ impl Meter {
     pub fn start(load: &Load, thread: usize, stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
         let (started, cpu_started) = (Instant::now(), process::cpu_time_of_this_thread());
         let schedule = Schedule::new(load, thread, started, stop)?;
-        let (outcome, last_heard) = (Outcome::empty(), started);
+        let (outcome, last_heard) = (Outcome::default(), started);
         Ok(Self { schedule, monitor, outcome, started, cpu_started, last_heard })
     }
 
@@ -161,7 +159,7 @@ impl Meter {
             elapsed: self.last_heard - self.started,
             client_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
             lag: self.schedule.lag(),
-            ..std::mem::replace(&mut self.outcome, Outcome::empty())
+            ..std::mem::take(&mut self.outcome)
         }
     }
 }
