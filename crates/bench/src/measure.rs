@@ -6,6 +6,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ pub fn measure_during<T>(
     thread::scope(|scope| {
         let measured = scope.spawn(|| try_measure(server, &load, &monitor, None));
         let acted = act(&monitor);
-        monitor.halt();
+        monitor.is_halted.store(true, Relaxed);
         let measured = measured.join().map_err(|_| anyhow!("the load failed"))?;
         let acted = acted?;
         Ok((sound(server, &load, measured)?, acted))
@@ -103,7 +104,7 @@ pub fn try_measure(
             sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
             let ran = event_loop.run(&mut [sender]);
             if ran.is_err() {
-                monitor.halt();
+                monitor.is_halted.store(true, Relaxed);
             }
             Ok((sender.finish(), ran.err()))
         })
@@ -202,7 +203,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub(crate) mod tests {
     use std::io::{Read, Write};
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     use super::*;
     use crate::generator::{Arrival, Protocol};
@@ -245,7 +246,7 @@ pub(crate) mod tests {
             thread::sleep(pause);
             // Each command begins with an asterisk, and no key contains one.
             let gets = request[..length].iter().filter(|byte| **byte == b'*').count();
-            count.fetch_add(gets as u64, Ordering::Relaxed);
+            count.fetch_add(gets as u64, Relaxed);
             if stream.write_all(&b"$1\r\nv\r\n".repeat(gets)).is_err() {
                 return;
             }
@@ -290,7 +291,7 @@ pub(crate) mod tests {
         let measured = run(&target, &load);
         assert_eq!((measured.outcome.operations, measured.outcome.replies.bulk), (100, 100));
         // Each connection sends at least one batch, however short the time is.
-        assert!(seen.load(Ordering::Relaxed) >= 100 + 7 * 16);
+        assert!(seen.load(Relaxed) >= 100 + 7 * 16);
     }
 
     #[test]
@@ -298,7 +299,7 @@ pub(crate) mod tests {
         let (target, seen) = counting_server(Duration::ZERO);
         let load = Load { arrival: Arrival::Even(64e3), ..gets(960, 2) };
         let measured = run(&target, &load);
-        assert_eq!((measured.outcome.operations, seen.load(Ordering::Relaxed)), (960, 960));
+        assert_eq!((measured.outcome.operations, seen.load(Relaxed)), (960, 960));
         // Half of the batches at half of the rate take as long as all at the full rate.
         let schedule = measured.outcome.lag.unwrap().schedule.as_secs_f64();
         assert!((0.014..0.016).contains(&schedule), "{schedule}");
@@ -313,11 +314,11 @@ pub(crate) mod tests {
             let to_halt = Arc::clone(&monitor);
             thread::spawn(move || {
                 thread::sleep(Duration::from_millis(20));
-                to_halt.halt();
+                to_halt.is_halted.store(true, Relaxed);
             });
             let measured = try_measure(&target, &load, &monitor, None);
             assert!(measured.failure.is_none(), "{arrival:?}: {:?}", measured.failure);
-            assert_eq!(measured.outcome.operations, seen.load(Ordering::Relaxed), "{arrival:?}");
+            assert_eq!(measured.outcome.operations, seen.load(Relaxed), "{arrival:?}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Memory and CPU time of a server over time, sampled by a thread of its own.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ pub fn sampled<T>(
         let resident = process::memory_with_children(pid).ok();
         let resident_bytes = resident.filter(|bytes| *bytes > 0);
         let cpu = process::cpu_time(pid).ok().zip(cpu_before).map(|(now, before)| now - before);
-        let (cpu, operations) = (resident_bytes.and(cpu), monitor.operations());
+        let (cpu, operations) = (resident_bytes.and(cpu), monitor.operations.load(Relaxed));
         let sample = Sample { at: began.elapsed(), resident_bytes, cpu, operations };
         watch(&sample);
         sample

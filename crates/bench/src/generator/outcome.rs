@@ -1,7 +1,7 @@
 //! What a load measured, and how others see it run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -14,27 +14,10 @@ use crate::process;
 /// View of a running load for other threads, and their means to end it.
 #[derive(Debug, Default)]
 pub struct Monitor {
-    operations: AtomicU64,
-    is_halted: AtomicBool,
-}
-
-impl Monitor {
-    pub fn operations(&self) -> u64 {
-        self.operations.load(Ordering::Relaxed)
-    }
-
-    pub fn add(&self, operations: u64) {
-        self.operations.fetch_add(operations, Ordering::Relaxed);
-    }
-
-    /// Ends the run: nothing more is sent, and batches in flight are waited for.
-    pub fn halt(&self) {
-        self.is_halted.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_halted(&self) -> bool {
-        self.is_halted.load(Ordering::Relaxed)
-    }
+    /// Operations answered so far.
+    pub operations: AtomicU64,
+    /// True from the end of the run on: nothing more is sent, and batches in flight are waited for.
+    pub is_halted: AtomicBool,
 }
 
 /// Result of a load.
@@ -144,13 +127,14 @@ impl Meter {
 
     /// Decides what is sent now, and counts it as sent.
     pub fn turn(&mut self, now: Instant) -> Result<Turn> {
-        if self.monitor.is_halted() { Ok(Turn::Over) } else { self.schedule.turn(now) }
+        let is_over = self.monitor.is_halted.load(Relaxed);
+        if is_over { Ok(Turn::Over) } else { self.schedule.turn(now) }
     }
 
     /// Adds operations that were answered.
     pub fn add(&mut self, operations: u64, now: Instant) {
         self.last_heard = now;
-        self.monitor.add(operations);
+        self.monitor.operations.fetch_add(operations, Relaxed);
     }
 
     /// Returns what was measured.

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -118,7 +119,7 @@ impl Probe {
 impl Client for Probe {
     fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
         if let Some((load, during)) = &self.beside {
-            let (done, due) = (load.operations(), self.asked + EVERY);
+            let (done, due) = (load.operations.load(Relaxed), self.asked + EVERY);
             if done >= during.end {
                 return Ok(Turn::Over);
             }
@@ -138,8 +139,8 @@ impl Client for Probe {
         if self.longest.get(KEPT - 1).is_none_or(|least| seen > least.own()) {
             let now = Moment::now(self.server)?;
             let (taken, ran) = (now.taken_since(&self.sent), now.ran_since(&self.sent, seen / 5));
-            let operations = self.beside.as_ref().map_or(0, |(load, _)| load.operations());
-            let pause = Pause { seen, taken, operations, ran };
+            let operations = self.beside.as_ref().map(|(load, _)| load.operations.load(Relaxed));
+            let pause = Pause { seen, taken, operations: operations.unwrap_or(0), ran };
             let place = self.longest.partition_point(|other| other.own() >= pause.own());
             self.longest.insert(place, pause);
             self.longest.truncate(KEPT);

@@ -306,7 +306,7 @@ impl Running {
         let (load, server) = (text.load(1)?, Arc::clone(&self.server));
         let (measured, ()) = measure_during(&server, &load, |monitor| {
             let began = Instant::now();
-            while monitor.operations() == 0 && began.elapsed() < FIRST_REPLY_MAX {
+            while monitor.operations.load(Relaxed) == 0 && began.elapsed() < FIRST_REPLY_MAX {
                 thread::sleep(Duration::from_millis(1));
             }
             self.beside(others, false, steps)
