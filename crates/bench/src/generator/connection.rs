@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Expected, Protocol, Replies, ReplyReader};
+use super::{Expected, Heard, Protocol, ReplyReader};
 use crate::control::Control;
 use crate::socket::Socket;
 
@@ -17,10 +17,10 @@ pub struct Batch {
 
 pub(super) struct Connection {
     pub(super) socket: Socket,
-    pub(super) reader: ReplyReader,
+    reader: ReplyReader,
     expected: Expected,
     /// Time from which the batch in flight counts.
-    pub(super) since: Instant,
+    since: Instant,
     heard_at: Option<Instant>,
 }
 
@@ -48,10 +48,9 @@ impl Connection {
         self.socket.send(&batch.bytes).context("sending")
     }
 
-    /// Reads once. Returns the replies when the last of the batch is there, with the time at which
-    /// the first bytes of them were seen.
-    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<(Replies, Instant)>> {
-        let heard_at = *self.heard_at.get_or_insert_with(Instant::now);
+    /// Reads once. Returns the replies when the last of the batch is there.
+    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Heard<'_>>> {
+        let first = *self.heard_at.get_or_insert_with(Instant::now);
         let read = self.socket.read(buffer).context("receiving")?;
         if let Err(unexpected) = self.reader.feed(&buffer[..read]) {
             bail!("unexpected reply: {:?}", unexpected.0);
@@ -65,6 +64,13 @@ impl Connection {
             bail!("{replies:?} do not answer {:?}", self.expected);
         }
         self.expected = Expected::default();
-        Ok(Some((replies, heard_at)))
+        Ok(Some(Heard {
+            replies,
+            values: self.reader.take_values(),
+            first_error: self.reader.first_error(),
+            since: self.since,
+            first,
+            now: Instant::now(),
+        }))
     }
 }

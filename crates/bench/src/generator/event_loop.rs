@@ -196,15 +196,7 @@ impl EventLoop {
             if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
                 continue;
             }
-            let Some((replies, first)) = connection.receive(&mut self.buffer)? else { continue };
-            let heard = Heard {
-                replies,
-                values: connection.reader.take_values(),
-                first_error: connection.reader.first_error(),
-                since: connection.since,
-                first,
-                now: Instant::now(),
-            };
+            let Some(heard) = connection.receive(&mut self.buffer)? else { continue };
             let number = slot - self.groups[*group].first;
             let goes_on = clients[*group].heard(number, &heard)?;
             let group = &mut self.groups[*group];

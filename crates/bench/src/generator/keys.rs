@@ -23,7 +23,7 @@ enum Source {
     Uniform,
     Zipf(Zipf<f64>),
     HotCold { hot_count: u64, share: f64 },
-    AllThenUniform { next: u64 },
+    AllThenUniform(Range<u64>),
     Shuffled { list: Vec<u32>, next: usize },
 }
 
@@ -47,7 +47,7 @@ impl Keys {
                 let hot_count = ((count as f64 * hot) as u64).max(1);
                 Source::HotCold { hot_count, share: *share }
             }
-            KeyChoice::AllThenUniform => Source::AllThenUniform { next: 0 },
+            KeyChoice::AllThenUniform => Source::AllThenUniform(0..count),
             KeyChoice::Shuffled => {
                 Source::Shuffled { list: shuffled(count.try_into()?, load.seed), next: 0 }
             }
@@ -70,11 +70,9 @@ impl Keys {
                 };
                 scattered(rank, self.count)
             }
-            Source::AllThenUniform { next } if *next < self.count => {
-                *next += 1;
-                *next - 1
+            Source::AllThenUniform(keys) => {
+                keys.next().unwrap_or_else(|| below(&mut self.random, self.count))
             }
-            Source::AllThenUniform { .. } => below(&mut self.random, self.count),
             Source::Shuffled { list, next } => {
                 let key = list[*next];
                 *next = if *next + 1 == list.len() { 0 } else { *next + 1 };

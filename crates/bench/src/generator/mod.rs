@@ -40,7 +40,7 @@ pub use load::{Arrival, KeyChoice, Load, Stop};
 pub use outcome::{Meter, Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
 pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
-pub(crate) use replies::{Frame, frame, numbered_line, read_on};
+pub(crate) use replies::{Frame, frame, numbered_line, read_on, unexpected};
 pub use schedule::{Lag, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;

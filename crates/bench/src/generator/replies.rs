@@ -115,7 +115,7 @@ impl Expected {
 /// One value of a stream: a reply, or an element of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A simple string or a bulk string; of memcached a value or a line of its statistics.
+    /// A simple string or a bulk string; of memcached also a line of its statistics.
     Text(Vec<u8>),
     /// An error, with its prefix.
     Error(String),
@@ -205,7 +205,7 @@ impl ReplyReader {
                 counted.array += u64::from(self.open == 0);
                 return;
             }
-            Frame::Value(_) | Frame::Line(_) if is_memcached => {
+            Frame::Value(_) if is_memcached => {
                 self.open += 1;
                 return;
             }
@@ -227,7 +227,7 @@ impl ReplyReader {
                 &mut counted.integer
             }
             Frame::Value(_) => &mut counted.bulk,
-            Frame::Line(_) | Frame::Stored => &mut counted.status,
+            Frame::Line(_) => &mut counted.status,
             Frame::Nil => &mut counted.nil,
         };
         if self.open == 0 || is_memcached {
@@ -246,7 +246,7 @@ impl ReplyReader {
             Frame::Error(line) => Value::Error(text(line)),
             Frame::Integer(number) => Value::Integer(*number),
             Frame::Nil => Value::Nil,
-            Frame::Array(_) | Frame::End | Frame::Stored => return,
+            Frame::Array(_) | Frame::End => return,
         });
     }
 }
@@ -271,16 +271,15 @@ pub(crate) fn read_on<E>(
 /// One line of a stream, with the value that it announces.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
-    /// A simple string of RESP, or a line of memcached's statistics.
+    /// A simple string of RESP, or memcached's `STORED`.
     Line(&'a [u8]),
+    /// A bulk string of RESP, or a value or a line of memcached's statistics.
     Value(&'a [u8]),
     Nil,
     Integer(i64),
     Error(&'a [u8]),
     /// Head of an array of so many values.
     Array(usize),
-    /// Memcached's `STORED`.
-    Stored,
     /// End of memcached's values.
     End,
 }
@@ -380,14 +379,14 @@ fn resp(line: &[u8]) -> Option<Frame<'_>> {
 fn memcached(line: &[u8]) -> Option<Head<'_>> {
     let mut words = line.split(|byte| *byte == b' ');
     Some(Head::Whole(match words.next()? {
-        b"STORED" => Frame::Stored,
+        b"STORED" => Frame::Line(line),
         b"END" => Frame::End,
         b"VALUE" => {
             let bytes = words.nth(2).filter(|_| words.next().is_none())?;
             let length = str::from_utf8(bytes).ok()?.parse().ok()?;
             return Some(Head::Length(length)).filter(|_| length <= LENGTH_MAX);
         }
-        b"STAT" => Frame::Line(line),
+        b"STAT" => Frame::Value(line),
         b"DELETED" => Frame::Integer(1),
         b"NOT_FOUND" => Frame::Integer(0),
         b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" | b"NOT_STORED" | b"EXISTS" => {
@@ -397,7 +396,8 @@ fn memcached(line: &[u8]) -> Option<Head<'_>> {
     }))
 }
 
-fn unexpected(bytes: &[u8]) -> Unexpected {
+/// Returns the error for bytes that are no reply, or no request.
+pub(crate) fn unexpected(bytes: &[u8]) -> Unexpected {
     Unexpected(text(&bytes[..bytes.len().min(80)]))
 }
 

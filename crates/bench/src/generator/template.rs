@@ -110,28 +110,18 @@ impl Piece {
             }
             Self::Below(limit) => write_number(chance.random.random_range(0..*limit), bytes),
             Self::Word(before, pieces) => {
-                if let [Self::Letters(sizes)] = &pieces[..] {
-                    let count = sizes.draw(&mut chance.random);
-                    write_length(before, count, bytes);
-                    chance.write(count, bytes);
-                } else {
-                    let begin = bytes.len();
-                    pieces.iter().for_each(|piece| piece.write(drawn, chance, bytes));
-                    let end = bytes.len();
-                    write_length(before, end - begin, bytes);
-                    let header = bytes.len() - end;
-                    bytes[begin..].rotate_right(header);
-                }
+                let begin = bytes.len();
+                pieces.iter().for_each(|piece| piece.write(drawn, chance, bytes));
+                let end = bytes.len();
+                bytes.extend_from_slice(before);
+                write_number((end - begin) as u64, bytes);
+                bytes.extend_from_slice(b"\r\n");
+                let header = bytes.len() - end;
+                bytes[begin..].rotate_right(header);
                 bytes.extend_from_slice(b"\r\n");
             }
         }
     }
-}
-
-fn write_length(before: &[u8], length: usize, bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(before);
-    write_number(length as u64, bytes);
-    bytes.extend_from_slice(b"\r\n");
 }
 
 /// Steps that are applied to a drawn number, from left to right.
