@@ -143,21 +143,13 @@ const REPLY_BYTES_MAX: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use super::*;
-    use crate::measure::tests::listening;
+    use crate::fake;
 
     /// Connects to a server that answers each request with the next of these replies.
     fn control(replies: &'static [&'static str], protocol: Protocol) -> Control {
-        let (listener, port) = listening();
-        thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            for reply in replies {
-                assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
-                reply.as_bytes().chunks(3).for_each(|part| stream.write_all(part).unwrap());
-            }
-        });
+        let mut replies = replies.iter();
+        let port = fake::serve(move |_| Some(replies.next()?.as_bytes().to_vec()));
         Control::open(port, protocol).unwrap()
     }
 

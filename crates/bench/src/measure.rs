@@ -201,26 +201,18 @@ const LONGEST: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::io::{Read, Write};
-    use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::sync::atomic::AtomicU64;
 
     use super::*;
     use crate::generator::{Arrival, Protocol};
-    use crate::null;
-
-    pub fn listening() -> (TcpListener, u16) {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        (listener, port)
-    }
+    use crate::{fake, null};
 
     fn server(port: u16) -> Server {
         Server::running(port, Some(0), Protocol::Resp)
     }
 
     pub fn null_server() -> Server {
-        let (listener, port) = listening();
+        let (listener, port) = fake::listen();
         thread::spawn(move || null::serve(&listener, 1, &null::Replies::new(10, 100)));
         server(port)
     }
@@ -228,29 +220,16 @@ pub(crate) mod tests {
     /// Starts a server that waits a while before it answers each GET; also returns its count of
     /// GETs.
     fn counting_server(pause: Duration) -> (Server, Arc<AtomicU64>) {
-        let (listener, port) = listening();
         let seen = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&seen);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (stream, count) = (stream.unwrap(), Arc::clone(&count));
-                thread::spawn(move || answer_gets(stream, &count, pause));
-            }
-        });
-        (server(port), seen)
-    }
-
-    fn answer_gets(mut stream: TcpStream, count: &AtomicU64, pause: Duration) {
-        let mut request = [0; 4096];
-        while let Ok(length @ 1..) = stream.read(&mut request) {
+        let port = fake::serve(move |request| {
             thread::sleep(pause);
             // Each command begins with an asterisk, and no key contains one.
-            let gets = request[..length].iter().filter(|byte| **byte == b'*').count();
+            let gets = request.iter().filter(|byte| **byte == b'*').count();
             count.fetch_add(gets as u64, Relaxed);
-            if stream.write_all(&b"$1\r\nv\r\n".repeat(gets)).is_err() {
-                return;
-            }
-        }
+            Some(b"$1\r\nv\r\n".repeat(gets))
+        });
+        (server(port), seen)
     }
 
     fn gets(operations: u64, threads: usize) -> Load {
@@ -324,7 +303,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_cannot_be_measured_is_a_failure() {
-        let nobody = server(listening().1);
+        let nobody = server(fake::listen().1);
         let null = null_server();
         for (target, load, why) in [
             (&nobody, gets(100, 3), "cannot connect"),
