@@ -106,7 +106,7 @@ pub fn try_measure(
             if ran.is_err() {
                 monitor.is_halted.store(true, Relaxed);
             }
-            Ok((sender.finish(), ran.err()))
+            Ok((sender.meter.finish(), ran.err()))
         })
     });
     for ended in ended {
@@ -152,9 +152,8 @@ fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
     let part = |thread| -> Result<Part> {
         let mut event_loop = EventLoop::new()?;
         let (protocol, count) = (server.protocol(), load.connections_of(thread));
-        let reader = || ReplyReader::new(protocol);
-        event_loop.connect_with(server.port, count, &load.opens, reader)?;
-        Ok((event_loop, Sender::new(server.protocol(), load, thread)?))
+        event_loop.connect(server.port, count, &load.opens, &ReplyReader::new(protocol))?;
+        Ok((event_loop, Sender::new(protocol, load, thread)?))
     };
     let mut parts: Vec<_> = (0..threads).map(part).collect::<Result<_>>()?;
     if !load.warm_up.is_zero() {

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use rustix::event::epoll::{Event, EventFlags};
 
 use super::connection::{Batch, Connection};
-use super::{Expected, Protocol, Replies, ReplyReader, Turn, Value};
+use super::{Expected, Replies, ReplyReader, Turn, Value};
 use crate::socket::Poller;
 
 /// Connections of one kind: what they send, and when.
@@ -85,25 +85,20 @@ impl EventLoop {
         Self { is_exact: false, ..self }
     }
 
-    /// Opens the connections of a group to a port on 127.0.0.1.
-    pub fn connect(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
-        self.connect_with(port, count, &[], || ReplyReader::new(protocol))
-    }
-
-    /// Opens the connections of a group, each with a reader of its own; each sends `opens` at
-    /// first.
-    pub fn connect_with(
+    /// Opens the connections of a group to a port on 127.0.0.1, each with such a reader; each sends
+    /// `opens` at first.
+    pub fn connect(
         &mut self,
         port: u16,
         count: usize,
         opens: &[String],
-        reader: impl Fn() -> ReplyReader,
+        reader: &ReplyReader,
     ) -> Result<()> {
         let group = self.groups.len();
         let first = self.connections.len();
         self.groups.push(Group { first, count, idle: VecDeque::new(), busy: 0 });
         for _ in 0..count {
-            let connection = Connection::open(port, opens, reader())?;
+            let connection = Connection::open(port, opens, reader.clone())?;
             self.poller.add(&connection.socket, self.connections.len())?;
             self.connections.push((group, connection));
         }
@@ -126,7 +121,9 @@ impl EventLoop {
                 let at = self.send(group, *client, now)?;
                 wake = at.into_iter().chain(wake).min();
             }
-            if wake.is_none() && !self.is_awaited(clients) {
+            let mut groups = self.groups.iter().zip(&*clients);
+            let is_awaited = groups.any(|(group, client)| group.busy > client.left_waiting());
+            if wake.is_none() && !is_awaited {
                 return Ok(());
             }
             let longest = wake.map(|at: Instant| at.saturating_duration_since(now));
@@ -140,11 +137,6 @@ impl EventLoop {
                 "no reply for {SILENCE_MAX:?}"
             );
         }
-    }
-
-    /// Returns true if a client has more batches in flight than it may leave.
-    fn is_awaited(&self, clients: &[&mut dyn Client]) -> bool {
-        self.groups.iter().zip(clients).any(|(group, client)| group.busy > client.left_waiting())
     }
 
     /// Sends the next batches of a group; returns the time at which it must be asked again, if no

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn keys(choice: &KeyChoice, count: u64) -> Result<Keys> {
-        Keys::new(&Load::get(count).choosing(choice.clone()).seeded(7), 0)
+        Keys::new(&Load { keys: choice.clone(), ..Load::get(count).seeded(7) }, 0)
     }
 
     /// Returns the distance (chi-square) of a million draws of 1,000 keys from these shares.
@@ -163,7 +163,7 @@ mod tests {
     fn threads_have_the_keys_of_a_sequence_between_them() {
         let mut all = Vec::new();
         for thread in 0..3 {
-            let load = Load { threads: 3, ..Load::get(10).choosing(KeyChoice::Sequential) };
+            let load = Load { threads: 3, keys: KeyChoice::Sequential, ..Load::get(10) };
             let mut keys = Keys::new(&load, thread).unwrap();
             let share = (10 + 2 - thread) / 3;
             all.extend((0..share).map(|_| keys.draw()));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{Batch, Client, Heard, Load, Monitor, Outcome, Protocol, Sender, Turn};
+use super::{Batch, Client, Heard, Load, Monitor, Protocol, Sender, Turn};
 use crate::process::{self, ThreadTimes};
 
 /// One answer to the probe.
@@ -86,7 +86,7 @@ fn taken(before: &[ThreadTimes], after: &[ThreadTimes]) -> Duration {
 
 /// Client that sends single requests, and keeps the longest pauses.
 pub struct Probe {
-    sender: Sender,
+    pub sender: Sender,
     /// Load beside which it asks again and again, and the operations of that during which it does.
     beside: Option<(Arc<Monitor>, Range<u64>)>,
     server: u32,
@@ -108,11 +108,6 @@ impl Probe {
     pub fn beside(load: Arc<Monitor>, during: Range<u64>, server: u32) -> Result<Self> {
         let gets = Load::get(during.start).count(u64::MAX);
         Ok(Self { beside: Some((load, during)), ..Self::new(gets, server)? })
-    }
-
-    /// Returns what was measured of all requests.
-    pub fn finish(&mut self) -> Result<Outcome> {
-        self.sender.finish().sound()
     }
 }
 

@@ -130,7 +130,7 @@ pub enum Value {
 pub struct Unexpected(pub String);
 
 /// Reader of replies; [`ReplyReader::feed`] may be called with any cut of the stream.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ReplyReader {
     protocol: Protocol,
     counted: Replies,

@@ -17,7 +17,7 @@ use super::values::Values;
 use crate::audience::Audience;
 use crate::control::encode_line;
 use crate::generator::{
-    Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, Sender, Value,
+    Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, ReplyReader, Sender, Value,
 };
 use crate::measure::{
     Measured, measure, measure_during, measure_watched, metered, settled_cpu_time,
@@ -329,8 +329,9 @@ impl Running {
                 Probe::beside(Arc::clone(&monitor), from..load.key_count, pid)?
             }
         };
-        event_loop.connect(port, Protocol::Resp, load.connections)?;
-        event_loop.connect(port, Protocol::Resp, 1)?;
+        for count in [load.connections, 1] {
+            event_loop.connect(port, count, &[], &ReplyReader::default())?;
+        }
         let mut sender = Sender::new(Protocol::Resp, load, 0)?;
         sender.restart(load.stop, Arc::clone(&monitor))?;
         let before = Moment::now(pid)?;
@@ -339,7 +340,7 @@ impl Running {
             metered(&self.server, &monitor, text.watch(), || event_loop.run(clients));
         ran?;
         let taken = Moment::now(pid)?.taken_since(&before);
-        let outcome = caller.finish()?;
+        let outcome = caller.sender.meter.finish().sound()?;
         let longest = caller.longest.first().map_or(Duration::ZERO, Pause::own);
         self.values.set(&format!("{name}.caller_ms"), longest.as_secs_f64() * 1e3);
         self.values.set(&format!("{name}.probes"), outcome.operations as f64);
@@ -349,7 +350,7 @@ impl Running {
         let stolen = process::stolen().saturating_sub(stolen);
         let words = format!("{}; {stolen:.2?} by the hypervisor", pauses.join(", "));
         self.values.say("pauses", words);
-        Ok(Measured { outcome: sender.finish().sound()?, ..measured })
+        Ok(Measured { outcome: sender.meter.finish().sound()?, ..measured })
     }
 
     /// Notes the answer to a command, the time until it came, and what it cost the server.
