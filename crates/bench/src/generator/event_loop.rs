@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::event::epoll::{Event, EventFlags};
 
-use super::connection::{Batch, Connection};
-use super::{Expected, Replies, ReplyReader, Turn, Value};
-use crate::socket::Poller;
+use super::{Expected, Protocol, Replies, ReplyReader, Turn, Value};
+use crate::control::Control;
+use crate::socket::{Poller, Socket};
 
 /// Connections of one kind: what they send, and when.
 pub trait Client {
@@ -28,6 +28,13 @@ pub trait Client {
     fn left_waiting(&self) -> usize {
         0
     }
+}
+
+/// Requests that are sent at once, and the replies that they must bring.
+#[derive(Default)]
+pub struct Batch {
+    pub bytes: Vec<u8>,
+    pub expected: Expected,
 }
 
 /// Replies to a batch.
@@ -200,6 +207,67 @@ impl EventLoop {
             group.busy -= 1;
         }
         Ok(())
+    }
+}
+
+/// One connection with at most one batch in flight.
+struct Connection {
+    socket: Socket,
+    reader: ReplyReader,
+    expected: Expected,
+    /// Time from which the batch in flight counts.
+    since: Instant,
+    heard_at: Option<Instant>,
+}
+
+impl Connection {
+    /// Connects to a port on 127.0.0.1, and has `opens` answered.
+    fn open(port: u16, opens: &[String], reader: ReplyReader) -> Result<Self> {
+        let failure = || format!("cannot connect to port {port}");
+        let mut control = Control::open(port, Protocol::Resp).with_context(failure)?;
+        for request in opens {
+            control.tell(&request.split(' ').collect::<Vec<_>>())?;
+        }
+        let stream = control.stream;
+        let (socket, expected, since) = (Socket::new(stream)?, Expected::default(), Instant::now());
+        Ok(Self { socket, reader, expected, since, heard_at: None })
+    }
+
+    fn is_busy(&self) -> bool {
+        self.expected.total() > 0
+    }
+
+    /// Sends a batch, as far as the socket takes it.
+    fn send(&mut self, batch: &Batch, since: Instant) -> Result<()> {
+        assert!(!self.is_busy(), "one batch at a time");
+        (self.expected, self.since, self.heard_at) = (batch.expected, since, None);
+        self.socket.send(&batch.bytes).context("sending")
+    }
+
+    /// Reads once. Returns the replies when the last of the batch is there.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Heard<'_>>> {
+        let first = *self.heard_at.get_or_insert_with(Instant::now);
+        let read = self.socket.read(buffer).context("receiving")?;
+        if let Err(unexpected) = self.reader.feed(&buffer[..read]) {
+            bail!("unexpected reply: {:?}", unexpected.0);
+        }
+        let arrived = self.reader.counted().total();
+        if arrived < self.expected.total() || arrived == 0 {
+            return Ok(None);
+        }
+        let replies = self.reader.take();
+        if !self.expected.is_met_by(&replies) {
+            bail!("{replies:?} do not answer {:?}", self.expected);
+        }
+        self.expected = Expected::default();
+        Ok(Some(Heard {
+            replies,
+            values: self.reader.take_values(),
+            first_error: self.reader.first_error(),
+            since: self.since,
+            first,
+            now: Instant::now(),
+        }))
     }
 }
 
