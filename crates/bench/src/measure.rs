@@ -287,15 +287,9 @@ pub(crate) mod tests {
     fn a_run_that_is_halted_waits_for_what_is_in_flight() {
         for arrival in [Arrival::Even(1000.0), Arrival::Limited(1000.0), Arrival::Closed] {
             let (target, seen) = counting_server(Duration::from_millis(50));
-            let load = Load { arrival, ..gets(0, 1) }.pipelined(2).lasting(LONGEST);
-            let monitor = Arc::new(Monitor::default());
-            let to_halt = Arc::clone(&monitor);
-            thread::spawn(move || {
-                thread::sleep(Duration::from_millis(20));
-                to_halt.is_halted.store(true, Relaxed);
-            });
-            let measured = try_measure(&target, &load, &monitor, None);
-            assert!(measured.failure.is_none(), "{arrival:?}: {:?}", measured.failure);
+            let load = Load { arrival, ..gets(0, 1) }.pipelined(2);
+            let wait = |_: &Monitor| Ok(thread::sleep(Duration::from_millis(20)));
+            let (measured, ()) = measure_during(&target, &load, wait).unwrap();
             assert_eq!(measured.outcome.operations, seen.load(Relaxed), "{arrival:?}");
         }
     }

@@ -230,14 +230,11 @@ mod tests {
     fn answers_are_as_large_as_records_are_or_all_alike() {
         let shaped = Replies::new(2, 3);
         let alike = Replies::always(":7\r\n");
+        let record = "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n";
         let keys = (0..50).map(|key| format!("$23\r\nuser{key:019}\r\n"));
         let keys = format!("*50\r\n{}", keys.collect::<String>());
         for (replies, name, reply) in [
-            (
-                &shaped,
-                "HGETALL",
-                "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n",
-            ),
+            (&shaped, "HGETALL", record),
             (&shaped, "ZRANGEBYSCORE", &keys),
             (&shaped, "ZADD", ":1\r\n"),
             (&shaped, "del", ":1\r\n"),

@@ -60,7 +60,7 @@ pub struct EventLoop {
     groups: Vec<Group>,
     /// True if it spins before a due time, since the kernel may sleep longer than asked. A thread
     /// that spins keeps its core from the kernel's own threads, which deliver what it waits for.
-    is_exact: bool,
+    pub is_exact: bool,
     buffer: Box<[u8]>,
     batch: Batch,
 }
@@ -85,11 +85,6 @@ impl EventLoop {
             buffer: vec![0; BUFFER_BYTES].into(),
             batch: Batch::default(),
         })
-    }
-
-    /// Makes it sleep until a batch is due, or longer.
-    pub fn patient(self) -> Self {
-        Self { is_exact: false, ..self }
     }
 
     /// Opens the connections of a group to a port on 127.0.0.1, each with such a reader; each sends

@@ -312,13 +312,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_take_their_steps_from_left_to_right() {
+    fn numbers_take_their_steps_from_left_to_right_and_digits_have_their_width() {
         assert_eq!(words("A {n} x{n*3+1/10%7}y", 1234), ["A", "1234", "x6y"]);
         assert_eq!(words("A {n%10} {n/2000}", 1230), ["A", "0", "0"]);
-    }
-
-    #[test]
-    fn digits_have_their_width() {
         assert_eq!(written("A k:{n:6}", 42), "*2\r\n$1\r\nA\r\n$8\r\nk:000042\r\n");
         assert_eq!(words("A {n:2} {n:3}", 1234), ["A", "34", "234"]);
         assert_eq!(words("GET k{n:15}", 123_456_789_012)[1], "k000123456789012");

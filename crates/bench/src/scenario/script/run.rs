@@ -324,7 +324,7 @@ impl Running {
         let mut caller = match &text.calls {
             Some(calls) => Probe::new(calls.load(1)?, pid)?,
             None => {
-                event_loop = event_loop.patient();
+                event_loop.is_exact = false;
                 let from = text.probed_from.unwrap_or_default().min(load.key_count);
                 Probe::beside(Arc::clone(&monitor), from..load.key_count, pid)?
             }
