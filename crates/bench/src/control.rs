@@ -30,7 +30,7 @@ impl Control {
     pub fn send_all(&mut self, commands: &str, count: u64) -> Result<Vec<Value>> {
         self.stream.write_all(commands.as_bytes())?;
         let (mut buffer, mut received) = (vec![0; 64 << 10], 0);
-        while self.reader.counted().total() < count {
+        while self.reader.counted.total() < count {
             let read = self.stream.read(&mut buffer)?;
             ensure!(read > 0, "the server closed the connection");
             received += read;

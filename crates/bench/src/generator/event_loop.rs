@@ -246,7 +246,7 @@ impl Connection {
         if let Err(unexpected) = self.reader.feed(&buffer[..read]) {
             bail!("unexpected reply: {:?}", unexpected.0);
         }
-        let arrived = self.reader.counted().total();
+        let arrived = self.reader.counted.total();
         if arrived < self.expected.total() || arrived == 0 {
             return Ok(None);
         }

@@ -133,7 +133,8 @@ pub struct Unexpected(pub String);
 #[derive(Clone, Default)]
 pub struct ReplyReader {
     protocol: Protocol,
-    counted: Replies,
+    /// Counts since the last [`ReplyReader::take`].
+    pub counted: Replies,
     /// Beginning of a frame whose end has not arrived.
     partial: Vec<u8>,
     /// RESP: values of the current array that have not arrived. Memcached: values since the last
@@ -153,11 +154,6 @@ impl ReplyReader {
     /// Creates a reader that also keeps the values.
     pub fn keeping(protocol: Protocol) -> Self {
         Self { protocol, kept: Some(Vec::new()), ..Self::default() }
-    }
-
-    /// Returns the counts since the last [`ReplyReader::take`].
-    pub fn counted(&self) -> &Replies {
-        &self.counted
     }
 
     /// Returns the counts and starts again from zero; the position in the stream stays.
@@ -290,45 +286,41 @@ pub(crate) fn frame(
     protocol: Protocol,
     bytes: &[u8],
 ) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
-    let numbered = if protocol == Protocol::Resp { numbered(bytes) } else { None };
-    let (head, from) = match numbered {
-        Some(numbered) => numbered,
-        None => match first_line(protocol, bytes)? {
-            Some(line) => line,
-            None => return Ok(None),
-        },
-    };
-    match head {
-        Head::Whole(frame) => Ok(Some((frame, from))),
-        Head::Length(length) => match bytes.get(from..from + length + 2) {
-            None => Ok(None),
-            Some(value) => match value.split_at(length) {
-                (value, b"\r\n") => Ok(Some((Frame::Value(value), from + length + 2))),
-                (_, line_end) => Err(unexpected(line_end)),
-            },
-        },
+    if protocol == Protocol::Resp
+        && let Some(kind) = bytes.first()
+        && let Some((number, from)) = numbered_line(bytes, *kind)
+    {
+        match kind {
+            b'$' => return value(bytes, from, number),
+            b'*' => return Ok(Some((Frame::Array(number), from))),
+            b':' => return Ok(Some((Frame::Integer(number as i64), from))),
+            _ => {}
+        }
     }
-}
-
-/// What a line begins.
-enum Head<'a> {
-    Whole(Frame<'a>),
-    /// A value of so many bytes.
-    Length(usize),
-}
-
-/// Reads a line of RESP that is a number, as [`numbered_line`] does.
-#[inline]
-fn numbered(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
-    let kind = *bytes.first()?;
-    let (number, length) = numbered_line(bytes, kind)?;
-    let head = match kind {
-        b'$' => Head::Length(number),
-        b'*' => Head::Whole(Frame::Array(number)),
-        b':' => Head::Whole(Frame::Integer(number as i64)),
-        _ => return None,
+    let Some(line) = first_line(bytes)? else { return Ok(None) };
+    let from = line.len() + 2;
+    let frame = match protocol {
+        Protocol::Resp => resp(line),
+        Protocol::Memcached => match value_length(line) {
+            Some(length) => return value(bytes, from, length),
+            None => memcached(line),
+        },
     };
-    Some((head, length))
+    frame.map(|frame| Some((frame, from))).ok_or_else(|| unexpected(line))
+}
+
+/// Reads a value of so many bytes behind its line, and the length of both.
+#[inline]
+fn value(
+    bytes: &[u8],
+    from: usize,
+    length: usize,
+) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
+    let Some(value) = bytes.get(from..from + length + 2) else { return Ok(None) };
+    match value.split_at(length) {
+        (value, b"\r\n") => Ok(Some((Frame::Value(value), from + length + 2))),
+        (_, line_end) => Err(unexpected(line_end)),
+    }
 }
 
 /// Reads the number behind the first byte, and the length of its line: digit by digit, which costs
@@ -349,18 +341,13 @@ pub(crate) fn numbered_line(bytes: &[u8], kind: u8) -> Option<(usize, usize)> {
     None
 }
 
-/// Reads the first line, whatever it is, and its length; `None` if its end has not arrived.
-fn first_line(protocol: Protocol, bytes: &[u8]) -> Result<Option<(Head<'_>, usize)>, Unexpected> {
+/// Returns the first line, whatever it is, without its end; `None` if that has not arrived.
+fn first_line(bytes: &[u8]) -> Result<Option<&[u8]>, Unexpected> {
     let Some(end) = memchr::memchr(b'\n', bytes) else {
         return if bytes.len() < LINE_BYTES_MAX { Ok(None) } else { Err(unexpected(bytes)) };
     };
-    let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
-    let line = is_sound.then(|| &bytes[..end - 1]);
-    let head = line.and_then(|line| match protocol {
-        Protocol::Resp => resp(line).map(Head::Whole),
-        Protocol::Memcached => memcached(line),
-    });
-    head.map(|head| Some((head, end + 1))).ok_or_else(|| unexpected(&bytes[..=end]))
+    let line = bytes[..end].strip_suffix(b"\r").filter(|_| end < LINE_BYTES_MAX);
+    line.map(Some).ok_or_else(|| unexpected(&bytes[..=end]))
 }
 
 /// Reads any other line of RESP.
@@ -376,16 +363,18 @@ fn resp(line: &[u8]) -> Option<Frame<'_>> {
     })
 }
 
-fn memcached(line: &[u8]) -> Option<Head<'_>> {
-    let mut words = line.split(|byte| *byte == b' ');
-    Some(Head::Whole(match words.next()? {
+/// Returns the length of the value that a line of memcached announces.
+fn value_length(line: &[u8]) -> Option<usize> {
+    let mut words = line.strip_prefix(b"VALUE ")?.split(|byte| *byte == b' ');
+    let bytes = words.nth(2).filter(|_| words.next().is_none())?;
+    str::from_utf8(bytes).ok()?.parse().ok().filter(|length| *length <= LENGTH_MAX)
+}
+
+/// Reads any other line of memcached.
+fn memcached(line: &[u8]) -> Option<Frame<'_>> {
+    Some(match line.split(|byte| *byte == b' ').next()? {
         b"STORED" => Frame::Line(line),
         b"END" => Frame::End,
-        b"VALUE" => {
-            let bytes = words.nth(2).filter(|_| words.next().is_none())?;
-            let length = str::from_utf8(bytes).ok()?.parse().ok()?;
-            return Some(Head::Length(length)).filter(|_| length <= LENGTH_MAX);
-        }
         b"STAT" => Frame::Value(line),
         b"DELETED" => Frame::Integer(1),
         b"NOT_FOUND" => Frame::Integer(0),
@@ -393,7 +382,7 @@ fn memcached(line: &[u8]) -> Option<Head<'_>> {
             Frame::Error(line)
         }
         _ => return None,
-    }))
+    })
 }
 
 /// Returns the error for bytes that are no reply, or no request.
@@ -468,7 +457,7 @@ mod tests {
             counts.feed(part)?;
             keeps.feed(part)?;
         }
-        assert_eq!(counts.counted(), keeps.counted());
+        assert_eq!(counts.counted, keeps.counted);
         Ok((counts.take(), counts.first_error().map(str::to_owned), keeps.take_values()))
     }
 

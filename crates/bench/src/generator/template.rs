@@ -303,7 +303,7 @@ mod tests {
     fn words(text: &str, number: u64) -> Vec<String> {
         let mut reader = ReplyReader::keeping(Protocol::Resp);
         reader.feed(written(text, number).as_bytes()).unwrap();
-        assert_eq!((reader.counted().array, reader.counted().total()), (1, 1), "{text}");
+        assert_eq!((reader.counted.array, reader.counted.total()), (1, 1), "{text}");
         let word = |value| match value {
             Value::Text(word) => String::from_utf8(word).unwrap(),
             other => panic!("{text}: {other:?}"),
