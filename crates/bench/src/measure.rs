@@ -288,7 +288,10 @@ pub(crate) mod tests {
         for arrival in [Arrival::Even(1000.0), Arrival::Limited(1000.0), Arrival::Closed] {
             let (target, seen) = counting_server(Duration::from_millis(50));
             let load = Load { arrival, ..gets(0, 1) }.pipelined(2);
-            let wait = |_: &Monitor| Ok(thread::sleep(Duration::from_millis(20)));
+            let wait = |_: &Monitor| {
+                thread::sleep(Duration::from_millis(20));
+                Ok(())
+            };
             let (measured, ()) = measure_during(&target, &load, wait).unwrap();
             assert_eq!(measured.outcome.operations, seen.load(Relaxed), "{arrival:?}");
         }

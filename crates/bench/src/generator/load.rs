@@ -154,11 +154,6 @@ impl Load {
         Self { stop: Stop::After(time), ..self }
     }
 
-    /// Sets the time that it takes, and a fifth of it to warm up.
-    pub fn measured_for(self, time: Duration) -> Self {
-        Self { warm_up: time / 5, ..self.lasting(time) }
-    }
-
     /// Returns the source of random numbers of one of its threads.
     pub fn random_of(&self, thread: usize) -> SmallRng {
         SmallRng::seed_from_u64(self.seed.wrapping_add((thread as u64) << 32))
