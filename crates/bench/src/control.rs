@@ -25,16 +25,12 @@ impl Control {
         Ok(Self { stream, protocol, reader: ReplyReader::keeping(protocol) })
     }
 
-    /// Sends a command and returns the values of its reply: one, or those of an array.
-    fn send(&mut self, command: &str) -> Result<Vec<Value>> {
-        self.send_all(command, 1)
-    }
-
-    /// Sends so many commands in one write and returns the values of all replies.
+    /// Sends so many commands in one write and returns the values of all replies: one of each, or
+    /// those of an array.
     pub fn send_all(&mut self, commands: &str, count: u64) -> Result<Vec<Value>> {
         self.stream.write_all(commands.as_bytes())?;
         let (mut buffer, mut received) = (vec![0; 64 << 10], 0);
-        while self.reader.counted().total() < count {
+        while self.reader.counted.total() < count {
             let read = self.stream.read(&mut buffer)?;
             ensure!(read > 0, "the server closed the connection");
             received += read;
@@ -49,7 +45,7 @@ impl Control {
     /// Returns the last value of the reply to a command: of an array its last element; an error is
     /// a [`Value::Error`].
     pub fn ask(&mut self, command: &[&str]) -> Result<Value> {
-        let values = self.send(&encode(command)).with_context(|| command.join(" "))?;
+        let values = self.send_all(&encode(command), 1).with_context(|| command.join(" "))?;
         Ok(values.into_iter().last().unwrap_or(Value::Nil))
     }
 
@@ -89,8 +85,8 @@ impl Control {
     /// Returns a field of INFO, or of memcached's statistics, if the server reports it.
     pub fn info(&mut self, field: &str) -> Result<Option<String>> {
         let values = match self.protocol {
-            Protocol::Resp => self.send(&encode(&["INFO"])),
-            Protocol::Memcached => self.send("stats\r\n"),
+            Protocol::Resp => self.send_all(&encode(&["INFO"]), 1),
+            Protocol::Memcached => self.send_all("stats\r\n", 1),
         };
         let info: String = values?.into_iter().filter_map(text).map(|it| it + "\n").collect();
         let value = |line: &str| {
@@ -147,21 +143,13 @@ const REPLY_BYTES_MAX: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use super::*;
-    use crate::measure::tests::listening;
+    use crate::fake;
 
     /// Connects to a server that answers each request with the next of these replies.
     fn control(replies: &'static [&'static str], protocol: Protocol) -> Control {
-        let (listener, port) = listening();
-        thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            for reply in replies {
-                assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
-                reply.as_bytes().chunks(3).for_each(|part| stream.write_all(part).unwrap());
-            }
-        });
+        let mut replies = replies.iter();
+        let port = fake::serve(move |_| Some(replies.next()?.as_bytes().to_vec()));
         Control::open(port, protocol).unwrap()
     }
 

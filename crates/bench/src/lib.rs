@@ -24,6 +24,8 @@
 mod audience;
 pub mod cli;
 mod control;
+#[cfg(test)]
+mod fake;
 mod generator;
 mod measure;
 pub mod null;

@@ -6,6 +6,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::sampler::{Sample, Watch, sampled};
 use crate::servers::Server;
 
 /// Result of a measurement.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Measured {
     /// Measurements of the generator.
     pub outcome: Outcome,
@@ -30,15 +31,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Creates the result of a measurement of nothing.
-    pub fn nothing() -> Self {
-        let (outcome, samples) = (Outcome::empty(), Vec::new());
-        Self { outcome, server_cpu: None, samples, failure: None }
-    }
-
     /// Creates the result of a measurement that did not begin.
     pub fn failed(failure: Error) -> Self {
-        Self { failure: Some(failure), ..Self::nothing() }
+        Self { failure: Some(failure), ..Self::default() }
     }
 
     /// Returns the CPU time of the server per operation, in microseconds; NaN if it is not known.
@@ -56,7 +51,7 @@ impl Measured {
 
 /// Runs a load and measures its cost for the server.
 pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
-    sound(server, load, try_measure(server, load, &Arc::default(), None))
+    measure_watched(server, load, None)
 }
 
 /// Runs a load until `act` is done on the calling thread; returns the results of both. Otherwise as
@@ -70,16 +65,16 @@ pub fn measure_during<T>(
     thread::scope(|scope| {
         let measured = scope.spawn(|| try_measure(server, &load, &monitor, None));
         let acted = act(&monitor);
-        monitor.halt();
+        monitor.is_halted.store(true, Relaxed);
         let measured = measured.join().map_err(|_| anyhow!("the load failed"))?;
         let acted = acted?;
         Ok((sound(server, &load, measured)?, acted))
     })
 }
 
-/// Runs a load as [`measure`] does; samples of the server are taken meanwhile.
-pub fn measure_watched(server: &Server, load: &Load, watch: Watch) -> Result<Measured> {
-    sound(server, load, try_measure(server, load, &Arc::default(), Some(watch)))
+/// Runs a load as [`measure`] does; `watch` gets samples of the server.
+pub fn measure_watched(server: &Server, load: &Load, watch: Option<Watch>) -> Result<Measured> {
+    sound(server, load, try_measure(server, load, &Arc::default(), watch))
 }
 
 fn sound(server: &Server, load: &Load, measured: Measured) -> Result<Measured> {
@@ -104,17 +99,16 @@ pub fn try_measure(
         Ok(parts) => parts,
         Err(error) => return Measured::failed(error),
     };
-    let (ended, server_cpu, samples) = metered(server, monitor, watch, || {
+    let (ended, mut measured) = metered(server, monitor, watch, || {
         on_threads(server, &mut parts, |thread, (event_loop, sender)| {
             sender.restart(load.stop_of(thread), Arc::clone(monitor))?;
             let ran = event_loop.run(&mut [sender]);
             if ran.is_err() {
-                monitor.halt();
+                monitor.is_halted.store(true, Relaxed);
             }
-            Ok((sender.finish(), ran.err()))
+            Ok((sender.meter.finish(), ran.err()))
         })
     });
-    let mut measured = Measured { server_cpu, samples, ..Measured::nothing() };
     for ended in ended {
         let merged = ended.and_then(|(outcome, failure)| {
             measured.outcome.merge(outcome)?;
@@ -125,13 +119,13 @@ pub fn try_measure(
     measured
 }
 
-/// Runs a load of any kind; also returns the CPU time that it cost the server, and samples.
+/// Runs a load of any kind; also returns what it cost the server, and samples.
 pub fn metered<T>(
     server: &Server,
     monitor: &Monitor,
     watch: Option<Watch>,
     run: impl FnOnce() -> T,
-) -> (T, Option<Duration>, Vec<Sample>) {
+) -> (T, Measured) {
     let before = settled_cpu_time(server).ok();
     let (ran, samples) = match watch {
         Some(watch) => sampled(server.pid, watch, monitor, run),
@@ -141,7 +135,8 @@ pub fn metered<T>(
     let used = used.and_then(|(before, after)| after.checked_sub(before));
     // The CPU time of a server that has ended is only in the samples.
     let last = samples.iter().rev().find_map(|sample| sample.cpu);
-    (ran, used.filter(|used| !used.is_zero()).or(last), samples)
+    let server_cpu = used.filter(|used| !used.is_zero()).or(last);
+    (ran, Measured { server_cpu, samples, ..Measured::default() })
 }
 
 /// What one thread drives.
@@ -157,9 +152,8 @@ fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
     let part = |thread| -> Result<Part> {
         let mut event_loop = EventLoop::new()?;
         let (protocol, count) = (server.protocol(), load.connections_of(thread));
-        let reader = || ReplyReader::new(protocol);
-        event_loop.connect_with(server.port, count, &load.opens, reader)?;
-        Ok((event_loop, Sender::new(server.protocol(), load, thread)?))
+        event_loop.connect(server.port, count, &load.opens, &ReplyReader::new(protocol))?;
+        Ok((event_loop, Sender::new(protocol, load, thread)?))
     };
     let mut parts: Vec<_> = (0..threads).map(part).collect::<Result<_>>()?;
     if !load.warm_up.is_zero() {
@@ -206,26 +200,18 @@ const LONGEST: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::io::{Read, Write};
-    use std::net::{Ipv4Addr, TcpListener, TcpStream};
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     use super::*;
     use crate::generator::{Arrival, Protocol};
-    use crate::null;
-
-    pub fn listening() -> (TcpListener, u16) {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        (listener, port)
-    }
+    use crate::{fake, null};
 
     fn server(port: u16) -> Server {
         Server::running(port, Some(0), Protocol::Resp)
     }
 
     pub fn null_server() -> Server {
-        let (listener, port) = listening();
+        let (listener, port) = fake::listen();
         thread::spawn(move || null::serve(&listener, 1, &null::Replies::new(10, 100)));
         server(port)
     }
@@ -233,29 +219,16 @@ pub(crate) mod tests {
     /// Starts a server that waits a while before it answers each GET; also returns its count of
     /// GETs.
     fn counting_server(pause: Duration) -> (Server, Arc<AtomicU64>) {
-        let (listener, port) = listening();
         let seen = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&seen);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (stream, count) = (stream.unwrap(), Arc::clone(&count));
-                thread::spawn(move || answer_gets(stream, &count, pause));
-            }
-        });
-        (server(port), seen)
-    }
-
-    fn answer_gets(mut stream: TcpStream, count: &AtomicU64, pause: Duration) {
-        let mut request = [0; 4096];
-        while let Ok(length @ 1..) = stream.read(&mut request) {
+        let port = fake::serve(move |request| {
             thread::sleep(pause);
             // Each command begins with an asterisk, and no key contains one.
-            let gets = request[..length].iter().filter(|byte| **byte == b'*').count();
-            count.fetch_add(gets as u64, Ordering::Relaxed);
-            if stream.write_all(&b"$1\r\nv\r\n".repeat(gets)).is_err() {
-                return;
-            }
-        }
+            let gets = request.iter().filter(|byte| **byte == b'*').count();
+            count.fetch_add(gets as u64, Relaxed);
+            Some(b"$1\r\nv\r\n".repeat(gets))
+        });
+        (server(port), seen)
     }
 
     fn gets(operations: u64, threads: usize) -> Load {
@@ -296,7 +269,7 @@ pub(crate) mod tests {
         let measured = run(&target, &load);
         assert_eq!((measured.outcome.operations, measured.outcome.replies.bulk), (100, 100));
         // Each connection sends at least one batch, however short the time is.
-        assert!(seen.load(Ordering::Relaxed) >= 100 + 7 * 16);
+        assert!(seen.load(Relaxed) >= 100 + 7 * 16);
     }
 
     #[test]
@@ -304,7 +277,7 @@ pub(crate) mod tests {
         let (target, seen) = counting_server(Duration::ZERO);
         let load = Load { arrival: Arrival::Even(64e3), ..gets(960, 2) };
         let measured = run(&target, &load);
-        assert_eq!((measured.outcome.operations, seen.load(Ordering::Relaxed)), (960, 960));
+        assert_eq!((measured.outcome.operations, seen.load(Relaxed)), (960, 960));
         // Half of the batches at half of the rate take as long as all at the full rate.
         let schedule = measured.outcome.lag.unwrap().schedule.as_secs_f64();
         assert!((0.014..0.016).contains(&schedule), "{schedule}");
@@ -314,22 +287,19 @@ pub(crate) mod tests {
     fn a_run_that_is_halted_waits_for_what_is_in_flight() {
         for arrival in [Arrival::Even(1000.0), Arrival::Limited(1000.0), Arrival::Closed] {
             let (target, seen) = counting_server(Duration::from_millis(50));
-            let load = Load { arrival, ..gets(0, 1) }.pipelined(2).lasting(LONGEST);
-            let monitor = Arc::new(Monitor::default());
-            let to_halt = Arc::clone(&monitor);
-            thread::spawn(move || {
+            let load = Load { arrival, ..gets(0, 1) }.pipelined(2);
+            let wait = |_: &Monitor| {
                 thread::sleep(Duration::from_millis(20));
-                to_halt.halt();
-            });
-            let measured = try_measure(&target, &load, &monitor, None);
-            assert!(measured.failure.is_none(), "{arrival:?}: {:?}", measured.failure);
-            assert_eq!(measured.outcome.operations, seen.load(Ordering::Relaxed), "{arrival:?}");
+                Ok(())
+            };
+            let (measured, ()) = measure_during(&target, &load, wait).unwrap();
+            assert_eq!(measured.outcome.operations, seen.load(Relaxed), "{arrival:?}");
         }
     }
 
     #[test]
     fn what_cannot_be_measured_is_a_failure() {
-        let nobody = server(listening().1);
+        let nobody = server(fake::listen().1);
         let null = null_server();
         for (target, load, why) in [
             (&nobody, gets(100, 3), "cannot connect"),

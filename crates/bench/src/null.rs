@@ -12,7 +12,7 @@ use std::thread;
 use rustix::event::epoll::EventFlags;
 use slab::Slab;
 
-use crate::generator::{Frame, Protocol, Unexpected, frame, numbered_line, read_on};
+use crate::generator::{Frame, Protocol, Unexpected, frame, numbered_line, read_on, unexpected};
 use crate::socket::{Poller, Socket};
 
 /// Serves connections until the process ends. They are dealt out to `threads` in turn and all get
@@ -75,14 +75,21 @@ impl Worker {
         input: &mut [u8],
         output: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let was_blocked = connection.socket.is_blocked();
-        match was_blocked {
-            true => connection.socket.flush()?,
-            false => connection.answer(input, output, &self.replies)?,
+        let Connection { socket, partial } = connection;
+        let was_blocked = socket.is_blocked();
+        if was_blocked {
+            socket.flush()?;
+        } else {
+            let read = socket.read(input)?;
+            output.clear();
+            read_on(partial, &input[..read], |bytes| answer_all(bytes, output, &self.replies))?;
+            if !output.is_empty() {
+                socket.send(output)?;
+            }
         }
-        if connection.socket.is_blocked() != was_blocked {
+        if socket.is_blocked() != was_blocked {
             let flags = if was_blocked { EventFlags::IN } else { EventFlags::OUT };
-            self.poller.watch(&connection.socket, number, flags)?;
+            self.poller.watch(socket, number, flags)?;
         }
         Ok(())
     }
@@ -92,20 +99,6 @@ impl Worker {
 struct Connection {
     socket: Socket,
     partial: Vec<u8>,
-}
-
-impl Connection {
-    fn answer(
-        &mut self,
-        input: &mut [u8],
-        output: &mut Vec<u8>,
-        replies: &Replies,
-    ) -> io::Result<()> {
-        let read = self.socket.read(input)?;
-        output.clear();
-        read_on(&mut self.partial, &input[..read], |bytes| answer_all(bytes, output, replies))?;
-        if output.is_empty() { Ok(()) } else { self.socket.send(output) }
-    }
 }
 
 /// Answers every whole command and returns how many bytes they took.
@@ -145,15 +138,14 @@ fn whole(bytes: &[u8]) -> Option<(&[u8], usize)> {
 /// Finds the first command, or what is wrong, frame by frame.
 #[cold]
 fn scan_any(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Unexpected> {
-    let unexpected = || Unexpected(String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into());
     let Some((head, mut at)) = frame(Protocol::Resp, bytes)? else { return Ok(None) };
-    let Frame::Array(count @ ..=ARGUMENTS_MAX) = head else { return Err(unexpected()) };
+    let Frame::Array(count @ ..=ARGUMENTS_MAX) = head else { return Err(unexpected(bytes)) };
     let mut name = None;
     for _ in 0..count {
         let Some((argument, length)) = frame(Protocol::Resp, &bytes[at..])? else {
             return Ok(None);
         };
-        let Frame::Value(argument) = argument else { return Err(unexpected()) };
+        let Frame::Value(argument) = argument else { return Err(unexpected(bytes)) };
         name.get_or_insert(argument);
         at += length;
     }
@@ -238,14 +230,11 @@ mod tests {
     fn answers_are_as_large_as_records_are_or_all_alike() {
         let shaped = Replies::new(2, 3);
         let alike = Replies::always(":7\r\n");
+        let record = "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n";
         let keys = (0..50).map(|key| format!("$23\r\nuser{key:019}\r\n"));
         let keys = format!("*50\r\n{}", keys.collect::<String>());
         for (replies, name, reply) in [
-            (
-                &shaped,
-                "HGETALL",
-                "*4\r\n$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n",
-            ),
+            (&shaped, "HGETALL", record),
             (&shaped, "ZRANGEBYSCORE", &keys),
             (&shaped, "ZADD", ":1\r\n"),
             (&shaped, "del", ":1\r\n"),

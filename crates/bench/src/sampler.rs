@@ -1,10 +1,9 @@
 //! Memory and CPU time of a server over time, sampled by a thread of its own.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use anyhow::Result;
 
 use crate::generator::Monitor;
 use crate::process;
@@ -50,7 +49,7 @@ pub fn sampled<T>(
         let resident = process::memory_with_children(pid).ok();
         let resident_bytes = resident.filter(|bytes| *bytes > 0);
         let cpu = process::cpu_time(pid).ok().zip(cpu_before).map(|(now, before)| now - before);
-        let (cpu, operations) = (resident_bytes.and(cpu), monitor.operations());
+        let (cpu, operations) = (resident_bytes.and(cpu), monitor.operations.load(Relaxed));
         let sample = Sample { at: began.elapsed(), resident_bytes, cpu, operations };
         watch(&sample);
         sample
@@ -75,14 +74,7 @@ pub fn sampled<T>(
     })
 }
 
-/// Returns the most memory of a server and its children while something is done, in bytes, and the
-/// result of that.
-pub fn peak_during<T>(pid: u32, act: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
-    let (acted, samples) = sampled(pid, Watch::every(PEAK_EVERY), &Monitor::default(), act);
-    Ok((most_memory(&samples), acted?))
-}
-
-/// Returns the most memory of some samples.
+/// Returns the most memory of some samples, in bytes.
 pub fn most_memory(samples: &[Sample]) -> f64 {
     samples.iter().filter_map(|sample| sample.resident_bytes).max().unwrap_or(0) as f64
 }
@@ -92,8 +84,6 @@ pub fn idle(samples: &[Sample]) -> Duration {
     let idle = samples.windows(2).filter(|pair| pair[0].operations == pair[1].operations);
     idle.map(|pair| pair[1].at.saturating_sub(pair[0].at)).sum()
 }
-
-const PEAK_EVERY: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
 mod tests {

@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::event::epoll::{Event, EventFlags};
 
-use super::connection::{Batch, Connection};
 use super::{Expected, Protocol, Replies, ReplyReader, Turn, Value};
-use crate::socket::Poller;
+use crate::control::Control;
+use crate::socket::{Poller, Socket};
 
 /// Connections of one kind: what they send, and when.
 pub trait Client {
@@ -28,6 +28,13 @@ pub trait Client {
     fn left_waiting(&self) -> usize {
         0
     }
+}
+
+/// Requests that are sent at once, and the replies that they must bring.
+#[derive(Default)]
+pub struct Batch {
+    pub bytes: Vec<u8>,
+    pub expected: Expected,
 }
 
 /// Replies to a batch.
@@ -53,7 +60,7 @@ pub struct EventLoop {
     groups: Vec<Group>,
     /// True if it spins before a due time, since the kernel may sleep longer than asked. A thread
     /// that spins keeps its core from the kernel's own threads, which deliver what it waits for.
-    is_exact: bool,
+    pub is_exact: bool,
     buffer: Box<[u8]>,
     batch: Batch,
 }
@@ -80,30 +87,20 @@ impl EventLoop {
         })
     }
 
-    /// Makes it sleep until a batch is due, or longer.
-    pub fn patient(self) -> Self {
-        Self { is_exact: false, ..self }
-    }
-
-    /// Opens the connections of a group to a port on 127.0.0.1.
-    pub fn connect(&mut self, port: u16, protocol: Protocol, count: usize) -> Result<()> {
-        self.connect_with(port, count, &[], || ReplyReader::new(protocol))
-    }
-
-    /// Opens the connections of a group, each with a reader of its own; each sends `opens` at
-    /// first.
-    pub fn connect_with(
+    /// Opens the connections of a group to a port on 127.0.0.1, each with such a reader; each sends
+    /// `opens` at first.
+    pub fn connect(
         &mut self,
         port: u16,
         count: usize,
         opens: &[String],
-        reader: impl Fn() -> ReplyReader,
+        reader: &ReplyReader,
     ) -> Result<()> {
         let group = self.groups.len();
         let first = self.connections.len();
         self.groups.push(Group { first, count, idle: VecDeque::new(), busy: 0 });
         for _ in 0..count {
-            let connection = Connection::open(port, opens, reader())?;
+            let connection = Connection::open(port, opens, reader.clone())?;
             self.poller.add(&connection.socket, self.connections.len())?;
             self.connections.push((group, connection));
         }
@@ -126,7 +123,9 @@ impl EventLoop {
                 let at = self.send(group, *client, now)?;
                 wake = at.into_iter().chain(wake).min();
             }
-            if wake.is_none() && !self.is_awaited(clients) {
+            let mut groups = self.groups.iter().zip(&*clients);
+            let is_awaited = groups.any(|(group, client)| group.busy > client.left_waiting());
+            if wake.is_none() && !is_awaited {
                 return Ok(());
             }
             let longest = wake.map(|at: Instant| at.saturating_duration_since(now));
@@ -140,11 +139,6 @@ impl EventLoop {
                 "no reply for {SILENCE_MAX:?}"
             );
         }
-    }
-
-    /// Returns true if a client has more batches in flight than it may leave.
-    fn is_awaited(&self, clients: &[&mut dyn Client]) -> bool {
-        self.groups.iter().zip(clients).any(|(group, client)| group.busy > client.left_waiting())
     }
 
     /// Sends the next batches of a group; returns the time at which it must be asked again, if no
@@ -196,15 +190,7 @@ impl EventLoop {
             if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
                 continue;
             }
-            let Some((replies, first)) = connection.receive(&mut self.buffer)? else { continue };
-            let heard = Heard {
-                replies,
-                values: connection.reader.take_values(),
-                first_error: connection.reader.first_error(),
-                since: connection.since,
-                first,
-                now: Instant::now(),
-            };
+            let Some(heard) = connection.receive(&mut self.buffer)? else { continue };
             let number = slot - self.groups[*group].first;
             let goes_on = clients[*group].heard(number, &heard)?;
             let group = &mut self.groups[*group];
@@ -216,6 +202,67 @@ impl EventLoop {
             group.busy -= 1;
         }
         Ok(())
+    }
+}
+
+/// One connection with at most one batch in flight.
+struct Connection {
+    socket: Socket,
+    reader: ReplyReader,
+    expected: Expected,
+    /// Time from which the batch in flight counts.
+    since: Instant,
+    heard_at: Option<Instant>,
+}
+
+impl Connection {
+    /// Connects to a port on 127.0.0.1, and has `opens` answered.
+    fn open(port: u16, opens: &[String], reader: ReplyReader) -> Result<Self> {
+        let failure = || format!("cannot connect to port {port}");
+        let mut control = Control::open(port, Protocol::Resp).with_context(failure)?;
+        for request in opens {
+            control.tell(&request.split(' ').collect::<Vec<_>>())?;
+        }
+        let stream = control.stream;
+        let (socket, expected, since) = (Socket::new(stream)?, Expected::default(), Instant::now());
+        Ok(Self { socket, reader, expected, since, heard_at: None })
+    }
+
+    fn is_busy(&self) -> bool {
+        self.expected.total() > 0
+    }
+
+    /// Sends a batch, as far as the socket takes it.
+    fn send(&mut self, batch: &Batch, since: Instant) -> Result<()> {
+        assert!(!self.is_busy(), "one batch at a time");
+        (self.expected, self.since, self.heard_at) = (batch.expected, since, None);
+        self.socket.send(&batch.bytes).context("sending")
+    }
+
+    /// Reads once. Returns the replies when the last of the batch is there.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Heard<'_>>> {
+        let first = *self.heard_at.get_or_insert_with(Instant::now);
+        let read = self.socket.read(buffer).context("receiving")?;
+        if let Err(unexpected) = self.reader.feed(&buffer[..read]) {
+            bail!("unexpected reply: {:?}", unexpected.0);
+        }
+        let arrived = self.reader.counted.total();
+        if arrived < self.expected.total() || arrived == 0 {
+            return Ok(None);
+        }
+        let replies = self.reader.take();
+        if !self.expected.is_met_by(&replies) {
+            bail!("{replies:?} do not answer {:?}", self.expected);
+        }
+        self.expected = Expected::default();
+        Ok(Some(Heard {
+            replies,
+            values: self.reader.take_values(),
+            first_error: self.reader.first_error(),
+            since: self.since,
+            first,
+            now: Instant::now(),
+        }))
     }
 }
 

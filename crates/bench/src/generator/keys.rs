@@ -23,7 +23,7 @@ enum Source {
     Uniform,
     Zipf(Zipf<f64>),
     HotCold { hot_count: u64, share: f64 },
-    AllThenUniform { next: u64 },
+    AllThenUniform(Range<u64>),
     Shuffled { list: Vec<u32>, next: usize },
 }
 
@@ -47,7 +47,7 @@ impl Keys {
                 let hot_count = ((count as f64 * hot) as u64).max(1);
                 Source::HotCold { hot_count, share: *share }
             }
-            KeyChoice::AllThenUniform => Source::AllThenUniform { next: 0 },
+            KeyChoice::AllThenUniform => Source::AllThenUniform(0..count),
             KeyChoice::Shuffled => {
                 Source::Shuffled { list: shuffled(count.try_into()?, load.seed), next: 0 }
             }
@@ -70,11 +70,9 @@ impl Keys {
                 };
                 scattered(rank, self.count)
             }
-            Source::AllThenUniform { next } if *next < self.count => {
-                *next += 1;
-                *next - 1
+            Source::AllThenUniform(keys) => {
+                keys.next().unwrap_or_else(|| below(&mut self.random, self.count))
             }
-            Source::AllThenUniform { .. } => below(&mut self.random, self.count),
             Source::Shuffled { list, next } => {
                 let key = list[*next];
                 *next = if *next + 1 == list.len() { 0 } else { *next + 1 };
@@ -112,7 +110,7 @@ mod tests {
     use super::*;
 
     fn keys(choice: &KeyChoice, count: u64) -> Result<Keys> {
-        Keys::new(&Load::get(count).choosing(choice.clone()).seeded(7), 0)
+        Keys::new(&Load { keys: choice.clone(), ..Load::get(count).seeded(7) }, 0)
     }
 
     /// Returns the distance (chi-square) of a million draws of 1,000 keys from these shares.
@@ -165,7 +163,7 @@ mod tests {
     fn threads_have_the_keys_of_a_sequence_between_them() {
         let mut all = Vec::new();
         for thread in 0..3 {
-            let load = Load { threads: 3, ..Load::get(10).choosing(KeyChoice::Sequential) };
+            let load = Load { threads: 3, keys: KeyChoice::Sequential, ..Load::get(10) };
             let mut keys = Keys::new(&load, thread).unwrap();
             let share = (10 + 2 - thread) / 3;
             all.extend((0..share).map(|_| keys.draw()));

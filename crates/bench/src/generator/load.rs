@@ -134,12 +134,8 @@ impl Load {
     /// Creates the load that sends a request once for each number in order: eight connections,
     /// pipeline 100.
     pub fn each(request: impl Into<String>, key_count: u64) -> Self {
-        let keys = KeyChoice::Sequential;
-        Self::of(request, key_count).choosing(keys).pipelined(100).on(8).count(key_count)
-    }
-
-    pub fn choosing(self, keys: KeyChoice) -> Self {
-        Self { keys, ..self }
+        let all = Self { keys: KeyChoice::Sequential, ..Self::of(request, key_count) };
+        all.pipelined(100).on(8).count(key_count)
     }
 
     pub fn pipelined(self, pipeline: usize) -> Self {
@@ -156,11 +152,6 @@ impl Load {
 
     pub fn lasting(self, time: Duration) -> Self {
         Self { stop: Stop::After(time), ..self }
-    }
-
-    /// Sets the time that it takes, and a fifth of it to warm up.
-    pub fn measured_for(self, time: Duration) -> Self {
-        Self { warm_up: time / 5, ..self.lasting(time) }
     }
 
     /// Returns the source of random numbers of one of its threads.

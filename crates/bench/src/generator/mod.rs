@@ -14,14 +14,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `event_loop` | the loop, and what a client is |
-//! | `connection`, `replies` | one connection; the one reader of replies |
+//! | `event_loop` | the loop and its connections, and what a client is |
+//! | `replies` | the one reader of replies |
 //! | `load`, `sender` | requests, keys and pace as data; the client that sends them |
 //! | `probe` | a client that looks for pauses |
 //! | `schedule`, `outcome` | due times and delays; what was measured |
 //! | `keys`, `sizes`, `template` | what requests are made of |
 
-mod connection;
 mod event_loop;
 mod keys;
 mod load;
@@ -33,14 +32,13 @@ mod sender;
 mod sizes;
 mod template;
 
-pub use connection::Batch;
-pub use event_loop::{Client, EventLoop, Heard};
+pub use event_loop::{Batch, Client, EventLoop, Heard};
 pub use keys::{Keys, shuffled};
 pub use load::{Arrival, KeyChoice, Load, Stop};
 pub use outcome::{Meter, Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
 pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
-pub(crate) use replies::{Frame, frame, numbered_line, read_on};
+pub(crate) use replies::{Frame, frame, numbered_line, read_on, unexpected};
 pub use schedule::{Lag, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;

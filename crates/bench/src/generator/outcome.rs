@@ -1,7 +1,7 @@
 //! What a load measured, and how others see it run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -14,27 +14,10 @@ use crate::process;
 /// View of a running load for other threads, and their means to end it.
 #[derive(Debug, Default)]
 pub struct Monitor {
-    operations: AtomicU64,
-    is_halted: AtomicBool,
-}
-
-impl Monitor {
-    pub fn operations(&self) -> u64 {
-        self.operations.load(Ordering::Relaxed)
-    }
-
-    pub fn add(&self, operations: u64) {
-        self.operations.fetch_add(operations, Ordering::Relaxed);
-    }
-
-    /// Ends the run: nothing more is sent, and batches in flight are waited for.
-    pub fn halt(&self) {
-        self.is_halted.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_halted(&self) -> bool {
-        self.is_halted.load(Ordering::Relaxed)
-    }
+    /// Operations answered so far.
+    pub operations: AtomicU64,
+    /// True from the end of the run on: nothing more is sent, and batches in flight are waited for.
+    pub is_halted: AtomicBool,
 }
 
 /// Result of a load.
@@ -56,9 +39,9 @@ pub struct Outcome {
     pub lag: Option<Lag>,
 }
 
-impl Outcome {
+impl Default for Outcome {
     /// Creates the result of a run that did nothing.
-    pub fn empty() -> Self {
+    fn default() -> Self {
         let times = || Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("sound bounds");
         Self {
             operations: 0,
@@ -71,13 +54,11 @@ impl Outcome {
             lag: None,
         }
     }
+}
 
+impl Outcome {
     pub fn latency_us(&self, quantile: f64) -> f64 {
         quantile_us(&self.latencies, quantile)
-    }
-
-    pub fn longest_ms(&self) -> f64 {
-        self.latencies.max() as f64 / 1e6
     }
 
     pub fn per_second(&self) -> f64 {
@@ -140,19 +121,20 @@ impl Meter {
     pub fn start(load: &Load, thread: usize, stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
         let (started, cpu_started) = (Instant::now(), process::cpu_time_of_this_thread());
         let schedule = Schedule::new(load, thread, started, stop)?;
-        let (outcome, last_heard) = (Outcome::empty(), started);
+        let (outcome, last_heard) = (Outcome::default(), started);
         Ok(Self { schedule, monitor, outcome, started, cpu_started, last_heard })
     }
 
     /// Decides what is sent now, and counts it as sent.
     pub fn turn(&mut self, now: Instant) -> Result<Turn> {
-        if self.monitor.is_halted() { Ok(Turn::Over) } else { self.schedule.turn(now) }
+        let is_over = self.monitor.is_halted.load(Relaxed);
+        if is_over { Ok(Turn::Over) } else { self.schedule.turn(now) }
     }
 
     /// Adds operations that were answered.
     pub fn add(&mut self, operations: u64, now: Instant) {
         self.last_heard = now;
-        self.monitor.add(operations);
+        self.monitor.operations.fetch_add(operations, Relaxed);
     }
 
     /// Returns what was measured.
@@ -161,7 +143,7 @@ impl Meter {
             elapsed: self.last_heard - self.started,
             client_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
             lag: self.schedule.lag(),
-            ..std::mem::replace(&mut self.outcome, Outcome::empty())
+            ..std::mem::take(&mut self.outcome)
         }
     }
 }

@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{Batch, Client, Heard, Load, Monitor, Outcome, Protocol, Sender, Turn};
+use super::{Batch, Client, Heard, Load, Monitor, Protocol, Sender, Turn};
 use crate::process::{self, ThreadTimes};
 
 /// One answer to the probe.
@@ -85,7 +86,7 @@ fn taken(before: &[ThreadTimes], after: &[ThreadTimes]) -> Duration {
 
 /// Client that sends single requests, and keeps the longest pauses.
 pub struct Probe {
-    sender: Sender,
+    pub sender: Sender,
     /// Load beside which it asks again and again, and the operations of that during which it does.
     beside: Option<(Arc<Monitor>, Range<u64>)>,
     server: u32,
@@ -108,17 +109,12 @@ impl Probe {
         let gets = Load::get(during.start).count(u64::MAX);
         Ok(Self { beside: Some((load, during)), ..Self::new(gets, server)? })
     }
-
-    /// Returns what was measured of all requests.
-    pub fn finish(&mut self) -> Result<Outcome> {
-        self.sender.finish().sound()
-    }
 }
 
 impl Client for Probe {
     fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
         if let Some((load, during)) = &self.beside {
-            let (done, due) = (load.operations(), self.asked + EVERY);
+            let (done, due) = (load.operations.load(Relaxed), self.asked + EVERY);
             if done >= during.end {
                 return Ok(Turn::Over);
             }
@@ -138,8 +134,8 @@ impl Client for Probe {
         if self.longest.get(KEPT - 1).is_none_or(|least| seen > least.own()) {
             let now = Moment::now(self.server)?;
             let (taken, ran) = (now.taken_since(&self.sent), now.ran_since(&self.sent, seen / 5));
-            let operations = self.beside.as_ref().map_or(0, |(load, _)| load.operations());
-            let pause = Pause { seen, taken, operations, ran };
+            let operations = self.beside.as_ref().map(|(load, _)| load.operations.load(Relaxed));
+            let pause = Pause { seen, taken, operations: operations.unwrap_or(0), ran };
             let place = self.longest.partition_point(|other| other.own() >= pause.own());
             self.longest.insert(place, pause);
             self.longest.truncate(KEPT);

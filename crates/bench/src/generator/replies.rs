@@ -115,7 +115,7 @@ impl Expected {
 /// One value of a stream: a reply, or an element of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A simple string or a bulk string; of memcached a value or a line of its statistics.
+    /// A simple string or a bulk string; of memcached also a line of its statistics.
     Text(Vec<u8>),
     /// An error, with its prefix.
     Error(String),
@@ -130,10 +130,11 @@ pub enum Value {
 pub struct Unexpected(pub String);
 
 /// Reader of replies; [`ReplyReader::feed`] may be called with any cut of the stream.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ReplyReader {
     protocol: Protocol,
-    counted: Replies,
+    /// Counts since the last [`ReplyReader::take`].
+    pub counted: Replies,
     /// Beginning of a frame whose end has not arrived.
     partial: Vec<u8>,
     /// RESP: values of the current array that have not arrived. Memcached: values since the last
@@ -153,11 +154,6 @@ impl ReplyReader {
     /// Creates a reader that also keeps the values.
     pub fn keeping(protocol: Protocol) -> Self {
         Self { protocol, kept: Some(Vec::new()), ..Self::default() }
-    }
-
-    /// Returns the counts since the last [`ReplyReader::take`].
-    pub fn counted(&self) -> &Replies {
-        &self.counted
     }
 
     /// Returns the counts and starts again from zero; the position in the stream stays.
@@ -205,7 +201,7 @@ impl ReplyReader {
                 counted.array += u64::from(self.open == 0);
                 return;
             }
-            Frame::Value(_) | Frame::Line(_) if is_memcached => {
+            Frame::Value(_) if is_memcached => {
                 self.open += 1;
                 return;
             }
@@ -227,7 +223,7 @@ impl ReplyReader {
                 &mut counted.integer
             }
             Frame::Value(_) => &mut counted.bulk,
-            Frame::Line(_) | Frame::Stored => &mut counted.status,
+            Frame::Line(_) => &mut counted.status,
             Frame::Nil => &mut counted.nil,
         };
         if self.open == 0 || is_memcached {
@@ -246,7 +242,7 @@ impl ReplyReader {
             Frame::Error(line) => Value::Error(text(line)),
             Frame::Integer(number) => Value::Integer(*number),
             Frame::Nil => Value::Nil,
-            Frame::Array(_) | Frame::End | Frame::Stored => return,
+            Frame::Array(_) | Frame::End => return,
         });
     }
 }
@@ -271,16 +267,15 @@ pub(crate) fn read_on<E>(
 /// One line of a stream, with the value that it announces.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
-    /// A simple string of RESP, or a line of memcached's statistics.
+    /// A simple string of RESP, or memcached's `STORED`.
     Line(&'a [u8]),
+    /// A bulk string of RESP, or a value or a line of memcached's statistics.
     Value(&'a [u8]),
     Nil,
     Integer(i64),
     Error(&'a [u8]),
     /// Head of an array of so many values.
     Array(usize),
-    /// Memcached's `STORED`.
-    Stored,
     /// End of memcached's values.
     End,
 }
@@ -291,45 +286,41 @@ pub(crate) fn frame(
     protocol: Protocol,
     bytes: &[u8],
 ) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
-    let numbered = if protocol == Protocol::Resp { numbered(bytes) } else { None };
-    let (head, from) = match numbered {
-        Some(numbered) => numbered,
-        None => match first_line(protocol, bytes)? {
-            Some(line) => line,
-            None => return Ok(None),
-        },
-    };
-    match head {
-        Head::Whole(frame) => Ok(Some((frame, from))),
-        Head::Length(length) => match bytes.get(from..from + length + 2) {
-            None => Ok(None),
-            Some(value) => match value.split_at(length) {
-                (value, b"\r\n") => Ok(Some((Frame::Value(value), from + length + 2))),
-                (_, line_end) => Err(unexpected(line_end)),
-            },
-        },
+    if protocol == Protocol::Resp
+        && let Some(kind) = bytes.first()
+        && let Some((number, from)) = numbered_line(bytes, *kind)
+    {
+        match kind {
+            b'$' => return value(bytes, from, number),
+            b'*' => return Ok(Some((Frame::Array(number), from))),
+            b':' => return Ok(Some((Frame::Integer(number as i64), from))),
+            _ => {}
+        }
     }
-}
-
-/// What a line begins.
-enum Head<'a> {
-    Whole(Frame<'a>),
-    /// A value of so many bytes.
-    Length(usize),
-}
-
-/// Reads a line of RESP that is a number, as [`numbered_line`] does.
-#[inline]
-fn numbered(bytes: &[u8]) -> Option<(Head<'_>, usize)> {
-    let kind = *bytes.first()?;
-    let (number, length) = numbered_line(bytes, kind)?;
-    let head = match kind {
-        b'$' => Head::Length(number),
-        b'*' => Head::Whole(Frame::Array(number)),
-        b':' => Head::Whole(Frame::Integer(number as i64)),
-        _ => return None,
+    let Some(line) = first_line(bytes)? else { return Ok(None) };
+    let from = line.len() + 2;
+    let frame = match protocol {
+        Protocol::Resp => resp(line),
+        Protocol::Memcached => match value_length(line) {
+            Some(length) => return value(bytes, from, length),
+            None => memcached(line),
+        },
     };
-    Some((head, length))
+    frame.map(|frame| Some((frame, from))).ok_or_else(|| unexpected(line))
+}
+
+/// Reads a value of so many bytes behind its line, and the length of both.
+#[inline]
+fn value(
+    bytes: &[u8],
+    from: usize,
+    length: usize,
+) -> Result<Option<(Frame<'_>, usize)>, Unexpected> {
+    let Some(value) = bytes.get(from..from + length + 2) else { return Ok(None) };
+    match value.split_at(length) {
+        (value, b"\r\n") => Ok(Some((Frame::Value(value), from + length + 2))),
+        (_, line_end) => Err(unexpected(line_end)),
+    }
 }
 
 /// Reads the number behind the first byte, and the length of its line: digit by digit, which costs
@@ -350,18 +341,13 @@ pub(crate) fn numbered_line(bytes: &[u8], kind: u8) -> Option<(usize, usize)> {
     None
 }
 
-/// Reads the first line, whatever it is, and its length; `None` if its end has not arrived.
-fn first_line(protocol: Protocol, bytes: &[u8]) -> Result<Option<(Head<'_>, usize)>, Unexpected> {
+/// Returns the first line, whatever it is, without its end; `None` if that has not arrived.
+fn first_line(bytes: &[u8]) -> Result<Option<&[u8]>, Unexpected> {
     let Some(end) = memchr::memchr(b'\n', bytes) else {
         return if bytes.len() < LINE_BYTES_MAX { Ok(None) } else { Err(unexpected(bytes)) };
     };
-    let is_sound = end < LINE_BYTES_MAX && end > 0 && bytes[end - 1] == b'\r';
-    let line = is_sound.then(|| &bytes[..end - 1]);
-    let head = line.and_then(|line| match protocol {
-        Protocol::Resp => resp(line).map(Head::Whole),
-        Protocol::Memcached => memcached(line),
-    });
-    head.map(|head| Some((head, end + 1))).ok_or_else(|| unexpected(&bytes[..=end]))
+    let line = bytes[..end].strip_suffix(b"\r").filter(|_| end < LINE_BYTES_MAX);
+    line.map(Some).ok_or_else(|| unexpected(&bytes[..=end]))
 }
 
 /// Reads any other line of RESP.
@@ -377,27 +363,30 @@ fn resp(line: &[u8]) -> Option<Frame<'_>> {
     })
 }
 
-fn memcached(line: &[u8]) -> Option<Head<'_>> {
-    let mut words = line.split(|byte| *byte == b' ');
-    Some(Head::Whole(match words.next()? {
-        b"STORED" => Frame::Stored,
+/// Returns the length of the value that a line of memcached announces.
+fn value_length(line: &[u8]) -> Option<usize> {
+    let mut words = line.strip_prefix(b"VALUE ")?.split(|byte| *byte == b' ');
+    let bytes = words.nth(2).filter(|_| words.next().is_none())?;
+    str::from_utf8(bytes).ok()?.parse().ok().filter(|length| *length <= LENGTH_MAX)
+}
+
+/// Reads any other line of memcached.
+fn memcached(line: &[u8]) -> Option<Frame<'_>> {
+    Some(match line.split(|byte| *byte == b' ').next()? {
+        b"STORED" => Frame::Line(line),
         b"END" => Frame::End,
-        b"VALUE" => {
-            let bytes = words.nth(2).filter(|_| words.next().is_none())?;
-            let length = str::from_utf8(bytes).ok()?.parse().ok()?;
-            return Some(Head::Length(length)).filter(|_| length <= LENGTH_MAX);
-        }
-        b"STAT" => Frame::Line(line),
+        b"STAT" => Frame::Value(line),
         b"DELETED" => Frame::Integer(1),
         b"NOT_FOUND" => Frame::Integer(0),
         b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" | b"NOT_STORED" | b"EXISTS" => {
             Frame::Error(line)
         }
         _ => return None,
-    }))
+    })
 }
 
-fn unexpected(bytes: &[u8]) -> Unexpected {
+/// Returns the error for bytes that are no reply, or no request.
+pub(crate) fn unexpected(bytes: &[u8]) -> Unexpected {
     Unexpected(text(&bytes[..bytes.len().min(80)]))
 }
 
@@ -468,7 +457,7 @@ mod tests {
             counts.feed(part)?;
             keeps.feed(part)?;
         }
-        assert_eq!(counts.counted(), keeps.counted());
+        assert_eq!(counts.counted, keeps.counted);
         Ok((counts.take(), counts.first_error().map(str::to_owned), keeps.take_values()))
     }
 

@@ -190,10 +190,9 @@ mod tests {
 
     const LONG: Stop = Stop::After(Duration::from_secs(100));
 
-    fn schedule(arrival: Arrival, stop: Stop) -> (Schedule, Instant) {
-        let begin = Instant::now();
-        let load = Load { arrival, ..Load::get(1) }.pipelined(1);
-        (Schedule::new(&load, 0, begin, stop).unwrap(), begin)
+    fn schedule(arrival: Arrival, stop: Stop) -> Result<(Schedule, Instant)> {
+        let (load, begin) = (Load { arrival, ..Load::get(1) }.pipelined(1), Instant::now());
+        Ok((Schedule::new(&load, 0, begin, stop)?, begin))
     }
 
     fn millis(count: u64) -> Duration {
@@ -212,7 +211,7 @@ mod tests {
     #[test]
     fn an_open_loop_queues_all_that_was_due() {
         for stop in [Stop::After(millis(100)), Stop::Operations(100)] {
-            let (mut schedule, begin) = schedule(Arrival::Even(1000.0), stop);
+            let (mut schedule, begin) = schedule(Arrival::Even(1000.0), stop).unwrap();
             let due: Vec<_> = (0..=50).map(|ms| begin + millis(ms)).collect();
             assert_eq!(sent(&mut schedule, begin + millis(50)), due);
             assert_eq!(schedule.turn(begin + millis(50)).unwrap(), Turn::At(begin + millis(51)));
@@ -231,7 +230,7 @@ mod tests {
             (Arrival::Poisson(1000.0), Duration::from_secs(15), 15_000, 600),
             (Arrival::Even(70_000_000.0), millis(10), 700_000, 1),
         ] {
-            let (mut schedule, begin) = schedule(arrival, LONG);
+            let (mut schedule, begin) = schedule(arrival, LONG).unwrap();
             let sent = sent(&mut schedule, begin + time).len();
             assert!(sent.abs_diff(count) <= within, "{sent} of {count}");
         }
@@ -241,16 +240,14 @@ mod tests {
     fn a_rate_that_is_none_or_that_nothing_reaches_is_refused() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 1e12] {
             for arrival in [Arrival::Even(rate), Arrival::Limited(rate)] {
-                let load = Load { arrival, ..Load::get(1) }.pipelined(1);
-                let schedule = Schedule::new(&load, 0, Instant::now(), LONG);
-                assert!(schedule.is_err(), "{rate} operations per second");
+                assert!(schedule(arrival, LONG).is_err(), "{rate} operations per second");
             }
         }
     }
 
     #[test]
     fn a_limit_makes_up_for_little() {
-        let (mut schedule, begin) = schedule(Arrival::Limited(1000.0), LONG);
+        let (mut schedule, begin) = schedule(Arrival::Limited(1000.0), LONG).unwrap();
         let now = begin + millis(5000);
         assert_eq!(sent(&mut schedule, now), vec![now; 11]);
         assert!(schedule.lag().is_none());
@@ -258,7 +255,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_very_long_ends_the_run() {
-        let (mut schedule, begin) = schedule(Arrival::Even(1000.0), LONG);
+        let (mut schedule, begin) = schedule(Arrival::Even(1000.0), LONG).unwrap();
         assert!(schedule.turn(begin + BEHIND_MAX).is_err());
         let lag = schedule.lag().unwrap();
         assert_eq!((lag.schedule, lag.unsent), (BEHIND_MAX, 20_000));

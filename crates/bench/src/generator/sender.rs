@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use rand::seq::SliceRandom;
 
 use super::template::{Chance, Template};
-use super::{Batch, Client, Heard, Keys, Load, Meter, Monitor, Outcome, Protocol, Stop, Turn};
+use super::{Batch, Client, Heard, Keys, Load, Meter, Monitor, Protocol, Stop, Turn};
 
 /// Client that sends one thread's part of a load and measures it.
 pub struct Sender {
@@ -20,7 +20,8 @@ pub struct Sender {
     chance: Chance,
     load: Load,
     thread: usize,
-    meter: Meter,
+    /// Measures from the last start on.
+    pub meter: Meter,
 }
 
 impl Sender {
@@ -51,11 +52,6 @@ impl Sender {
     pub fn restart(&mut self, stop: Stop, monitor: Arc<Monitor>) -> Result<()> {
         self.meter = Meter::start(&self.load, self.thread, stop, monitor)?;
         Ok(())
-    }
-
-    /// Returns what was measured since the last start.
-    pub fn finish(&mut self) -> Outcome {
-        self.meter.finish()
     }
 
     /// Writes `count` requests.

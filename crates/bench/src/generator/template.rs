@@ -12,6 +12,8 @@
 //! Several requests that are sent one behind the other stand in one line, parted by `; `. Memcached
 //! gets GET, DEL and SET, with EX or without, in its own words.
 
+use std::num::NonZeroU64;
+
 use anyhow::{Context, Result, bail, ensure};
 use rand::RngExt;
 use rand::rngs::SmallRng;
@@ -81,7 +83,7 @@ enum Piece {
     /// Letters that are derived from the number.
     Scrambled(Steps, usize),
     Letters(Sizes),
-    Below(u64),
+    Below(NonZeroU64),
     /// A word whose length, known only when it is written, stands between this text and a line end
     /// before it.
     Word(&'static [u8], Vec<Piece>),
@@ -108,30 +110,20 @@ impl Piece {
                 let count = sizes.draw(&mut chance.random);
                 chance.write(count, bytes);
             }
-            Self::Below(limit) => write_number(chance.random.random_range(0..*limit), bytes),
+            Self::Below(limit) => write_number(chance.random.random_range(0..limit.get()), bytes),
             Self::Word(before, pieces) => {
-                if let [Self::Letters(sizes)] = &pieces[..] {
-                    let count = sizes.draw(&mut chance.random);
-                    write_length(before, count, bytes);
-                    chance.write(count, bytes);
-                } else {
-                    let begin = bytes.len();
-                    pieces.iter().for_each(|piece| piece.write(drawn, chance, bytes));
-                    let end = bytes.len();
-                    write_length(before, end - begin, bytes);
-                    let header = bytes.len() - end;
-                    bytes[begin..].rotate_right(header);
-                }
+                let begin = bytes.len();
+                pieces.iter().for_each(|piece| piece.write(drawn, chance, bytes));
+                let end = bytes.len();
+                bytes.extend_from_slice(before);
+                write_number((end - begin) as u64, bytes);
+                bytes.extend_from_slice(b"\r\n");
+                let header = bytes.len() - end;
+                bytes[begin..].rotate_right(header);
                 bytes.extend_from_slice(b"\r\n");
             }
         }
     }
-}
-
-fn write_length(before: &[u8], length: usize, bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(before);
-    write_number(length as u64, bytes);
-    bytes.extend_from_slice(b"\r\n");
 }
 
 /// Steps that are applied to a drawn number, from left to right.
@@ -216,9 +208,7 @@ fn parse_place(place: &str) -> Result<Piece> {
         return Ok(Piece::Letters(sizes.parse()?));
     }
     if let Some(limit) = place.strip_prefix('#') {
-        let limit = limit.parse()?;
-        ensure!(limit > 0, "no number is below zero");
-        return Ok(Piece::Below(limit));
+        return Ok(Piece::Below(limit.parse()?));
     }
     if let Some((number, width)) = place.split_once('~') {
         let width = width.parse()?;
@@ -296,10 +286,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::{Batch, Chance, Protocol, STRETCH, SmallRng, Template};
-
-    fn chance() -> Chance {
-        Chance::new(SmallRng::seed_from_u64(1))
-    }
+    use crate::generator::{ReplyReader, Value};
 
     fn written(text: &str, number: u64) -> String {
         written_for(Protocol::Resp, text, number)
@@ -308,32 +295,26 @@ mod tests {
     fn written_for(protocol: Protocol, text: &str, number: u64) -> String {
         let mut batch = Batch::default();
         let template = Template::parse(protocol, text).unwrap();
-        template.write(number, &mut chance(), &mut batch);
+        template.write(number, &mut Chance::new(SmallRng::seed_from_u64(1)), &mut batch);
         String::from_utf8(batch.bytes).unwrap()
     }
 
     /// Returns the words of a request as a server reads them.
     fn words(text: &str, number: u64) -> Vec<String> {
-        let request = written(text, number);
-        let mut lines = request.split("\r\n");
-        let count: usize = lines.next().unwrap().strip_prefix('*').unwrap().parse().unwrap();
-        let word = |_| {
-            let length: usize = lines.next().unwrap().strip_prefix('$').unwrap().parse().unwrap();
-            let word = lines.next().unwrap().to_owned();
-            assert_eq!(word.len(), length);
-            word
+        let mut reader = ReplyReader::keeping(Protocol::Resp);
+        reader.feed(written(text, number).as_bytes()).unwrap();
+        assert_eq!((reader.counted.array, reader.counted.total()), (1, 1), "{text}");
+        let word = |value| match value {
+            Value::Text(word) => String::from_utf8(word).unwrap(),
+            other => panic!("{text}: {other:?}"),
         };
-        (0..count).map(word).collect()
+        reader.take_values().into_iter().map(word).collect()
     }
 
     #[test]
-    fn numbers_take_their_steps_from_left_to_right() {
+    fn numbers_take_their_steps_from_left_to_right_and_digits_have_their_width() {
         assert_eq!(words("A {n} x{n*3+1/10%7}y", 1234), ["A", "1234", "x6y"]);
         assert_eq!(words("A {n%10} {n/2000}", 1230), ["A", "0", "0"]);
-    }
-
-    #[test]
-    fn digits_have_their_width() {
         assert_eq!(written("A k:{n:6}", 42), "*2\r\n$1\r\nA\r\n$8\r\nk:000042\r\n");
         assert_eq!(words("A {n:2} {n:3}", 1234), ["A", "34", "234"]);
         assert_eq!(words("GET k{n:15}", 123_456_789_012)[1], "k000123456789012");
@@ -351,14 +332,8 @@ mod tests {
 
     #[test]
     fn random_words_stay_in_their_range() {
-        let template = Template::parse(Protocol::Resp, "{?8-12}").unwrap();
-        let mut chance = chance();
-        let mut size = |_| {
-            let mut batch = Batch::default();
-            template.write(0, &mut chance, &mut batch);
-            batch.bytes.split(|byte| *byte == b'\n').nth(2).unwrap().len() - 1
-        };
-        let sizes: HashSet<_> = (0..1000).map(&mut size).collect();
+        let drawn = words(&["{?8-12}"; 1000].join(" "), 0);
+        let sizes: HashSet<_> = drawn.iter().map(String::len).collect();
         assert_eq!(sizes, (8..=12).collect());
         assert!(words("A {#10}", 0)[1].parse::<u64>().unwrap() < 10);
         let long = 3 * STRETCH + 1;

@@ -134,7 +134,8 @@ impl Tested {
             undo(warm.outcome.operations)?;
             measure(&self.server, &load.clone().lasting(plan.time))?
         } else {
-            measure(&self.server, &load.clone().measured_for(plan.time))?
+            let warm_up = plan.time / 5;
+            measure(&self.server, &Load { warm_up, ..load.clone().lasting(plan.time) })?
         };
         text.replies.map_or(Ok(()), |replies| replies.check(&measured.outcome))?;
         undo(measured.outcome.operations)?;

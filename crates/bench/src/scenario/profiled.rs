@@ -17,7 +17,7 @@ use super::callgrind::{Profiled, merged, sum};
 use super::data::with_keys;
 use super::loads::text::{Data, Text};
 use super::{Bench, Scale, Scenario, loads, pin_client};
-use crate::generator::{EventLoop, Load, Protocol, Sender, Stop};
+use crate::generator::{EventLoop, Load, Protocol, ReplyReader, Sender, Stop};
 use crate::report::Section;
 use crate::servers::Program;
 use crate::statistics::spread;
@@ -145,11 +145,12 @@ impl Plan {
         keys: u64,
     ) -> Result<Costs> {
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect(profiled.server.port, Protocol::Resp, load.connections)?;
+        let (port, count) = (profiled.server.port, load.connections);
+        event_loop.connect(port, count, &[], &ReplyReader::default())?;
         let mut drive = |sender: &mut Sender, requests| -> Result<()> {
             sender.restart(Stop::Operations(requests), Arc::default())?;
             event_loop.run(&mut [&mut *sender])?;
-            sender.finish().sound().map(|_| ()).with_context(|| text.name.clone())
+            sender.meter.finish().sound().map(|_| ()).with_context(|| text.name.clone())
         };
         let other = |request: &String| {
             let requests = vec![(1, with_keys(request, keys))];

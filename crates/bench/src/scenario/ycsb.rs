@@ -232,7 +232,7 @@ fn played(
 
 /// Returns a quantile of the latencies of some kinds, in microseconds; NaN if there were none.
 fn latency_us(details: &Details, kinds: &[Kind], quantile: f64) -> f64 {
-    let mut all = Outcome::empty().latencies;
+    let mut all = Outcome::default().latencies;
     for outcome in kinds.iter().filter_map(|kind| details.by_kind.get(kind)) {
         // All have the same bounds.
         let _ = all.add(&outcome.latencies);

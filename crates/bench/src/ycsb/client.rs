@@ -41,9 +41,9 @@ pub fn play(
     workload: &mut Workload,
     watch: Option<Watch>,
 ) -> (Measured, ByKind) {
-    let (mut by_kind, mut outcome) = (ByKind::new(), Outcome::empty());
-    let monitor = Arc::default();
-    let (ran, server_cpu, samples) = metered(server, &monitor, watch, || {
+    let (mut by_kind, monitor) = (ByKind::new(), Arc::default());
+    let mut outcome = Outcome::default();
+    let (ran, measured) = metered(server, &monitor, watch, || {
         let mut clients = Clients {
             protocol: server.protocol(),
             longest: plan.longest,
@@ -59,7 +59,7 @@ pub fn play(
     let (all, done) = (outcome.operations, outcome.latencies.len());
     let undone = || anyhow!("{} of {all} operations were not done", all - done);
     let failure = ran.err().or_else(|| (done < all).then(undone));
-    (Measured { outcome, server_cpu, samples, failure }, by_kind)
+    (Measured { outcome, failure, ..measured }, by_kind)
 }
 
 impl Plan {
@@ -90,7 +90,7 @@ impl Clients<'_> {
         ensure!(!scans || self.protocol == Protocol::Resp, "Memcached has no scans");
         let mut event_loop = EventLoop::new()?;
         let reader = if scans { ReplyReader::keeping } else { ReplyReader::new };
-        event_loop.connect_with(port, clients, &[], || reader(self.protocol))?;
+        event_loop.connect(port, clients, &[], &reader(self.protocol))?;
         event_loop.run(&mut [self])
     }
 
@@ -132,7 +132,7 @@ impl Client for Clients<'_> {
             return Ok(true);
         }
         let nanos = (heard.now - talk.since).as_nanos() as u64;
-        let of_kind = self.by_kind.entry(talk.kind).or_insert_with(Outcome::empty);
+        let of_kind = self.by_kind.entry(talk.kind).or_default();
         for outcome in [&mut self.meter.outcome, of_kind] {
             outcome.operations += 1;
             if is_done {

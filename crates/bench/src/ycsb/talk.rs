@@ -157,6 +157,7 @@ mod tests {
         let range = "ZRANGEBYSCORE _indices -594971599 +inf LIMIT 0 2";
         let ranges = format!("{range}; HGETALL user7; HGETALL user8; done");
         let json = r#"usertable-KEY 0 2147483647 13 {"field0":""}"#;
+        let both = format!("get usertable-KEY; replace {json}; done");
         for (protocol, kind, replies, wanted) in [
             (Resp, Read, &[hash][..], "HGETALL KEY; done"),
             (Resp, Read, &["*0"], "HGETALL KEY; failed"),
@@ -175,12 +176,7 @@ mod tests {
             (Memcached, Update, &["SERVER_ERROR no"], &format!("replace {json}; failed")),
             (Memcached, Insert, &["STORED"], &format!("add {json}; done")),
             (Memcached, Insert, &["NOT_STORED"], &format!("add {json}; failed")),
-            (
-                Memcached,
-                ReadModifyWrite,
-                &[value, "STORED"],
-                &format!("get usertable-KEY; replace {json}; done"),
-            ),
+            (Memcached, ReadModifyWrite, &[value, "STORED"], &both),
             (Memcached, Delete, &["DELETED"], "delete usertable-KEY; done"),
             (Memcached, Delete, &["NOT_FOUND"], "delete usertable-KEY; failed"),
         ] {

@@ -118,6 +118,7 @@ impl Text {
             let mix = self.mix.iter().map(|(share, it)| (*share, with_keys(it, keys)));
             load.requests = mix.collect();
         }
-        load.choosing(self.choice.clone())
+        load.keys.clone_from(&self.choice);
+        load
     }
 }

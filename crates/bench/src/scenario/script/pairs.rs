@@ -16,7 +16,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::control::encode_line;
-use crate::generator::{Answer, Batch, Client, EventLoop, Heard, Protocol, Turn, shuffled};
+use crate::generator::{Answer, Batch, Client, EventLoop, Heard, ReplyReader, Turn, shuffled};
 use crate::measure::settled_cpu_time;
 use crate::process;
 use crate::servers::Server;
@@ -70,7 +70,8 @@ impl Pairs {
     /// [`Pairs::play`] does.
     pub fn measure(server: &Server, exchange: &Exchange) -> Result<[f64; 3]> {
         let mut event_loop = EventLoop::new()?;
-        event_loop.connect(server.port, Protocol::Resp, 2 * exchange.pairs as usize)?;
+        let (port, count) = (server.port, 2 * exchange.pairs as usize);
+        event_loop.connect(port, count, &[], &ReplyReader::default())?;
         let mut pairs = Self::new(exchange);
         event_loop.run(&mut [&mut pairs])?;
         let time = Duration::from_millis(exchange.ms);

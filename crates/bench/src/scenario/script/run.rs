@@ -17,13 +17,13 @@ use super::values::Values;
 use crate::audience::Audience;
 use crate::control::encode_line;
 use crate::generator::{
-    Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, Sender, Value,
+    Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, ReplyReader, Sender, Value,
 };
 use crate::measure::{
     Measured, measure, measure_during, measure_watched, metered, settled_cpu_time,
 };
 use crate::process;
-use crate::sampler::{Sample, Watch, peak_during};
+use crate::sampler::{Sample, Watch, most_memory, sampled};
 use crate::scenario::data::check;
 use crate::scenario::disk::append;
 use crate::scenario::folder::folder;
@@ -89,8 +89,11 @@ impl Running {
             Step::Load(load) => self.load(&load)?,
             Step::Beside { loads, busy, steps } => self.beside(&loads, busy, &steps)?,
             Step::Peak { name, steps } => {
-                let (peak, ()) = peak_during(self.server.pid, || self.take_all(&steps))?;
-                self.values.set(&name, peak);
+                let (pid, watch) = (self.server.pid, Watch::every(SAMPLE_EVERY));
+                let act = || self.take_all(&steps);
+                let (taken, samples) = sampled(pid, watch, &Monitor::default(), act);
+                taken?;
+                self.values.set(&name, most_memory(&samples));
             }
             Step::Repeat { times, goes_on, steps } => {
                 for _ in 0..times {
@@ -239,10 +242,8 @@ impl Running {
             self.stopped(&load, half, stop)
         } else if text.counted {
             self.counted(&text.name, &load)
-        } else if let Some(watch) = text.watch() {
-            measure_watched(&self.server, &load, watch)
         } else {
-            measure(&self.server, &load)
+            measure_watched(&self.server, &load, text.watch())
         };
         if text.fails {
             ensure!(measured.is_err(), "{:?} was answered", text.name);
@@ -291,7 +292,7 @@ impl Running {
             }
         };
         let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
-        let measured = measure_watched(&self.server, load, watch)?;
+        let measured = measure_watched(&self.server, load, Some(watch))?;
         self.values.set(&format!("{name}.least_keys"), least.load(Relaxed) as f64);
         Ok(measured)
     }
@@ -305,7 +306,7 @@ impl Running {
         let (load, server) = (text.load(1)?, Arc::clone(&self.server));
         let (measured, ()) = measure_during(&server, &load, |monitor| {
             let began = Instant::now();
-            while monitor.operations() == 0 && began.elapsed() < FIRST_REPLY_MAX {
+            while monitor.operations.load(Relaxed) == 0 && began.elapsed() < FIRST_REPLY_MAX {
                 thread::sleep(Duration::from_millis(1));
             }
             self.beside(others, false, steps)
@@ -323,22 +324,23 @@ impl Running {
         let mut caller = match &text.calls {
             Some(calls) => Probe::new(calls.load(1)?, pid)?,
             None => {
-                event_loop = event_loop.patient();
+                event_loop.is_exact = false;
                 let from = text.probed_from.unwrap_or_default().min(load.key_count);
                 Probe::beside(Arc::clone(&monitor), from..load.key_count, pid)?
             }
         };
-        event_loop.connect(port, Protocol::Resp, load.connections)?;
-        event_loop.connect(port, Protocol::Resp, 1)?;
+        for count in [load.connections, 1] {
+            event_loop.connect(port, count, &[], &ReplyReader::default())?;
+        }
         let mut sender = Sender::new(Protocol::Resp, load, 0)?;
         sender.restart(load.stop, Arc::clone(&monitor))?;
         let before = Moment::now(pid)?;
         let clients: &mut [&mut dyn Client] = &mut [&mut sender, &mut caller];
-        let (ran, server_cpu, samples) =
+        let (ran, measured) =
             metered(&self.server, &monitor, text.watch(), || event_loop.run(clients));
         ran?;
         let taken = Moment::now(pid)?.taken_since(&before);
-        let outcome = caller.finish()?;
+        let outcome = caller.sender.meter.finish().sound()?;
         let longest = caller.longest.first().map_or(Duration::ZERO, Pause::own);
         self.values.set(&format!("{name}.caller_ms"), longest.as_secs_f64() * 1e3);
         self.values.set(&format!("{name}.probes"), outcome.operations as f64);
@@ -348,8 +350,7 @@ impl Running {
         let stolen = process::stolen().saturating_sub(stolen);
         let words = format!("{}; {stolen:.2?} by the hypervisor", pauses.join(", "));
         self.values.say("pauses", words);
-        let outcome = sender.finish().sound()?;
-        Ok(Measured { outcome, server_cpu, samples, ..Measured::nothing() })
+        Ok(Measured { outcome: sender.meter.finish().sound()?, ..measured })
     }
 
     /// Notes the answer to a command, the time until it came, and what it cost the server.

@@ -53,7 +53,7 @@ impl Values {
             ("p99", outcome.latency_us(0.99)),
             ("p999", outcome.latency_us(0.999)),
             ("p9999", outcome.latency_us(0.9999)),
-            ("longest", outcome.longest_ms() * 1e3),
+            ("longest", outcome.latency_us(1.0)),
             ("statuses", outcome.replies.status as f64),
             ("errors", outcome.replies.error as f64),
             ("mean_bytes", outcome.replies.bytes as f64 / outcome.replies.bulk as f64),
