@@ -101,7 +101,8 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     let is_monitored = call.instance.is_monitored();
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
-        let (mark, row) = (call.reply.written().len(), row_of(queued.command));
+        let (row, begin) = (row_of(queued.command), call.reply.mark());
+        let (mark, is_closing) = (call.reply.written().len(), call.session.close_after_reply);
         if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
             // Events before it are told as settings and subscriptions were then, and ahead of its
             // messages.
@@ -120,6 +121,10 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             turn: Turn::Only,
         };
         run_row(&mut inner);
+        if is_closing {
+            // The client has ended itself by a command before.
+            inner.reply.truncate(begin);
+        }
         let ended = stopwatch.read();
         let nanos = stopwatch.nanos_between(began, ended);
         began = ended;
