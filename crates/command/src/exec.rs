@@ -33,7 +33,8 @@ const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of
 /// # Errors
 /// When there is none, when a command was refused, or when there is no room for all of them.
 pub fn exec(call: &mut Call<'_>) -> Outcome {
-    let queue = call.session.end_queue().ok_or(WITHOUT_MULTI)?;
+    let queue = call.session.take_queue().ok_or(WITHOUT_MULTI)?;
+    call.session.show_command(call.row.id);
     let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue) };
     forget_watches(call.instance, call.session);
     call.session.keep_queue(queue);
@@ -89,6 +90,7 @@ fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
     if is_void(call) {
         call.reply.null_array();
     } else {
+        forget_watches(call.instance, call.session);
         run_all(call, queue);
     }
     Ok(())

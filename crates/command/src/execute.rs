@@ -302,7 +302,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
 /// transaction and says so, also where there is none.
 fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
     if call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
-        drop(call.session.end_queue());
+        call.session.discard_queue();
         forget_watches(call.instance, call.session);
         show(call);
         return refusal.aborting();

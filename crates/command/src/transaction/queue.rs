@@ -75,6 +75,13 @@ impl Queue {
         self.is_spoiled = true;
     }
 
+    /// Drops all commands of a transaction that will run none.
+    pub fn drop_commands(&mut self) {
+        let is_spoiled = self.is_spoiled;
+        self.clear();
+        self.is_spoiled = is_spoiled;
+    }
+
     /// Returns true if a command was refused.
     pub fn is_spoiled(&self) -> bool {
         self.is_spoiled
