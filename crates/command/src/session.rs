@@ -153,6 +153,7 @@ impl Session {
         let Some(queue) = &self.queue else { return };
         self.client.queued.store(queue.len() as u64, Relaxed);
         self.client.queue_bytes.store(queue.bytes() as u64, Relaxed);
+        self.client.queue_room.store(queue.room() as u64, Relaxed);
         self.memory_changed = true;
     }
 
@@ -171,7 +172,6 @@ impl Session {
         self.queue = Some(queue);
         self.client.set_flag(ClientFlags::MULTI, false);
         self.show_queue();
-        self.client.queue_bytes.store(0, Relaxed);
     }
 
     /// Ends the transaction without a run; returns false if there was none.
