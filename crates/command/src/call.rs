@@ -238,6 +238,7 @@ impl Command {
         Command {
             subcommands,
             categories: Categories::empty(),
+            complexity: "That of the subcommand",
             ..Command::plain(
                 group,
                 name,

@@ -145,8 +145,10 @@ pub struct Client {
     pub commands: AtomicU64,
     /// Commands queued for EXEC; `NEVER_QUEUED` until its first MULTI or WATCH.
     pub queued: AtomicU64,
-    /// Memory of the queued commands, in bytes.
+    /// Bytes of the queued commands.
     pub queue_bytes: AtomicU64,
+    /// Memory that is held for further ones, in bytes.
+    pub queue_room: AtomicU64,
     /// Keys that it watches.
     pub watched: AtomicU64,
     /// Memory of the keys that it watches, in bytes.
@@ -245,6 +247,7 @@ impl Client {
             commands: AtomicU64::new(0),
             queued: AtomicU64::new(NEVER_QUEUED),
             queue_bytes: AtomicU64::new(0),
+            queue_room: AtomicU64::new(0),
             watched: AtomicU64::new(0),
             watch_bytes: AtomicU64::new(0),
             channels: AtomicU64::new(0),
@@ -329,6 +332,7 @@ impl Client {
             &self.query_bytes,
             &self.query_free,
             &self.queue_bytes,
+            &self.queue_room,
             &self.watch_bytes,
             &self.subscription_bytes,
             &self.prefix_bytes,

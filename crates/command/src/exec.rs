@@ -33,7 +33,8 @@ const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of
 /// # Errors
 /// When there is none, when a command was refused, or when there is no room for all of them.
 pub fn exec(call: &mut Call<'_>) -> Outcome {
-    let queue = call.session.end_queue().ok_or(WITHOUT_MULTI)?;
+    let queue = call.session.take_queue().ok_or(WITHOUT_MULTI)?;
+    call.session.show_command(call.row.id);
     let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue) };
     forget_watches(call.instance, call.session);
     call.session.keep_queue(queue);
@@ -89,6 +90,7 @@ fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
     if is_void(call) {
         call.reply.null_array();
     } else {
+        forget_watches(call.instance, call.session);
         run_all(call, queue);
     }
     Ok(())
@@ -101,7 +103,8 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     let is_monitored = call.instance.is_monitored();
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
-        let (mark, row) = (call.reply.written().len(), row_of(queued.command));
+        let (row, begin) = (row_of(queued.command), call.reply.mark());
+        let (mark, is_closing) = (call.reply.written().len(), call.session.close_after_reply);
         if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
             // Events before it are told as settings and subscriptions were then, and ahead of its
             // messages.
@@ -120,6 +123,10 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             turn: Turn::Only,
         };
         run_row(&mut inner);
+        if is_closing {
+            // The client has ended itself by a command before.
+            inner.reply.truncate(begin);
+        }
         let ended = stopwatch.read();
         let nanos = stopwatch.nanos_between(began, ended);
         began = ended;

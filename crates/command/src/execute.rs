@@ -151,13 +151,15 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
 
 #[inline(always)]
 fn run(call: &mut Call<'_>) -> Execution {
-    let mark = call.reply.mark();
     let waiters = &call.instance.waiters;
     let may_wake = call.row.spec.flags.contains(Flags::WRITE);
-    let is_awaited = may_wake && waiters.count() > 0;
-    let outcome = if is_awaited { waiting::run(call) } else { (call.row.spec.run)(call) };
+    if may_wake && waiters.count() > 0 {
+        return waiting::run(call);
+    }
+    let mark = call.reply.mark();
+    let outcome = (call.row.spec.run)(call);
     let execution = finish(call, outcome, mark);
-    if may_wake && !is_awaited && waiters.count() > 0 {
+    if may_wake && waiters.count() > 0 {
         waiting::look_again(call);
     }
     execution
@@ -313,7 +315,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
 /// transaction and says so, also where there is none.
 fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
     if call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
-        drop(call.session.end_queue());
+        call.session.discard_queue();
         forget_watches(call.instance, call.session);
         show(call);
         return refusal.aborting();

@@ -32,7 +32,7 @@ fn tell_own(call: &mut Call<'_>, is_beside_reply: bool) {
         return;
     }
     let own = tracking.tracker.take_own();
-    if call.session.protocol != Protocol::Resp3 {
+    if call.session.protocol != Protocol::Resp3 || call.session.close_after_reply {
         return;
     }
     if is_beside_reply && call.session.reply_mode == ReplyMode::On {

@@ -124,44 +124,73 @@ impl Session {
 
     /// Notes that a command was refused, so that the open transaction runs none.
     pub(crate) fn spoil_queue(&mut self) {
-        let Some(queue) = self.open_queue() else { return };
-        queue.spoil();
-        let bytes = queue.bytes() as u64;
-        self.client.queued.store(0, Relaxed);
-        self.client.queue_bytes.store(bytes, Relaxed);
-        self.memory_changed = true;
+        if let Some(queue) = self.open_queue() {
+            queue.spoil();
+            self.show_queue();
+        }
     }
 
-    /// Adds a command, by the id of its row and its needs, to the open transaction, and shows other
-    /// threads how large it is.
+    /// Adds a command, by the id of its row and its needs, to the open transaction. One that will
+    /// not run, since a watched key has changed, keeps none.
     pub(crate) fn enqueue(
         &mut self,
         command: (usize, Needs),
         args: Args<'_>,
         first_hash: Option<PositionHash>,
     ) {
+        let is_void = self.client.flags().contains(ClientFlags::CHANGED);
         let queue = self.queue.get_or_insert_default();
-        queue.push(command, args, first_hash);
+        if is_void {
+            queue.drop_commands()
+        } else {
+            queue.push(command, args, first_hash)
+        }
+        self.show_queue();
+    }
+
+    /// Shows other threads how large the queue is.
+    fn show_queue(&mut self) {
+        let Some(queue) = &self.queue else { return };
         self.client.queued.store(queue.len() as u64, Relaxed);
         self.client.queue_bytes.store(queue.bytes() as u64, Relaxed);
+        self.client.queue_room.store(queue.room() as u64, Relaxed);
         self.memory_changed = true;
     }
 
-    /// Ends the transaction; returns its queue if there was one.
-    pub(crate) fn end_queue(&mut self) -> Option<Box<Queue>> {
+    /// Takes the queue of the open transaction, to be run: what is sent from now on is not queued.
+    /// Other threads see the transaction until the queue is back.
+    pub(crate) fn take_queue(&mut self) -> Option<Box<Queue>> {
         self.open_queue()?;
         self.grants.insert(Needs::NO_TRANSACTION);
-        self.client.set_flag(ClientFlags::MULTI, false);
-        self.client.queued.store(0, Relaxed);
-        self.client.queue_bytes.store(0, Relaxed);
-        self.memory_changed = true;
         self.queue.take()
     }
 
-    /// Keeps the memory of a queue that has ended for the next one, if it is little.
+    /// Ends the transaction whose queue was taken. The memory is kept for the next one, if it is
+    /// little.
     pub(crate) fn keep_queue(&mut self, mut queue: Box<Queue>) {
         queue.clear();
         self.queue = Some(queue);
+        self.client.set_flag(ClientFlags::MULTI, false);
+        self.show_queue();
+    }
+
+    /// Ends the transaction without a run; returns false if there was none.
+    pub(crate) fn discard_queue(&mut self) -> bool {
+        let queue = self.take_queue();
+        let was_open = queue.is_some();
+        queue.into_iter().for_each(|queue| self.keep_queue(queue));
+        was_open
+    }
+
+    /// Returns true while the queue of its transaction runs.
+    pub(crate) fn runs_queue(&self) -> bool {
+        let flags = self.client.flags();
+        flags.contains(ClientFlags::MULTI) && self.grants.contains(Needs::NO_TRANSACTION)
+    }
+
+    /// Shows other threads which command it runs, by the id of the row.
+    pub(crate) fn show_command(&self, row: usize) {
+        self.client.last_command.store(u32::try_from(row + 1).unwrap_or(0), Relaxed);
     }
 
     /// Returns the bytes of the queue of an open transaction.
@@ -305,7 +334,7 @@ impl Session {
     /// Resets the session to its state when the client connected, except what the client's library
     /// reported about itself.
     pub fn reset(&mut self, authenticated: bool) {
-        drop(self.end_queue());
+        self.discard_queue();
         self.select(0);
         self.speak(Protocol::Resp2);
         self.set_authenticated(authenticated);

@@ -237,10 +237,15 @@ pub struct CommandSpec<Run: 'static> {
     pub since: &'static str,
     /// Description in one sentence.
     pub summary: &'static str,
+    /// How its time grows, as COMMAND DOCS shows it; empty where nothing is told.
+    pub complexity: &'static str,
     /// Its arguments as the manual writes them: `key value [NX | XX] [GET] [EX seconds | ...]`.
     pub syntax: &'static str,
     /// Arguments whose type in COMMAND DOCS does not follow from their name: name and type.
     pub argument_types: &'static [(&'static str, &'static str)],
+    /// Choices and groups of arguments whose name in COMMAND DOCS is another than what follows from
+    /// their tokens: that name, and theirs.
+    pub group_names: &'static [(&'static str, &'static str)],
     /// Handler; of a command with subcommands, for requests without one.
     pub run: Run,
     /// Rows of its subcommands.
@@ -273,8 +278,10 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
             tips: &[],
             since,
             summary: "",
+            complexity: "",
             syntax: "",
             argument_types: &[],
+            group_names: &[],
             run,
             subcommands: &[],
         }

@@ -70,7 +70,7 @@ impl Observer {
         self.count_time(counts, call, seen);
     }
 
-    /// Counts the time of a run that was counted before, when it began to wait.
+    /// Counts the time of a run of a command that was counted before, when it began to wait.
     pub fn count_wait(&self, call: &Call<'_>, seen: Seen) {
         self.count_time(&call.statistics.commands[call.row.id], call, seen);
     }

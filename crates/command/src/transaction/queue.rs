@@ -75,21 +75,32 @@ impl Queue {
         self.is_spoiled = true;
     }
 
+    /// Drops all commands of a transaction that will run none.
+    pub fn drop_commands(&mut self) {
+        let is_spoiled = self.is_spoiled;
+        self.clear();
+        self.is_spoiled = is_spoiled;
+    }
+
     /// Returns true if a command was refused.
     pub fn is_spoiled(&self) -> bool {
         self.is_spoiled
     }
 
-    /// Returns its bytes of memory.
+    /// Returns the bytes of its commands.
     pub fn bytes(&self) -> usize {
-        self.requests.capacity()
-            + self.spans.capacity() * size_of::<Span>()
-            + self.commands.capacity() * size_of::<Queued>()
+        bytes_of(self.requests.len(), self.spans.len(), self.commands.len())
+    }
+
+    /// Returns the bytes of memory that it has for further commands.
+    pub fn room(&self) -> usize {
+        let (spans, commands) = (self.spans.capacity(), self.commands.capacity());
+        bytes_of(self.requests.capacity(), spans, commands) - self.bytes()
     }
 
     /// Drops all commands, and the memory unless it is little.
     pub fn clear(&mut self) {
-        if self.bytes() > KEPT_BYTES {
+        if self.bytes() + self.room() > KEPT_BYTES {
             *self = Queue::default();
             return;
         }
@@ -99,4 +110,9 @@ impl Queue {
         self.needs = Needs::empty();
         self.is_spoiled = false;
     }
+}
+
+/// Returns the bytes of requests, with places of arguments in them and with commands.
+fn bytes_of(requests: usize, spans: usize, commands: usize) -> usize {
+    requests + spans * size_of::<Span>() + commands * size_of::<Queued>()
 }

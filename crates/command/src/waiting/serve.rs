@@ -18,6 +18,7 @@ use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::observing::{Observer, Seen};
+use crate::run::{Execution, finish};
 use crate::session::Session;
 use crate::spec::{Flags, Wakes};
 use crate::statistics::WorkerStatistics;
@@ -41,16 +42,18 @@ const SERVED_AT_ONCE: usize = 16;
 /// zero for none.
 type Touched = VecDeque<(DatabaseKey, u64)>;
 
-/// Runs a command that may wake waiters, while there are any.
-///
-/// # Errors
-/// Those of the command.
+/// Runs a command that may wake waiters, while there are any. One that does is counted before they
+/// are served: it stands ahead of them in the command log, and their time is not its own.
 #[cold]
-pub fn run(call: &mut Call<'_>) -> Outcome {
-    if matches!(call.row.spec.wakes, Wakes::Nobody | Wakes::AnyoneAfterwards) {
-        let outcome = (call.row.spec.run)(call);
+pub fn run(call: &mut Call<'_>) -> Execution {
+    if call.row.spec.wakes == Wakes::Nobody {
+        return run_alone(call);
+    }
+    if call.row.spec.wakes == Wakes::AnyoneAfterwards {
+        let began = call.instance.stopwatch.read();
+        let execution = run_counted(call, began);
         look_again(call);
-        return outcome;
+        return execution;
     }
     let arrivals = call.instance.waiters.arrivals();
     let mut shards = ShardSet::new();
@@ -61,15 +64,45 @@ pub fn run(call: &mut Call<'_>) -> Outcome {
     if !touched.is_empty() {
         let request = Request::of(call);
         let touch = |instance: &Instance| request.touched(instance, &mut ShardSet::new());
-        return run_and_serve(call, arrivals, (touched, shards), touch, |call| {
-            (call.row.spec.run)(call)
-        });
+        let began = call.instance.stopwatch.read();
+        let act = |call: &mut Call<'_>| run_counted(call, began);
+        return run_and_serve(call, arrivals, (touched, shards), touch, act);
     }
-    let outcome = (call.row.spec.run)(call);
+    let execution = run_alone(call);
     if call.instance.waiters.arrivals() != arrivals {
         look_again(call);
     }
-    outcome
+    execution
+}
+
+/// Runs a command, and nobody whom it wakes.
+fn run_alone(call: &mut Call<'_>) -> Execution {
+    let mark = call.reply.mark();
+    let outcome = (call.row.spec.run)(call);
+    finish(call, outcome, mark)
+}
+
+/// Runs a command that began at a reading of the stopwatch, and counts it.
+fn run_counted(call: &mut Call<'_>, began: u64) -> Execution {
+    let ahead = call.reply.written().len();
+    let execution = run_alone(call);
+    if execution != Execution::Done {
+        return execution;
+    }
+    observer(call).count(call, seen(call, began, ahead));
+    Execution::Aside
+}
+
+fn observer(call: &Call<'_>) -> Observer {
+    Observer::of(&call.instance.settings)
+}
+
+/// Returns what a run took that began at a reading of the stopwatch, with its reply behind `ahead`
+/// bytes.
+fn seen(call: &Call<'_>, began: u64, ahead: usize) -> Seen {
+    let stopwatch = &call.instance.stopwatch;
+    let nanos = stopwatch.nanos_between(began, stopwatch.read());
+    Seen { nanos, reply_bytes: call.reply.written().len().saturating_sub(ahead) as u64 }
 }
 
 /// Returns true if nobody waits for the only key of a command, as is mostly so.
@@ -195,13 +228,13 @@ pub fn run_unit(
 
 /// Runs what `act` does and serves the waiters that it wakes, under one hold of locks: those of
 /// `shards`, and of all keys that those in the lines of the `touched` keys name.
-fn run_and_serve(
+fn run_and_serve<T>(
     call: &mut Call<'_>,
     mut arrivals: u64,
     (mut touched, shards): (Touched, ShardSet),
     touch: impl Fn(&Instance) -> Touched,
-    act: impl FnOnce(&mut Call<'_>) -> Outcome,
-) -> Outcome {
+    act: impl FnOnce(&mut Call<'_>) -> T,
+) -> T {
     let mut server = Server::of(call);
     let mut held = server.shards_of(&touched, shards);
     let mut hold = loop {
@@ -432,7 +465,7 @@ impl<'s> Server<'s> {
             first_hash: None,
             turn: Turn::Again,
         };
-        let mark = call.reply.mark();
+        let (mark, began) = (call.reply.mark(), self.instance.stopwatch.read());
         let author = Author { client: waiter.client.id, is_served: true };
         let others = std::mem::replace(&mut call.thread.author, author);
         let outcome = (row.spec.run)(&mut call);
@@ -447,7 +480,7 @@ impl<'s> Server<'s> {
                 self.statistics.commands[row.id].failed.add(1);
             }
         }
-        observe(&call, waiter);
+        observer(&call).count_wait(&call, seen(&call, began, 0));
         if call.reply.is_cut() {
             self.statistics.server.output_limit_closed.add(1);
             waiter.client.kill();
@@ -473,14 +506,6 @@ impl<'s> Server<'s> {
             }
         }
     }
-}
-
-/// Notes a command that has waited, with the time that it waited.
-fn observe(call: &Call<'_>, waiter: &Waiter) {
-    let stopwatch = &call.instance.stopwatch;
-    let nanos = stopwatch.nanos_between(waiter.began, stopwatch.read());
-    let reply_bytes = call.reply.written().len() as u64;
-    Observer::of(&call.instance.settings).count_wait(call, Seen { nanos, reply_bytes });
 }
 
 fn row_of(waiter: &Waiter) -> &'static Row {

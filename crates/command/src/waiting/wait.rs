@@ -96,7 +96,6 @@ impl Wait<'_> {
             others,
             wants: self.wants,
             late: self.late,
-            began: self.instance.stopwatch.read(),
             deadline: self.timeout.0,
             is_answered: Mutex::new(false),
         });

@@ -28,8 +28,6 @@ pub struct Waiter<Client> {
     pub(super) others: Vec<DatabaseKey>,
     pub(super) wants: Wants,
     pub(super) late: Late,
-    /// Reading of the stopwatch when it began to wait.
-    pub(super) began: u64,
     /// Time at which it stops waiting; `None` for never.
     pub deadline: Option<Millis>,
     /// True once it was answered.

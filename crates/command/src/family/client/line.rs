@@ -36,10 +36,11 @@ pub(super) fn letters(flags: ClientFlags) -> String {
 }
 
 /// Records the running command as the last one of its client, so that the client's own line shows
-/// it.
+/// it. For a transaction, that is the command that runs it.
 pub(super) fn note_command(call: &Call<'_>) {
-    let id = u32::try_from(call.row.id + 1).unwrap_or(0);
-    call.session.client.last_command.store(id, Relaxed);
+    if !call.session.runs_queue() {
+        call.session.show_command(call.row.id);
+    }
 }
 
 /// Appends a client's line.
@@ -70,7 +71,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         client.patterns.load(Relaxed),
         client.shard_channels.load(Relaxed),
         queued(client),
-        client.watched.load(Relaxed),
+        watched(client),
         client.argument_bytes.load(Relaxed),
         // The socket of a client whose output waits is to tell when it takes bytes again.
         if client.output_bytes.load(Relaxed) > 0 { "rw" } else { "r" },
@@ -85,9 +86,20 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     );
 }
 
-/// Returns the number of commands queued since MULTI; -1 for a client without a transaction so far.
+/// Returns the number of commands queued since MULTI that may still run; -1 for a client without a
+/// transaction so far.
 fn queued(client: &Client) -> i64 {
-    client.queued.load(Relaxed).cast_signed()
+    if is_void(client) { 0 } else { client.queued.load(Relaxed).cast_signed() }
+}
+
+/// Returns the number of keys that are watched. The first that changes ends all watching.
+fn watched(client: &Client) -> u64 {
+    if is_void(client) { 0 } else { client.watched.load(Relaxed) }
+}
+
+/// Returns true if a watched key has changed.
+fn is_void(client: &Client) -> bool {
+    client.flags().contains(ClientFlags::CHANGED)
 }
 
 fn command_name(commands: &'static Table, id_plus_one: u32) -> &'static str {

@@ -36,6 +36,7 @@ const SUBCOMMANDS: &[Command] = &[
     Command {
         summary: "Makes the next command an exception: what it reads is tracked, or is not.",
         syntax: "<YES | NO>",
+        group_names: &[("operation", "mode")],
         ..row("CACHING", 3, OWN_WHILE_BUSY, "6.0.0", tracking::caching)
     },
     Command {
@@ -68,12 +69,14 @@ const SUBCOMMANDS: &[Command] = &[
     Command {
         summary: "Closes the connections that meet all conditions.",
         syntax: concat!("<ip:port | <", conditions!(), ">>"),
+        complexity: "O(N), N clients",
         ..row("KILL", -3, ADMIN, "2.4.0", others::kill)
     },
     Command {
         tips: tips::NONDETERMINISTIC,
         summary: "Tells about the connections that meet all conditions.",
         syntax: concat!("[", conditions!(), "]"),
+        complexity: "O(N), N clients",
         ..row("LIST", -2, ADMIN, "2.4.0", others::list)
     },
     Command {
@@ -88,18 +91,21 @@ const SUBCOMMANDS: &[Command] = &[
     },
     Command {
         summary: "Holds commands back for a time.",
-        syntax: "milliseconds [WRITE | ALL]",
+        syntax: "timeout [WRITE | ALL]",
+        group_names: &[("operation", "mode")],
         ..row("PAUSE", -3, ADMIN, "3.0.0", others::pause)
     },
     Command {
         summary: "Chooses which replies the connection gets.",
         syntax: "<ON | OFF | SKIP>",
+        group_names: &[("operation", "action")],
         ..row("REPLY", 3, OWN_WHILE_BUSY.union(Flags::NO_MULTI), "3.2.0", own::reply)
     },
     Command {
         tips: tips::ALL_NODES,
         summary: "Tells which library the client uses.",
         syntax: "<LIB-NAME libname | LIB-VER libver>",
+        group_names: &[("operation", "attr")],
         ..row("SETINFO", 4, OWN_WHILE_BUSY, "7.2.0", own::set_info)
     },
     Command {
@@ -110,21 +116,25 @@ const SUBCOMMANDS: &[Command] = &[
     },
     Command {
         summary: "Tells the client which keys change that it may have cached, or stops it.",
+        group_names: &[("enabled", "status")],
         syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] \
                  [OPTIN] [OPTOUT] [NOLOOP]",
-        ..row("TRACKING", -3, OWN_WHILE_BUSY, "6.0.0", tracking::tracking)
+        ..row("TRACKING", -3, OWN, "6.0.0", tracking::tracking)
     },
     Command {
         summary: "Tells how the client is told of keys that change.",
-        ..row("TRACKINGINFO", 2, OWN_WHILE_BUSY, "6.2.0", tracking::tracking_info)
+        ..row("TRACKINGINFO", 2, OWN, "6.2.0", tracking::tracking_info)
     },
     Command {
         summary: "Wakes a client that waits in a blocking command.",
         syntax: "client-id [TIMEOUT | ERROR]",
+        group_names: &[("operation", "unblock-type")],
+        complexity: "O(log N), N clients",
         ..row("UNBLOCK", -3, ADMIN, "5.0.0", others::unblock)
     },
     Command {
         summary: "Holds commands back no longer.",
+        complexity: "O(N), N clients that are held back",
         ..row("UNPAUSE", 2, ADMIN, "6.2.0", others::unpause)
     },
     Command { summary: "Lists the subcommands.", ..row("HELP", 2, HELP, "5.0.0", help) },
@@ -137,5 +147,8 @@ const fn row(
     since: &'static str,
     run: Handler,
 ) -> Command {
-    Command::plain(Group::Connection, name, arity, flags, since, run)
+    Command {
+        complexity: "O(1)",
+        ..Command::plain(Group::Connection, name, arity, flags, since, run)
+    }
 }

@@ -41,6 +41,7 @@ pub const TABLE: &[Command] = &[
     Command { summary: "Closes the connection.", ..row("QUIT", -1, LEAVES, "1.0.0", quit) },
     Command {
         summary: "Makes the connection as it was when it was opened.",
+        complexity: "O(1)",
         ..row("RESET", 1, LEAVES, "6.2.0", reset)
     },
     Command {

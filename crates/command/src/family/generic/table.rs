@@ -212,6 +212,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::ALL_SHARDS_LEAST,
         summary: "Waits until replicas have acknowledged what the client wrote.",
         syntax: "numreplicas timeout",
+        complexity: "O(1)",
         ..row("WAIT", 3, Flags::BLOCKING, "3.0.0", wait::wait)
     },
     Command {
@@ -221,6 +222,7 @@ pub const TABLE: &[Command] = &[
                   wrote.",
         syntax: "numlocal numreplicas timeout",
         argument_types: &[("numlocal", "integer")],
+        complexity: "O(1)",
         ..row("WAITAOF", 4, Flags::BLOCKING, "7.2.0", wait::wait_aof)
     },
 ];

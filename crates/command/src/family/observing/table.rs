@@ -24,6 +24,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         summary: "Shows every command that the server runs, after it has run.",
+        complexity: "",
         ..row("MONITOR", 1, LATENCY, "1.0.0", monitor::monitor)
     },
     Command {
@@ -39,6 +40,7 @@ const ALL_LOGS: &[Command] = &[
         tips: tips::EACH_NODE,
         summary: "Returns the latest commands of a kind; -1 for all.",
         syntax: "count <SLOW | LARGE-REQUEST | LARGE-REPLY>",
+        complexity: "O(N), N entries",
         ..row("GET", 4, LOGS, "8.1.0", commandlog::get)
     },
     Command { since: "8.1.0", ..SHOWS_HELP },
@@ -52,6 +54,7 @@ const ALL_LOGS: &[Command] = &[
         tips: tips::ALL_NODES,
         summary: "Forgets the commands of a kind.",
         syntax: KIND,
+        complexity: "O(N), N entries",
         ..row("RESET", 3, LOGS, "8.1.0", commandlog::reset)
     },
 ];
@@ -61,6 +64,7 @@ const SLOW_LOG: &[Command] = &[
         tips: tips::EACH_NODE,
         summary: "Returns the latest slow commands; ten unless told how many, -1 for all.",
         syntax: "[count]",
+        complexity: "O(N), N entries",
         ..row("GET", -2, LOGS, "2.2.12", commandlog::get_slow)
     },
     SHOWS_HELP,
@@ -72,6 +76,7 @@ const SLOW_LOG: &[Command] = &[
     Command {
         tips: tips::ALL_NODES,
         summary: "Forgets the slow commands.",
+        complexity: "O(N), N entries",
         ..row("RESET", 2, LOGS, "2.2.12", commandlog::reset_slow)
     },
 ];
@@ -93,6 +98,7 @@ const LATENCIES: &[Command] = &[
         tips: tips::ALL_NODES_GATHERED,
         summary: "Returns how often commands took how long.",
         syntax: "[command [command ...]]",
+        complexity: "O(N), N commands that have run",
         ..row("HISTOGRAM", -2, LATENCY, "7.0.0", latency::histogram)
     },
     Command {
@@ -121,5 +127,5 @@ const fn row(
     since: &'static str,
     run: Handler,
 ) -> Command {
-    Command::plain(Group::Server, name, arity, flags, since, run)
+    Command { complexity: "O(1)", ..Command::plain(Group::Server, name, arity, flags, since, run) }
 }

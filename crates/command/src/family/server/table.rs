@@ -107,6 +107,7 @@ pub const TABLE: &[Command] = &[
     Command {
         categories: Categories::ADMIN.union(Categories::DANGEROUS),
         summary: "Tells whether the server is a primary or a replica, and of whom.",
+        complexity: "O(1)",
         ..row("ROLE", 1, ALWAYS.union(Flags::FAST).union(Flags::NOSCRIPT), "2.8.12", role::role)
     },
     Command {
@@ -143,25 +144,34 @@ pub const TABLE: &[Command] = &[
 const MODULES: Flags = SAVING;
 
 const MODULE: &[Command] = &[
-    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ALWAYS, "5.0.0", help::help) },
+    Command {
+        summary: "Lists the subcommands.",
+        complexity: "O(1)",
+        ..row("HELP", 2, ALWAYS, "5.0.0", help::help)
+    },
     Command {
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Lists the modules.",
+        complexity: "O(N), N modules",
         ..row("LIST", 2, Flags::ADMIN.union(Flags::NOSCRIPT), "4.0.0", modules::list)
     },
     Command {
         summary: "Loads a module, which is always refused.",
         syntax: "path [arg [arg ...]]",
+        complexity: "O(1)",
         ..row("LOAD", -3, MODULES, "4.0.0", modules::refuse)
     },
     Command {
         summary: "Loads a module with settings, which is always refused.",
         syntax: "path [CONFIG name value [CONFIG name value ...]] [ARGS args [args ...]]",
+        group_names: &[("config", "configs")],
+        complexity: "O(1)",
         ..row("LOADEX", -3, MODULES, "7.0.0", modules::refuse)
     },
     Command {
         summary: "Unloads a module, which is always refused.",
         syntax: "name",
+        complexity: "O(1)",
         ..row("UNLOAD", 3, MODULES, "4.0.0", modules::refuse)
     },
 ];

@@ -20,8 +20,9 @@ fn multi(call: &mut Call<'_>) -> Outcome {
 }
 
 fn discard(call: &mut Call<'_>) -> Outcome {
-    let queue = call.session.end_queue().ok_or(Refusal::of("ERR DISCARD without MULTI"))?;
-    call.session.keep_queue(queue);
+    if !call.session.discard_queue() {
+        return Err(Refusal::of("ERR DISCARD without MULTI").into());
+    }
     forget_watches(call.instance, call.session);
     call.reply.ok();
     Ok(())

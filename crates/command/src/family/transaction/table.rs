@@ -13,11 +13,13 @@ const QUICK: Flags = ANY_TIME.union(Flags::FAST).union(Flags::ALLOW_BUSY);
 pub const TABLE: &[Command] = &[
     Command {
         summary: "Drops the queued commands.",
+        complexity: "O(N), N queued commands",
         ..row("DISCARD", 1, QUICK.union(Flags::ENDS_MULTI), "2.0.0", discard)
     },
     // `crate::exec`, above all families, runs it in place of a handler.
     Command {
         summary: "Runs the queued commands, unless a watched key has changed.",
+        complexity: "That of the queued commands",
         ..row("EXEC", 1, RUNS, "1.2.0", |_| Err(Refusal::SYNTAX.into()))
     },
     Command {
@@ -29,6 +31,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::all(KeyFlags::RO)],
         summary: "Watches keys: EXEC runs nothing if one of them has changed.",
         syntax: "key [key ...]",
+        complexity: "O(N), N keys",
         ..row("WATCH", -2, QUICK.union(Flags::NO_MULTI), "2.2.0", watch)
     },
 ];
@@ -43,5 +46,8 @@ const fn row(
     since: &'static str,
     run: Handler,
 ) -> Command {
-    Command::plain(Group::Transactions, name, arity, flags, since, run)
+    Command {
+        complexity: "O(1)",
+        ..Command::plain(Group::Transactions, name, arity, flags, since, run)
+    }
 }

@@ -128,3 +128,17 @@ fn a_transaction_for_which_there_is_never_room_is_refused_whole() {
         check(&mut world, &[("EXEC", "-ERR EXEC without MULTI")]);
     }
 }
+
+#[test]
+fn who_ends_itself_in_a_transaction_hears_nothing_behind_that() {
+    let mut world = World::new();
+    say(&mut world, "HELLO 3 SETNAME leaver");
+    let kill = "CLIENT KILL NAME leaver SKIPME no";
+    check(&mut world, &[("CLIENT TRACKING ON BCAST", "+OK"), ("MULTI", "+OK")]);
+    for line in ["SET a 1", kill, "SET b 2", "SUBSCRIBE news", "INCR b"] {
+        check(&mut world, &[(line, "+QUEUED")]);
+    }
+    check(&mut world, &[("EXEC", "*5 +OK :1")]);
+    assert!(world.session.close_after_reply);
+    check(&mut world, &[("GET b", "$1 3")]);
+}

@@ -58,11 +58,16 @@ const INTEGERS: [&str; 28] = [
 pub(super) fn write_docs(reply: &mut Reply<'_>, row: &'static Row) {
     let (arguments, children) = (arguments(row), row.children());
     let has_arguments = !arguments.is_empty() && children.is_empty();
-    reply.map(3 + usize::from(has_arguments) + usize::from(!children.is_empty()));
-    let group = row.spec.group.name();
-    for (name, value) in
-        [("summary", row.spec.summary), ("since", row.spec.since), ("group", group)]
-    {
+    let texts = [
+        ("summary", row.spec.summary),
+        ("since", row.spec.since),
+        ("group", row.spec.group.name()),
+        ("complexity", row.spec.complexity),
+    ];
+    let told = texts.iter().filter(|(_, value)| !value.is_empty());
+    let parts = usize::from(has_arguments) + usize::from(!children.is_empty());
+    reply.map(told.clone().count() + parts);
+    for (name, value) in told {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     }
@@ -127,8 +132,20 @@ fn write_argument(reply: &mut Reply<'_>, argument: &Argument) {
 /// Returns the arguments of a row.
 pub(super) fn arguments(row: &Row) -> Vec<Argument> {
     let mut arguments = Reader { row, keys: 0 }.sequence(&parse(row.spec.syntax));
+    rename_groups(row, &mut arguments);
     keep_names_apart(&mut arguments);
     arguments
+}
+
+/// Gives groups the names that the row has for them.
+fn rename_groups(row: &Row, arguments: &mut [Argument]) {
+    for argument in arguments.iter_mut().filter(|it| !it.arguments.is_empty()) {
+        let given = row.spec.group_names.iter().find(|(name, _)| *name == argument.name);
+        if let Some((_, name)) = given {
+            argument.name = (*name).to_owned();
+        }
+        rename_groups(row, &mut argument.arguments);
+    }
 }
 
 /// State of describing the arguments of a row.
@@ -311,6 +328,16 @@ mod tests {
     fn a_key_names_the_specification_that_finds_it() {
         let get = of("GET");
         assert_eq!((get[0].kind, get[0].key_spec), ("key", Some(0)));
+    }
+
+    #[test]
+    fn a_group_has_the_name_that_its_row_gives() {
+        for row in table().rows() {
+            let given = row.spec.group_names.iter().map(|(_, name)| *name);
+            let names: Vec<String> = arguments(row).into_iter().map(|it| it.name).collect();
+            let mut missing = given.filter(|name| !names.iter().any(|it| it == name));
+            assert_eq!(missing.next(), None, "{}: {names:?}", row.full_name);
+        }
     }
 
     #[test]

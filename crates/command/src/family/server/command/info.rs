@@ -52,7 +52,7 @@ pub(super) fn write(reply: &mut Reply<'_>, row: &'static Row) {
     reply.integer(last.into());
     reply.integer(step.into());
     write_categories(reply, row.spec.all_categories());
-    reply.array(row.spec.tips.len());
+    reply.set(row.spec.tips.len());
     row.spec.tips.iter().for_each(|tip| reply.bulk(tip.as_bytes()));
     reply.set(row.spec.keys.len());
     row.spec.keys.iter().for_each(|spec| write_spec(reply, spec));
