@@ -49,7 +49,8 @@ fn memory_of_every_kind_is_counted_and_nothing_is_left_of_it() {
         assert!(sum(&world) > empty, "{begin}");
         world.ask(&peer, end);
         world.settle();
-        let kept = peer.client.query_free.load(Relaxed);
+        let kept = [&peer.client.query_free, &peer.client.queue_room];
+        let kept: u64 = kept.iter().map(|bytes| bytes.load(Relaxed)).sum();
         assert_eq!(sum(&world) - kept, empty, "{end}");
     }
     world.ask(&other, "SETBIT k 2399999 0\r\n");
