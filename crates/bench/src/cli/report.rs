@@ -2,15 +2,15 @@
 //! recorded results as pages.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use procfs::{CpuInfo, Current as _, Meminfo};
 
+use super::load::write;
 use super::say::say;
 use crate::process;
 use crate::report::{Report, html};
@@ -90,7 +90,7 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let mut report = Report::new(Vec::new());
     for file in choice.files()? {
         let section = file.run(bench, scale);
-        say(section.text());
+        say(&section);
         report.sections.push(section);
     }
     whole(&report)
@@ -124,7 +124,7 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
             continue;
         }
         let section = file.run(bench, scale);
-        say(section.text());
+        say(&section);
         report.sections.insert(number, section);
         record(&report)?;
     }
@@ -165,8 +165,7 @@ pub struct PageArguments {
 pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()> {
     let report = Report::read(result)?;
     let recorded = against.as_deref().map(Report::read).transpose()?;
-    fs::write(out, html(&report, recorded.as_ref()))
-        .with_context(|| format!("{} cannot be written", out.display()))?;
+    write(out, &html(&report, recorded.as_ref()))?;
     say(report.summary(recorded.as_ref()));
     say(format_args!("\nwritten to {}\n", out.display()));
     Ok(())
@@ -201,15 +200,9 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
 
 /// Returns the measured commit; with a plus if there are uncommitted changes.
 fn commit() -> String {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        output.status.success().then_some(text)
-    };
-    let Some(commit) = git(&["rev-parse", "--short", "HEAD"]) else { return "-".to_owned() };
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"]);
-    let plus = if changed.is_some_and(|changed| !changed.is_empty()) { "+" } else { "" };
-    commit + plus
+    let words = ["describe", "--always", "--exclude=*", "--dirty=+"];
+    let output = Command::new("git").args(words).output().ok().filter(|it| it.status.success());
+    output.map_or("-".to_owned(), |it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
 }
 
 fn memory() -> Option<String> {

@@ -27,19 +27,12 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn facts(&self) -> String {
-        let machine = self.report.condition(Report::MACHINE).map(str::to_owned);
-        let seconds: f64 = self.report.sections.iter().map(|section| section.seconds).sum();
-        let took = (seconds > 0.0).then(|| format!("measured in {}", duration(seconds)));
-        machine.into_iter().chain(took).collect::<Vec<_>>().join(" · ")
+    fn seconds(&self) -> f64 {
+        self.report.sections.iter().map(|section| section.seconds).sum()
     }
 
     fn small_scale(&self) -> Option<f64> {
         self.report.condition(Report::SCALE)?.parse().ok().filter(|scale| *scale < 1.0)
-    }
-
-    fn aimed(&self) -> impl Iterator<Item = Row<'_>> {
-        self.comparison.rows.iter().copied().filter(|row| row.figure.aim.is_some())
     }
 
     fn of_section(&self, section: &Section) -> Vec<Row<'_>> {
@@ -52,20 +45,8 @@ impl Page<'_> {
         rows.iter().filter(|row| row.figure.verdict() == "short").count()
     }
 
-    /// Returns class, count and words of each tile at the top.
-    fn tiles(&self) -> Vec<(&'static str, usize, &'static str)> {
-        let count =
-            |verdict: &str| self.aimed().filter(|it| it.figure.verdict() == verdict).count();
-        let mut tiles = vec![
-            ("ok", count("ok"), "ok"),
-            ("short", count("short"), "short of the aim"),
-            ("unknown", count("not measured"), "not measured"),
-        ];
-        // Where nothing is judged, a zero would look like a good result.
-        if self.recorded.is_some() && self.comparison.refusal().is_none() {
-            tiles.push(("worse", self.comparison.worse().count(), "worse than recorded"));
-        }
-        tiles
+    fn with_verdict(&self, verdict: &str) -> usize {
+        self.comparison.aimed().filter(|row| row.figure.verdict() == verdict).count()
     }
 
     fn states(&self) -> String {
@@ -79,7 +60,8 @@ impl Page<'_> {
     /// Returns the tables of figures with aims, ratios first. In a long one only the rows that need
     /// no attention are folded.
     fn glance(&self) -> Vec<Cells> {
-        let (ratios, others): (Vec<_>, _) = self.aimed().partition(|row| row.figure.is_ratio());
+        let aimed = self.comparison.aimed();
+        let (ratios, others): (Vec<_>, _) = aimed.partition(|row| row.figure.is_ratio());
         let mut tables = Vec::new();
         for (rows, heading) in [
             (ratios, "Ratios, which hold on other machines too"),
@@ -100,7 +82,7 @@ impl Page<'_> {
         if !summary.is_empty() && short > 0 {
             summary += &format!(", {short} short");
         }
-        Cells { summary, is_of_figures: true, ..Cells::new(figures(&rows), "Figures") }
+        Cells { summary, is_of_figures: true, ..Cells::new(figures(rows), "Figures") }
     }
 }
 
@@ -149,16 +131,7 @@ impl Cells {
     fn linked(rows: &[Row<'_>], heading: &str, summary: &str) -> Self {
         let links = rows.iter().map(|row| row.section.id()).collect();
         let summary = summary.to_owned();
-        Self { summary, is_of_figures: true, links, ..Self::new(figures(rows), heading) }
-    }
-
-    fn differing(comparison: &Comparison<'_>) -> Self {
-        let columns = ["condition", "now", "recorded"].map(str::to_owned).to_vec();
-        let rows = comparison.differing.clone();
-        Self::new(
-            Table { columns, rows },
-            "Conditions that differ from those of the recorded result",
-        )
+        Self { summary, is_of_figures: true, links, ..Self::new(figures(rows.to_vec()), heading) }
     }
 
     /// Returns name, class and text of each cell of a row.

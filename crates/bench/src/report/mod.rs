@@ -24,13 +24,13 @@ mod scale;
 mod tests;
 mod text;
 
-use std::time::SystemTime;
-
 use anyhow::Error;
+use askama::Template;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use figure::{Aim, Better, Figure};
-pub use file::{VERSION, date};
+pub use file::VERSION;
 pub use html::html;
 pub use plot::{Axis, Plot};
 
@@ -63,8 +63,9 @@ pub enum State {
     Failed(String),
 }
 
-/// Result of one scenario.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Result of one scenario; displayed as Markdown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Template)]
+#[template(path = "section.md")]
 pub struct Section {
     /// Name of the scenario's file, without its ending.
     #[serde(default)]
@@ -266,7 +267,7 @@ impl Report {
     pub const OTHERS: &str = "cores used by others before the start";
 
     pub fn new(conditions: Vec<(String, String)>) -> Self {
-        let date = date(SystemTime::now());
+        let date = Timestamp::now().strftime("%F").to_string();
         Self { version: VERSION, complete: false, date, conditions, sections: Vec::new() }
     }
 

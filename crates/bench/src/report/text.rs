@@ -17,20 +17,12 @@ struct Markdown<'a> {
     aimed: Table,
 }
 
-#[derive(Template)]
-#[template(path = "section.md")]
-struct SectionText<'a> {
-    section: &'a Section,
-    figures: Table,
-}
-
 impl Report {
     /// Renders the report below this heading, with the change of each figure that has an aim if
     /// there is a recorded report.
     pub fn markdown(&self, title: &str, recorded: Option<&Self>) -> String {
         let comparison = Comparison::new(self, recorded);
-        let refusal = comparison.refusal();
-        let aimed = figures(comparison.rows.iter().filter(|row| row.figure.aim.is_some()));
+        let (refusal, aimed) = (comparison.refusal(), figures(comparison.aimed()));
         let text = Markdown { title, report: self, refusal, aimed }.render();
         text.expect("writing to a string cannot fail")
     }
@@ -38,33 +30,30 @@ impl Report {
     /// Renders the figures that have an aim, and those that are worse than recorded.
     pub fn summary(&self, recorded: Option<&Self>) -> String {
         let comparison = Comparison::new(self, recorded);
-        let aimed = figures(comparison.rows.iter().filter(|row| row.figure.aim.is_some()));
-        let worse: Vec<_> = comparison.worse().collect();
+        let (aimed, worse) = (figures(comparison.aimed()), figures(comparison.worse()));
         let against = match (recorded, comparison.refusal()) {
             (None, _) => String::new(),
             (_, Some(refusal)) => format!("\n{refusal}\n"),
-            _ if worse.is_empty() => "\nNothing is worse than in the recorded result.\n".to_owned(),
-            _ => format!("\n## Worse than in the recorded result\n\n{}", figures(&worse)),
+            _ if worse.rows.is_empty() => {
+                "\nNothing is worse than in the recorded result.\n".to_owned()
+            }
+            _ => format!("\n## Worse than in the recorded result\n\n{worse}"),
         };
         format!("## What must hold\n\n{aimed}{against}")
     }
 }
 
 impl Section {
-    /// Renders the section, its figures before the table.
-    pub fn text(&self) -> String {
-        let row = |figure| Row { section: self, figure, change: None };
-        let rows: Vec<_> = self.figures.iter().map(row).collect();
-        let text = SectionText { section: self, figures: figures(&rows) }.render();
-        text.expect("writing to a string cannot fail")
+    pub(super) fn figure_table(&self) -> Table {
+        figures(self.rows())
     }
 }
 
 /// Renders figures as a table without the columns in which none has anything; the scenario is named
 /// where they are of several.
-pub(super) fn figures<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Table {
-    let cells = |Row { section, figure, change }: &Row<'_>| {
-        let dash = || "-".to_owned();
+pub(super) fn figures<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Table {
+    let cells = |row: Row<'_>| {
+        let figure = row.figure;
         vec![
             figure.what.clone(),
             figure.measured_text(),
@@ -72,9 +61,9 @@ pub(super) fn figures<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Table 
             figure.aim_text(),
             figure.text_of(figure.paper),
             figure.verdict().to_owned(),
-            change.map_or_else(dash, |it| figure.text_of(it.recorded)),
-            change.map_or_else(dash, |it| it.text()),
-            section.key().to_owned(),
+            figure.text_of(row.recorded),
+            row.change_text(),
+            row.section.key().to_owned(),
         ]
     };
     let columns =
