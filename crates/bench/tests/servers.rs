@@ -25,6 +25,11 @@ fn kill(pid: u32) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
 }
 
+fn end_by_itself(server: Server, wrapper: u32) {
+    kill(server.pid);
+    wait_for_end(wrapper);
+}
+
 fn wait_for_end(pid: u32) {
     let began = Instant::now();
     while !has_ended(pid) {
@@ -34,30 +39,20 @@ fn wait_for_end(pid: u32) {
 }
 
 #[test]
-fn a_wrapper_is_not_measured_and_leaves_nothing_behind() {
-    let ends: [fn(Server); 2] = [drop, |mut server| server.end().unwrap()];
-    for end in ends {
+fn a_wrapper_is_not_measured_and_leaves_nothing_behind_and_an_end_by_itself_is_heard_of() {
+    let ends: [fn(Server, u32); 3] =
+        [|server, _| drop(server), |mut server, _| server.end().unwrap(), end_by_itself];
+    for (end, heard) in ends.iter().zip(["", "", "sh ended by itself (exit status: 143)"]) {
         let (program, server, numbers) = start(WRAPPER);
         let (server, [wrapper, helper]) = (server.unwrap(), numbers[..].try_into().unwrap());
         let pid = server.pid;
         assert!(pid != wrapper && pid != helper && descends_from(pid, wrapper));
         assert!(server.resident_bytes().unwrap() > 0 && !has_ended(pid) && !has_ended(helper));
-        end(server);
+        end(server, wrapper);
         assert!(has_ended(pid));
         wait_for_end(helper);
-        assert!(program.ended().is_empty(), "it did not end by itself");
+        assert_eq!(program.ended().join("; ").split("; sh said:").next(), Some(heard));
     }
-}
-
-#[test]
-fn a_server_that_ends_by_itself_is_heard_of() {
-    let (program, server, numbers) = start(WRAPPER);
-    let server = server.unwrap();
-    kill(server.pid);
-    wait_for_end(numbers[0]);
-    drop(server);
-    let ended = program.ended().join("; ");
-    assert!(ended.starts_with("sh ended by itself (exit status: 143); sh said:"), "{ended}");
 }
 
 #[test]
