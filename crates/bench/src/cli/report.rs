@@ -137,16 +137,12 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
 /// Returns the newest recorded result of this name, if there is one that can be read.
 fn newest_recorded(name: &str) -> Option<Report> {
     let path = Report::newest(Path::new(RESULTS), name)?;
-    match Report::read(&path) {
-        Ok(report) => {
-            eprintln!("compared with {}", path.display());
-            Some(report)
-        }
-        Err(error) => {
-            eprintln!("not compared with what is recorded: {error:#}");
-            None
-        }
+    let read = Report::read(&path);
+    match &read {
+        Ok(_) => eprintln!("compared with {}", path.display()),
+        Err(error) => eprintln!("not compared with what is recorded: {error:#}"),
     }
+    read.ok()
 }
 
 #[derive(Args)]
@@ -172,7 +168,7 @@ pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()
 }
 
 fn whole(report: &Report) -> Result<()> {
-    if report.has_failed() {
+    if report.failed() > 0 {
         bail!("scenarios were broken off: what they had measured is marked as incomplete");
     }
     Ok(())
@@ -182,10 +178,12 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
     let peers = Peers::find();
     let versions = peers.map(|it| it.versions.lines().collect::<Vec<_>>().join(", "));
     let programs = bench.all_programs().map(|it| format!("{}: {}", it.label, it.words()));
-    let processor = processor().unwrap_or_else(|| env::consts::ARCH.to_owned());
+    let cpu = CpuInfo::current().ok();
+    let processor = cpu.as_ref().and_then(|it| it.model_name(0)).unwrap_or(env::consts::ARCH);
+    let gib = |it: Meminfo| format!("{:.1} GiB", it.mem_total as f64 / f64::from(1 << 30));
     let pairs = [
         (Report::MACHINE, format!("{} cores, {processor}", process::cores())),
-        ("memory", memory().unwrap_or_else(|| "-".to_owned())),
+        ("memory", Meminfo::current().map_or("-".to_owned(), gib)),
         ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
         (Report::OTHERS, format!("{:.0} %", 100.0 * process::busy_share(WATCHED))),
         ("commit", commit()),
@@ -203,15 +201,6 @@ fn commit() -> String {
     let words = ["describe", "--always", "--exclude=*", "--dirty=+"];
     let output = Command::new("git").args(words).output().ok().filter(|it| it.status.success());
     output.map_or("-".to_owned(), |it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
-}
-
-fn memory() -> Option<String> {
-    let bytes = Meminfo::current().ok()?.mem_total;
-    Some(format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)))
-}
-
-fn processor() -> Option<String> {
-    CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
 }
 
 fn machine_name(scale: Scale, choice: &Choice) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result};
 use askama::Template;
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub fn complaint(measured: &Measured) -> Option<String> {
 
 /// Turns the faults into an error.
 pub fn verdict(measured: &Measured) -> Result<()> {
-    complaint(measured).map_or(Ok(()), |complaint| bail!("{complaint}"))
+    complaint(measured).map_or(Ok(()), |complaint| Err(Error::msg(complaint)))
 }
 
 #[derive(Template)]
@@ -55,8 +55,7 @@ struct Text<'a> {
 
 /// Formats a result in a few lines, one more for each kind of operation.
 pub fn text(what: &str, measured: &Measured, kinds: &ByKind) -> String {
-    let text = Text { what, measured, kinds }.render();
-    text.expect("writing to a string cannot fail")
+    Text { what, measured, kinds }.to_string()
 }
 
 fn quantiles(times: &Histogram<u64>) -> String {
@@ -100,10 +99,7 @@ pub fn as_json(settings: &Value, measured: &Measured, kinds: &ByKind) -> Value {
 }
 
 fn percentiles(times: &Histogram<u64>) -> Map<String, Value> {
-    QUANTILES
-        .map(|(name, at)| (name.to_owned(), json!(quantile_us(times, at))))
-        .into_iter()
-        .collect()
+    Map::from_iter(QUANTILES.map(|(name, at)| (name.to_owned(), json!(quantile_us(times, at)))))
 }
 
 /// Formats the samples, one line each, below a line of column names.
@@ -125,12 +121,12 @@ struct Row {
 }
 
 fn rows(samples: &[Sample]) -> Vec<Row> {
-    let before = std::iter::once(None).chain(samples.iter().map(Some));
-    let row = |(sample, before): (&Sample, Option<&Sample>)| {
-        let time = sample.at.saturating_sub(before.map_or(Duration::ZERO, |before| before.at));
-        let seconds = time.as_secs_f64().max(1e-9);
-        let operations = sample.operations - before.map_or(0, |before| before.operations);
-        let used = sample.cpu.zip(before.and_then(|before| before.cpu));
+    let start = Sample { at: Duration::ZERO, resident_bytes: None, cpu: None, operations: 0 };
+    let before = [&start].into_iter().chain(samples);
+    let row = |(sample, before): (&Sample, &Sample)| {
+        let seconds = sample.at.saturating_sub(before.at).as_secs_f64().max(1e-9);
+        let operations = sample.operations - before.operations;
+        let used = sample.cpu.zip(before.cpu);
         let used = used.map(|(now, before)| now.saturating_sub(before).as_secs_f64());
         Row {
             seconds: sample.at.as_secs_f64(),

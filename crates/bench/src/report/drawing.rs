@@ -10,11 +10,10 @@ use super::plot::{Axis, Line, Plot, Shape};
 use super::scale::{Scale, human};
 
 pub(super) fn draw(plot: &Plot) -> String {
-    let drawn = match &plot.shape {
-        Shape::Lines => Lines::new(plot).render(),
-        Shape::Bars { groups } => Bars::new(plot, groups).render(),
-    };
-    drawn.expect("writing to a string cannot fail")
+    match &plot.shape {
+        Shape::Lines => Lines::new(plot).to_string(),
+        Shape::Bars { groups } => Bars::new(plot, groups).to_string(),
+    }
 }
 
 #[derive(Template)]

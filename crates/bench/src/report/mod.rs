@@ -102,8 +102,9 @@ pub struct Section {
     pub seconds: f64,
 }
 
-/// Named columns, and rows of as many cells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Named columns, and rows of as many cells; displayed as Markdown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Template)]
+#[template(path = "table.md")]
 pub struct Table {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -284,9 +285,14 @@ impl Report {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns true if a scenario was interrupted.
-    pub fn has_failed(&self) -> bool {
-        self.sections.iter().any(|section| matches!(section.state, State::Failed(_)))
+    /// Returns the number of scenarios that were skipped.
+    fn skipped(&self) -> usize {
+        self.sections.iter().filter(|it| matches!(it.state, State::Skipped(_))).count()
+    }
+
+    /// Returns the number of scenarios that were interrupted.
+    pub fn failed(&self) -> usize {
+        self.sections.iter().filter(|it| matches!(it.state, State::Failed(_))).count()
     }
 }
 
