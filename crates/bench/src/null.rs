@@ -164,7 +164,7 @@ impl Replies {
     /// Creates the same reply, given in wire format, to every command but PING and INFO, which
     /// clients send to detect a server.
     pub fn always(reply: &str) -> Self {
-        let named = ["PING", "INFO"].map(|name| (name, OK.to_owned())).to_vec();
+        let named = vec![("PING", OK.to_owned()), ("INFO", info())];
         Self { named, other: reply.to_owned() }
     }
 
@@ -185,6 +185,7 @@ impl Replies {
             ("ZADD", one.clone()),
             ("ZREM", one.clone()),
             ("DEL", one),
+            ("INFO", info()),
         ];
         Self { named, other: OK.to_owned() }
     }
@@ -194,6 +195,11 @@ impl Replies {
         let is = |(known, _): &&(&str, String)| name.eq_ignore_ascii_case(known.as_bytes());
         self.named.iter().find(is).map_or(&self.other, |(_, reply)| reply)
     }
+}
+
+/// Returns the part of INFO that tells which process is to be measured.
+fn info() -> String {
+    bulk(&format!("process_id:{}\r\n", std::process::id()))
 }
 
 /// Returns a bulk string in wire format.
@@ -239,7 +245,7 @@ mod tests {
             (&shaped, "ZADD", ":1\r\n"),
             (&shaped, "del", ":1\r\n"),
             (&shaped, "HMSET", "+OK\r\n"),
-            (&shaped, "INFO", "+OK\r\n"),
+            (&shaped, "INFO", &info()),
             (&alike, "GET", ":7\r\n"),
             (&alike, "PING", "+OK\r\n"),
         ] {

@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// Starts a shell that does some work, prints a word and waits for its end.
+    /// A shell that has done some work and waits for its end, and a word that it printed.
     fn shell(work: &str) -> (Child, String) {
         let mut child = Command::new("sh")
             .args(["-c", &format!("{work}; cat > /dev/null")])
@@ -176,7 +176,11 @@ mod tests {
         // Two times in whole ticks, which some machines take by sampling.
         let difference = exact.abs_diff(user + system);
         assert!(difference < exact / 2 + Duration::from_millis(20), "{exact:?} {difference:?}");
-        child.kill().unwrap();
+        drop(child.stdin.take());
+        while !has_ended(child.id()) {
+            std::thread::yield_now();
+        }
+        assert_eq!(resident_bytes(child.id()).unwrap(), 0, "nobody has waited for it");
         child.wait().unwrap();
         assert!(ended_children_time().unwrap() > before, "it counts once it has ended");
     }
@@ -194,19 +198,8 @@ mod tests {
         let (alone, private) = (alone.unwrap(), private.unwrap());
         assert!(alone > 100_000 && private > 10_000 && private < resident_bytes(this).unwrap());
         assert_eq!(memory_with_children(child_pid).unwrap(), alone + private);
+        assert!(!has_ended(child_pid));
         child.kill().unwrap();
-        child.wait().unwrap();
-    }
-
-    #[test]
-    fn a_process_that_nobody_has_waited_for_has_ended() {
-        let (mut child, _) = shell("echo");
-        assert!(!has_ended(child.id()));
-        drop(child.stdin.take());
-        while !has_ended(child.id()) {
-            std::thread::yield_now();
-        }
-        assert_eq!(resident_bytes(child.id()).unwrap(), 0, "it is still listed");
         child.wait().unwrap();
     }
 
@@ -221,11 +214,7 @@ mod tests {
     fn a_thread_that_ended_still_counts() {
         let cpu_time = || cpu_time(std::process::id()).unwrap();
         let before = cpu_time();
-        let burn = || {
-            while cpu_time_of_this_thread() < Duration::from_millis(100) {
-                std::hint::spin_loop();
-            }
-        };
+        let burn = || while cpu_time_of_this_thread() < Duration::from_millis(100) {};
         std::thread::spawn(burn).join().unwrap();
         let used = cpu_time() - before;
         assert!(used >= Duration::from_millis(100), "{used:?}");

@@ -27,8 +27,11 @@ impl Place {
         self.0.path().join(name)
     }
 
-    fn report(&self, options: &[&str]) -> Output {
-        self.command(options).output().unwrap()
+    /// Returns the exit status of a run, and what it prints to each stream.
+    fn report(&self, options: &[&str]) -> (Option<i32>, String, String) {
+        let Output { status, stdout, stderr } = self.command(options).output().unwrap();
+        let [printed, said] = [stdout, stderr].map(|it| String::from_utf8(it).unwrap());
+        (status.code(), printed, said)
     }
 
     fn command(&self, options: &[&str]) -> Command {
@@ -56,19 +59,13 @@ impl Place {
     }
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn a_server_that_dies_ends_its_scenario_and_no_other_and_what_is_not_there_is_named() {
     let cluster = "title = \"Shards\"\nneeds = [\"cluster\"]\n";
     let place = Place::new(&[("a-dies", POLICIES), ("b-lives", OVERHEAD), ("c-shards", cluster)]);
-    let output = place.report(&[]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (status, printed, said) = place.report(&[]);
+    assert!(status == Some(1) && said.contains("scenarios were broken off"), "{said}");
     assert!(printed.contains("SKIPPED: needs cluster"), "{printed}");
-    assert!(stderr(&output).contains("scenarios were broken off"), "{}", stderr(&output));
     let report = place.json();
     assert_eq!(report["complete"], true, "it came to its end");
     let [dies, lives, shards] = &report["sections"].as_array().unwrap()[..] else {
@@ -102,15 +99,14 @@ fn a_run_that_goes_on_keeps_what_was_measured_and_measures_the_rest() {
     fs::write(place.path("earlier.json"), earlier.to_string()).unwrap();
     fs::write(place.path("scenarios").join("a-rest.toml"), OVERHEAD).unwrap();
     let path = place.path("earlier.json").display().to_string();
-    let output = place.report(&["--resume", &path]);
+    let (_, _, said) = place.report(&["--resume", &path]);
     let lines = "[1 of 2] a-rest\n[2 of 2] b-measured: measured before\n";
-    assert!(stderr(&output).contains(lines), "{}", stderr(&output));
+    assert!(said.contains(lines), "{said}");
     let report = place.json();
     assert_eq!(report["sections"][0]["name"], "a-rest");
     assert_eq!(report["sections"][1], earlier["sections"][0]);
-    let output = place.report(&["--resume", &path, "--scale", "0.5"]);
-    assert!(stderr(&output).contains("scale was 1 and is 0.5 now"), "{}", stderr(&output));
-    assert_eq!(output.status.code(), Some(1));
+    let (status, _, said) = place.report(&["--resume", &path, "--scale", "0.5"]);
+    assert!(status == Some(1) && said.contains("scale was 1 and is 0.5 now"), "{said}");
 }
 
 #[test]
@@ -127,12 +123,8 @@ fn what_cannot_be_run_is_refused_by_its_reason_before_anything_is_started_or_wri
         ),
         (["--server", &server], ["there is no server", &server]),
     ] {
-        let output = place.report(&options);
-        let said = stderr(&output);
-        assert!(
-            output.status.code() == Some(1) && reasons.iter().all(|it| said.contains(it)),
-            "{said}"
-        );
+        let (status, _, said) = place.report(&options);
+        assert!(status == Some(1) && reasons.iter().all(|it| said.contains(it)), "{said}");
         assert!(!place.path("server.started").exists() && !place.path("results").exists());
     }
 }

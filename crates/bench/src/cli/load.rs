@@ -1,7 +1,6 @@
 //! `run`: one load on one server.
 
 use std::fs;
-use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,21 +18,14 @@ use crate::generator::{Arrival, KeyChoice, Load, Protocol, Stop};
 use crate::measure::{Measured, try_measure};
 use crate::sampler::{Sample, Watch};
 use crate::scenario::pin_client;
-use crate::servers::{Kind, Launch, Program, Server};
+use crate::servers::{Launch, Program, Server};
 use crate::ycsb::ByKind;
 
 #[derive(Args, Serialize)]
 pub struct RunArguments {
-    /// Port of a server that is running; without it one is started.
-    #[arg(long)]
-    #[serde(skip)]
-    port: Option<u16>,
-    /// Process that serves that port, if the server does not report it.
-    #[arg(long)]
-    #[serde(skip)]
-    pid: Option<u32>,
-    #[arg(long, value_enum, default_value_t = Protocol::Resp)]
-    protocol: Protocol,
+    #[command(flatten)]
+    #[serde(flatten)]
+    target: Target,
     /// A request as in the scenarios; of several, each with its share before a colon.
     #[arg(long, default_value = "GET k{n:15}", value_parser = request)]
     request: Vec<(u32, String)>,
@@ -72,11 +64,6 @@ pub struct RunArguments {
     /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads of the server that is started.
-    #[arg(long, default_value_t = 1)]
-    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
-    #[serde(rename = "server_threads")]
-    threads: usize,
     /// Milliseconds between samples of the server's memory and CPU time.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     sample_ms: u64,
@@ -90,6 +77,26 @@ pub struct RunArguments {
     csv: Option<PathBuf>,
 }
 
+/// Server that gets the load: one that is running, or one that is started.
+#[derive(Args, Serialize)]
+pub struct Target {
+    /// Port of a server that is running; without it one is started.
+    #[arg(long)]
+    #[serde(skip)]
+    port: Option<u16>,
+    /// Process that serves that port, if the server does not report it.
+    #[arg(long)]
+    #[serde(skip)]
+    pid: Option<u32>,
+    #[arg(long, value_enum, default_value_t = Protocol::Resp)]
+    protocol: Protocol,
+    /// Threads of the server that is started.
+    #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[serde(rename = "server_threads")]
+    threads: usize,
+}
+
 #[derive(Clone, Copy, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Open {
@@ -101,7 +108,6 @@ enum Open {
 
 /// Runs the load on a running server, or on one that is started and filled for it.
 pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
-    pin_client(arguments.threads);
     let measured = try_run(server, arguments).unwrap_or_else(Measured::failed);
     let kinds = ByKind::new();
     say(results::text("run", &measured, &kinds));
@@ -116,10 +122,9 @@ pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
 }
 
 fn try_run(server: &str, arguments: &RunArguments) -> Result<Measured> {
-    let RunArguments { port, pid, protocol, threads, .. } = *arguments;
     let load = arguments.load()?;
-    let server = served(server, port, pid, protocol, threads)?;
-    if port.is_none() && !arguments.fill.is_empty() {
+    let server = arguments.target.serve(server)?;
+    if arguments.target.port.is_none() && !arguments.fill.is_empty() {
         let fill = Load::each(&arguments.fill, arguments.keys).seeded(arguments.seed);
         let measured = watched(&server, &fill, SAMPLE_EVERY)?;
         say(results::text("load", &measured, &ByKind::new()));
@@ -132,26 +137,24 @@ fn watched(server: &Server, load: &Load, every: Duration) -> Result<Measured> {
     Ok(try_measure(server, load, &Arc::default(), Some(progress(load.stop, every)?)))
 }
 
-/// Returns the server at a port, or starts one of this protocol on cores of its own.
-pub fn served(
-    server: &str,
-    port: Option<u16>,
-    pid: Option<u32>,
-    protocol: Protocol,
-    threads: usize,
-) -> Result<Server> {
-    if let Some(port) = port {
-        let mut server = Server::running(port, pid, protocol);
-        server.cores = threads;
-        return Ok(server);
+impl Target {
+    /// Returns the server at the port, or starts one of this protocol on cores of its own. Binds
+    /// the calling thread to the core behind them.
+    pub fn serve(&self, server: &str) -> Result<Server> {
+        pin_client(self.threads);
+        if let Some(port) = self.port {
+            let mut server = Server::running(port, self.pid, self.protocol);
+            server.cores = self.threads;
+            return Ok(server);
+        }
+        let program = Program::parse(server)?;
+        ensure!(
+            program.kind.protocol() == self.protocol,
+            "{} does not speak the chosen protocol: name another --server, or its --port",
+            program.label
+        );
+        program.start(&Launch::on(self.threads, self.threads))
     }
-    let program = Program::parse(server)?;
-    ensure!(
-        (protocol == Protocol::Memcached) == (program.kind == Kind::Memcached),
-        "{} does not speak the chosen protocol: name another --server, or its --port",
-        program.label
-    );
-    program.start(&Launch::on(threads, threads))
 }
 
 /// Writes results to a file.
@@ -165,7 +168,8 @@ pub fn progress(stop: Stop, every: Duration) -> Result<Watch> {
         Stop::Operations(count) => count,
         Stop::After(time) => time.as_millis() as u64,
     };
-    let bar = if stderr().is_terminal() { ProgressBar::new(length) } else { ProgressBar::hidden() };
+    // Shown on a terminal only.
+    let bar = ProgressBar::new(length);
     bar.set_style(ProgressStyle::with_template("{bar:40} {percent:>3} % {msg}")?);
     let watch = move |sample: &Sample| {
         bar.set_position(match stop {
@@ -221,7 +225,8 @@ impl RunArguments {
 
     fn settings(&self, server: &str) -> Result<Value> {
         let mut settings = serde_json::to_value(self)?;
-        settings["server"] = self.port.map_or(server.into(), |port| format!("port {port}")).into();
+        let port = self.target.port;
+        settings["server"] = port.map_or(server.into(), |port| format!("port {port}")).into();
         settings["warm_up_ms"] = (self.warm_up().as_millis() as u64).into();
         if self.operations.is_some() {
             settings["ms"] = Value::Null;

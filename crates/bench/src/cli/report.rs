@@ -2,15 +2,15 @@
 //! recorded results as pages.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use procfs::{CpuInfo, Current as _, Meminfo};
 
+use super::load::write;
 use super::say::say;
 use crate::process;
 use crate::report::{Report, html};
@@ -90,7 +90,7 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let mut report = Report::new(Vec::new());
     for file in choice.files()? {
         let section = file.run(bench, scale);
-        say(section.text());
+        say(&section);
         report.sections.push(section);
     }
     whole(&report)
@@ -124,7 +124,7 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
             continue;
         }
         let section = file.run(bench, scale);
-        say(section.text());
+        say(&section);
         report.sections.insert(number, section);
         record(&report)?;
     }
@@ -137,16 +137,12 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
 /// Returns the newest recorded result of this name, if there is one that can be read.
 fn newest_recorded(name: &str) -> Option<Report> {
     let path = Report::newest(Path::new(RESULTS), name)?;
-    match Report::read(&path) {
-        Ok(report) => {
-            eprintln!("compared with {}", path.display());
-            Some(report)
-        }
-        Err(error) => {
-            eprintln!("not compared with what is recorded: {error:#}");
-            None
-        }
+    let read = Report::read(&path);
+    match &read {
+        Ok(_) => eprintln!("compared with {}", path.display()),
+        Err(error) => eprintln!("not compared with what is recorded: {error:#}"),
     }
+    read.ok()
 }
 
 #[derive(Args)]
@@ -165,15 +161,14 @@ pub struct PageArguments {
 pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()> {
     let report = Report::read(result)?;
     let recorded = against.as_deref().map(Report::read).transpose()?;
-    fs::write(out, html(&report, recorded.as_ref()))
-        .with_context(|| format!("{} cannot be written", out.display()))?;
+    write(out, &html(&report, recorded.as_ref()))?;
     say(report.summary(recorded.as_ref()));
     say(format_args!("\nwritten to {}\n", out.display()));
     Ok(())
 }
 
 fn whole(report: &Report) -> Result<()> {
-    if report.has_failed() {
+    if report.failed() > 0 {
         bail!("scenarios were broken off: what they had measured is marked as incomplete");
     }
     Ok(())
@@ -183,10 +178,12 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
     let peers = Peers::find();
     let versions = peers.map(|it| it.versions.lines().collect::<Vec<_>>().join(", "));
     let programs = bench.all_programs().map(|it| format!("{}: {}", it.label, it.words()));
-    let processor = processor().unwrap_or_else(|| env::consts::ARCH.to_owned());
+    let cpu = CpuInfo::current().ok();
+    let processor = cpu.as_ref().and_then(|it| it.model_name(0)).unwrap_or(env::consts::ARCH);
+    let gib = |it: Meminfo| format!("{:.1} GiB", it.mem_total as f64 / f64::from(1 << 30));
     let pairs = [
         (Report::MACHINE, format!("{} cores, {processor}", process::cores())),
-        ("memory", memory().unwrap_or_else(|| "-".to_owned())),
+        ("memory", Meminfo::current().map_or("-".to_owned(), gib)),
         ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
         (Report::OTHERS, format!("{:.0} %", 100.0 * process::busy_share(WATCHED))),
         ("commit", commit()),
@@ -201,24 +198,9 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
 
 /// Returns the measured commit; with a plus if there are uncommitted changes.
 fn commit() -> String {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        output.status.success().then_some(text)
-    };
-    let Some(commit) = git(&["rev-parse", "--short", "HEAD"]) else { return "-".to_owned() };
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"]);
-    let plus = if changed.is_some_and(|changed| !changed.is_empty()) { "+" } else { "" };
-    commit + plus
-}
-
-fn memory() -> Option<String> {
-    let bytes = Meminfo::current().ok()?.mem_total;
-    Some(format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)))
-}
-
-fn processor() -> Option<String> {
-    CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
+    let words = ["describe", "--always", "--exclude=*", "--dirty=+"];
+    let output = Command::new("git").args(words).output().ok().filter(|it| it.status.success());
+    output.map_or("-".to_owned(), |it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
 }
 
 fn machine_name(scale: Scale, choice: &Choice) -> String {

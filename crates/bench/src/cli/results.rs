@@ -1,9 +1,9 @@
 //! Results of one load: as text, as JSON with everything, and the samples as CSV.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result};
+use askama::Template;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -42,43 +42,24 @@ pub fn complaint(measured: &Measured) -> Option<String> {
 
 /// Turns the faults into an error.
 pub fn verdict(measured: &Measured) -> Result<()> {
-    complaint(measured).map_or(Ok(()), |complaint| bail!("{complaint}"))
+    complaint(measured).map_or(Ok(()), |complaint| Err(Error::msg(complaint)))
+}
+
+#[derive(Template)]
+#[template(path = "load.txt")]
+struct Text<'a> {
+    what: &'a str,
+    measured: &'a Measured,
+    kinds: &'a ByKind,
 }
 
 /// Formats a result in a few lines, one more for each kind of operation.
 pub fn text(what: &str, measured: &Measured, kinds: &ByKind) -> String {
-    let outcome = &measured.outcome;
-    let (operations, rate) = (outcome.operations, outcome.per_second());
-    let mut text = format!("{what}: {operations} operations, {rate:.0} op/s");
-    if let Some(share) = measured.server_share() {
-        let us = measured.server_us();
-        let _ = write!(text, ", server CPU {us:.3} us/op ({:.0} %)", 100.0 * share);
-    }
-    let (client, misses) = (outcome.client_us(), outcome.replies.nil);
-    let status = status(measured);
-    let _ = writeln!(text, ", client {client:.3} us/op, {misses} misses, {status}");
-    let mut line = |name: &str, times: &Histogram<u64>, behind: &str| {
-        let us = QUANTILES.map(|(name, at)| format!("{name} {:.1}", quantile_us(times, at)));
-        let _ = writeln!(text, "{what}: {name} in us: {}{behind}", us.join(", "));
-    };
-    line("latency", &outcome.latencies, "");
-    if !outcome.first_replies.is_empty() {
-        line("first reply of a batch", &outcome.first_replies, "");
-    }
-    for (kind, outcome) in kinds {
-        let (done, all) = (outcome.latencies.len(), outcome.operations);
-        let behind = format!("; {done} done, {} failed", all - done);
-        line(&kind.name(), &outcome.latencies, &behind);
-    }
-    if let Some(lag) = outcome.lag {
-        let (most, unsent) = (lag.most.as_secs_f64() * 1e3, lag.unsent);
-        let _ = writeln!(
-            text,
-            "{what}: sent at most {most:.3} ms late, {unsent} operations unsent at the end of the \
-             schedule",
-        );
-    }
-    text
+    Text { what, measured, kinds }.to_string()
+}
+
+fn quantiles(times: &Histogram<u64>) -> String {
+    QUANTILES.map(|(name, at)| format!("{name} {:.1}", quantile_us(times, at))).join(", ")
 }
 
 /// Returns all results with the settings of the measurement.
@@ -118,10 +99,7 @@ pub fn as_json(settings: &Value, measured: &Measured, kinds: &ByKind) -> Value {
 }
 
 fn percentiles(times: &Histogram<u64>) -> Map<String, Value> {
-    QUANTILES
-        .map(|(name, at)| (name.to_owned(), json!(quantile_us(times, at))))
-        .into_iter()
-        .collect()
+    Map::from_iter(QUANTILES.map(|(name, at)| (name.to_owned(), json!(quantile_us(times, at)))))
 }
 
 /// Formats the samples, one line each, below a line of column names.
@@ -143,12 +121,12 @@ struct Row {
 }
 
 fn rows(samples: &[Sample]) -> Vec<Row> {
-    let before = std::iter::once(None).chain(samples.iter().map(Some));
-    let row = |(sample, before): (&Sample, Option<&Sample>)| {
-        let time = sample.at.saturating_sub(before.map_or(Duration::ZERO, |before| before.at));
-        let seconds = time.as_secs_f64().max(1e-9);
-        let operations = sample.operations - before.map_or(0, |before| before.operations);
-        let used = sample.cpu.zip(before.and_then(|before| before.cpu));
+    let start = Sample { at: Duration::ZERO, resident_bytes: None, cpu: None, operations: 0 };
+    let before = [&start].into_iter().chain(samples);
+    let row = |(sample, before): (&Sample, &Sample)| {
+        let seconds = sample.at.saturating_sub(before.at).as_secs_f64().max(1e-9);
+        let operations = sample.operations - before.operations;
+        let used = sample.cpu.zip(before.cpu);
         let used = used.map(|(now, before)| now.saturating_sub(before).as_secs_f64());
         Row {
             seconds: sample.at.as_secs_f64(),

@@ -7,11 +7,10 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::load::{SAMPLE_EVERY, progress, served, write};
+use super::load::{SAMPLE_EVERY, Target, progress, write};
 use super::results;
 use super::say::say;
-use crate::generator::{Protocol, Stop};
-use crate::scenario::pin_client;
+use crate::generator::Stop;
 use crate::ycsb::{Plan, Properties, Workload, play};
 
 #[derive(Args)]
@@ -25,11 +24,8 @@ pub struct YcsbArguments {
     /// One property, as name=value; wins over files.
     #[arg(short = 'p', long = "property")]
     properties: Vec<String>,
-    #[arg(long, value_enum, default_value_t = Protocol::Resp)]
-    protocol: Protocol,
-    /// Port of a server that is running; without it one is started.
-    #[arg(long)]
-    port: Option<u16>,
+    #[command(flatten)]
+    target: Target,
     /// Writes the results of all phases to this file.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -37,12 +33,11 @@ pub struct YcsbArguments {
 
 /// Runs the phases and prints their results.
 pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
-    pin_client(1);
     let mut properties = Properties::default();
     arguments.files.iter().try_for_each(|file| properties.read(file))?;
     arguments.properties.iter().try_for_each(|property| properties.set(property))?;
     let mut workload = Workload::new(&properties)?;
-    let server = served(server, arguments.port, None, arguments.protocol, 1)?;
+    let server = arguments.target.serve(server)?;
     let mut written: Vec<Value> = Vec::new();
     for phase in &arguments.phases {
         let mut records = workload.loading();

@@ -1,11 +1,11 @@
 //! Figures of a report, and their changes since a recorded one.
 
-use super::{Better, Figure, Report, Section};
+use super::{Better, Figure, Report, Section, Table};
 
 /// All figures of a report; with their changes if there is a recorded report.
 pub(super) struct Comparison<'a> {
-    /// Conditions that differ: name, now, recorded.
-    pub differing: Vec<Vec<String>>,
+    /// Conditions that differ, now and recorded.
+    pub differing: Table,
     /// Figures of this report: ratios first, which hold on other machines too.
     pub rows: Vec<Row<'a>>,
     /// Figures that only the recorded report has.
@@ -17,26 +17,20 @@ pub(super) struct Comparison<'a> {
 pub(super) struct Row<'a> {
     pub section: &'a Section,
     pub figure: &'a Figure,
-    pub change: Option<Change>,
-}
-
-/// Change of a figure.
-#[derive(Clone, Copy)]
-pub(super) struct Change {
     /// Recorded value; absent if it was not measured.
     pub recorded: Option<f64>,
-    /// `better`, `same`, `worse`, `new` or `gone`; empty if the values cannot be compared.
-    pub judgement: &'static str,
-    /// Difference as a fraction of the recorded value.
-    relative: Option<f64>,
+    /// `better`, `same`, `worse`, `new` or `gone`; empty if the values cannot be compared, absent
+    /// without a recorded report.
+    judgement: Option<&'static str>,
 }
 
 impl<'a> Comparison<'a> {
     /// Matches figures by their sections and names.
     pub fn new(now: &'a Report, recorded: Option<&'a Report>) -> Self {
-        let differing = recorded.map_or_else(Vec::new, |recorded| differing(now, recorded));
-        let differs = |name: &str| differing.iter().any(|it| it[0] == name);
-        let mut gone: Vec<_> = recorded.into_iter().flat_map(rows).collect();
+        let differing = recorded.map_or_else(Table::default, |recorded| differing(now, recorded));
+        let differs = |name: &str| differing.rows.iter().any(|it| it[0] == name);
+        let all = |report: &'a Report| report.sections.iter().flat_map(Section::rows);
+        let mut gone: Vec<_> = recorded.into_iter().flat_map(all).collect();
         let with_change = |row: Row<'a>| {
             let is_same = |it: &Row<'_>| {
                 it.section.key() == row.section.key() && it.figure.what == row.figure.what
@@ -50,13 +44,19 @@ impl<'a> Comparison<'a> {
                     && !differs(Report::SCALE)
                     && (row.figure.is_ratio() || !differs(Report::MACHINE))
             });
-            let other = other.map(|other| other.figure);
-            let change = recorded.map(|_| Change::new(row.figure, other, is_comparable));
-            Row { change, ..row }
+            row.since(other.map(|other| other.figure), is_comparable)
         };
-        let mut rows: Vec<_> = rows(now).map(with_change).collect();
+        let mut rows: Vec<_> = match recorded {
+            Some(_) => all(now).map(with_change).collect(),
+            None => all(now).collect(),
+        };
         rows.sort_by_key(|row| !row.figure.is_ratio());
         Self { differing, rows, gone }
+    }
+
+    /// Returns the figures that have an aim.
+    pub fn aimed(&self) -> impl Iterator<Item = Row<'a>> {
+        self.rows.iter().copied().filter(|row| row.figure.aim.is_some())
     }
 
     /// Returns the figures that are worse than recorded.
@@ -66,7 +66,7 @@ impl<'a> Comparison<'a> {
 
     /// Returns the reason why nothing is judged; `None` if figures are judged.
     pub fn refusal(&self) -> Option<String> {
-        let scale = self.differing.iter().find(|it| it[0] == Report::SCALE)?;
+        let scale = self.differing.rows.iter().find(|it| it[0] == Report::SCALE)?;
         Some(format!(
             "The scale is {} here and {} in the recorded one: changes are shown, but not judged.",
             scale[1], scale[2]
@@ -74,51 +74,58 @@ impl<'a> Comparison<'a> {
     }
 }
 
+impl Section {
+    /// Returns its figures, without changes.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        let row = |figure| Row { section: self, figure, recorded: None, judgement: None };
+        self.figures.iter().map(row)
+    }
+}
+
 impl Row<'_> {
     /// Returns true if the figure is worse than recorded.
     pub fn is_worse(&self) -> bool {
-        self.change.is_some_and(|change| change.judgement == "worse")
-    }
-}
-
-impl Change {
-    fn new(figure: &Figure, other: Option<&Figure>, is_comparable: bool) -> Self {
-        let value = |figure: &Figure| figure.measured.filter(|value| value.is_finite());
-        let (now, recorded) = (value(figure), other.and_then(value));
-        let noise = other.map_or(0.0, noise).max(noise(figure));
-        let judgement = match (now, recorded) {
-            (Some(_), None) => "new",
-            (None, Some(_)) => "gone",
-            (Some(now), Some(recorded)) if is_comparable => {
-                judge(figure.better(), now, recorded, noise)
-            }
-            _ => "",
-        };
-        let relative = now.zip(recorded).map(|(now, recorded)| relative(now, recorded));
-        Self { recorded, judgement, relative }
+        self.judgement == Some("worse")
     }
 
     /// Renders the change in words: `worse, +12 %`; `new` or `gone` if one value does not exist.
-    pub fn text(&self) -> String {
-        let percent = self.relative.map(percent);
-        let words = [Some(self.judgement.to_owned()), percent].into_iter().flatten();
-        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+    pub fn change_text(&self) -> String {
+        let Some(judgement) = self.judgement else { return "-".to_owned() };
+        let values = finite(self.figure).zip(self.recorded);
+        let percent = values.map(|(now, recorded)| percent(relative(now, recorded)));
+        let words = [judgement, percent.as_deref().unwrap_or_default()];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Judges the change since the recorded figure.
+    fn since(self, other: Option<&Figure>, is_comparable: bool) -> Self {
+        let recorded = other.and_then(finite);
+        let judgement = match (finite(self.figure), recorded) {
+            (Some(_), None) => "new",
+            (None, Some(_)) => "gone",
+            (Some(now), Some(recorded)) if is_comparable => {
+                let noise = other.map_or(0.0, noise).max(noise(self.figure));
+                judge(self.figure.better(), now, recorded, noise)
+            }
+            _ => "",
+        };
+        Self { recorded, judgement: Some(judgement), ..self }
     }
 }
 
-fn rows(report: &Report) -> impl Iterator<Item = Row<'_>> {
-    let of = |section| move |figure| Row { section, figure, change: None };
-    report.sections.iter().flat_map(move |section| section.figures.iter().map(of(section)))
+fn finite(figure: &Figure) -> Option<f64> {
+    figure.measured.filter(|value| value.is_finite())
 }
 
-fn differing(now: &Report, recorded: &Report) -> Vec<Vec<String>> {
+fn differing(now: &Report, recorded: &Report) -> Table {
     let differs = |(name, now): &(String, String)| {
         let other = recorded.condition(name)?;
         // The load by others differs at any time.
         (other != now && name != Report::OTHERS)
             .then(|| vec![name.clone(), now.clone(), other.to_owned()])
     };
-    now.conditions.iter().filter_map(differs).collect()
+    let columns = ["condition", "now", "recorded"].map(str::to_owned).to_vec();
+    Table { columns, rows: now.conditions.iter().filter_map(differs).collect() }
 }
 
 fn relative(now: f64, recorded: f64) -> f64 {
@@ -178,7 +185,7 @@ mod tests {
     }
 
     fn change(now: &Report, recorded: &Report) -> String {
-        Comparison::new(now, Some(recorded)).rows[0].change.unwrap().text()
+        Comparison::new(now, Some(recorded)).rows[0].change_text()
     }
 
     #[test]
@@ -222,7 +229,7 @@ mod tests {
         for (name, judgement, gone) in [("", "same", 0), ("other", "new", 2)] {
             now.sections[0].name = name.to_owned();
             let comparison = Comparison::new(&now, Some(&recorded));
-            assert!(comparison.rows.iter().all(|it| it.change.unwrap().judgement == judgement));
+            assert!(comparison.rows.iter().all(|it| it.judgement == Some(judgement)));
             assert_eq!(comparison.gone.len(), gone);
         }
     }

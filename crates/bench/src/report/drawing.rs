@@ -10,11 +10,10 @@ use super::plot::{Axis, Line, Plot, Shape};
 use super::scale::{Scale, human};
 
 pub(super) fn draw(plot: &Plot) -> String {
-    let drawn = match &plot.shape {
-        Shape::Lines => Lines::new(plot).render(),
-        Shape::Bars { groups } => Bars::new(plot, groups).render(),
-    };
-    drawn.expect("writing to a string cannot fail")
+    match &plot.shape {
+        Shape::Lines => Lines::new(plot).to_string(),
+        Shape::Bars { groups } => Bars::new(plot, groups).to_string(),
+    }
 }
 
 #[derive(Template)]
@@ -33,8 +32,8 @@ struct Lines<'a> {
 /// A line: its path, and some of its points with their values in words.
 struct Curve<'a> {
     label: &'a str,
-    class: String,
-    /// Number of the marker's form.
+    colour: usize,
+    /// Form of the marker.
     marker: usize,
     path: String,
     points: Vec<([f64; 2], String)>,
@@ -49,7 +48,7 @@ struct Bars<'a> {
 
 struct Bar<'a> {
     label: &'a str,
-    class: String,
+    colour: usize,
     /// Length in percent of the longest possible.
     length: f64,
     value: String,
@@ -64,12 +63,8 @@ impl<'a> Lines<'a> {
         let width = y.labels().map(|(_, label)| text_width(label)).fold(0.0, f64::max);
         let left = width + 8.0;
         let x = Scale::new(&plot.x, &xs, true, [left + 6.0, RIGHT - 6.0]);
-        let looks = looks(plot);
-        let curves = plot.lines.iter().zip(looks).map(|(line, (class, marker))| {
-            let (path, points) = course(plot, line, &x, &y);
-            Curve { label: &line.label, class, marker, path, points }
-        });
-        let curves = curves.collect();
+        let curve = |(number, line)| Curve::new(number, line, plot, &x, &y);
+        let curves = plot.lines.iter().enumerate().map(curve).collect();
         Self { plot, curves, left_out: all().count() - drawn.len(), x, y, left }
     }
 
@@ -89,63 +84,53 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Returns the path of a line, with a gap where a point cannot be drawn, and its marked points.
-fn course(plot: &Plot, line: &Line, x: &Scale, y: &Scale) -> (String, Vec<([f64; 2], String)>) {
-    let (mut path, mut marked, mut step) = (String::new(), Vec::new(), 'M');
-    let (last, every) =
-        (line.points.len().saturating_sub(1), line.points.len().div_ceil(MOST_MARKERS));
-    for (number, point) in line.points.iter().enumerate() {
-        if !is_drawn(plot, point) {
-            step = 'M';
-            continue;
+impl<'a> Curve<'a> {
+    /// Draws a line, with a gap where a point cannot be drawn.
+    fn new(number: usize, line: &'a Line, plot: &Plot, x: &Scale, y: &Scale) -> Self {
+        let (mut path, mut points, mut step) = (String::new(), Vec::new(), 'M');
+        let count = line.points.len();
+        for (at, point) in line.points.iter().enumerate() {
+            if !is_drawn(plot, point) {
+                step = 'M';
+                continue;
+            }
+            let place = [x.place(point.0), y.place(point.1)];
+            path += &format!("{step}{:.1},{:.1}", place[0], place[1]);
+            step = 'L';
+            if at % count.div_ceil(MOST_MARKERS) == 0 || at == count - 1 {
+                let [x, y] = [point.0, point.1].map(|it| human(it, 4));
+                points.push((place, format!("{}: {y} at {x}", line.label)));
+            }
         }
-        let place = [x.place(point.0), y.place(point.1)];
-        path += &format!("{step}{:.1},{:.1}", place[0], place[1]);
-        step = 'L';
-        if number % every == 0 || number == last {
-            let [at, value] = [point.0, point.1].map(|it| human(it, 4));
-            marked.push((place, format!("{}: {value} at {at}", line.label)));
-        }
+        // A ninth line has the colour of the first, so at least its marker differs.
+        let (colour, marker) = (number % KINDS, (number + number / KINDS) % KINDS);
+        Self { label: &line.label, colour, marker, path, points }
     }
-    (path, marked)
 }
 
 impl<'a> Bars<'a> {
     fn new(plot: &'a Plot, groups: &'a [String]) -> Self {
-        let points = || plot.lines.iter().flat_map(|line| &line.points);
-        let mut values: Vec<_> = points().map(|point| point.1).collect();
+        let points = plot.lines.iter().enumerate().flat_map(|(number, line)| {
+            line.points
+                .iter()
+                .map(move |(group, value)| (number, line.label.as_str(), *group, *value))
+        });
+        let mut values: Vec<_> = points.clone().map(|(.., value)| value).collect();
         values.retain(|value| is_placed(&plot.y, *value));
         // The least bar must be seen on a logarithmic axis; on a linear one, lengths are compared.
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         values.push(if plot.y.logarithmic { least.clamp(1e-99, 1e99) / 2.0 } else { 0.0 });
         let scale = Scale::new(&plot.y, &values, false, [0.0, 100.0]);
-        let looks = looks(plot);
-        let bars = |group: usize| {
-            let lines = plot.lines.iter().zip(&looks);
-            let bars = lines.flat_map(|(line, look)| {
-                let of_group = line.points.iter().filter(|point| point.0 == group as f64);
-                of_group.map(|(_, value)| Bar::new(&line.label, &look.0, *value, plot, &scale))
-            });
-            bars.collect()
+        let bar = |(number, label, _, value)| {
+            let length = if is_placed(&plot.y, value) { scale.place(value) } else { 0.0 };
+            Bar { label, colour: number % KINDS, length, value: human(value, 3) }
         };
-        let groups = groups.iter().enumerate().map(|(at, name)| (name.as_str(), bars(at)));
-        Self { plot, groups: groups.collect() }
+        let of_group = |(at, name): (usize, &'a String)| {
+            let bars = points.clone().filter(|(_, _, group, _)| *group == at as f64).map(bar);
+            (name.as_str(), bars.collect())
+        };
+        Self { plot, groups: groups.iter().enumerate().map(of_group).collect() }
     }
-}
-
-impl<'a> Bar<'a> {
-    fn new(label: &'a str, class: &str, value: f64, plot: &Plot, scale: &Scale) -> Self {
-        let length = if is_placed(&plot.y, value) { scale.place(value) } else { 0.0 };
-        let value = if value.is_nan() { "-".to_owned() } else { human(value, 3) };
-        Self { label, class: class.to_owned(), length, value }
-    }
-}
-
-/// Returns the class of each line, which gives it its colour, and its marker. A ninth line has the
-/// colour of the first, so at least its marker differs.
-fn looks(plot: &Plot) -> Vec<(String, usize)> {
-    let look = |number| (format!("c{}", number % KINDS), (number + number / KINDS) % KINDS);
-    (0..plot.lines.len()).map(look).collect()
 }
 
 fn is_drawn(plot: &Plot, (x, y): &(f64, f64)) -> bool {
@@ -191,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_leaves_a_gap_and_is_told() {
+    fn bars_are_as_long_as_their_values_and_what_cannot_be_drawn_leaves_a_gap_and_is_told() {
         let odd = [(1.0, 1.0), (2.0, f64::NAN), (3.0, 2.0), (4.0, f64::INFINITY)];
         for (plot, words) in [
             (line_of(&[]), "nothing was measured"),
@@ -203,6 +188,9 @@ mod tests {
             (bars_of(&[("W1", 0.0), ("W2", 8.0)]).log(false, true), "width:0.0%\"></div>0<"),
             (bars_of(&[("W1", f64::NAN), ("W2", 5.0)]), "width:0.0%\"></div>-<"),
             (bars_of(&[("W1", f64::NAN)]).log(false, true), "width:0.0%\"></div>-<"),
+            // As long as their values, on a linear axis.
+            (bars_of(&[("W1", 2.5), ("W2", 5.0)]), "width:40.0%\"></div>2.5<"),
+            (bars_of(&[("W1", 2.5), ("W2", 5.0)]), "width:80.0%\"></div>5<"),
         ] {
             let drawn = draw(&plot);
             assert!(drawn.contains(words), "{words}: {drawn}");
@@ -224,12 +212,5 @@ mod tests {
         let (colours, markers): (BTreeSet<_>, BTreeSet<_>) = looks[..8].iter().copied().unzip();
         assert_eq!((colours.len(), markers.len()), (8, 8), "{drawn}");
         assert_eq!(looks.iter().collect::<BTreeSet<_>>().len(), 9, "{drawn}");
-    }
-
-    #[test]
-    fn bars_are_as_long_as_their_values_on_a_linear_axis() {
-        let drawn = draw(&bars_of(&[("W1", 2.5), ("W2", 5.0)]));
-        assert!(drawn.contains("width:40.0%\"></div>2.5<"), "{drawn}");
-        assert!(drawn.contains("width:80.0%\"></div>5<"), "{drawn}");
     }
 }

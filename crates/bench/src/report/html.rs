@@ -7,14 +7,13 @@ use jiff::SignedDuration;
 use super::compare::{Comparison, Row};
 use super::drawing::draw;
 use super::text::figures;
-use super::{Report, Section, State, Table};
+use super::{Report, Section, Table};
 
 /// Renders the page, with the change of each figure if there is a recorded report.
 pub fn html(report: &Report, recorded: Option<&Report>) -> String {
     let mut comparison = Comparison::new(report, recorded);
     comparison.rows.sort_by_key(Row::rank);
-    let text = Page { report, recorded, comparison }.render();
-    text.expect("writing to a string cannot fail") + "\n"
+    Page { report, recorded, comparison }.to_string() + "\n"
 }
 
 #[derive(Template)]
@@ -27,59 +26,27 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn facts(&self) -> String {
-        let machine = self.report.condition(Report::MACHINE).map(str::to_owned);
-        let seconds: f64 = self.report.sections.iter().map(|section| section.seconds).sum();
-        let took = (seconds > 0.0).then(|| format!("measured in {}", duration(seconds)));
-        machine.into_iter().chain(took).collect::<Vec<_>>().join(" · ")
+    fn seconds(&self) -> f64 {
+        self.report.sections.iter().map(|section| section.seconds).sum()
     }
 
     fn small_scale(&self) -> Option<f64> {
         self.report.condition(Report::SCALE)?.parse().ok().filter(|scale| *scale < 1.0)
     }
 
-    fn aimed(&self) -> impl Iterator<Item = Row<'_>> {
-        self.comparison.rows.iter().copied().filter(|row| row.figure.aim.is_some())
-    }
-
-    fn of_section(&self, section: &Section) -> Vec<Row<'_>> {
-        let rows = self.comparison.rows.iter().copied();
-        rows.filter(|row| std::ptr::eq(row.section, section)).collect()
-    }
-
     fn short(&self, section: &Section) -> usize {
-        let rows = self.of_section(section);
-        rows.iter().filter(|row| row.figure.verdict() == "short").count()
+        section.figures.iter().filter(|figure| figure.verdict() == "short").count()
     }
 
-    /// Returns class, count and words of each tile at the top.
-    fn tiles(&self) -> Vec<(&'static str, usize, &'static str)> {
-        let count =
-            |verdict: &str| self.aimed().filter(|it| it.figure.verdict() == verdict).count();
-        let mut tiles = vec![
-            ("ok", count("ok"), "ok"),
-            ("short", count("short"), "short of the aim"),
-            ("unknown", count("not measured"), "not measured"),
-        ];
-        // Where nothing is judged, a zero would look like a good result.
-        if self.recorded.is_some() && self.comparison.refusal().is_none() {
-            tiles.push(("worse", self.comparison.worse().count(), "worse than recorded"));
-        }
-        tiles
-    }
-
-    fn states(&self) -> String {
-        let states = || self.report.sections.iter().map(|section| &section.state);
-        let skipped = states().filter(|state| matches!(state, State::Skipped(_))).count();
-        let failed = states().filter(|state| matches!(state, State::Failed(_))).count();
-        let (all, measured) = (states().count(), states().count() - skipped - failed);
-        format!("Of {all} scenarios {measured} were measured, {skipped} skipped, {failed} failed.")
+    fn with_verdict(&self, verdict: &str) -> usize {
+        self.comparison.aimed().filter(|row| row.figure.verdict() == verdict).count()
     }
 
     /// Returns the tables of figures with aims, ratios first. In a long one only the rows that need
     /// no attention are folded.
-    fn glance(&self) -> Vec<Cells> {
-        let (ratios, others): (Vec<_>, _) = self.aimed().partition(|row| row.figure.is_ratio());
+    fn glance(&self) -> Vec<Cells<'_>> {
+        let aimed = self.comparison.aimed();
+        let (ratios, others): (Vec<_>, _) = aimed.partition(|row| row.figure.is_ratio());
         let mut tables = Vec::new();
         for (rows, heading) in [
             (ratios, "Ratios, which hold on other machines too"),
@@ -88,19 +55,20 @@ impl Page<'_> {
             let holding = rows.partition_point(|row| row.rank() < Row::HOLDS);
             let is_long = rows.len() > ROWS_MAX;
             let (first, rest) = rows.split_at(if is_long { holding } else { rows.len() });
-            tables.push(Cells::linked(first, heading, ""));
-            tables.push(Cells::linked(rest, heading, &format!("Those that hold: {}", rest.len())));
+            tables.push(Cells::linked(first, heading, String::new()));
+            tables.push(Cells::linked(rest, heading, format!("Those that hold: {}", rest.len())));
         }
         tables
     }
 
-    fn figures(&self, section: &Section) -> Cells {
-        let (rows, short) = (self.of_section(section), self.short(section));
+    fn figures(&self, section: &Section) -> Cells<'_> {
+        let rows = self.comparison.rows.iter().filter(|row| std::ptr::eq(row.section, section));
+        let (rows, short) = (rows.copied().collect::<Vec<_>>(), self.short(section));
         let mut summary = folded(rows.len());
         if !summary.is_empty() && short > 0 {
             summary += &format!(", {short} short");
         }
-        Cells { summary, is_of_figures: true, ..Cells::new(figures(&rows), "Figures") }
+        Cells { summary, is_of_figures: true, ..Cells::new(figures(rows), "Figures") }
     }
 }
 
@@ -123,8 +91,8 @@ impl Row<'_> {
 /// A table, numbers aligned to the right.
 #[derive(Template)]
 #[template(path = "cells.html")]
-struct Cells {
-    heading: String,
+struct Cells<'a> {
+    heading: &'a str,
     /// Text that is shown while the table is folded; empty if it is not.
     summary: String,
     table: Table,
@@ -136,50 +104,18 @@ struct Cells {
     links: Vec<String>,
 }
 
-impl Cells {
-    fn new(table: Table, heading: &str) -> Self {
+impl<'a> Cells<'a> {
+    fn new(table: Table, heading: &'a str) -> Self {
         let class = |column| if is_numeric(&table.rows, column) { "number" } else { "" };
         let classes = (0..table.columns.len()).map(class).collect();
-        let (heading, summary) = (heading.to_owned(), folded(table.rows.len()));
-        let links = vec![String::new(); table.rows.len()];
+        let (summary, links) = (folded(table.rows.len()), vec![String::new(); table.rows.len()]);
         Self { heading, summary, table, classes, is_of_figures: false, links }
     }
 
     /// Table of figures that link to their sections.
-    fn linked(rows: &[Row<'_>], heading: &str, summary: &str) -> Self {
+    fn linked(rows: &[Row<'_>], heading: &'a str, summary: String) -> Self {
         let links = rows.iter().map(|row| row.section.id()).collect();
-        let summary = summary.to_owned();
-        Self { summary, is_of_figures: true, links, ..Self::new(figures(rows), heading) }
-    }
-
-    fn differing(comparison: &Comparison<'_>) -> Self {
-        let columns = ["condition", "now", "recorded"].map(str::to_owned).to_vec();
-        let rows = comparison.differing.clone();
-        Self::new(
-            Table { columns, rows },
-            "Conditions that differ from those of the recorded result",
-        )
-    }
-
-    /// Returns name, class and text of each cell of a row.
-    fn cells<'a>(&'a self, row: &'a [String]) -> impl Iterator<Item = (&'a str, String, &'a str)> {
-        let columns = self.table.columns.iter().zip(&self.classes);
-        columns.zip(row).map(|((name, class), cell)| {
-            let mark = if self.is_of_figures { mark(cell) } else { "" };
-            (name.as_str(), format!("{class} {mark}"), cell.as_str())
-        })
-    }
-}
-
-/// Returns the class of a verdict or a judgement.
-fn mark(cell: &str) -> &'static str {
-    match cell.split(',').next() {
-        Some("ok" | "better") => "mark ok",
-        Some("short") => "mark short",
-        Some("worse") => "mark worse",
-        Some("not measured" | "new" | "gone") => "mark unknown",
-        Some("-" | "") => "absent",
-        _ => "",
+        Self { summary, is_of_figures: true, links, ..Self::new(figures(rows.to_vec()), heading) }
     }
 }
 

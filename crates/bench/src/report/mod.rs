@@ -24,13 +24,13 @@ mod scale;
 mod tests;
 mod text;
 
-use std::time::SystemTime;
-
 use anyhow::Error;
+use askama::Template;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use figure::{Aim, Better, Figure};
-pub use file::{VERSION, date};
+pub use file::VERSION;
 pub use html::html;
 pub use plot::{Axis, Plot};
 
@@ -63,8 +63,9 @@ pub enum State {
     Failed(String),
 }
 
-/// Result of one scenario.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Result of one scenario; displayed as Markdown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Template)]
+#[template(path = "section.md")]
 pub struct Section {
     /// Name of the scenario's file, without its ending.
     #[serde(default)]
@@ -101,8 +102,9 @@ pub struct Section {
     pub seconds: f64,
 }
 
-/// Named columns, and rows of as many cells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Named columns, and rows of as many cells; displayed as Markdown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Template)]
+#[template(path = "table.md")]
 pub struct Table {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -266,7 +268,7 @@ impl Report {
     pub const OTHERS: &str = "cores used by others before the start";
 
     pub fn new(conditions: Vec<(String, String)>) -> Self {
-        let date = date(SystemTime::now());
+        let date = Timestamp::now().strftime("%F").to_string();
         Self { version: VERSION, complete: false, date, conditions, sections: Vec::new() }
     }
 
@@ -283,9 +285,14 @@ impl Report {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns true if a scenario was interrupted.
-    pub fn has_failed(&self) -> bool {
-        self.sections.iter().any(|section| matches!(section.state, State::Failed(_)))
+    /// Returns the number of scenarios that were skipped.
+    fn skipped(&self) -> usize {
+        self.sections.iter().filter(|it| matches!(it.state, State::Skipped(_))).count()
+    }
+
+    /// Returns the number of scenarios that were interrupted.
+    pub fn failed(&self) -> usize {
+        self.sections.iter().filter(|it| matches!(it.state, State::Failed(_))).count()
     }
 }
 

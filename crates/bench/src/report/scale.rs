@@ -78,10 +78,12 @@ impl Scale {
     }
 }
 
-/// Formats a number with so many significant digits at most, and a suffix from thousands on.
+/// Formats a number with so many significant digits at most, and a suffix from thousands on; a dash
+/// if it is none.
 pub(super) fn human(value: f64, digits: i32) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
+        none if none.is_nan() => "-".to_owned(),
         1e-4..1e15 => {
             with_suffix(value, digits, &[(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")])
         }

@@ -1,7 +1,5 @@
 //! Reports as Markdown, in tables that are aligned for a terminal too.
 
-use std::fmt::{Display, Formatter, Result};
-
 use askama::Template;
 
 use super::compare::{Comparison, Row};
@@ -17,54 +15,42 @@ struct Markdown<'a> {
     aimed: Table,
 }
 
-#[derive(Template)]
-#[template(path = "section.md")]
-struct SectionText<'a> {
-    section: &'a Section,
-    figures: Table,
-}
-
 impl Report {
     /// Renders the report below this heading, with the change of each figure that has an aim if
     /// there is a recorded report.
     pub fn markdown(&self, title: &str, recorded: Option<&Self>) -> String {
         let comparison = Comparison::new(self, recorded);
-        let refusal = comparison.refusal();
-        let aimed = figures(comparison.rows.iter().filter(|row| row.figure.aim.is_some()));
-        let text = Markdown { title, report: self, refusal, aimed }.render();
-        text.expect("writing to a string cannot fail")
+        let (refusal, aimed) = (comparison.refusal(), figures(comparison.aimed()));
+        Markdown { title, report: self, refusal, aimed }.to_string()
     }
 
     /// Renders the figures that have an aim, and those that are worse than recorded.
     pub fn summary(&self, recorded: Option<&Self>) -> String {
         let comparison = Comparison::new(self, recorded);
-        let aimed = figures(comparison.rows.iter().filter(|row| row.figure.aim.is_some()));
-        let worse: Vec<_> = comparison.worse().collect();
+        let (aimed, worse) = (figures(comparison.aimed()), figures(comparison.worse()));
         let against = match (recorded, comparison.refusal()) {
             (None, _) => String::new(),
             (_, Some(refusal)) => format!("\n{refusal}\n"),
-            _ if worse.is_empty() => "\nNothing is worse than in the recorded result.\n".to_owned(),
-            _ => format!("\n## Worse than in the recorded result\n\n{}", figures(&worse)),
+            _ if worse.rows.is_empty() => {
+                "\nNothing is worse than in the recorded result.\n".to_owned()
+            }
+            _ => format!("\n## Worse than in the recorded result\n\n{worse}"),
         };
         format!("## What must hold\n\n{aimed}{against}")
     }
 }
 
 impl Section {
-    /// Renders the section, its figures before the table.
-    pub fn text(&self) -> String {
-        let row = |figure| Row { section: self, figure, change: None };
-        let rows: Vec<_> = self.figures.iter().map(row).collect();
-        let text = SectionText { section: self, figures: figures(&rows) }.render();
-        text.expect("writing to a string cannot fail")
+    pub(super) fn figure_table(&self) -> Table {
+        figures(self.rows())
     }
 }
 
 /// Renders figures as a table without the columns in which none has anything; the scenario is named
 /// where they are of several.
-pub(super) fn figures<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Table {
-    let cells = |Row { section, figure, change }: &Row<'_>| {
-        let dash = || "-".to_owned();
+pub(super) fn figures<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Table {
+    let cells = |row: Row<'_>| {
+        let figure = row.figure;
         vec![
             figure.what.clone(),
             figure.measured_text(),
@@ -72,9 +58,9 @@ pub(super) fn figures<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Table 
             figure.aim_text(),
             figure.text_of(figure.paper),
             figure.verdict().to_owned(),
-            change.map_or_else(dash, |it| figure.text_of(it.recorded)),
-            change.map_or_else(dash, |it| it.text()),
-            section.key().to_owned(),
+            figure.text_of(row.recorded),
+            row.change_text(),
+            row.section.key().to_owned(),
         ]
     };
     let columns =
@@ -92,31 +78,13 @@ pub(super) fn figures<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Table 
     table
 }
 
-impl Display for Table {
-    /// Aligns the first column to the left and all others to the right; nothing without rows.
-    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        let width = |column: usize| {
+impl Table {
+    /// Returns the width of each column in a text.
+    pub(super) fn widths(&self) -> Vec<usize> {
+        let width = |(column, name): (usize, &String)| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            let cells = cells.chain([&self.columns[column]]);
-            cells.map(|cell| cell.chars().count()).fold(3, usize::max)
+            cells.chain([name]).map(|cell| cell.chars().count()).fold(3, usize::max)
         };
-        let widths: Vec<_> = (0..self.columns.len()).map(width).collect();
-        let rule = widths.iter().enumerate().map(|(column, width)| match column {
-            0 => "-".repeat(*width),
-            _ => format!("{}:", "-".repeat(width - 1)),
-        });
-        for line in [&self.columns, &rule.collect()].into_iter().chain(&self.rows) {
-            for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-                match column {
-                    0 => write!(out, "| {cell:<width$} |")?,
-                    _ => write!(out, " {cell:>width$} |")?,
-                }
-            }
-            writeln!(out)?;
-        }
-        Ok(())
+        self.columns.iter().enumerate().map(width).collect()
     }
 }

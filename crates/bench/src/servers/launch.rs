@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::generator::Protocol;
+
 /// Kind of command line of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -38,6 +40,11 @@ impl Kind {
             name if name.contains("valkey-server") || name.contains("redis-server") => Self::Peer,
             _ => Self::Varve,
         }
+    }
+
+    /// Returns the protocol that such servers speak.
+    pub fn protocol(self) -> Protocol {
+        if self == Self::Memcached { Protocol::Memcached } else { Protocol::Resp }
     }
 }
 

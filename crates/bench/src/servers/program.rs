@@ -129,12 +129,9 @@ impl Peers {
 
     /// Returns the peer of a name: `valkey`, `redis` or `memcached`.
     pub fn program(&self, name: &str) -> Program {
-        let (kind, program) = match name {
-            "memcached" => (Kind::Memcached, name.to_owned()),
-            _ => (Kind::Peer, format!("{name}-server")),
-        };
-        let direct = from_outside(&program);
-        Program { direct, ..Program::new(name, kind, self.run(&program)) }
+        let program = if name == "memcached" { name } else { &format!("{name}-server") };
+        let direct = from_outside(program);
+        Program { direct, ..Program::new(name, Kind::of(program), self.run(program)) }
     }
 
     /// Returns the command line of a program of the peers.
