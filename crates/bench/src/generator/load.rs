@@ -9,8 +9,8 @@ use rand::rngs::SmallRng;
 use serde::{Deserialize, Serialize};
 
 /// Distribution from which the next key number in `0..count` is drawn.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum KeyChoice {
     /// 0, 1, 2, ... up to the last, and from the start again.
     Sequential,
@@ -156,11 +156,6 @@ impl Load {
 
     pub fn lasting(self, time: Duration) -> Self {
         Self { stop: Stop::After(time), ..self }
-    }
-
-    /// Sets the time that it takes, and a fifth of it to warm up.
-    pub fn measured_for(self, time: Duration) -> Self {
-        Self { warm_up: time / 5, ..self.lasting(time) }
     }
 
     /// Returns the source of random numbers of one of its threads.
