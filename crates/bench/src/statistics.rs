@@ -15,6 +15,13 @@ pub fn spread(values: &[f64]) -> Option<f64> {
     (values.len() > 1 && middle != 0.0).then(|| (high - low) / 2.0 / middle.abs())
 }
 
+/// Returns the geometric mean.
+#[must_use]
+pub fn geometric_mean(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (sum / values.len() as f64).exp()
+}
+
 /// Returns quantiles, interpolated between two values.
 fn quantiles<const N: usize>(mut values: Vec<f64>, parts: [f64; N]) -> [f64; N] {
     values.sort_by(f64::total_cmp);

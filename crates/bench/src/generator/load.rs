@@ -9,8 +9,8 @@ use rand::rngs::SmallRng;
 use serde::{Deserialize, Serialize};
 
 /// Distribution from which the next key number in `0..count` is drawn.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum KeyChoice {
     /// 0, 1, 2, ... up to the last, and from the start again.
     Sequential,

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::figures::{is_named, names, number};
 use crate::report::{Figure, Section};
+use crate::statistics::geometric_mean;
 
 /// Claim that holds while a number, or its ratio to another, is within a limit: with `of` that of
 /// the means, otherwise that of each row.
@@ -49,7 +50,7 @@ impl Claim {
         let Some(figure) = &self.figure else { return };
         for (server, ratios) in judged.iter().filter(|(_, ratios)| !ratios.is_empty()) {
             let name = figure.replace("{server}", server);
-            section.figures.push(Figure::new(name, Some(mean(ratios)), ""));
+            section.figures.push(Figure::new(name, Some(geometric_mean(ratios)), ""));
         }
     }
 
@@ -70,7 +71,7 @@ impl Claim {
         let over = self.numbers(section, &self.rows, server);
         let ratios = match &self.of[..] {
             [] => over,
-            of => vec![mean(&over) / mean(&self.numbers(section, of, server))],
+            of => vec![geometric_mean(&over) / geometric_mean(&self.numbers(section, of, server))],
         };
         ratios.into_iter().filter(|ratio| ratio.is_finite()).collect()
     }
@@ -88,11 +89,6 @@ impl Claim {
         };
         names(section, 0).iter().filter(|row| is_named(row, rows)).filter_map(ratio).collect()
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    let sum: f64 = values.iter().map(|value| value.ln()).sum();
-    (sum / values.len() as f64).exp()
 }
 
 #[cfg(test)]

@@ -1,13 +1,27 @@
-//! The disk without a server: what writes and syncs take when a program does nothing else.
+//! Folders for the files of servers, all of a run on the same disk, and that disk without a server:
+//! what writes and syncs take when a program does nothing else.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{Seek, Write};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
-use tempfile::TempDir;
+use anyhow::{Context, Result, anyhow};
+use tempfile::{Builder, TempDir};
+
+/// Creates a folder on the disk of this program, or in the folder that `VARVE_BENCH_DISK` names;
+/// removed when it is dropped.
+pub fn folder() -> Result<TempDir> {
+    let named = env::var_os("VARVE_BENCH_DISK").map(PathBuf::from);
+    let beside = || Some(env::current_exe().ok()?.parent()?.to_owned());
+    let parent = named.or_else(beside).context("this program is in no folder")?;
+    let folder = Builder::new().prefix("varve-bench-data-").tempdir_in(&parent);
+    let why = "VARVE_BENCH_DISK names a folder that can be written";
+    folder.with_context(|| format!("no folder in {}: {why}", parent.display()))
+}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Appended {

@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::report::{Better, Figure, Plot, Section};
-use crate::statistics::median;
+use crate::statistics::{geometric_mean, median};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,14 +175,13 @@ impl FigureText {
 
 /// Returns the geometric mean; rows of one load on different data count as one.
 fn mean(all: &[(&String, f64)]) -> f64 {
-    let mut logarithms: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut by_load: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (row, value) in all {
         let load = row.split(", ").next().unwrap_or_default();
-        logarithms.entry(load).or_default().push(value.ln());
+        by_load.entry(load).or_default().push(*value);
     }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let by_load: Vec<f64> = logarithms.values().map(|of_load| mean(of_load)).collect();
-    mean(&by_load).exp()
+    let means: Vec<_> = by_load.values().map(|values| geometric_mean(values)).collect();
+    geometric_mean(&means)
 }
 
 impl PlotText {

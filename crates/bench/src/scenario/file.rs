@@ -4,7 +4,7 @@
 //! ```toml
 //! title = "Live payload over resident memory"
 //! source = "Redis++, Table 5"          # optional: a paper's table or figure
-//! kind = "loads"                       # code that measures; absent while nothing can be run
+//! kind = "script"                      # code that measures; absent while nothing can be run
 //! needs = ["valgrind"]                 # optional: features or programs that it requires
 //! notes = ["{payload} bytes of data."]  # optional; parameters in braces are those of the scale
 //! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
@@ -124,8 +124,12 @@ impl ScenarioFile {
     pub fn set(&mut self, setting: &str) -> Result<()> {
         let one: toml::Table = toml::from_str(setting)
             .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
-        self.text.parameters.extend(one);
+        // A script takes any number, and one that its file does not have would change nothing.
+        let known = &self.text.parameters;
+        let is_known = one.keys().all(|name| name == "rounds" || known.contains_key(name));
         let Some(kind) = &self.text.kind else { return Ok(()) };
+        ensure!(is_known || kind != "script", "{setting:?} does not fit {:?}", self.name);
+        self.text.parameters.extend(one);
         kinds::find(kind)?(&self.text.parameters, None)
             .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
@@ -281,8 +285,9 @@ mod tests {
     use super::{Scale, ScenarioFile};
     use crate::report::{Report, Section, State};
 
-    const TEXT: &str = "title = \"t\"\nkind = \"loads\"\nnotes = [\"{ms} of {what}\"]\n\
-        [parameters]\nrounds = 1\nms = 1\n";
+    const TEXT: &str = "title = \"t\"\nkind = \"ycsb-sweep\"\nnotes = [\"{ms} of {what}\"]\n\
+        [parameters]\nrounds = 1\nms = 1\nworkloads = []\nrecords = 1\n\
+        operations = 1\nclients = []";
 
     fn file() -> ScenarioFile {
         ScenarioFile::parse("x".to_owned(), TEXT).unwrap()
@@ -300,10 +305,10 @@ mod tests {
         for (text, wrong) in [
             ("", "neither a kind"),
             ("kind = \"chrun\"", "chrun"),
-            ("kind = \"loads\"\nplot = 1", "plot"),
-            ("kind = \"loads\"\nneeds = [\"luck\"]", "luck"),
-            ("kind = \"loads\"\n[parameters]\nhaste = 3", "haste"),
-            ("kind = \"loads\"\n[aims]\na = \"about 3\"", "about 3"),
+            ("kind = \"script\"\nplot = 1", "plot"),
+            ("kind = \"script\"\nneeds = [\"luck\"]", "luck"),
+            ("kind = \"ycsb-sweep\"\n[parameters]\nhaste = 3", "haste"),
+            ("kind = \"script\"\n[aims]\na = \"about 3\"", "about 3"),
         ] {
             let parsed = ScenarioFile::parse("x".to_owned(), &format!("title = \"t\"\n{text}"));
             let error = format!("{:#}", parsed.err().unwrap());
@@ -318,6 +323,9 @@ mod tests {
         let parameters = file.parameters(Scale::new(0.5).unwrap());
         assert_eq!(file.notes(&parameters), ["500 of {what}"]);
         assert!(file.set("ms").is_err() && file.set("haste=3").is_err());
+        let text = "title = \"t\"\nkind = \"script\"\n[parameters]\nservers = []\ngroups = []";
+        let mut script = ScenarioFile::parse("x".to_owned(), text).unwrap();
+        assert!(script.set("rounds=3").is_ok() && script.set("haste=3").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::{Bench, Scenario, example, loads, profiled, script, ycsb};
+use super::{Bench, Scenario, example, profiled, script, ycsb};
 use crate::report::Section;
 
 /// Reads the parameters of a kind; with a bench it is also run.
@@ -16,7 +16,6 @@ fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)
 pub fn find(name: &str) -> Result<Kind> {
     Ok(match name {
         "example" => kind::<example::Plan>,
-        "loads" => kind::<loads::Plan>,
         "profiled" => kind::<profiled::Plan>,
         "script" => kind::<script::Plan>,
         "ycsb-sweep" => kind::<ycsb::Plan>,

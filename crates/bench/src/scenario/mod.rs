@@ -4,9 +4,8 @@
 //! | file | question |
 //! |---|---|
 //! | [`example`] | tables that examples of other packages print, without a server |
-//! | [`loads`] | cost of requests on any data and servers: CPU, throughput, latency |
 //! | [`profiled`] | instructions per command, beside another build; cache misses by function |
-//! | [`script`] | steps that the file lists, and columns computed from what they measured |
+//! | [`script`] | cost of loads, and of all else that steps in the file measure |
 //! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load |
 //!
 //! Servers have no files but where a scenario gives them a folder: there each has one of its own on
@@ -15,14 +14,11 @@
 mod bare;
 mod callgrind;
 mod claims;
-mod data;
 mod disk;
 mod example;
 mod figures;
 pub mod file;
-mod folder;
 mod kinds;
-mod loads;
 mod place;
 mod profiled;
 mod rounds;
@@ -32,11 +28,8 @@ mod ycsb;
 
 pub use scale::Scale;
 
-use std::time::Duration;
-
 use anyhow::Result;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 
 use crate::process;
 use crate::report::Section;
@@ -87,26 +80,10 @@ impl Bench {
             _ => return Err(anyhow::anyhow!("there is no server {name:?}")),
         })
     }
-
-    /// Returns the null server with one reply to all commands, given in wire format.
-    pub fn null_answering(&self, reply: &str) -> Program {
-        self.null.clone().with_arguments(&["--always", reply])
-    }
 }
 
 /// Binds the calling thread, which makes load, to the core behind those of the server, or to the
 /// last core.
 pub fn pin_client(server_cores: usize) {
     process::pin_this_thread(server_cores.min(process::cores() - 1));
-}
-
-/// Reads a duration that a file gives in milliseconds.
-fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    u64::deserialize(from).map(Duration::from_millis)
-}
-
-fn peers_missing(section: &mut Section, bench: &Bench) {
-    if bench.valkey.is_none() {
-        section.note("Valkey is not there: ratios to it were not measured.");
-    }
 }

@@ -8,13 +8,12 @@ use serde::{Deserialize, Deserializer};
 use tempfile::TempDir;
 
 use super::Bench;
-use super::folder::folder;
-use crate::audience::Seats;
+use super::disk::folder;
 use crate::servers::{Launch, Program};
 
 /// Server, which a file gives by its name alone or with settings.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Entry {
     pub program: String,
     pub label: Option<String>,
@@ -22,15 +21,12 @@ pub struct Entry {
     threads: Option<usize>,
     /// Cores; as many as threads by default.
     cores: Option<usize>,
-    /// Number of its keys, where it is another one than that of the data.
-    pub keys: Option<u64>,
     pub options: BTreeMap<String, String>,
     /// True if it keeps its files in a folder of its own.
     pub folder: bool,
-    /// Clients that are connected beside the loads.
-    pub beside: Vec<Seats>,
-    /// Requests that each connection of the loads sends at first.
-    pub opens: Vec<String>,
+    /// Numbers and words that are others than those of its group.
+    #[serde(flatten)]
+    pub numbers: toml::Table,
 }
 
 impl Entry {

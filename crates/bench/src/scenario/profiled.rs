@@ -5,21 +5,22 @@
 //! On one connection each batch is sent in one write, and all its replies are waited for, so that
 //! the server finds the same work in each loop iteration however slow it is.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::{array, fs};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::callgrind::{Profiled, merged, sum};
-use super::data::with_keys;
-use super::loads::text::{Data, Text};
-use super::{Bench, Scale, Scenario, loads, pin_client};
+use super::callgrind::{Counts, Events, Profiled, merged, sum};
+use super::script::{Step, Steps, Values, one};
+use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{EventLoop, Load, Protocol, ReplyReader, Sender, Stop};
+use crate::measure::measure;
 use crate::report::Section;
-use crate::servers::Program;
+use crate::servers::{Program, Server};
 use crate::statistics::spread;
 
 /// Data and requests, and another build to compare with.
@@ -32,10 +33,10 @@ pub struct Plan {
     /// True if Valkey and Redis are counted as well.
     #[serde(default)]
     peers: bool,
-    data: Vec<Data>,
-    /// Pipelines at which the loads of the data are counted.
+    groups: Vec<Group>,
+    /// Pipelines at which the rows of the groups are counted.
     pipelines: Vec<usize>,
-    /// Scenario file of kind `loads`, whose loads are counted at pipeline 16.
+    /// Scenario file of kind `script`, whose rows are counted at pipeline 16.
     commands: Option<PathBuf>,
     /// Its data, as a fraction of what the file has.
     #[serde(default)]
@@ -53,6 +54,30 @@ pub struct Plan {
     functions: Vec<String>,
 }
 
+/// Data, and requests for it; what a script measures otherwise is left out.
+#[derive(Clone, Debug, Deserialize)]
+struct Group {
+    keys: u64,
+    /// Steps whose loads store the data.
+    first: Steps,
+    rows: Vec<Row>,
+}
+
+/// Request for many numbers; `KEYS` in it stands for the number of keys.
+#[derive(Clone, Debug, Deserialize)]
+struct Row {
+    name: String,
+    request: String,
+    /// Upper bound of the drawn numbers, per key.
+    #[serde(default = "one")]
+    times: f64,
+    choice: Option<String>,
+    /// Request sent beforehand for the same numbers, so that the load finds what it removes.
+    before: Option<String>,
+    /// Request sent afterwards for the same numbers, to restore the data.
+    after: Option<String>,
+}
+
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
@@ -67,19 +92,16 @@ impl Scenario for Plan {
         let servers = bench.varve_and_peers().take(if self.peers { usize::MAX } else { 1 });
         programs.extend(servers.cloned());
         let commands = self.commands()?;
-        let own = self.data.iter().map(|data| (data, &self.pipelines[..]));
-        let commands = commands.data.iter().map(|data| (data, &[16][..]));
-        for (data, pipelines) in own.chain(commands) {
-            self.count(section, &programs, data, pipelines)?;
+        let own = self.groups.iter().map(|group| (group, &self.pipelines[..]));
+        let commands = commands.iter().map(|group| (group, &[16][..]));
+        for (group, pipelines) in own.chain(commands) {
+            self.count(section, &programs, group, pipelines)?;
         }
         Ok(())
     }
 }
 
-/// Instructions and misses of the first and last level per request, by function.
-type Costs = BTreeMap<String, [f64; 3]>;
-
-/// What is read of a scenario file of kind `loads`.
+/// What is read of a scenario file of kind `script`.
 #[derive(Deserialize)]
 struct Commands {
     parameters: toml::Table,
@@ -88,11 +110,12 @@ struct Commands {
 }
 
 impl Plan {
-    fn commands(&self) -> Result<loads::Plan> {
-        let Some(path) = &self.commands else { return Ok(loads::Plan::default()) };
+    fn commands(&self) -> Result<Vec<Group>> {
+        let Some(path) = &self.commands else { return Ok(Vec::new()) };
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let Commands { parameters, scaled } = toml::from_str(&text)?;
-        Ok(Scale::new(self.collections)?.apply(&parameters, &scaled).try_into()?)
+        let mut parameters = Scale::new(self.collections)?.apply(&parameters, &scaled);
+        Ok(parameters.remove("groups").context("a script without groups")?.try_into()?)
     }
 
     /// Counts and shows the loads of some data at all pipelines for all programs.
@@ -100,36 +123,35 @@ impl Plan {
         &self,
         section: &mut Section,
         programs: &[Program],
-        data: &Data,
+        group: &Group,
         pipelines: &[usize],
     ) -> Result<()> {
-        let loads = pipelines.iter().flat_map(|at| data.loads.iter().map(move |it| (*at, it)));
+        let rows = pipelines.iter().flat_map(|at| group.rows.iter().map(move |it| (*at, it)));
         // Of each load, each program and each round.
-        let mut all: Vec<_> = loads.map(|it| (it, vec![Vec::new(); programs.len()])).collect();
+        let mut all: Vec<_> = rows.map(|it| (it, vec![Vec::new(); programs.len()])).collect();
         for round in 1..=self.rounds as u64 {
             for (number, program) in programs.iter().enumerate() {
                 let Some(mut profiled) = Profiled::start(program, self.last_level)? else {
                     section.note(format!("The profiler cannot reach {}.", program.label));
                     continue;
                 };
-                data.fill(&profiled.server, data.keys)?;
+                group.store(&profiled.server)?;
                 profiled.count()?;
-                for ((pipeline, text), counts) in &mut all {
-                    let load = text.load(data.keys).pipelined(*pipeline).seeded(round);
+                for ((pipeline, row), counts) in &mut all {
+                    let load = group.load(row)?.pipelined(*pipeline).seeded(round);
                     let load = load.on(self.connections);
-                    counts[number].push(self.count_once(&mut profiled, text, &load, data.keys)?);
+                    counts[number].push(self.count_once(&mut profiled, group, row, &load)?);
                 }
             }
         }
-        for ((pipeline, text), counts) in all {
-            let pipeline = match self.pipelines.len() {
-                1 => String::new(),
-                _ => format!("at pipeline {pipeline}"),
+        for ((pipeline, row), counts) in all {
+            let name = match self.pipelines.len() {
+                1 => row.name.clone(),
+                _ => format!("{}, at pipeline {pipeline}", row.name),
             };
-            let words = [text.name.clone(), data.name.clone(), pipeline];
-            let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let requests = self.requests.next_multiple_of(pipeline as u64) as f64;
             for (program, counts) in programs.iter().zip(&counts).filter(|(_, it)| !it.is_empty()) {
-                self.show(section, &words.join(", "), program, counts);
+                self.show(section, [&name, &program.label], requests, counts);
             }
         }
         Ok(())
@@ -140,86 +162,108 @@ impl Plan {
     fn count_once(
         &self,
         profiled: &mut Profiled,
-        text: &Text,
+        group: &Group,
+        row: &Row,
         load: &Load,
-        keys: u64,
-    ) -> Result<Costs> {
+    ) -> Result<Counts> {
         let mut event_loop = EventLoop::new()?;
         let (port, count) = (profiled.server.port, load.connections);
         event_loop.connect(port, count, &[], &ReplyReader::default())?;
         let mut drive = |sender: &mut Sender, requests| -> Result<()> {
             sender.restart(Stop::Operations(requests), Arc::default())?;
             event_loop.run(&mut [&mut *sender])?;
-            sender.meter.finish().sound().map(|_| ()).with_context(|| text.name.clone())
+            sender.meter.finish().sound().map(|_| ()).with_context(|| row.name.clone())
         };
-        let other = |request: &String| {
-            let requests = vec![(1, with_keys(request, keys))];
+        let sender = |request: &str| {
+            let requests = vec![(1, group.values().filled(request))];
             Sender::new(Protocol::Resp, &Load { requests, ..load.clone() }, 0)
         };
         // Whole batches.
         let pipeline = load.pipeline as u64;
         let warm_up = (self.requests / 8).next_multiple_of(pipeline);
         let requests = self.requests.next_multiple_of(pipeline);
-        if let Some(before) = &text.before {
-            drive(&mut other(before)?, warm_up + requests)?;
+        if let Some(before) = &row.before {
+            drive(&mut sender(before)?, warm_up + requests)?;
         }
-        let mut sender = Sender::new(Protocol::Resp, load, 0)?;
-        drive(&mut sender, warm_up)?;
+        let mut counted = sender(&row.request)?;
+        drive(&mut counted, warm_up)?;
         profiled.counts()?;
-        drive(&mut sender, requests)?;
+        drive(&mut counted, requests)?;
         let threads = profiled.counts()?.into_iter();
-        let counted = match self.last_level {
+        let counts = match self.last_level {
             None => threads.max_by_key(|counts| sum(counts.values())[0]),
             Some(_) => threads.reduce(merged),
         };
-        if let Some(after) = &text.after {
-            drive(&mut other(after)?, warm_up + requests)?;
+        if let Some(after) = &row.after {
+            drive(&mut sender(after)?, warm_up + requests)?;
         }
-        let per_request = |count: u64| count as f64 / requests as f64;
-        Ok(counted
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(name, events)| (name, events.map(per_request)))
-            .collect())
+        Ok(counts.unwrap_or_default())
     }
 
     /// Shows a load on one server, and with caches also the functions with most misses.
-    fn show(&self, section: &mut Section, row: &str, program: &Program, rounds: &[Costs]) {
-        let all: Vec<_> = rounds.iter().map(|costs| total(costs.values())).collect();
+    fn show(
+        &self,
+        section: &mut Section,
+        [row, server]: [&str; 2],
+        requests: f64,
+        rounds: &[Counts],
+    ) {
+        let per_request = |events: Events| events.map(|count| count as f64 / requests);
+        let all: Vec<_> = rounds.iter().map(|counts| per_request(sum(counts.values()))).collect();
         let of = |event: usize| all.iter().map(|events| events[event]).collect::<Vec<_>>();
         let part: Vec<_> = spread(&of(0)).map(|part| part * 100.0).into_iter().collect();
         let mut values = vec![of(0), of(1), of(2), part, Vec::new(), Vec::new()];
         let (Some(first), true) = (rounds.first(), self.last_level.is_some()) else {
             (values[1], values[2]) = (Vec::new(), Vec::new());
-            section.measured(row, &program.label, &values);
+            section.measured(row, server, &values);
             return;
         };
-        let share = |misses: f64| vec![100.0 * misses / all[0][2]];
+        let misses = sum(first.values())[2] as f64;
+        let share = |events: &Events| 100.0 * events[2] as f64 / misses;
         if !self.functions.is_empty() {
             let is_one = |name: &str| self.functions.iter().any(|begin| name.starts_with(begin));
-            values[5] =
-                share(total(first.iter().filter(|(name, _)| is_one(name)).map(|it| it.1))[2]);
+            let of_these = first.iter().filter(|(name, _)| is_one(name));
+            values[5] = vec![share(&sum(of_these.map(|(_, events)| events)))];
         }
-        section.measured(row, &program.label, &values);
+        section.measured(row, server, &values);
         let mut shown: Vec<_> =
-            first.iter().filter(|(_, it)| it[2] >= SHOWN_MIN * all[0][2]).collect();
-        shown.sort_by(|(_, a), (_, b)| b[2].total_cmp(&a[2]));
+            first.iter().filter(|(_, events)| share(events) >= SHOWN_MIN).collect();
+        shown.sort_by_key(|(_, events)| Reverse(events[2]));
         for (name, events) in shown {
-            let numbers = events.map(|count| format!("{count:.2}"));
-            let cells =
-                [format!("{row}: {name}"), program.label.clone()].into_iter().chain(numbers);
-            let part = format!("{:.1}", share(events[2])[0]);
-            section.row(cells.chain(["-".to_owned(), part, "-".to_owned(), "-".to_owned()]));
+            let [instructions, first_level, last_level] =
+                per_request(*events).map(|count| format!("{count:.2}"));
+            let (name, part) = (format!("{row}: {name}"), format!("{:.1}", share(events)));
+            let cells = [&name, server, &instructions, &first_level, &last_level, "-", &part];
+            section.row(cells.into_iter().chain(["-", "-"]).map(str::to_owned));
         }
     }
 }
 
-fn total<'a>(all: impl IntoIterator<Item = &'a [f64; 3]>) -> [f64; 3] {
-    all.into_iter().fold([0.0; 3], |sum, it| array::from_fn(|at| sum[at] + it[at]))
+impl Group {
+    fn values(&self) -> Values {
+        let mut values = Values::default();
+        values.set("keys", self.keys as f64);
+        values
+    }
+
+    fn store(&self, server: &Server) -> Result<()> {
+        for step in &self.first.0 {
+            if let Step::Load(load) = Step::read(step, &self.values())? {
+                measure(server, &load.load(1)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&self, row: &Row) -> Result<Load> {
+        let count = ((self.keys as f64 * row.times) as u64).max(1);
+        let keys = row.choice.as_deref().unwrap_or("uniform").parse()?;
+        Ok(Load { keys, ..Load::of(&*row.request, count) })
+    }
 }
 
 const BEFORE: &str = "before";
-/// Least share of the last-level misses of a function that is shown.
-const SHOWN_MIN: f64 = 0.03;
+/// Least part of the last-level misses of a function that is shown, in percent.
+const SHOWN_MIN: f64 = 3.0;
 const COLUMNS: &str = "load | server | instructions .1 | D1 misses .2 | last-level misses .2 | \
     spread % .2 | % of misses .1 | % in these functions .1 | of before .4";

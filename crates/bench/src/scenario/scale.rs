@@ -57,12 +57,6 @@ impl Scale {
     }
 }
 
-impl Default for Scale {
-    fn default() -> Self {
-        Self::FULL
-    }
-}
-
 /// Least length of a measurement in milliseconds: in a shorter one the start of a load would count.
 const MS_MIN: f64 = 100.0;
 const ROUNDS_MIN: f64 = 3.0;

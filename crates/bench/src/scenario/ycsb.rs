@@ -7,12 +7,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::rounds::{by_value, costs, in_turns};
-use super::{Bench, Scenario, milliseconds, pin_client};
+use super::rounds::in_turns;
+use super::{Bench, Scenario, pin_client};
 use crate::generator::{Lag, Outcome, quantile_us};
 use crate::measure::Measured;
 use crate::process::user_and_system_time;
-use crate::report::{Plot, Section};
+use crate::report::Section;
 use crate::servers::{self, Launch, Program, Server};
 use crate::statistics::median;
 use crate::ycsb::{self, ByKind, Kind, Properties, Workload, play};
@@ -31,9 +31,8 @@ pub struct Plan {
     records: u64,
     /// Most operations of one measurement; with scans a tenth of them.
     operations: u64,
-    /// Longest time of one measurement.
-    #[serde(rename = "ms", deserialize_with = "milliseconds")]
-    longest: Duration,
+    /// Milliseconds that one measurement takes at most.
+    ms: u64,
     /// Numbers of clients; each has one operation in flight.
     clients: Vec<usize>,
     /// Loads, as fractions of each server's throughput with most clients.
@@ -95,101 +94,81 @@ impl Plan {
         name: &str,
         servers: &mut [&mut Stored],
     ) -> Result<()> {
-        let title = format!("{name}: throughput");
-        let mut plot = Plot::lines(title, "clients", "operations per second");
+        let (title, y) = (format!("{name}: throughput"), "operations per second");
         let mut most = 0;
         for &clients in &self.clients {
             let what = format!("{name}, {clients} clients");
-            for (at, costs) in
-                self.costs(section, &what, servers, clients, None)?.iter().enumerate()
-            {
-                plot.point(&servers[at].server.label, clients as f64, costs.per_second);
-                servers[at].most = costs.per_second;
+            let all = self.measure_all(section, &what, servers, clients, None)?;
+            for (stored, [per_second, _]) in servers.iter_mut().zip(all) {
+                stored.most = per_second;
+                if self.clients.len() > 1 {
+                    let plot = section.plot_of(&title, "clients", y);
+                    plot.point(&stored.server.label, clients as f64, per_second);
+                }
             }
             most = clients;
         }
-        if self.clients.len() > 1 {
-            section.plots.push(plot);
-        }
         let title = format!("{name}: latency by load, {most} clients");
-        let y = "p99 of all operations in microseconds";
-        let mut plot = Plot::lines(title, "operations per second", y).log(false, true);
+        let (x, y) = (y, "p99 of all operations in microseconds");
         for load in &self.loads {
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
-            let all = self.costs(section, &what, servers, most, Some(*load))?;
-            for (Stored { server, .. }, costs) in servers.iter().zip(all) {
-                plot.point(&server.label, costs.per_second, costs.p99);
+            let all = self.measure_all(section, &what, servers, most, Some(*load))?;
+            for (stored, [per_second, p99]) in servers.iter().zip(all) {
+                let plot = section.plot_of(&title, x, y);
+                plot.y.logarithmic = true;
+                plot.point(&stored.server.label, per_second, p99);
             }
-        }
-        if !self.loads.is_empty() {
-            section.plots.push(plot);
         }
         Ok(())
     }
 
     /// Measures all servers in turns, each with this part of its most operations per second if
-    /// there is one.
-    fn costs(
+    /// there is one, and adds their rows; returns the medians of operations per second and of the
+    /// 99th percentile of all operations.
+    fn measure_all(
         &self,
         section: &mut Section,
         what: &str,
         servers: &mut [&mut Stored],
         clients: usize,
         load: Option<f64>,
-    ) -> Result<Vec<Costs>> {
+    ) -> Result<Vec<[f64; 2]>> {
         let all = in_turns(servers, self.rounds, |Stored { server, workload, most }, _| {
             let part = if workload.has_scans { 10 } else { 1 };
-            let (operations, longest) = ((self.operations / part).max(1), self.longest);
+            let operations = (self.operations / part).max(1);
+            let longest = Duration::from_millis(self.ms);
             let target = load.map(|load| load * *most);
             played(server, ycsb::Plan { clients, operations, longest, target }, workload)
         });
-        let mut costs = Vec::new();
-        for (Stored { server, .. }, rounds) in servers.iter().zip(all) {
-            let one = Costs::of(rounds?);
-            section.measured(what, &server.label, &one.cells);
-            if let Some(complaint) = &one.complaint {
-                section.remark(complaint.clone());
-            }
-            costs.push(one);
-        }
-        Ok(costs)
+        let show = |(stored, rounds): (&&mut Stored, Result<Vec<_>>)| {
+            let (measured, details): (Vec<_>, Vec<_>) = rounds?.into_iter().unzip();
+            let cells = cells(&measured, &details);
+            section.measured(what, &stored.server.label, &cells);
+            let worst = measured.iter().filter_map(|it| it.outcome.lag).max_by_key(|it| it.at_end);
+            worst.as_ref().and_then(Lag::complaint).into_iter().for_each(|it| section.remark(it));
+            Ok([&cells[0], &cells[2]].map(|rounds| median(rounds.clone())))
+        };
+        servers.iter().zip(all).map(show).collect()
     }
 }
 
-/// Results of one server; times are in microseconds.
-struct Costs {
-    /// Medians of operations per second, and of the 99th percentile of all operations.
-    per_second: f64,
-    p99: f64,
-    /// Rounds of the columns with numbers.
-    cells: Vec<Vec<f64>>,
-    /// Delay of the worst round behind its target, if it was too long.
-    complaint: Option<String>,
-}
-
-impl Costs {
-    fn of(rounds: Vec<(Measured, Details)>) -> Self {
-        let (measured, details): (Vec<_>, Vec<_>) = rounds.into_iter().unzip();
-        let all = by_value(&measured.iter().map(costs).collect::<Vec<_>>());
-        let [server_us, per_second, _, p99, client_us] = all;
-        let [user, system]: [Duration; 2] =
-            [0, 1].map(|at| details.iter().map(|it| it.ticked[at]).sum());
-        let share = system.as_secs_f64() / (user + system).as_secs_f64();
-        let is_known = user + system >= TICKED_MIN;
-        let system = if is_known { share * median(server_us.clone()) } else { f64::NAN };
-        let lags = measured.iter().filter_map(|it| it.outcome.lag);
-        let complaint = lags.max_by_key(|lag| lag.at_end).as_ref().and_then(Lag::complaint);
-        let mean = measured.iter().map(|it| it.outcome.latencies.mean() / 1e3).collect();
-        let latencies = [(READS, 0.5), (READS, 0.99), (WRITES, 0.5), (WRITES, 0.99)];
-        let latencies = latencies.map(|(kinds, quantile)| {
-            details.iter().map(|it| latency_us(it, kinds, quantile)).collect()
-        });
-        let [most, worst] = [&per_second, &p99].map(|rounds| median(rounds.clone()));
-        let mut cells = vec![per_second, mean, p99];
-        cells.extend(latencies);
-        cells.extend([server_us, vec![system], client_us]);
-        Self { per_second: most, p99: worst, cells, complaint }
+/// Returns the rounds of the columns with numbers; times are in microseconds.
+fn cells(measured: &[Measured], details: &[Details]) -> Vec<Vec<f64>> {
+    let of = |value: fn(&Measured) -> f64| measured.iter().map(value).collect::<Vec<_>>();
+    let server_us = of(Measured::server_us);
+    let [user, system]: [Duration; 2] =
+        [0, 1].map(|at| details.iter().map(|it| it.ticked[at]).sum());
+    let share = system.as_secs_f64() / (user + system).as_secs_f64();
+    let is_known = user + system >= TICKED_MIN;
+    let system = if is_known { share * median(server_us.clone()) } else { f64::NAN };
+    let mean = of(|it| it.outcome.latencies.mean() / 1e3);
+    let mut cells =
+        vec![of(|it| it.outcome.per_second()), mean, of(|it| it.outcome.latency_us(0.99))];
+    for (kinds, quantile) in [(READS, 0.5), (READS, 0.99), (WRITES, 0.5), (WRITES, 0.99)] {
+        cells.push(details.iter().map(|it| latency_us(it, kinds, quantile)).collect());
     }
+    cells.extend([server_us, vec![system], of(|it| it.outcome.client_us())]);
+    cells
 }
 
 /// Reads a property file, with other numbers of records and operations.

@@ -8,7 +8,7 @@
 //! rounds = 3                       # median of these
 //! keys = 1000                      # any other number: `KEYS` in texts, `= keys / 2` in numbers
 //! columns = "what | server | longest ms .1 | of valkey .2"
-//! servers = ["varve", "valkey"]    # as in kind `loads`
+//! servers = ["varve", { program = "varve", label = "2 threads", threads = 2 }, "valkey"]
 //! values = ["get.longest / 1e3"]   # of the columns with numbers, from left to right; of
 //!                                  # "most: get.us" or "least: get.us" the worst round counts
 //!
@@ -25,12 +25,13 @@
 //! | step | what it does |
 //! |---|---|
 //! | `load` | sends requests: `NAME.us`, `NAME.per_second` and others of [`Values::measured`] |
+//! | `on-null`, `on-others` | takes steps on the null server only; on all others |
 //! | `do` | takes the steps that `parameters.routines` has by this name |
 //! | `other` | takes steps on a second server of the program, which stays until the first ends |
 //! | `beside` | takes steps beside loads, or beside a busy process on the server's core |
 //! | `peak` | takes steps: the most memory meanwhile, in bytes |
 //! | `join`, `leave` | connects clients that stay until they leave or the server ends |
-//! | `tell`, `check` | a command without an error; one with the answer as its last word |
+//! | `tell`, `check` | a command without an error; some with the answer as their last word |
 //! | `peers` | settings of Valkey and Redis, which may refuse them: the report says so |
 //! | `config` | settings by name, whose values may have blanks |
 //! | `ask` | by name: the answer, `NAME.ms` of the client and `NAME.cpu_ms` of the server |
@@ -43,15 +44,20 @@
 //! | `point` | a point of a plot, in which each server has a line |
 //! | `let`, `say`, `clock` | computed numbers; words; the time in seconds |
 //! | `append` | what the disk does without a server: `NAME.per_second`, `NAME.longest` |
+//! | `bare` | microseconds of a lookup for the machine alone, with so many keys |
 //! | `benchmark` | what valkey-benchmark sees of a load of GETs: `NAME.first_p50` and others |
 //! | `saved` | waits until a snapshot has its name: the time in seconds |
 //! | `wait`, `repeat` | milliseconds; steps again and again, `while` something is above zero |
 //! | `start`, `end` | another server with more options; the end of the server, when it is asked |
 
 mod pairs;
+mod replies;
 mod run;
 mod steps;
 mod values;
+
+pub use steps::{Step, Steps, one};
+pub use values::Values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,25 +67,31 @@ use std::{mem, thread};
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 
-use super::place::{Entry, servers};
+use super::figures::PIPELINE;
+use super::place::{Entry, Place, servers};
 use super::rounds::in_turns;
-use super::{Bench, Scenario, peers_missing, pin_client};
+use super::{Bench, Scenario, pin_client};
 use crate::process;
 use crate::report::Section;
 use crate::servers::Kind;
+use replies::Replies;
 use run::Running;
-use steps::{Point, Steps};
-use values::Values;
+use steps::Point;
+use values::COST;
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Plan {
-    #[serde(default = "super::data::one")]
+    #[serde(default = "one")]
     rounds: usize,
+    #[serde(default = "cost_columns")]
     columns: String,
     #[serde(deserialize_with = "servers")]
     servers: Vec<Entry>,
-    #[serde(default)]
+    #[serde(default = "cost_values")]
     values: Vec<String>,
+    /// If there are some, each row is measured with each of these numbers as its `pipeline`.
+    #[serde(default)]
+    pipelines: Vec<u32>,
     #[serde(default)]
     routines: BTreeMap<String, Steps>,
     groups: Vec<Group>,
@@ -114,6 +126,8 @@ struct Group {
     /// Those of all rows that are measured apart.
     rounds: Option<usize>,
     remark: Option<String>,
+    /// Number and size of what is stored, in words.
+    note: Option<String>,
     #[serde(flatten)]
     numbers: toml::Table,
 }
@@ -130,10 +144,19 @@ struct Row {
     /// Words of the last column, or of a note if that one has numbers.
     remark: Option<String>,
     /// Reply of the null server, in wire format, or nothing for those that it has; without this
-    /// line it is left out.
+    /// line and the next it is left out.
     null: Option<String>,
+    /// Replies that its load named `cost` must bring; the null server gives such.
+    replies: Option<Replies>,
     #[serde(flatten)]
     numbers: toml::Table,
+}
+
+/// A group, and the numbers and words of all its rows.
+struct At<'p> {
+    bench: &'p Bench,
+    group: &'p Group,
+    numbers: Values,
 }
 
 /// A server of a group, or the reason why there is none.
@@ -152,121 +175,147 @@ impl Scenario for Plan {
         let cores = self.servers.iter().chain(of_groups).map(Entry::cores).max().unwrap_or(1);
         pin_client(cores);
         section.columns(&self.columns);
+        if cores > process::cores() {
+            section.note(format!(
+                "This machine has {} cores: servers on up to {cores} were left out.",
+                process::cores()
+            ));
+        }
         if cores >= process::cores() {
             section.note("The clients share a core with servers on all of them.");
         }
-        peers_missing(section, bench);
+        if bench.valkey.is_none() {
+            section.note("Valkey is not there: ratios to it were not measured.");
+        }
         let mut numbers = Values::default();
         numbers.add(&self.numbers)?;
-        self.groups.iter().try_for_each(|group| self.measure(bench, section, group, &numbers))
+        for group in &self.groups {
+            let mut numbers = numbers.clone();
+            numbers.add(&group.numbers)?;
+            self.measure(&At { bench, group, numbers }, section)?;
+        }
+        Ok(())
     }
 }
 
 impl Plan {
-    /// Measures the rows of a group, one after the other.
-    fn measure(
-        &self,
-        bench: &Bench,
-        section: &mut Section,
-        group: &Group,
-        numbers: &Values,
-    ) -> Result<()> {
-        let mut numbers = numbers.clone();
-        numbers.add(&group.numbers)?;
+    /// Measures the rows of a group: one after the other, or all in turns if they are apart.
+    fn measure(&self, at: &At<'_>, section: &mut Section) -> Result<()> {
+        let (group, rows) = (at.group, self.rows(at.group));
+        section.notes.extend(group.note.as_ref().map(|note| at.numbers.filled(note)));
         if group.apart {
-            return self.measure_apart(bench, section, group, &numbers);
-        }
-        let mut seats = self.seats(bench, group)?;
-        for seat in seats.iter_mut().filter(|seat| !group.fresh && !seat.entry.is_null()) {
-            seat.running = self.start(bench, group, seat.entry, None, numbers.clone());
-        }
-        for row in &group.rows {
-            let is_asked = |it: &&mut Seat<'_>| row.null.is_some() || !it.entry.is_null();
-            let mut seats: Vec<_> = seats.iter_mut().filter(is_asked).collect();
-            let all = in_turns(&mut seats, row.rounds.unwrap_or(self.rounds), |seat, round| {
-                let mut own = numbers.clone();
-                own.add(&row.numbers)?;
-                if group.fresh || seat.entry.is_null() {
-                    let reply = row.null.as_deref();
-                    seat.running = self.start(bench, group, seat.entry, reply, own);
+            let mut own = Vec::new();
+            for row in &rows {
+                for mut seat in self.seats(at)? {
+                    seat.running = self.start(at, seat.entry, Some(row));
+                    own.push((row, seat));
                 }
-                let measured = self.measure_row(group, row, seat, round);
-                if group.fresh && measured.is_err() {
-                    // It may end by itself, which is told when it is dropped.
-                    seat.running = Err(anyhow!("it failed"));
-                } else if group.fresh {
-                    seat.end()?;
-                }
-                measured
-            });
-            let labels = seats.iter().map(|seat| &seat.label);
-            let name = numbers.filled(&row.name);
-            for (label, rounds) in labels.zip(all) {
-                self.show(section, row, &name, label, rounds);
             }
+            thread::sleep(Duration::from_millis(group.rest_ms));
+            let mut all: Vec<_> = own.iter_mut().map(|(row, seat)| (*row, seat)).collect();
+            self.measure_in_turns(at, section, group.rounds, &mut all);
+            return own.iter_mut().try_for_each(|(_, seat)| seat.end());
+        }
+        let mut seats = self.seats(at)?;
+        for seat in seats.iter_mut().filter(|seat| !group.fresh && !seat.entry.is_null()) {
+            seat.running = self.start(at, seat.entry, None);
+        }
+        for row in &rows {
+            let is_for_null = row.null_reply().is_some();
+            let asked = seats.iter_mut().filter(|seat| is_for_null || !seat.entry.is_null());
+            let mut all: Vec<_> = asked.map(|seat| (row, seat)).collect();
+            self.measure_in_turns(at, section, row.rounds, &mut all);
         }
         seats.iter_mut().try_for_each(Seat::end)
     }
 
-    /// Measures all rows of a group on all servers in turns.
-    fn measure_apart(
+    /// Measures rows on servers in turns, and shows them.
+    fn measure_in_turns(
         &self,
-        bench: &Bench,
+        at: &At<'_>,
         section: &mut Section,
-        group: &Group,
-        numbers: &Values,
-    ) -> Result<()> {
-        let mut all = Vec::new();
-        for row in &group.rows {
-            for mut seat in self.seats(bench, group)? {
-                let mut own = numbers.clone();
-                own.add(&row.numbers)?;
-                own.say("row", row.name.clone());
-                seat.running = self.start(bench, group, seat.entry, None, own);
-                all.push((row, seat));
+        rounds: Option<usize>,
+        all: &mut [(&Row, &mut Seat<'_>)],
+    ) {
+        let group = at.group;
+        let measured = in_turns(all, rounds.unwrap_or(self.rounds), |(row, seat), round| {
+            if group.fresh || round == 1 && seat.entry.is_null() && !group.apart {
+                seat.running = self.start(at, seat.entry, Some(row));
             }
-        }
-        thread::sleep(Duration::from_millis(group.rest_ms));
-        let rounds = group.rounds.unwrap_or(self.rounds);
-        let measured = in_turns(&mut all, rounds, |(row, seat), round| {
-            if let (1, Ok(running)) = (round, &mut seat.running) {
+            if let (true, 1, Ok(running)) = (group.apart, round, &mut seat.running) {
                 running.take_all(&group.rested)?;
             }
-            self.measure_row(group, row, seat, round)
+            let measured = self.measure_row(group, row, seat, round);
+            if group.fresh && measured.is_err() {
+                // It may end by itself, which is told when it is dropped.
+                seat.running = Err(anyhow!("it failed"));
+            } else if group.fresh {
+                seat.end()?;
+            }
+            measured
         });
         for ((row, seat), rounds) in all.iter().zip(measured) {
-            self.show(section, row, &numbers.filled(&row.name), &seat.label, rounds);
+            self.show(section, row, &at.numbers.filled(&row.name), &seat.label, rounds);
         }
-        all.iter_mut().try_for_each(|(_, seat)| seat.end())
     }
 
-    /// Returns the servers of a group that are there, before they are started.
-    fn seats<'p>(&'p self, bench: &Bench, group: &'p Group) -> Result<Vec<Seat<'p>>> {
-        let seat = |entry: &'p Entry| {
-            let label = entry.place(bench)?.map(|place| place.program.label);
-            Ok(label.map(|label| Seat { entry, label, running: Err(anyhow!("not started")) }))
+    /// Returns the rows of a group, for each pipeline if there are some. Numbers that one row has
+    /// for itself are for the others those of the group.
+    fn rows(&self, group: &Group) -> Vec<Row> {
+        let mut outer = self.numbers.clone();
+        outer.extend(group.numbers.clone());
+        outer.retain(|name, _| group.rows.iter().any(|row| row.numbers.contains_key(name)));
+        let with_outer = |row: &Row| {
+            let numbers = outer.clone().into_iter().chain(row.numbers.clone()).collect();
+            Row { numbers, ..row.clone() }
         };
-        let servers = if group.servers.is_empty() { &self.servers } else { &group.servers };
-        servers.iter().filter_map(|entry| seat(entry).transpose()).collect()
+        let rows: Vec<_> = group.rows.iter().map(with_outer).collect();
+        if self.pipelines.is_empty() {
+            return rows;
+        }
+        let at_pipeline = |pipeline: u32| {
+            rows.clone().into_iter().map(move |mut row| {
+                row.numbers.insert("pipeline".to_owned(), pipeline.into());
+                row.name += &format!("{PIPELINE}{pipeline}");
+                row
+            })
+        };
+        self.pipelines.iter().copied().flat_map(at_pipeline).collect()
     }
 
-    /// Starts a server and takes the first steps of its group; the null server has none, and may
-    /// get a reply of the row's.
-    fn start(
-        &self,
-        bench: &Bench,
-        group: &Group,
-        entry: &Entry,
-        reply: Option<&str>,
-        values: Values,
-    ) -> Result<Running> {
-        let mut place = entry.place(bench)?.context("it is not there")?;
-        if let Some(reply) = reply.filter(|it| entry.is_null() && !it.is_empty()) {
-            place.program = bench.null_answering(reply);
+    /// Returns the servers of a group that are there and have enough cores, before they are
+    /// started.
+    fn seats<'p>(&'p self, at: &At<'p>) -> Result<Vec<Seat<'p>>> {
+        let of_group = &at.group.servers;
+        let servers = if of_group.is_empty() { &self.servers } else { of_group };
+        let mut seats = Vec::new();
+        for entry in servers.iter().filter(|entry| entry.cores() <= process::cores()) {
+            let Some(Place { program, .. }) = entry.place(at.bench)? else { continue };
+            let mut numbers = at.numbers.clone();
+            numbers.add(&entry.numbers)?;
+            let label = numbers.filled(&program.label);
+            seats.push(Seat { entry, label, running: Err(anyhow!("not started")) });
         }
-        let mut running = Running::start(place, values, Arc::new(self.routines.clone()))?;
+        Ok(seats)
+    }
+
+    /// Starts a server, for one row or for all, and takes the first steps of its group; the null
+    /// server has none, and may get a reply of the row's.
+    fn start(&self, at: &At<'_>, entry: &Entry, row: Option<&Row>) -> Result<Running> {
+        let mut numbers = at.numbers.clone();
+        if let Some(row) = row {
+            numbers.add(&row.numbers)?;
+            numbers.say("row", row.name.clone());
+        }
+        numbers.add(&entry.numbers)?;
+        let mut place = entry.place(at.bench)?.context("it is not there")?;
+        let reply = row.and_then(Row::null_reply).unwrap_or_default();
+        if entry.is_null() && !reply.is_empty() {
+            place.program = place.program.with_arguments(&["--always", &reply]);
+        }
+        let mut running = Running::start(place, numbers, Arc::new(self.routines.clone()))?;
         if !entry.is_null() {
-            running.take_all(&group.first)?;
+            running.take_all(&at.group.first)?;
         }
         Ok(running)
     }
@@ -283,6 +332,7 @@ impl Plan {
         running.values.say("row", row.name.clone());
         running.values.set("round", round as f64);
         running.take_all(row.steps.as_ref().unwrap_or(&group.steps))?;
+        row.replies.map_or(Ok(()), |it| it.check(&running.values))?;
         let sums = self.sums(row).map(|(_, sum)| running.values.compute(sum));
         let values = sums.collect::<Result<_>>()?;
         let words = row.remark.as_ref().or(group.remark.as_ref());
@@ -338,6 +388,13 @@ impl Plan {
     }
 }
 
+impl Row {
+    /// Returns the reply of the null server; an empty one for those that it has.
+    fn null_reply(&self) -> Option<String> {
+        self.replies.map(Replies::example).or_else(|| self.null.clone())
+    }
+}
+
 impl Seat<'_> {
     /// Ends the server; ours by itself: an attack, for one, must leave it able to.
     fn end(&mut self) -> Result<()> {
@@ -346,4 +403,15 @@ impl Seat<'_> {
             _ => Ok(()),
         }
     }
+}
+
+fn cost_columns() -> String {
+    "load | server | CPU us/op .3 | op/s .0 | p50 us .0 | p99 us .0 | client us/op .3 | \
+     of valkey .2 | of redis .2 | of null .2"
+        .to_owned()
+}
+
+/// What a load costs the server and the client.
+fn cost_values() -> Vec<String> {
+    ["us", "per_second", "p50", "p99", "client_us"].map(|it| format!("{COST}.{it}")).into()
 }

@@ -24,9 +24,8 @@ use crate::measure::{
 };
 use crate::process;
 use crate::sampler::{Sample, Watch, most_memory, sampled};
-use crate::scenario::data::check;
-use crate::scenario::disk::append;
-use crate::scenario::folder::folder;
+use crate::scenario::bare::lookup_us;
+use crate::scenario::disk::{append, folder};
 use crate::scenario::place::Place;
 use crate::scenario::ycsb;
 use crate::servers::{Kind, Launch, Program, Server};
@@ -60,6 +59,8 @@ impl Running {
         let Place { program, launch, folder, benchmark } = place;
         let server = program.start(&launch)?;
         values.set("ready", server.ready_after.as_secs_f64());
+        let spare = process::cores().saturating_sub(server.cores).max(1);
+        values.set("spare_cores", spare as f64);
         Ok(Self {
             beside: Vec::new(),
             server: Arc::new(server),
@@ -124,6 +125,10 @@ impl Running {
                 self.values.set(&format!("{name}.per_second"), appended.per_second);
                 self.values.set(&format!("{name}.longest"), appended.longest.as_secs_f64() * 1e6);
             }
+            Step::Bare { name, keys } => self.values.set(&name, lookup_us(keys)?),
+            Step::OnNull(steps) if self.server.kind == Kind::Null => self.take_all(&steps)?,
+            Step::OnOthers(steps) if self.server.kind != Kind::Null => self.take_all(&steps)?,
+            Step::OnNull(_) | Step::OnOthers(_) => {}
             Step::Wait(ms) => thread::sleep(Duration::from_millis(ms)),
             Step::Start(options) => self.start_again(&options)?,
             Step::End {} => self.end()?,
@@ -139,7 +144,8 @@ impl Running {
             Step::Tell(command) => {
                 server.control()?.tell(&command.split(' ').collect::<Vec<_>>())?;
             }
-            Step::Check(count) => check(server, &[count], 0)?,
+            Step::Check(_) if server.kind == Kind::Null => {}
+            Step::Check(counts) => counts.split("; ").try_for_each(|it| check(server, it))?,
             Step::Config(all) => {
                 let mut control = server.control()?;
                 all.iter().try_for_each(|(name, it)| control.tell(&["CONFIG", "SET", name, it]))?;
@@ -233,8 +239,7 @@ impl Running {
 
     fn load(&mut self, text: &LoadText) -> Result<()> {
         let mut load = text.load(self.values.compute("round").unwrap_or(1.0) as u64)?;
-        // It makes room in the background, and refuses SETs until there is some.
-        load.refusals |= self.server.kind == Kind::Memcached;
+        load.refusals = text.refusals.unwrap_or(self.server.kind == Kind::Memcached);
         let measured = if text.calls.is_some() || text.probed_from.is_some() {
             self.called(text, &load)
         } else if let Some(stop) = text.stopped_ms {
@@ -437,6 +442,14 @@ impl Running {
         self.values.set("ready", self.server.ready_after.as_secs_f64());
         Ok(())
     }
+}
+
+/// Checks the answer to a command, which stands behind it.
+fn check(server: &Server, count: &str) -> Result<()> {
+    let (command, answer) = count.rsplit_once(' ').context("a count without an answer")?;
+    let counted = server.control()?.integer(command)?;
+    ensure!(counted == answer.parse::<u64>()?, "{command} is {counted}, not {answer}");
+    Ok(())
 }
 
 fn with_all(launch: Launch, options: &toml::Table) -> Launch {

@@ -9,11 +9,10 @@ use serde::{Deserialize, Deserializer, de::Error};
 use toml::Value;
 
 use super::pairs::Exchange;
-use super::values::Values;
+use super::values::{Values, with_texts};
 use crate::audience::Seats;
 use crate::generator::{Arrival, Load, Stop};
 use crate::sampler::Watch;
-use crate::scenario::data::one;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -99,6 +98,12 @@ pub enum Step {
         name: String,
         load: Box<LoadText>,
     },
+    Bare {
+        name: String,
+        keys: u64,
+    },
+    OnNull(Steps),
+    OnOthers(Steps),
     Wait(u64),
     Start(toml::Table),
     End {},
@@ -119,20 +124,13 @@ impl<'de> Deserialize<'de> for Steps {
     /// Also checks them, with a number in the place of what is computed.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let steps = Vec::<Value>::deserialize(from)?;
-        let sound = |step: &Value| -> Result<_> { Ok(with_ones(step).try_into::<Step>()?) };
+        let with_one = |text: &str| match text.strip_prefix("= ") {
+            Some(_) => Ok(Value::Integer(1)),
+            None => Ok(Value::String(text.to_owned())),
+        };
+        let sound = |step| -> Result<_> { Ok(with_texts(step, &with_one)?.try_into::<Step>()?) };
         steps.iter().try_for_each(|step| sound(step).map(drop).map_err(D::Error::custom))?;
         Ok(Self(steps))
-    }
-}
-
-fn with_ones(value: &Value) -> Value {
-    match value {
-        Value::String(text) if text.starts_with("= ") => Value::Integer(1),
-        Value::Array(all) => Value::Array(all.iter().map(with_ones).collect()),
-        Value::Table(all) => {
-            Value::Table(all.iter().map(|(name, it)| (name.clone(), with_ones(it))).collect())
-        }
-        other => other.clone(),
     }
 }
 
@@ -168,6 +166,7 @@ pub struct LoadText {
     /// As the command line has it.
     choice: Option<String>,
     connections: Option<usize>,
+    threads: Option<usize>,
     pipeline: Option<usize>,
     arrival: Option<Arrival>,
     count: Option<u64>,
@@ -179,8 +178,9 @@ pub struct LoadText {
     each: bool,
     #[serde(default)]
     misses: bool,
-    #[serde(default)]
-    refusals: bool,
+    /// By default, only Memcached may refuse: it makes room in the background.
+    pub refusals: Option<bool>,
+    /// Requests that each connection sends at first; an empty one is none.
     #[serde(default)]
     opens: Vec<String>,
     seed: Option<u64>,
@@ -234,12 +234,14 @@ impl LoadText {
             load.requests.clone_from(&self.mix);
         }
         load.connections = self.connections.unwrap_or(load.connections);
+        load.threads = self.threads.unwrap_or(1).min(load.connections);
         load.pipeline = self.pipeline.unwrap_or(load.pipeline);
         load.arrival = self.arrival.unwrap_or(load.arrival);
         let time = self.ms.map(|ms| Stop::After(Duration::from_millis(ms)));
         load.stop = self.count.map(Stop::Operations).or(time).unwrap_or(load.stop);
         load.warm_up = Duration::from_millis(self.warm_up_ms);
-        Ok(Load { refusals: self.refusals, opens: self.opens.clone(), ..load })
+        load.opens = self.opens.iter().filter(|it| !it.is_empty()).cloned().collect();
+        Ok(Load { refusals: self.refusals.unwrap_or_default(), ..load })
     }
 
     /// Returns how the server is sampled meanwhile; nothing if it is not.
@@ -247,6 +249,11 @@ impl LoadText {
         let every = self.samples.as_ref().map(|it| Duration::from_millis(it.ms));
         every.or(self.sampled.then_some(SAMPLE_EVERY)).map(Watch::every)
     }
+}
+
+/// Default of a factor.
+pub fn one<T: From<u8>>() -> T {
+    1.into()
 }
 
 pub const SAMPLE_EVERY: Duration = Duration::from_millis(5);

@@ -54,8 +54,14 @@ impl Values {
             ("p999", outcome.latency_us(0.999)),
             ("p9999", outcome.latency_us(0.9999)),
             ("longest", outcome.latency_us(1.0)),
+            ("operations", outcome.operations as f64),
+            ("replies", outcome.replies.total() as f64),
             ("statuses", outcome.replies.status as f64),
             ("errors", outcome.replies.error as f64),
+            ("bulks", outcome.replies.bulk as f64),
+            ("integers", outcome.replies.integer as f64),
+            ("zeros", outcome.replies.zero as f64),
+            ("elements", outcome.replies.elements as f64),
             ("mean_bytes", outcome.replies.bytes as f64 / outcome.replies.bulk as f64),
             ("idle", idle(&measured.samples).as_secs_f64()),
             ("peak", most_memory(&measured.samples)),
@@ -112,25 +118,30 @@ impl Values {
     /// Fills the texts of a step; those that begin with `= ` become numbers. Steps within it are
     /// left for their own time.
     pub fn fill(&self, value: &Value) -> Result<Value> {
-        Ok(match value {
-            Value::String(text) => match text.strip_prefix("= ") {
-                Some(sum) => number(self.compute(sum)?),
-                None => Value::String(self.filled(text)),
-            },
-            Value::Array(all) => {
-                Value::Array(all.iter().map(|it| self.fill(it)).collect::<Result<_>>()?)
-            }
-            Value::Table(all) => {
-                let entry = |(name, value): (&String, &Value)| {
-                    let own = name == "steps";
-                    let value = if own { value.clone() } else { self.fill(value)? };
-                    Ok((name.clone(), value))
-                };
-                Value::Table(all.iter().map(entry).collect::<Result<_>>()?)
-            }
-            other => other.clone(),
+        with_texts(value, &|text| match text.strip_prefix("= ") {
+            Some(sum) => Ok(number(self.compute(sum)?)),
+            None => Ok(Value::String(self.filled(text))),
         })
     }
+}
+
+/// Replaces all texts of a step, but not those of steps within it.
+pub fn with_texts(value: &Value, replaced: &impl Fn(&str) -> Result<Value>) -> Result<Value> {
+    Ok(match value {
+        Value::String(text) => replaced(text)?,
+        Value::Array(all) => {
+            Value::Array(all.iter().map(|it| with_texts(it, replaced)).collect::<Result<_>>()?)
+        }
+        Value::Table(all) => {
+            let entry = |(name, value): (&String, &Value)| {
+                let own = ["steps", "on-null", "on-others"].contains(&name.as_str());
+                let value = if own { value.clone() } else { with_texts(value, replaced)? };
+                Ok((name.clone(), value))
+            };
+            Value::Table(all.iter().map(entry).collect::<Result<_>>()?)
+        }
+        other => other.clone(),
+    })
 }
 
 /// Writes the words of the first bracket as often as it says.
@@ -151,6 +162,9 @@ fn number(value: f64) -> Value {
     let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
     if is_whole { Value::Integer(value as i64) } else { Value::Float(value) }
 }
+
+/// Name of the load whose cost a row has by default.
+pub const COST: &str = "cost";
 
 #[cfg(test)]
 mod tests {
