@@ -16,7 +16,7 @@ fn start(script: &str) -> (Program, Result<Server>, Vec<u32>) {
     let path = folder.path().join("wrapper");
     fs::write(&path, format!("null={}\n{script}", env!("CARGO_BIN_EXE_varve-null"))).unwrap();
     let program = Program::parse(&format!("sh {}", path.display())).unwrap();
-    let server = program.start(&Launch::default());
+    let server = program.start(&Launch::on(1, 1));
     let numbers = fs::read_to_string(path.with_extension("numbers")).unwrap_or_default();
     (program, server, numbers.split_whitespace().map(|it| it.parse().unwrap()).collect())
 }

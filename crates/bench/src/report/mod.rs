@@ -156,21 +156,48 @@ impl Section {
     pub fn fill_ratios(&mut self) {
         let Some(first) = self.digits.iter().position(Option::is_some) else { return };
         let first = &self.table.columns[first];
-        let value = |row: &str, server: &str| {
-            let found = self.rounds.iter().find(|(place, _)| *place == [row, server, first]);
-            found.map(|(_, rounds)| median(rounds.clone()))
-        };
+        let number = |row: &str, server: &str| self.number(row, server, first);
+        let mut rows = self.table.rows.clone();
         for (at, column) in self.table.columns.iter().enumerate() {
             let Some((server, digits)) = column.strip_prefix("of ").zip(self.digits[at]) else {
                 continue;
             };
-            for cells in &mut self.table.rows {
-                let both = value(&cells[0], &cells[1]).zip(value(&cells[0], server));
+            for cells in &mut rows {
+                let both = number(&cells[0], &cells[1]).zip(number(&cells[0], server));
                 if let Some((own, other)) = both {
                     cells[at] = format!("{:.digits$}", own / other);
                 }
             }
         }
+        self.table.rows = rows;
+    }
+
+    /// Returns the rows (0) or the servers (1) of all rounds, in their order.
+    pub fn names_at(&self, at: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for (place, _) in &self.rounds {
+            if !names.contains(&place[at]) {
+                names.push(place[at].clone());
+            }
+        }
+        names
+    }
+
+    /// Returns what the rounds measured at a place.
+    pub fn rounds_of(&self, row: &str, server: &str, column: &str) -> Option<&[f64]> {
+        let place = [row, server, column];
+        self.rounds.iter().find(|(it, _)| *it == place).map(|(_, rounds)| &rounds[..])
+    }
+
+    /// Returns the median of what was measured at a place.
+    pub fn number(&self, row: &str, server: &str, column: &str) -> Option<f64> {
+        self.rounds_of(row, server, column).map(|rounds| median(rounds.to_vec()))
+    }
+
+    /// Returns the least number of all servers.
+    pub fn least(&self, row: &str, column: &str) -> Option<f64> {
+        let servers = self.names_at(1);
+        servers.iter().filter_map(|it| self.number(row, it, column)).reduce(f64::min)
     }
 
     /// Sets the last cell of the last row, in a column of words.

@@ -41,7 +41,7 @@ impl Profiled {
         let words = OPTIONS.split(' ').chain(caches.iter().flat_map(|it| it.split(' ')));
         let words: Vec<_> = words.chain([out.as_str()]).map(str::to_owned).collect();
         let Some(program) = program.profiled(&words) else { return Ok(None) };
-        Ok(Some(Self { server: program.start(&Launch::default())?, folder, readings: 0 }))
+        Ok(Some(Self { server: program.start(&Launch::on(1, 1))?, folder, readings: 0 }))
     }
 
     /// Begins to count.

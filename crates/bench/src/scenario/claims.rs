@@ -14,7 +14,7 @@
 
 use serde::Deserialize;
 
-use super::figures::{is_named, names, number};
+use super::figures::is_named;
 use crate::report::{Figure, Section};
 use crate::statistics::geometric_mean;
 
@@ -42,7 +42,7 @@ const SERVERS: [&str; 4] = ["varve", "valkey", "redis", "memcached"];
 impl Claim {
     /// Says in one line for which servers the claim holds.
     pub fn judge(&self, section: &mut Section) {
-        let measured = names(section, 1);
+        let measured = section.names_at(1);
         let servers = SERVERS.into_iter().filter(|it| measured.iter().any(|name| name == it));
         let judged: Vec<_> = servers.map(|it| (it, self.ratios(section, it))).collect();
         let said: Vec<_> = judged.iter().map(|(server, it)| self.verdict(server, it)).collect();
@@ -81,13 +81,13 @@ impl Claim {
     fn numbers(&self, section: &Section, rows: &[String], server: &str) -> Vec<f64> {
         let ratio = |row: &String| {
             let base = match (&self.of_column, &self.beside) {
-                (Some(column), _) => number(section, row, server, column)?,
-                (None, Some(beside)) => number(section, row, beside, &self.column)?,
+                (Some(column), _) => section.number(row, server, column)?,
+                (None, Some(beside)) => section.number(row, beside, &self.column)?,
                 (None, None) => 1.0,
             };
-            Some(number(section, row, server, &self.column)? / base)
+            Some(section.number(row, server, &self.column)? / base)
         };
-        names(section, 0).iter().filter(|row| is_named(row, rows)).filter_map(ratio).collect()
+        section.names_at(0).iter().filter(|row| is_named(row, rows)).filter_map(ratio).collect()
     }
 }
 

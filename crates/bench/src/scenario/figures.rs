@@ -102,7 +102,7 @@ impl FigureText {
                 && is_named(row, &self.rows)
                 && self.measured(section, row).is_some()
         };
-        let rows: Vec<_> = names(section, 0).into_iter().filter(is_asked).collect();
+        let rows: Vec<_> = section.names_at(0).into_iter().filter(is_asked).collect();
         let (rows, last) = (&rows[..], rows.last().map_or(&[][..], std::slice::from_ref));
         let mut figures = Vec::new();
         for row in if self.of.is_some() { last } else { rows } {
@@ -120,7 +120,7 @@ impl FigureText {
     }
 
     fn measured<'s>(&self, section: &'s Section, row: &str) -> Option<&'s [f64]> {
-        find(section, row, &self.server, &self.column)
+        section.rounds_of(row, &self.server, &self.column)
     }
 
     /// Returns the servers to which it is held: all others, if its name has a place for them.
@@ -130,7 +130,7 @@ impl FigureText {
         if !self.what.to_lowercase().contains("{over}") {
             return vec![named];
         }
-        names(section, 1).into_iter().filter(|server| *server != self.server).collect()
+        section.names_at(1).into_iter().filter(|server| *server != self.server).collect()
     }
 
     fn rounds(&self, section: &Section, row: &str, server: &str) -> Option<Vec<f64>> {
@@ -141,8 +141,8 @@ impl FigureText {
         let row = place.row.as_deref().unwrap_or(row);
         let column = place.column.as_ref().unwrap_or(&self.column);
         let other = match server {
-            "best" => &[least(section, row, column)?][..],
-            server => find(section, row, server, column)?,
+            "best" => &[section.least(row, column)?][..],
+            server => section.rounds_of(row, server, column)?,
         };
         let pairs = own.iter().zip(other);
         let value = |(own, other)| if self.over.is_some() { own / other } else { own - other };
@@ -187,7 +187,7 @@ fn mean(all: &[(&String, f64)]) -> f64 {
 impl PlotText {
     pub fn draw(&self, section: &mut Section) {
         let mut plots: Vec<Plot> = Vec::new();
-        for row in names(section, 0).into_iter().filter(|row| is_named(row, &self.rows)) {
+        for row in section.names_at(0).into_iter().filter(|row| is_named(row, &self.rows)) {
             let (name, pipeline) = row.split_at(row.find(PIPELINE).unwrap_or(row.len()));
             let title = format!("{}{pipeline}", self.title);
             let known = plots.iter().position(|plot| plot.title == title);
@@ -195,10 +195,10 @@ impl PlotText {
                 plots.push(self.empty(title));
                 plots.len() - 1
             });
-            for (server, column) in names(section, 1).iter().flat_map(|server| {
+            for (server, column) in section.names_at(1).iter().flat_map(|server| {
                 self.columns.iter().map(move |column| (server.as_str(), column.as_str()))
             }) {
-                let value = |server: &str| number(section, &row, server, column);
+                let value = |server: &str| section.number(&row, server, column);
                 let Some(own) = value(server) else { continue };
                 let label = if server.is_empty() { name } else { server };
                 let group = if self.columns.len() > 1 { column } else { name };
@@ -235,33 +235,6 @@ fn add_point(plot: &mut Plot, server: &str, row: &str, y: f64) {
 /// Returns true if one of these is in a name, or there are none.
 pub(super) fn is_named(name: &str, parts: &[String]) -> bool {
     parts.is_empty() || parts.iter().any(|part| name.contains(part))
-}
-
-/// Returns the rows or the servers of all rounds, in their order.
-pub(super) fn names(section: &Section, at: usize) -> Vec<String> {
-    let mut names = Vec::new();
-    for (place, _) in &section.rounds {
-        if !names.contains(&place[at]) {
-            names.push(place[at].clone());
-        }
-    }
-    names
-}
-
-fn find<'s>(section: &'s Section, row: &str, server: &str, column: &str) -> Option<&'s [f64]> {
-    let place = [row, server, column];
-    section.rounds.iter().find(|(it, _)| *it == place).map(|(_, rounds)| &rounds[..])
-}
-
-/// Returns the median of what was measured at a place.
-pub(super) fn number(section: &Section, row: &str, server: &str, column: &str) -> Option<f64> {
-    find(section, row, server, column).map(|rounds| median(rounds.to_vec()))
-}
-
-/// Returns the least number of all servers.
-fn least(section: &Section, row: &str, column: &str) -> Option<f64> {
-    let servers = names(section, 1);
-    servers.iter().filter_map(|it| number(section, row, it, column)).reduce(f64::min)
 }
 
 /// Text between a load and its pipeline in the name of a row.

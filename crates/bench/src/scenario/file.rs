@@ -4,8 +4,9 @@
 //! ```toml
 //! title = "Live payload over resident memory"
 //! source = "Redis++, Table 5"          # optional: a paper's table or figure
-//! kind = "script"                      # code that measures; absent while nothing can be run
-//! needs = ["valgrind"]                 # optional: features or programs that it requires
+//! kind = "script"                      # code that measures
+//! skipped = "needs a cluster"          # instead of a kind: the reason why nothing can be run
+//! needs = "valgrind"                   # optional: a program that it requires
 //! notes = ["{payload} bytes of data."]  # optional; parameters in braces are those of the scale
 //! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
 //! from_scale = 0.1                     # optional: a smaller run leaves it out, and says so
@@ -44,7 +45,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
 use super::figures::{FigureText, PlotText};
-use super::{Bench, Scale, kinds};
+use super::{Bench, Scale, find_kind};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
 
@@ -52,8 +53,6 @@ use crate::servers::Program;
 pub struct ScenarioFile {
     pub name: String,
     text: Text,
-    /// Reason why it cannot be run here.
-    missing: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -62,8 +61,8 @@ struct Text {
     title: String,
     source: Option<String>,
     kind: Option<String>,
-    #[serde(default)]
-    needs: Vec<String>,
+    skipped: Option<String>,
+    needs: Option<String>,
     #[serde(default)]
     notes: Vec<String>,
     #[serde(default)]
@@ -107,13 +106,11 @@ impl ScenarioFile {
 
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
-        let missing = missing(&text.needs)?;
         match &text.kind {
-            Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
-            None if missing.is_some() => {}
-            None => bail!("neither a kind, nor something it needs that is not there yet"),
+            Some(kind) => find_kind(kind)?(&text.parameters, None)?,
+            None => ensure!(text.skipped.is_some(), "neither a kind, nor why it is skipped"),
         }
-        Ok(Self { name, text, missing })
+        Ok(Self { name, text })
     }
 
     pub fn title(&self) -> &str {
@@ -130,7 +127,7 @@ impl ScenarioFile {
         let Some(kind) = &self.text.kind else { return Ok(()) };
         ensure!(is_known || kind != "script", "{setting:?} does not fit {:?}", self.name);
         self.text.parameters.extend(one);
-        kinds::find(kind)?(&self.text.parameters, None)
+        find_kind(kind)?(&self.text.parameters, None)
             .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
@@ -192,22 +189,32 @@ impl ScenarioFile {
     }
 
     fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
-        if let Some(missing) = &self.missing {
-            return State::Skipped(missing.clone());
+        if let Some(why) = self.skipped(scale) {
+            return State::Skipped(why);
         }
-        if scale.factor() < self.text.from_scale {
-            let least = self.text.from_scale;
-            return State::Skipped(format!("takes too long for a scale below {least}"));
-        }
-        let Some(kind) = &self.text.kind else { return State::Skipped("no kind".to_owned()) };
-        let parameters = self.parameters(scale);
-        let ran = kinds::find(kind).and_then(|run| run(&parameters, Some((bench, section))));
+        let (kind, parameters) = (self.text.kind.as_deref(), self.parameters(scale));
+        let kind = find_kind(kind.unwrap_or_default());
+        let ran = kind.and_then(|run| run(&parameters, Some((bench, section))));
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {
             reasons.push(why.clone());
         }
         reasons.extend(bench.all_programs().flat_map(Program::ended));
         if reasons.is_empty() { State::Measured } else { State::Failed(reasons.join("; ")) }
+    }
+
+    /// Returns the reason why it is not run here, if there is one.
+    fn skipped(&self, scale: Scale) -> Option<String> {
+        let Text { skipped, needs, from_scale, .. } = &self.text;
+        let is_there = |program: &String| {
+            let run = Command::new(program).arg("--version").stdout(Stdio::null()).status();
+            run.is_ok_and(|status| status.success())
+        };
+        let missing = needs.as_ref().filter(|program| !is_there(program));
+        let too_small = scale.factor() < *from_scale;
+        let missing = missing.map(|it| format!("needs the program {it}: install its package"));
+        let too_long = || format!("takes too long for a scale below {from_scale}");
+        skipped.clone().or(missing).or(too_small.then(too_long))
     }
 
     /// Copies aims and the source's figures into the section. An aim without a figure becomes a
@@ -237,25 +244,6 @@ impl ScenarioFile {
         section.figures.iter_mut().for_each(|figure| figure.aim = None);
     }
 }
-
-/// Returns what is missing of the needs of a scenario, if something is.
-fn missing(needs: &[String]) -> Result<Option<String>> {
-    for need in needs {
-        let found = || Command::new(need).arg("--version").stdout(Stdio::null()).status();
-        match need.as_str() {
-            "cluster" => return Ok(Some(NO_CLUSTER.to_owned())),
-            "valgrind" if found().is_ok_and(|status| status.success()) => {}
-            "valgrind" => {
-                return Ok(Some(format!("needs the program {need}: install its package")));
-            }
-            _ => bail!("needs {need:?}: nobody knows what that is"),
-        }
-    }
-    Ok(None)
-}
-
-const NO_CLUSTER: &str =
-    "needs cluster: several nodes that share the keys, which Varve does not have yet";
 
 fn aims<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Aim>, D::Error> {
     let texts = BTreeMap::<String, String>::deserialize(from)?;
@@ -306,7 +294,6 @@ mod tests {
             ("", "neither a kind"),
             ("kind = \"chrun\"", "chrun"),
             ("kind = \"script\"\nplot = 1", "plot"),
-            ("kind = \"script\"\nneeds = [\"luck\"]", "luck"),
             ("kind = \"ycsb-sweep\"\n[parameters]\nhaste = 3", "haste"),
             ("kind = \"script\"\n[aims]\na = \"about 3\"", "about 3"),
         ] {

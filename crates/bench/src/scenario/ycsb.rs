@@ -79,7 +79,7 @@ fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
     let words = ["--fields", &fields, "--field-bytes", &bytes];
     let null = bench.null.clone().with_arguments(&words);
     let stored = |program: &Program| {
-        let server = program.start(&Launch::default())?;
+        let server = program.start(&Launch::on(1, 1))?;
         store(&server, workload)?;
         Ok(Stored { server, workload: workload.clone(), most: f64::NAN })
     };

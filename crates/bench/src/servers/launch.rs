@@ -48,12 +48,6 @@ impl Kind {
     }
 }
 
-impl Default for Launch {
-    fn default() -> Self {
-        Self::on(1, 1)
-    }
-}
-
 impl Launch {
     /// Binds the server to the first `cores` cores, at least one and at most all.
     #[must_use]
@@ -71,7 +65,7 @@ impl Launch {
     /// Has the server keep its files in a folder.
     #[must_use]
     pub fn in_folder(self, folder: &TempDir) -> Self {
-        self.with("dir", folder.path().display())
+        self.with("dir", folder.path().display()).with("dbfilename", "dump.rdb")
     }
 
     /// Returns the arguments behind the program's own words.
@@ -80,9 +74,7 @@ impl Launch {
         // Behind a space at the end is an empty word.
         let fixed = match kind {
             Kind::Varve => format!("--port {port} --threads {threads} --save "),
-            Kind::Peer => {
-                format!("--port {port} --appendonly no --bind 127.0.0.1 --dir /tmp --save ")
-            }
+            Kind::Peer => format!("--port {port} --bind 127.0.0.1 {NO_FILES} --save "),
             Kind::Memcached => {
                 let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
                 let megabytes = maxmemory.map_or(MEGABYTES_MAX, |(_, bytes)| megabytes(bytes));
@@ -104,6 +96,8 @@ fn megabytes(bytes: &str) -> u64 {
     megabytes.or(bytes.parse().ok().map(|bytes: u64| bytes >> 20)).unwrap_or(MEGABYTES_MAX)
 }
 
+/// Options of peers that keep nothing, and find nothing that another one has left.
+const NO_FILES: &str = "--appendonly no --dir /tmp --dbfilename none";
 /// Time in which a server without data answers.
 const READY_MAX: Duration = Duration::from_secs(30);
 /// Limit of Memcached where `maxmemory` is not set, far above its own default of 64 MiB.
@@ -111,16 +105,16 @@ const MEGABYTES_MAX: u64 = 65_536;
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Launch};
+    use super::{Kind, Launch, NO_FILES};
 
     #[test]
     fn each_kind_has_its_own_words_for_the_same_settings() {
         let launch = |size: &str| Launch::on(1, 2).with("maxmemory", size);
-        let peer = "--port 7 --appendonly no --bind 127.0.0.1 --dir /tmp --save  --maxmemory 64mb";
+        let peer = format!("--port 7 --bind 127.0.0.1 {NO_FILES} --save  --maxmemory 64mb");
         let memcached = "-l 127.0.0.1 -U 0 -u root -c 4096 -p 7 -t 2 -m 64";
         for (kind, size, expected) in [
             (Kind::Varve, "64mb", "--port 7 --threads 2 --save  --maxmemory 64mb"),
-            (Kind::Peer, "64mb", peer),
+            (Kind::Peer, "64mb", &*peer),
             (Kind::Memcached, "64mb", memcached),
             (Kind::Memcached, "67108864", memcached),
             (Kind::Null, "64mb", "--port 7 --threads 2"),

@@ -68,7 +68,7 @@ impl Pairs {
 
     /// Connects the clients, lets one of each pair wait, and measures their exchanges; returns what
     /// [`Pairs::play`] does.
-    pub fn measure(server: &Server, exchange: &Exchange) -> Result<[f64; 3]> {
+    pub fn measure(server: &Server, exchange: &Exchange) -> Result<[(&'static str, f64); 3]> {
         let mut event_loop = EventLoop::new()?;
         let (port, count) = (server.port, 2 * exchange.pairs as usize);
         event_loop.connect(port, count, &[], &ReplyReader::default())?;
@@ -87,7 +87,7 @@ impl Pairs {
         server: &Server,
         event_loop: &mut EventLoop,
         time: Duration,
-    ) -> Result<[f64; 3]> {
+    ) -> Result<[(&'static str, f64); 3]> {
         self.check_rest(server)?;
         let before = settled_cpu_time(server)?;
         let client = process::cpu_time_of_this_thread();
@@ -100,7 +100,8 @@ impl Pairs {
         self.check_rest(server)?;
         let exchanges = self.served as f64 / 2.0;
         let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;
-        Ok([micros(used), exchanges / elapsed.as_secs_f64(), micros(client)])
+        let per_second = exchanges / elapsed.as_secs_f64();
+        Ok([("us", micros(used)), ("per_second", per_second), ("client_us", micros(client))])
     }
 
     /// Waits until one client of each pair waits; the server may still be reading the last request.

@@ -121,9 +121,7 @@ impl Running {
                 let goes_on = |done, at| {
                     count.is_none_or(|count| done < count) && time.is_none_or(|time| at < time)
                 };
-                let appended = append(&folder()?, bytes, sync_every, goes_on)?;
-                self.values.set(&format!("{name}.per_second"), appended.per_second);
-                self.values.set(&format!("{name}.longest"), appended.longest.as_secs_f64() * 1e6);
+                self.values.set_all(&name, append(&folder()?, bytes, sync_every, goes_on)?);
             }
             Step::Bare { name, keys } => self.values.set(&name, lookup_us(keys)?),
             Step::OnNull(steps) if self.server.kind == Kind::Null => self.take_all(&steps)?,
@@ -180,14 +178,11 @@ impl Running {
                 self.written(&request, count, reply, Duration::from_millis(pause))?;
             }
             Step::Pairs(exchange) => {
-                let measured = Pairs::measure(server, &exchange)?;
-                for (what, value) in ["us", "per_second", "client_us"].iter().zip(measured) {
-                    values.set(&format!("{}.{what}", exchange.name), value);
-                }
+                values.set_all(&exchange.name, Pairs::measure(server, &exchange)?);
             }
             Step::Unit { name, request, count, times } => {
-                let longest = self.units(&request, count, times)?;
-                self.values.set(&format!("{name}.longest_ms"), longest.as_secs_f64() * 1e3);
+                let longest = self.units(&request, count, times)?.as_secs_f64() * 1e3;
+                self.values.set(&format!("{name}.longest_ms"), longest);
             }
             Step::Saved { name, since } => {
                 let saved = self.wait_for_snapshot(since)?;
@@ -231,9 +226,7 @@ impl Running {
             }
         };
         let names = ["per_second", "first_p50", "first_p99", "client_us"];
-        for (what, value) in names.iter().zip(values) {
-            self.values.set(&format!("{name}.{what}"), value);
-        }
+        self.values.set_all(name, names.into_iter().zip(values));
         Ok(())
     }
 
@@ -365,8 +358,8 @@ impl Running {
         let answer = control.ask(&command.split(' ').collect::<Vec<_>>())?;
         let waited = began.elapsed();
         let used = settled_cpu_time(&self.server)?.saturating_sub(before);
-        self.values.set(&format!("{name}.ms"), waited.as_secs_f64() * 1e3);
-        self.values.set(&format!("{name}.cpu_ms"), used.as_secs_f64() * 1e3);
+        let times = [("ms", waited), ("cpu_ms", used)];
+        self.values.set_all(name, times.map(|(what, it)| (what, it.as_secs_f64() * 1e3)));
         match answer {
             Value::Integer(number) => self.values.set(name, number as f64),
             Value::Text(text) => self.values.say(name, String::from_utf8_lossy(&text).into()),

@@ -35,6 +35,11 @@ impl Values {
         self.numbers.insert(name.to_owned(), number);
     }
 
+    /// Sets numbers whose names begin with this one.
+    pub fn set_all<'a>(&mut self, name: &str, all: impl IntoIterator<Item = (&'a str, f64)>) {
+        all.into_iter().for_each(|(what, it)| self.set(&format!("{name}.{what}"), it));
+    }
+
     pub fn say(&mut self, name: &str, words: String) {
         self.words.insert(name.to_owned(), words);
     }
@@ -42,7 +47,7 @@ impl Values {
     /// Adds what a load measured; times of clients are in microseconds, memory is in bytes.
     pub fn measured(&mut self, name: &str, measured: &Measured) {
         let outcome = &measured.outcome;
-        for (what, value) in [
+        let all = [
             ("us", measured.server_us()),
             ("client_us", outcome.client_us()),
             ("per_second", outcome.per_second()),
@@ -65,9 +70,8 @@ impl Values {
             ("mean_bytes", outcome.replies.bytes as f64 / outcome.replies.bulk as f64),
             ("idle", idle(&measured.samples).as_secs_f64()),
             ("peak", most_memory(&measured.samples)),
-        ] {
-            self.set(&format!("{name}.{what}"), value);
-        }
+        ];
+        self.set_all(name, all);
     }
 
     /// Computes from left to right, with spaces between names, numbers and signs.
