@@ -8,6 +8,8 @@
 //! of = ["connectorinsert, 1 "]     # over the mean of the same server's rows with these in it
 //! of_column = "mean us"            # or over the number of another column of the same row
 //! beside = "redis"                 # or over the number of another server in the same row
+//! servers = ["greedy"]             # labels that are judged, in place of the four known servers
+//! needs = "activedefrag"           # not judged where one of both has refused this setting
 //! at_least = 1.4                   # or `at_most`
 //! figure = "time with the index / without: {server}"      # optional
 //! ```
@@ -31,6 +33,9 @@ pub(super) struct Claim {
     of: Vec<String>,
     of_column: Option<String>,
     beside: Option<String>,
+    #[serde(default)]
+    servers: Vec<String>,
+    needs: Option<String>,
     at_least: Option<f64>,
     at_most: Option<f64>,
     figure: Option<String>,
@@ -42,16 +47,36 @@ const SERVERS: [&str; 4] = ["varve", "valkey", "redis", "memcached"];
 impl Claim {
     /// Says in one line for which servers the claim holds.
     pub fn judge(&self, section: &mut Section) {
+        let mut servers = self.servers.clone();
+        if servers.is_empty() {
+            servers = SERVERS.map(str::to_owned).into();
+        }
         let measured = section.names_at(1);
-        let servers = SERVERS.into_iter().filter(|it| measured.iter().any(|name| name == it));
-        let judged: Vec<_> = servers.map(|it| (it, self.ratios(section, it))).collect();
-        let said: Vec<_> = judged.iter().map(|(server, it)| self.verdict(server, it)).collect();
+        servers.retain(|it| measured.contains(it) && self.beside.as_ref() != Some(it));
+        let judged: Vec<_> = servers.iter().map(|it| (it, self.ratios(section, it))).collect();
+        let said = judged.iter().map(|(server, ratios)| {
+            let refused = self.refused(section, server);
+            refused.unwrap_or_else(|| self.verdict(server, ratios))
+        });
+        let said: Vec<_> = said.collect();
         section.note(format!("The source: {} Does it hold? {}.", self.says, said.join(", ")));
         let Some(figure) = &self.figure else { return };
         for (server, ratios) in judged.iter().filter(|(_, ratios)| !ratios.is_empty()) {
             let name = figure.replace("{server}", server);
             section.figures.push(Figure::new(name, Some(geometric_mean(ratios)), ""));
         }
+    }
+
+    /// Returns what is said in place of a verdict if the server, or the one beside it, has refused
+    /// the setting that the claim needs.
+    fn refused(&self, section: &Section, server: &str) -> Option<String> {
+        let setting = self.needs.as_ref()?;
+        let has_refused = |who: &&str| {
+            let (begin, refusal) = (format!("{who}: "), format!("it refuses {setting} "));
+            section.notes.iter().any(|it| it.starts_with(&begin) && it.contains(&refusal))
+        };
+        let who = [server].into_iter().chain(self.beside.as_deref()).find(has_refused)?;
+        Some(format!("{server} not judged ({who} refuses {setting})"))
     }
 
     fn verdict(&self, server: &str, ratios: &[f64]) -> String {
@@ -107,10 +132,11 @@ mod tests {
         ] {
             section.measured(row, server, &values.map(|value| vec![value]));
         }
+        section.note("redis: it refuses x 1: ERR; it refuses lfu 2: ERR.");
         let claim: Claim = toml::from_str(&format!("says = \"fast.\"\n{claim}")).unwrap();
         claim.judge(&mut section);
         let figures = section.figures.into_iter().map(|it| (it.what, it.measured)).collect();
-        (section.notes.concat(), figures)
+        (section.notes.remove(1), figures)
     }
 
     #[test]
@@ -124,10 +150,12 @@ mod tests {
                 "column = \"us\"\nof = [\"GET\"]\nrows = [\"SET\"]\nat_least = 1.4",
                 "varve yes (1.500), redis no (1.250)",
             ),
+            ("column = \"op/s\"\nbeside = \"redis\"\nat_least = 3", "varve yes (3.000)"),
             (
-                "column = \"op/s\"\nbeside = \"redis\"\nat_least = 3",
-                "varve yes (3.000), redis no (1.000)",
+                "column = \"us\"\nbeside = \"redis\"\nneeds = \"lfu\"",
+                "varve not judged (redis refuses lfu)",
             ),
+            ("column = \"us\"\nservers = [\"redis\"]\nat_most = 4.5", "redis no (4.000 to 5.000)"),
             (
                 "column = \"op/s\"\nof_column = \"us\"\nat_least = 50",
                 "varve yes (50.000 to 150.000), redis no (25.000)",

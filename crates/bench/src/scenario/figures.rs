@@ -8,6 +8,7 @@
 //! row = "GET"                      # optional: only this row
 //! rows = [", one list"]            # optional: only rows with one of these in their name
 //! server = "varve"                 # as it is by default
+//! servers = ["varve", "redis"]     # one figure for each that is measured: `{server}` in `what`
 //! over = {}                        # ratio to another row, column or server, where it is named;
 //!                                  # server "best" is the one with the least number
 //! less = { server = "valkey" }     # or the difference to it
@@ -34,7 +35,7 @@ use serde::Deserialize;
 use crate::report::{Better, Figure, Plot, Section};
 use crate::statistics::{geometric_mean, median};
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FigureText {
     what: String,
@@ -44,6 +45,8 @@ pub(super) struct FigureText {
     rows: Vec<String>,
     #[serde(default = "varve")]
     server: String,
+    #[serde(default)]
+    servers: Vec<String>,
     over: Option<Place>,
     less: Option<Place>,
     #[serde(default)]
@@ -97,6 +100,18 @@ fn varve() -> String {
 
 impl FigureText {
     pub fn add(&self, section: &mut Section) {
+        for server in &self.servers {
+            let what = self.what.replace("{server}", server);
+            let (server, servers) = (server.clone(), Vec::new());
+            Self { what, server, servers, ..self.clone() }.add(section);
+        }
+        if self.servers.is_empty() {
+            self.add_one(section);
+        }
+    }
+
+    /// Adds the figures of one server.
+    fn add_one(&self, section: &mut Section) {
         let is_asked = |row: &String| {
             self.row.as_ref().is_none_or(|it| it == row)
                 && is_named(row, &self.rows)
@@ -284,6 +299,11 @@ mod tests {
             ("what = \"x\"\ncolumn = \"us\"\nof = \"range\"", &[("x", 3.0)]),
             ("what = \"x\"\ncolumn = \"us\"\nrows = [\"ET\"]", &[("x", 1.5), ("x", 4.5)]),
             ("what = \"x\"\ncolumn = \"us\"\nserver = \"null\"", &[]),
+            (
+                "what = \"{server}\"\ncolumn = \"us\"\nservers = [\"varve\", \"null\", \"redis\"]\n\
+                 row = \"SET\"\nover = { row = \"GET, a\" }",
+                &[("varve", 3.0), ("redis", 1.125)],
+            ),
             ("what = \"x\"\ncolumn = \"us\"\nover = { server = \"null\" }", &[]),
         ] {
             let near = |(found, wanted): (&(String, Option<f64>), &(&str, f64))| {
