@@ -24,7 +24,10 @@ pub struct Plan {
     /// row. Without it there is one table, whose cells have no blanks.
     #[serde(default)]
     heading: String,
+    /// Names of the columns; those without a name are not shown.
     columns: Vec<String>,
+    /// Beginning of lines that become notes.
+    noted: Option<String>,
     /// Number of the first cells of a row that name it, where figures are drawn from the others.
     #[serde(default)]
     names: usize,
@@ -36,8 +39,8 @@ impl Scenario for Plan {
         if !path.exists() {
             let (package, example) = (&self.package, &self.example);
             section.note(format!(
-                "Not built, so nothing was measured: \
-                 `cargo build --release -p {package} --example {example}` builds it."
+                "Not built, so nothing was measured: `scripts/bench list` builds the example \
+                 {example} of the package {package}."
             ));
             return Ok(());
         }
@@ -50,8 +53,15 @@ impl Scenario for Plan {
             .output();
         let output = output.with_context(|| path.display().to_string())?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        section.table.columns.clone_from(&self.columns);
-        let rows = self.rows(&String::from_utf8_lossy(&output.stdout));
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let is_noted = |line: &&str| self.noted.as_ref().is_some_and(|it| line.starts_with(it));
+        printed.lines().filter(is_noted).for_each(|line| section.note(line));
+        let shown = |cells: &[String]| {
+            let columns = cells.iter().zip(&self.columns);
+            columns.filter(|it| !it.1.is_empty()).map(|it| it.0.clone()).collect::<Vec<_>>()
+        };
+        section.table.columns = shown(&self.columns);
+        let rows = self.rows(&printed);
         ensure!(!rows.is_empty(), "the example printed no table");
         for cells in rows.iter().filter(|_| self.names > 0) {
             let (names, values) = cells.split_at(self.names);
@@ -60,7 +70,7 @@ impl Scenario for Plan {
                 section.rounds.extend(value.parse().ok().map(|value| (place, vec![value])));
             }
         }
-        rows.into_iter().for_each(|row| section.row(row));
+        rows.iter().for_each(|row| section.row(shown(row)));
         Ok(())
     }
 }
@@ -101,7 +111,7 @@ mod tests {
         let row = ["59 bytes", "2", "27.1 + 9.0 (37.0)", "157.0 + 29.0 (10.1)"];
         assert_eq!(rows(settings, printed), [row]);
         let settings = "columns = [\"workload\", \"threads\", \"x\"]";
-        let printed = "line from core 0 to core 1: 28 ns\n\nworkload threads x\nget  2   -\n";
+        let printed = "A line takes 28 ns\n\nworkload threads x\nget  2   -\n";
         assert_eq!(rows(settings, printed), [["get", "2", "-"]]);
     }
 }

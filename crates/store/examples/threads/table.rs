@@ -57,7 +57,9 @@ pub fn print_transfers(last: usize, mut nanos: Vec<f64>) -> String {
     nanos.sort_unstable_by(f64::total_cmp);
     let (Some(least), Some(most)) = (nanos.first(), nanos.last()) else { return String::new() };
     let median = nanos[nanos.len() / 2];
-    format!("line from core 0 to core {last}: {median:.0} ns ({least:.0} to {most:.0})\n\n")
+    format!(
+        "A cache line takes {median:.0} ns ({least:.0} to {most:.0}) from core 0 to {last}.\n\n"
+    )
 }
 
 /// Prints all rows; columns that say nothing hold a dash. The last ratio compares processor time,
