@@ -24,7 +24,8 @@
 //! rows = [", one list"]            # optional: only rows with one of these in their name
 //! parts = true                     # the part that Varve's is of each other server's
 //! log = true                       # equal distances are equal factors
-//! x = "fields"                     # lines over the numbers at the end of the names of rows
+//! x = "fields"                     # lines over the numbers at the end of the names of rows, or
+//!                                  # of servers ("varve, 2"), with {row} in `title`
 //! log_x = true
 //! ```
 
@@ -204,7 +205,7 @@ impl PlotText {
         let mut plots: Vec<Plot> = Vec::new();
         for row in section.names_at(0).into_iter().filter(|row| is_named(row, &self.rows)) {
             let (name, pipeline) = row.split_at(row.find(PIPELINE).unwrap_or(row.len()));
-            let title = format!("{}{pipeline}", self.title);
+            let title = format!("{}{pipeline}", self.title.replace("{row}", name));
             let known = plots.iter().position(|plot| plot.title == title);
             let known = known.unwrap_or_else(|| {
                 plots.push(self.empty(title));
@@ -242,8 +243,11 @@ impl PlotText {
 fn add_point(plot: &mut Plot, server: &str, row: &str, y: f64) {
     let (before, last) = row.rsplit_once(' ').unwrap_or(("", row));
     let label = if before.is_empty() { server.to_owned() } else { format!("{server}, {before}") };
+    let of_server = server.rsplit_once(", ").and_then(|(it, x)| Some((it, x.parse().ok()?)));
     if let Ok(x) = last.parse() {
         plot.point(label.trim_end_matches(" of"), x, y);
+    } else if let Some((program, x)) = of_server {
+        plot.point(program, x, y);
     }
 }
 
@@ -318,12 +322,14 @@ mod tests {
     #[test]
     fn bars_are_values_or_varves_part_of_others_and_lines_have_numbers_of_rows() {
         for (settings, lines) in [
-            ("", "varve redis"),
+            ("", "varve redis redis, 2"),
             ("parts = true\nrows = [\"GET\"]", "of redis's"),
             ("x = \"fields\"\nrows = [\"SET of 8\"]", "varve, SET"),
+            ("x = \"threads\"\nrows = [\"INCR\"]", "redis"),
         ] {
             let (mut section, text) = (section(), "title = \"t\"\ncolumns = [\"us\"]\n");
             section.measured("SET of 8", "varve", &[vec![1.0]]);
+            section.measured("INCR", "redis, 2", &[vec![1.0]]);
             toml::from_str::<PlotText>(&format!("{text}{settings}")).unwrap().draw(&mut section);
             let labels = section.plots[0].lines.iter().map(|line| line.label.as_str());
             assert_eq!(labels.collect::<Vec<_>>().join(" "), lines, "{settings}");

@@ -177,7 +177,7 @@ impl Scenario for Plan {
         section.columns(&self.columns);
         if cores > process::cores() {
             section.note(format!(
-                "This machine has {} cores: servers on up to {cores} were left out.",
+                "This machine has {} cores: servers on more, up to {cores}, were left out.",
                 process::cores()
             ));
         }
