@@ -27,6 +27,9 @@ pub struct Plan {
     /// each has fresh servers.
     #[serde(default)]
     same_records: bool,
+    /// Workloads that have half of the records and operations.
+    #[serde(default)]
+    half: Vec<PathBuf>,
     /// Records that are stored beforehand.
     records: u64,
     /// Most operations of one measurement; with scans a tenth of them.
@@ -54,7 +57,8 @@ impl Scenario for Plan {
         section.columns(COLUMNS);
         let mut servers = Vec::new();
         for file in &self.workloads {
-            let next = workload(file, self.records, self.operations)?;
+            let part = 1 + u64::from(self.half.contains(file));
+            let next = workload(file, self.records / part, self.operations / part)?;
             if servers.is_empty() || !self.same_records {
                 // The old ones end first.
                 servers.clear();
@@ -135,7 +139,8 @@ impl Plan {
     ) -> Result<Vec<[f64; 2]>> {
         let all = in_turns(servers, self.rounds, |Stored { server, workload, most }, _| {
             let part = if workload.has_scans { 10 } else { 1 };
-            let operations = (self.operations / part).max(1);
+            let operations = self.operations * workload.record_count / self.records / part;
+            let operations = operations.max(1);
             let longest = Duration::from_millis(self.ms);
             let target = load.map(|load| load * *most);
             played(server, ycsb::Plan { clients, operations, longest, target }, workload)
