@@ -466,7 +466,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(at) = self.connections.find(client) else { return };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
-        connection.is_waiting = false;
+        connection.set_waiting(false);
         let is_wanted = connection.session.takes_reply();
         let answer = if is_wanted { answer } else { Vec::new() };
         let fate = pipeline.answer(&mut connection, answer, position);

@@ -283,7 +283,8 @@ impl Executor {
                 Execution::Done | Execution::Aside => served += 1,
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
-                    (connection.is_waiting, is_held) = (true, true);
+                    connection.set_waiting(true);
+                    is_held = true;
                     self.statistics.commands[request.row.id].calls.add(1);
                 }
                 Execution::Held => {
