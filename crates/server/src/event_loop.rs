@@ -325,9 +325,7 @@ impl<P: Poller> EventLoop<P> {
         // Connections that have sent something do not wait for new ones.
         self.serve_group(pipeline);
         let Some(acceptor) = &mut self.acceptor else { return };
-        let (accepted, own) = acceptor.accept(token, &self.instance);
-        self.instance.statistics.connections.fetch_add(accepted, Relaxed);
-        for stream in own {
+        for stream in acceptor.accept(token, &self.instance) {
             self.add(stream);
         }
     }

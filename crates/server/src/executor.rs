@@ -280,7 +280,8 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done | Execution::Aside => served += 1,
+                Execution::Done => served += 1,
+                Execution::Aside => {}
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
                     connection.set_waiting(true);
@@ -429,10 +430,10 @@ impl Executor {
         if execution == Execution::Held {
             connection.is_paused = true;
             connection.session.client.set_flag(ClientFlags::PAUSED, true);
-            return execution;
+        } else {
+            self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
+            self.command_began = ended;
         }
-        self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
-        self.command_began = ended;
         connection.session.client.last_command.store(narrow::to_u32(row.id) + 1, Relaxed);
         execution
     }
