@@ -172,7 +172,7 @@ impl Connection {
     /// clients, closes the connection: it could not reach it otherwise.
     pub fn follow_limits(&mut self, limits: &OutputLimits, memory_max: Option<u64>) {
         let limit = &limits.normal;
-        let closed_at = limit.hard_bytes.max(limit.soft_bytes).max(memory_max.unwrap_or(0));
+        let closed_at = limit.hard_output().max(limit.soft_output()).max(memory_max).unwrap_or(0);
         self.backlog_max = BACKLOG_MAX.max(usize::try_from(closed_at).unwrap_or(usize::MAX));
     }
 

@@ -408,9 +408,11 @@ impl<'s> Server<'s> {
     /// Bytes that a reply to a client may take before the client is over its limit.
     fn reply_room(&self, client: &Client) -> usize {
         let limits = CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
-        match limits.normal.hard_bytes {
-            0 => usize::MAX,
-            hard => narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1)),
+        match limits.normal.hard_output() {
+            None => usize::MAX,
+            Some(hard) => {
+                narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1))
+            }
         }
     }
 
