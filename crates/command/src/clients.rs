@@ -292,7 +292,7 @@ impl Client {
         self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the bytes of its waiter: of the request with which it waits, and its places in lines.
+    /// Returns the bytes of the request with which it waits, and of its places in lines.
     pub fn waiter_bytes(&self) -> u64 {
         self.waiter().as_ref().map_or(0, |waiter| waiter.bytes())
     }
