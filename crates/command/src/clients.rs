@@ -295,6 +295,11 @@ impl Client {
         self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the bytes of the request with which it waits, and of its places in lines.
+    pub fn waiter_bytes(&self) -> u64 {
+        self.waiter().as_ref().map_or(0, |waiter| waiter.bytes())
+    }
+
     /// Returns true while the client waits for keys.
     #[inline]
     pub fn is_waiting(&self) -> bool {

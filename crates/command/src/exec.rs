@@ -23,6 +23,7 @@ use crate::transaction::Queue;
 use crate::waiting::{self, Touch};
 use base::PositionHash;
 use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};
 
 const WITHOUT_MULTI: Refusal = Refusal::of("ERR EXEC without MULTI");
@@ -101,6 +102,8 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     call.reply.array(queue.len());
     let (observer, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
     let is_monitored = call.instance.is_monitored();
+    let commands = &call.session.client.commands;
+    commands.fetch_add(queue.len() as u64, Relaxed);
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
         let (row, begin) = (row_of(queued.command), call.reply.mark());

@@ -20,9 +20,11 @@ use crate::waiting::Waiters;
 use base::{Clock, Millis, Stopwatch};
 use settings::Settings;
 use settings::general::IMPORT_MODE;
+use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
 
 /// Facts that identify this server.
@@ -294,6 +296,15 @@ impl Instance {
             wake_main,
             data_files,
             carrier: OnceLock::new(),
+        }
+    }
+
+    /// Notes that something took so long, if that is as long as `latency-monitor-threshold`.
+    pub fn note_latency(&self, event: &'static str, took: Duration) {
+        let least = LATENCY_MONITOR_THRESHOLD.get(&self.settings);
+        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        if least > 0 && millis >= least {
+            self.latency.add(event, millis, self.clock.now());
         }
     }
 

@@ -61,8 +61,8 @@ pub struct Session {
     pub yields: bool,
     /// What those who run MONITOR were not told yet of its commands.
     pub(crate) lines: Vec<u8>,
-    /// True if the memory of its transaction, of keys that it watches or of its subscriptions has
-    /// changed since it was last counted.
+    /// True if the memory of its transaction, of keys that it watches, of its subscriptions or of
+    /// the request with which it waits has changed since it was last counted.
     pub memory_changed: bool,
 }
 

@@ -98,6 +98,12 @@ impl Connection {
         self.output.take_lowest()
     }
 
+    /// Begins or ends the wait for keys, and has the memory of its request counted anew.
+    pub fn set_waiting(&mut self, waits: bool) {
+        self.is_waiting = waits;
+        self.session.memory_changed = true;
+    }
+
     /// Returns true if no request of it waits or is held back, so that it may join a group.
     pub fn is_simple(&self) -> bool {
         self.query.is_empty() && !self.is_cut && !self.is_held(0)
@@ -166,7 +172,7 @@ impl Connection {
     /// clients, closes the connection: it could not reach it otherwise.
     pub fn follow_limits(&mut self, limits: &OutputLimits, memory_max: Option<u64>) {
         let limit = &limits.normal;
-        let closed_at = limit.hard_bytes.max(limit.soft_bytes).max(memory_max.unwrap_or(0));
+        let closed_at = limit.hard_output().max(limit.soft_output()).max(memory_max).unwrap_or(0);
         self.backlog_max = BACKLOG_MAX.max(usize::try_from(closed_at).unwrap_or(usize::MAX));
     }
 
@@ -243,7 +249,9 @@ impl Connection {
         self.session.memory_changed = false;
         let client = &self.session.client;
         let taken = self.parser.taken().min(self.query.len());
-        client.argument_bytes.store((taken + self.parser.heap_bytes()) as u64, Relaxed);
+        let waiting = if self.is_waiting { client.waiter_bytes() } else { 0 };
+        let arguments = (taken + self.parser.heap_bytes()) as u64 + waiting;
+        client.argument_bytes.store(arguments, Relaxed);
         client.query_bytes.store((self.query.len() - taken) as u64, Relaxed);
         client.query_free.store((self.query.room() - self.query.len()) as u64, Relaxed);
         client.output_bytes.store(self.backlog() as u64, Relaxed);

@@ -325,9 +325,7 @@ impl<P: Poller> EventLoop<P> {
         // Connections that have sent something do not wait for new ones.
         self.serve_group(pipeline);
         let Some(acceptor) = &mut self.acceptor else { return };
-        let (accepted, own) = acceptor.accept(token, &self.instance);
-        self.instance.statistics.connections.fetch_add(accepted, Relaxed);
-        for stream in own {
+        for stream in acceptor.accept(token, &self.instance) {
             self.add(stream);
         }
     }
@@ -466,7 +464,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(at) = self.connections.find(client) else { return };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
-        connection.is_waiting = false;
+        connection.set_waiting(false);
         let is_wanted = connection.session.takes_reply();
         let answer = if is_wanted { answer } else { Vec::new() };
         let fate = pipeline.answer(&mut connection, answer, position);

@@ -280,10 +280,12 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done | Execution::Aside => served += 1,
+                Execution::Done => served += 1,
+                Execution::Aside => {}
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
-                    (connection.is_waiting, is_held) = (true, true);
+                    connection.set_waiting(true);
+                    is_held = true;
                     self.statistics.commands[request.row.id].calls.add(1);
                 }
                 Execution::Held => {
@@ -428,10 +430,10 @@ impl Executor {
         if execution == Execution::Held {
             connection.is_paused = true;
             connection.session.client.set_flag(ClientFlags::PAUSED, true);
-            return execution;
+        } else {
+            self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
+            self.command_began = ended;
         }
-        self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
-        self.command_began = ended;
         connection.session.client.last_command.store(narrow::to_u32(row.id) + 1, Relaxed);
         execution
     }
@@ -453,13 +455,13 @@ impl Executor {
     /// Computes how many bytes of replies may gather before a client is over its limit.
     #[inline]
     fn limit_replies(&mut self, connection: &Connection) {
-        let hard = connection.output_limit(&self.output_limits).hard_bytes;
-        if hard == 0 {
-            self.replies_max = usize::MAX;
-        } else {
-            let hard = usize::try_from(hard).unwrap_or(usize::MAX);
-            self.replies_max = hard.saturating_sub(connection.backlog()).max(1);
-        }
+        self.replies_max = match connection.output_limit(&self.output_limits).hard_output() {
+            None => usize::MAX,
+            Some(hard) => {
+                let hard = usize::try_from(hard).unwrap_or(usize::MAX);
+                hard.saturating_sub(connection.backlog()).max(1)
+            }
+        };
     }
 
     /// Closes a client whose reply went beyond its limit, unless it did not want that reply.
@@ -514,11 +516,11 @@ impl Executor {
     #[inline(never)]
     fn is_output_too_long(&self, connection: &Connection) -> bool {
         let hard = if connection.session.is_stranger() {
-            STRANGER_OUTPUT_MAX
+            Some(STRANGER_OUTPUT_MAX)
         } else {
-            connection.output_limit(&self.output_limits).hard_bytes
+            connection.output_limit(&self.output_limits).hard_output()
         };
-        let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
+        let is_too_long = hard.is_some_and(|hard| connection.backlog() as u64 > hard);
         if is_too_long {
             self.note_output_limit(connection);
         }

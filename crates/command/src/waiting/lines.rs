@@ -51,10 +51,8 @@ impl Default for Lines {
     }
 }
 
-/// Returns the bytes that a place in a line takes, the line itself included.
-pub(super) fn memory_of_place(key: &DatabaseKey) -> usize {
-    key.memory() + size_of::<Line>() - size_of::<DatabaseKey>() + size_of::<Arc<Waiter>>()
-}
+/// Bytes that a place in a line takes, the line itself included. It shares its key with a waiter.
+pub(super) const PLACE_BYTES: usize = size_of::<Line>() + size_of::<Arc<Waiter>>();
 
 impl Lines {
     /// Locks the part of a key, which bits 50 to 55 of the hash choose; tables use those below and

@@ -25,7 +25,7 @@ pub use waiter::{Late, Wants};
 use crate::clients::{Client, Notice};
 use crate::database_key::DatabaseKey;
 use base::Millis;
-use lines::{Lines, memory_of_place};
+use lines::{Lines, PLACE_BYTES};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use wire::{Reply, Span};
@@ -144,8 +144,8 @@ impl Waiters {
 
 impl Waiter {
     /// Bytes of the waiter, with a line for each of its keys.
-    fn bytes(&self) -> u64 {
-        let keys: usize = self.keys.iter().map(|key| key.memory() + memory_of_place(key)).sum();
+    pub fn bytes(&self) -> u64 {
+        let keys: usize = self.keys.iter().map(|key| key.memory() + PLACE_BYTES).sum();
         let others: usize = self.others.iter().map(DatabaseKey::memory).sum();
         let request = self.request.len() + self.spans.len() * size_of::<Span>();
         (size_of::<Waiter>() + request + keys + others) as u64

@@ -38,6 +38,9 @@ use wire::Reply;
 /// arguments.
 const SERVED_AT_ONCE: usize = 16;
 
+/// Kind of value whose loss waiters mind.
+const MINDED: Kind = Kind::Stream;
+
 /// Keys whose lines are to be served, each with the ticket of the last waiter that was looked at;
 /// zero for none.
 type Touched = VecDeque<(DatabaseKey, u64)>;
@@ -123,16 +126,19 @@ pub fn look_again(call: &mut Call<'_>) {
     }
 }
 
-/// Serves waiters that mind the loss of their keys, which may have expired or been evicted.
+/// Serves waiters that mind the loss of their keys, if these have expired or been evicted. A key
+/// that is still there is looked at without a trace.
 pub fn recheck(
     instance: &Instance,
     thread: &mut ThreadContext,
     statistics: &WorkerStatistics,
     now: Millis,
 ) {
-    let lost = begin_of_lines(instance.waiters.lines.minded());
     let answers = RefCell::default();
-    Server { instance, statistics, now, most: SERVED_AT_ONCE, answers }.serve(thread, lost);
+    let server = Server { instance, statistics, now, most: SERVED_AT_ONCE, answers };
+    let mut lost = instance.waiters.lines.minded();
+    lost.retain(|key| server.kind_at(thread, key) != Some(MINDED));
+    server.serve(thread, begin_of_lines(lost));
 }
 
 /// Request as far as waiters matter: its row, its arguments and its database.
@@ -435,9 +441,11 @@ impl<'s> Server<'s> {
     /// Bytes that a reply to a client may take before the client is over its limit.
     fn reply_room(&self, client: &Client) -> usize {
         let limits = CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
-        match limits.normal.hard_bytes {
-            0 => usize::MAX,
-            hard => narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1)),
+        match limits.normal.hard_output() {
+            None => usize::MAX,
+            Some(hard) => {
+                narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1))
+            }
         }
     }
 

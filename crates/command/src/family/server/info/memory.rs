@@ -156,6 +156,8 @@ fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("mem_waits", &call.instance.waiters.bytes()),
         ("mem_mailboxes", &call.instance.clients.mail_bytes().load(Relaxed)),
         ("mem_cluster_links", &0),
+        ("mem_cluster_slot_import", &0),
+        ("mem_cluster_slot_export", &0),
         ("mem_aof_buffer", &call.instance.journal.resident_bytes.load(Relaxed)),
         ("mem_allocator", &call.instance.identity.allocator),
         ("mem_overhead_db_hashtable_rehashing", &0),
