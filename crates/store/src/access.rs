@@ -114,6 +114,29 @@ impl<'a> Access<'a> {
         Some(value.live_bytes() as usize + nodes + crate::budget::INDEX_BYTES_PER_KEY)
     }
 
+    /// Returns true if those who watch keys or cache them are told of changes, so that it is worth
+    /// finding out whether there is one.
+    #[inline]
+    pub fn tells_readers(&self) -> bool {
+        self.guard.tells_readers()
+    }
+
+    /// Makes a change; if `is_unseen`, neither those who watch keys nor those who cache them are
+    /// told. The keys must have been looked up before, for one past its deadline is removed then.
+    pub fn unseen_if<T>(
+        &mut self,
+        is_unseen: bool,
+        change: impl FnOnce(&mut Access<'a>) -> T,
+    ) -> T {
+        if !is_unseen {
+            return change(self);
+        }
+        let hidden = self.guard.hide_from_readers();
+        let done = change(self);
+        self.guard.show_to_readers(hidden);
+        done
+    }
+
     /// Reports that a command made `changes` changes, and the event that this is for a key. All
     /// reports while one access holds its locks are one unit. With zero changes, nothing has
     /// changed for others.

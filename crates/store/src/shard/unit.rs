@@ -6,7 +6,7 @@ use super::change::{
 };
 use super::found::Found;
 use super::guard::Guard;
-use super::pending::Pending;
+use super::pending::{Hidden, Pending};
 use super::shards::Shards;
 use super::value_ref::ValueRef;
 use crate::key::Key;
@@ -156,6 +156,25 @@ impl<'a> Guard<'a> {
         if changes > 0 && self.is_heard() {
             self.thread.pending.is_said = true;
         }
+    }
+
+    /// Returns true if somebody is told that keys change.
+    #[inline]
+    pub fn tells_readers(&self) -> bool {
+        self.changes.hears_readers()
+    }
+
+    /// Hides changes from those who read keys, until they are shown again. To be called behind the
+    /// look-up of a key, which removes one past its deadline.
+    #[inline]
+    pub fn hide_from_readers(&mut self) -> Hidden {
+        self.changes.hide_from_readers()
+    }
+
+    /// Shows changes again to those who read keys.
+    #[inline]
+    pub fn show_to_readers(&mut self, hidden: Hidden) {
+        self.changes.show_to_readers(hidden);
     }
 
     /// Hides what is changed through this guard from listeners, though not from a snapshot; no
