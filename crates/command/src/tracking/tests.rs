@@ -57,6 +57,19 @@ impl Two {
         self.turn();
     }
 
+    /// Has keys evicted from 24 megabytes on.
+    fn limit_memory(&mut self) {
+        self.world.instance.store.set_limits(&Limits {
+            maxmemory: 24 << 20,
+            other_bytes: 0,
+            workers: 1,
+            eviction: EvictionPolicy::AllKeysRandom,
+            reclaim: Default::default(),
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        });
+    }
+
     /// Returns what was sent to the first client at the end of a batch.
     fn told(&mut self) -> Vec<String> {
         self.world.instance.settle_messages();
@@ -211,15 +224,7 @@ fn nothing_is_left_of_a_client_that_is_gone() {
 #[test]
 fn what_is_evicted_to_make_room_for_a_command_is_told_before_its_reply() {
     let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
-    two.world.instance.store.set_limits(&Limits {
-        maxmemory: 24 << 20,
-        other_bytes: 0,
-        workers: 1,
-        eviction: EvictionPolicy::AllKeysRandom,
-        reclaim: Default::default(),
-        lfu_log_factor: 10,
-        lfu_decay_minutes: 1,
-    });
+    two.limit_memory();
     let value = "x".repeat(100_000);
     for number in 0..1000 {
         let reply = say(&mut two.world, &format!("SET k{number} {value}"));
@@ -232,6 +237,23 @@ fn what_is_evicted_to_make_room_for_a_command_is_told_before_its_reply() {
         say(&mut two.world, &format!("STRLEN k{number}"));
     }
     panic!("nothing was evicted");
+}
+
+#[test]
+fn what_is_evicted_to_make_room_for_a_transaction_is_told_before_its_reply() {
+    let mut two = Two::new("CLIENT TRACKING ON");
+    two.limit_memory();
+    let value = "x".repeat(100_000);
+    for number in 0..150 {
+        say(&mut two.world, &format!("SET k{number} {value}"));
+        say(&mut two.world, &format!("STRLEN k{number}"));
+    }
+    say(&mut two.world, "MULTI");
+    (0..100).for_each(|number| drop(say(&mut two.world, &format!("SET new{number} {value}"))));
+    let reply = say(&mut two.world, "EXEC");
+    let (pushes, behind) = reply.split_once("*100 ").expect("a reply to all");
+    assert!(pushes.contains(">2 $10 invalidate *1 $"), "nothing was evicted");
+    assert!(!behind.contains("invalidate"), "{behind}");
 }
 
 /// A request of each command that reads; its keys are `a` and `b`.
