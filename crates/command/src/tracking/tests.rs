@@ -125,6 +125,23 @@ fn a_client_without_a_loop_hears_of_others_and_of_what_expires() {
 }
 
 #[test]
+fn a_client_without_a_loop_does_not_hear_of_keys_that_it_lets_expire() {
+    let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
+    let removals = [
+        ("EXPIRE x -1", ":1"),
+        ("PEXPIREAT x 1", ":1"),
+        ("GETEX x PXAT 1", "$1 1"),
+        ("SET x 1 PXAT 1", "+OK"),
+    ];
+    for (line, reply) in removals {
+        two.say("SET x 1", "+OK");
+        two.say("GET x", "$1 1");
+        two.say(line, reply);
+        assert!(two.told().is_empty(), "{line}");
+    }
+}
+
+#[test]
 fn exceptions_hold_for_the_next_command_and_for_a_transaction() {
     let mut two = Two::new("CLIENT TRACKING ON OPTIN");
     two.say("GET a", "_");

@@ -29,6 +29,8 @@ pub enum Reason {
     Deleted,
     /// The deadline has passed.
     Expired,
+    /// A command set a deadline that has passed.
+    Overdue,
     /// The memory was needed.
     Evicted,
     /// The value moved to another key.

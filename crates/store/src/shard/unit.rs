@@ -74,7 +74,7 @@ impl<'a> Guard<'a> {
         }
         match removal {
             Some(Reason::Flushed) => {}
-            Some(Reason::Expired) => self.note_removal(key, Event::EXPIRED),
+            Some(Reason::Expired | Reason::Overdue) => self.note_removal(key, Event::EXPIRED),
             Some(Reason::Evicted) => self.note_removal(key, Event::EVICTED),
             None | Some(Reason::Deleted | Reason::Moved) if self.changes.hears_effects() => {
                 self.thread.pending.changed.note(key);
