@@ -159,6 +159,21 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// Reports that a key was replaced as a whole, which to clients is a new key, unless it was
+    /// removed on the way and is told as new already.
+    pub fn happened_anew(&mut self, key: &Key<'_>) {
+        if self.guard.is_heard() && !self.guard.has_last_event(Event::NEW, key) {
+            self.guard.note_event(Event::NEW, key);
+        }
+    }
+
+    /// Puts the event that a key is new, told where it was made, behind all events since.
+    pub fn put_off_new(&mut self, key: &Key<'_>) {
+        if self.guard.is_heard() {
+            self.guard.put_off_event(Event::NEW, key);
+        }
+    }
+
     /// Reports that a key was removed with its last element, if it was.
     #[inline]
     pub fn happened_if_gone(&mut self, key: &Key<'_>) {

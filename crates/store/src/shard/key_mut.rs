@@ -433,6 +433,10 @@ impl<'a> Guard<'a> {
                 id.write(bytes);
             }
         })?;
+        if target.is_some() {
+            // To clients it is another key, as if the old one had been removed before.
+            self.after_creation(to);
+        }
         if let Some(id) = replaced {
             self.hand_to_lazy_free(to, id);
         }

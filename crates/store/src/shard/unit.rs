@@ -246,6 +246,30 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Returns true if the last event of the unit is this one.
+    pub fn has_last_event(&self, event: Event, key: &Key<'_>) -> bool {
+        self.find_event(event, key)
+            .is_some_and(|at| at + 1 == self.thread.pending.unit.events.len())
+    }
+
+    /// Puts the last such event of a key behind all others of the unit.
+    pub fn put_off_event(&mut self, event: Event, key: &Key<'_>) {
+        if let Some(at) = self.find_event(event, key) {
+            self.thread.pending.unit.events[at..].rotate_left(1);
+        }
+    }
+
+    /// Finds the last such event of a key in the unit.
+    fn find_event(&self, event: Event, key: &Key<'_>) -> Option<usize> {
+        let database = self.shards.keyspaces.database_of(key.keyspace)?;
+        self.thread
+            .pending
+            .unit
+            .events
+            .iter()
+            .rposition(|it| it.event == event && it.database == database && it.key == key.bytes)
+    }
+
     /// Adds a plain command with the effect of a change to the unit.
     #[cold]
     pub fn note_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
