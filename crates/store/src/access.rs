@@ -69,6 +69,12 @@ impl<'a> Access<'a> {
         self.guard.read(key).map(|value| value.to_value())
     }
 
+    /// Reads a key for a command that looks at it from outside: counts a hit or a miss, and nothing
+    /// else.
+    pub fn inspect(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
+        self.guard.inspect(key).map(|value| value.to_value())
+    }
+
     /// Reads a key on the way to changing it: no hit, no miss; notes the access.
     #[inline]
     pub fn lookup_for_write(&mut self, key: &Key<'_>) -> Option<Value<'_>> {

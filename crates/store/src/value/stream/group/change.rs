@@ -207,7 +207,8 @@ pub fn delete_consumer(
     change_group(&mut key, group, |group| Ok(group.remove_consumer(name)))
 }
 
-/// Acknowledges entries. Returns the number of those that were pending.
+/// Acknowledges entries of a stream that was read before. Returns the number of those that were
+/// pending.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -217,7 +218,8 @@ pub fn acknowledge(
     group: &[u8],
     ids: impl Iterator<Item = Id>,
 ) -> Result<u64, GroupError> {
-    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let mut key =
+        access.open_without_touch(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     change_group(&mut key, group, |group| Ok(ids.map(|id| u64::from(group.forget(id))).sum()))
 }
 
