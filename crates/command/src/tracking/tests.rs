@@ -142,6 +142,20 @@ fn a_client_without_a_loop_does_not_hear_of_keys_that_it_lets_expire() {
 }
 
 #[test]
+fn a_client_whose_count_is_kept_with_the_key_may_keep_what_it_has_read() {
+    let mut two = Two::new("CLIENT TRACKING ON");
+    two.other("PFADD k a");
+    two.say("PFCOUNT k", ":1");
+    assert!(two.told().is_empty());
+    two.other("PFADD k b");
+    assert_eq!(two.told(), ["*1 $1 k"]);
+    say(&mut two.world, "STRLEN k");
+    two.say("PFCOUNT k", ":2 >2 $10 invalidate *1 $1 k");
+    two.other("DEL k");
+    assert_eq!(two.told(), ["*1 $1 k"]);
+}
+
+#[test]
 fn exceptions_hold_for_the_next_command_and_for_a_transaction() {
     let mut two = Two::new("CLIENT TRACKING ON OPTIN");
     two.say("GET a", "_");
