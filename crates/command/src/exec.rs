@@ -16,6 +16,7 @@ use crate::commands::table;
 use crate::family::forget_watches;
 use crate::monitors::note;
 use crate::observing::{Observer, Seen};
+use crate::own_changes::tell_evicted;
 use crate::refusal::Refusal;
 use crate::run::{RECORD_OVERHEAD, run_row};
 use crate::spec::{Flags, Locks, Wakes};
@@ -49,6 +50,7 @@ fn run(call: &mut Call<'_>, queue: &Queue) -> Outcome {
     }
     let plan = Plan::of(call, queue);
     call.reserve(plan.bytes).map_err(|refusal| refusal.aborting())?;
+    tell_evicted(call);
     if plan.closes_gate {
         return run_alone(call, queue, &plan);
     }
