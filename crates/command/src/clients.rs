@@ -53,8 +53,8 @@ bitflags! {
 pub enum Notice {
     /// Close the client with this id.
     Close(u64),
-    /// Give the client with this id, which has waited, its reply, once this position is safe.
-    Answer(u64, Vec<u8>, u64),
+    /// Give the client with this id, which has waited, its reply.
+    Answer(u64, Answer),
     /// Send the client with this id a message that is shared with other clients.
     Message(u64, Arc<[u8]>),
     /// Send messages to clients.
@@ -63,6 +63,17 @@ pub enum Notice {
     Safe,
     /// Look at paused connections again.
     Unpaused,
+}
+
+/// Reply to a client that has waited.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// Reply in wire format; empty if what it waited for was sent as a message.
+    pub reply: Vec<u8>,
+    /// Position of the journal that must be safe before the reply leaves.
+    pub position: u64,
+    /// The waiter, if its command did not run again, so that nobody has counted it yet.
+    pub unserved: Option<Arc<Waiter<Client>>>,
 }
 
 /// Way to a worker from any thread.

@@ -88,7 +88,7 @@ pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use client_memory::{MemorySum, Peak, RecentPeaks};
 pub use clients::{
-    Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Owner, Pause, Post,
+    Answer, Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Owner, Pause, Post,
 };
 pub use commands::table;
 pub use count::Count;
@@ -119,4 +119,4 @@ pub use statistics::{
 pub use tracking::{Tracking, TrackingOptions};
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
-pub use waiting::{Waiter, Waiters, recheck};
+pub use waiting::{Waiter, Waiters, count_unserved, recheck};

@@ -1,6 +1,6 @@
 //! Saving of snapshots: what commands ask of the server, and what INFO tells about it.
 
-use crate::clients::{Client, Notice};
+use crate::clients::{Answer, Client, Notice};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use base::Millis;
@@ -37,7 +37,8 @@ impl Asker {
     pub fn answer(self, write: impl FnOnce(&mut Reply<'_>)) {
         let mut bytes = Vec::new();
         write(&mut Reply::new(&mut bytes, self.protocol));
-        self.client.notify(Notice::Answer(self.client.id, bytes, self.position));
+        let answer = Answer { reply: bytes, position: self.position, unserved: None };
+        self.client.notify(Notice::Answer(self.client.id, answer));
     }
 
     /// Gives it a refusal as its reply.

@@ -42,6 +42,8 @@ pub struct Connection {
     pub place_in_line: u64,
     /// True while its last command waits for keys and has no answer yet.
     pub is_waiting: bool,
+    /// Nanoseconds that the command which waits has run.
+    pub ran_nanos: u64,
     /// True if its slice ended before its requests: `query` holds some that can be served.
     pub is_cut: bool,
     /// True if the client will send nothing beyond what its socket holds.
@@ -75,6 +77,7 @@ impl Connection {
             is_paused: false,
             place_in_line: 0,
             is_waiting: false,
+            ran_nanos: 0,
             is_cut: false,
             is_ending: false,
             is_unread: false,

@@ -19,7 +19,9 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
-use command::{Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_all};
+use command::{
+    Answer, Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_all,
+};
 use mio::Token;
 use settings::{OutputLimits, network};
 use std::io;
@@ -439,8 +441,8 @@ impl<P: Poller> EventLoop<P> {
                     self.close(at);
                 }
             }
-            Mail::Notice(Notice::Answer(client, reply, position)) => {
-                self.on_answer(pipeline, client, reply, position);
+            Mail::Notice(Notice::Answer(client, answer)) => {
+                self.on_answer(pipeline, client, answer);
             }
             Mail::Notice(Notice::Message(client, message)) => {
                 if let Some(at) = self.connections.find(client) {
@@ -460,14 +462,17 @@ impl<P: Poller> EventLoop<P> {
 
     /// Sends the answer to a client that has waited, and goes on with the requests it sent
     /// meanwhile.
-    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Vec<u8>, position: u64) {
+    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Answer) {
         let Some(at) = self.connections.find(client) else { return };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.set_waiting(false);
+        if let Some(waiter) = &answer.unserved {
+            pipeline.executor.count_unserved(&connection, waiter, answer.reply.len());
+        }
         let is_wanted = connection.session.takes_reply();
-        let answer = if is_wanted { answer } else { Vec::new() };
-        let fate = pipeline.answer(&mut connection, answer, position);
+        let reply = if is_wanted { answer.reply } else { Vec::new() };
+        let fate = pipeline.answer(&mut connection, reply, answer.position);
         self.settle(pipeline, Served { at, connection, fate });
     }
 

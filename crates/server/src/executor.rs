@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    AccessModes, Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen,
-    Turn, WorkerStatistics, execute, granted_for_batch, tell_monitors,
+    AccessModes, Call, ClientFlags, Execution, Flags, Instance, Needs, Observer, ReplyMode, Row,
+    Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -198,6 +198,13 @@ impl Executor {
         }
     }
 
+    /// Counts the command of a client whose wait ended without another run of it.
+    pub fn count_unserved(&mut self, connection: &Connection, waiter: &Waiter, reply_bytes: usize) {
+        let seen = Seen { nanos: connection.ran_nanos, reply_bytes: reply_bytes as u64 };
+        let (thread, statistics) = (&mut self.thread, &*self.statistics);
+        command::count_unserved(&self.instance, thread, statistics, self.now, waiter, seen);
+    }
+
     /// Puts the answer to a command that has waited before the replies to later requests.
     /// It leaves once `position` is safe.
     pub fn answer(
@@ -286,7 +293,9 @@ impl Executor {
                     // The event loop records the wait when it puts the connection back.
                     connection.set_waiting(true);
                     is_held = true;
-                    self.statistics.commands[request.row.id].calls.add(1);
+                    if !request.row.spec.flags.contains(Flags::BLOCKING) {
+                        self.statistics.commands[request.row.id].calls.add(1);
+                    }
                 }
                 Execution::Held => {
                     self.finish_batch(connection, served, now);
@@ -426,6 +435,9 @@ impl Executor {
         let row = call.row;
         if call.reply.is_cut() {
             self.give_up(connection);
+        }
+        if execution == Execution::Waits {
+            connection.ran_nanos = nanos;
         }
         if execution == Execution::Held {
             connection.is_paused = true;

@@ -5,7 +5,6 @@ use super::secrets::REDACTED;
 use crate::call::{Call, Turn};
 use crate::session::ReplyMode;
 use crate::spec::Flags;
-use crate::statistics::CommandCounts;
 use settings::Settings;
 use settings::observing::{LATENCY_MONITOR_THRESHOLD, LATENCY_TRACKING};
 
@@ -66,16 +65,6 @@ impl Observer {
     pub fn count(&self, call: &Call<'_>, seen: Seen) {
         let counts = &call.statistics.commands[call.row.id];
         counts.calls.add(1);
-        self.count_time(counts, call, seen);
-    }
-
-    /// Counts the time of a run of a command that was counted before, when it began to wait.
-    pub fn count_wait(&self, call: &Call<'_>, seen: Seen) {
-        self.count_time(&call.statistics.commands[call.row.id], call, seen);
-    }
-
-    #[inline(always)]
-    fn count_time(&self, counts: &CommandCounts, call: &Call<'_>, seen: Seen) {
         counts.nanos.add(seen.nanos);
         if self.has_histograms {
             counts.histogram().add(seen.nanos);

@@ -17,12 +17,12 @@ mod wait;
 pub(crate) mod waiter;
 
 pub use lines::Waiter;
-pub use serve::{Touch, look_again, recheck, run, run_unit};
+pub use serve::{Touch, count_unserved, look_again, recheck, run, run_unit};
 pub use timeout::Timeout;
 pub use wait::Wait;
 pub use waiter::{Late, Wants};
 
-use crate::clients::{Client, Notice};
+use crate::clients::{Answer, Client, Notice};
 use crate::database_key::DatabaseKey;
 use base::Millis;
 use lines::{Lines, PLACE_BYTES};
@@ -121,7 +121,9 @@ impl Waiters {
         *is_answered = true;
         drop(is_answered);
         self.remove_answered(waiter);
-        waiter.client.notify(Notice::Answer(waiter.client.id, bytes, position));
+        let unserved = Some(Arc::clone(waiter));
+        let answer = Answer { reply: bytes, position, unserved };
+        waiter.client.notify(Notice::Answer(waiter.client.id, answer));
         true
     }
 

@@ -13,7 +13,7 @@
 use super::{Waiter, Waiters};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::{Client, ClientFlags, Notice};
+use crate::clients::{Answer, Client, ClientFlags, Notice};
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
@@ -287,7 +287,7 @@ fn run_and_serve<T>(
 }
 
 /// Reply to a waiter that was served.
-struct Answer {
+struct Served {
     client: Arc<Client>,
     reply: Vec<u8>,
     /// True if the client is told which keys change that it may have cached.
@@ -303,7 +303,7 @@ struct Server<'s> {
     most: usize,
     /// Replies to waiters that were served under the present hold: they leave behind its unit,
     /// whose position they wait for.
-    answers: RefCell<Vec<Answer>>,
+    answers: RefCell<Vec<Served>>,
 }
 
 impl<'s> Server<'s> {
@@ -457,10 +457,7 @@ impl<'s> Server<'s> {
         }
         let (row, mut reply) = (row_of(waiter), Vec::new());
         let most = self.reply_room(&waiter.client);
-        let mut session = Session::new(Arc::clone(&waiter.client), true);
-        session.database = waiter.client_state.database;
-        session.protocol = waiter.client_state.protocol;
-        session.modes = waiter.client_state.modes;
+        let mut session = session_of(waiter);
         let mut call = Call {
             instance: self.instance,
             thread,
@@ -488,7 +485,7 @@ impl<'s> Server<'s> {
                 self.statistics.commands[row.id].failed.add(1);
             }
         }
-        observer(&call).count_wait(&call, seen(&call, began, 0));
+        observer(&call).count(&call, seen(&call, began, 0));
         if call.reply.is_cut() {
             self.statistics.server.output_limit_closed.add(1);
             waiter.client.kill();
@@ -501,19 +498,55 @@ impl<'s> Server<'s> {
             self.instance.tracking.begin_answer();
         }
         let client = Arc::clone(&waiter.client);
-        self.answers.borrow_mut().push(Answer { client, reply, is_told });
+        self.answers.borrow_mut().push(Served { client, reply, is_told });
         true
     }
 
     /// Sends the replies to those who were served, which leave once `position` is safe.
     fn send_answers(&self, position: u64) {
-        for Answer { client, reply, is_told } in self.answers.take() {
-            client.notify(Notice::Answer(client.id, reply, position));
+        for Served { client, reply, is_told } in self.answers.take() {
+            let answer = Answer { reply, position, unserved: None };
+            client.notify(Notice::Answer(client.id, answer));
             if is_told {
                 self.instance.tracking.end_answer();
             }
         }
     }
+}
+
+/// Counts the command of a waiter whose wait ended without another run of it: its time was over, or
+/// CLIENT UNBLOCK ended it.
+pub fn count_unserved(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    statistics: &WorkerStatistics,
+    now: Millis,
+    waiter: &Waiter,
+    seen: Seen,
+) {
+    let (mut session, mut reply) = (session_of(waiter), Vec::new());
+    let call = Call {
+        instance,
+        thread,
+        session: &mut session,
+        statistics,
+        args: waiter.args(),
+        reply: Reply::new(&mut reply, waiter.client_state.protocol),
+        now,
+        row: row_of(waiter),
+        first_hash: None,
+        turn: Turn::Again,
+    };
+    observer(&call).count(&call, seen);
+}
+
+/// Returns a session in the state in which the client began to wait.
+fn session_of(waiter: &Waiter) -> Session {
+    let mut session = Session::new(Arc::clone(&waiter.client), true);
+    session.database = waiter.client_state.database;
+    session.protocol = waiter.client_state.protocol;
+    session.modes = waiter.client_state.modes;
+    session
 }
 
 fn row_of(waiter: &Waiter) -> &'static Row {
