@@ -124,6 +124,7 @@ impl Store {
         if thread.is_alone {
             return act(thread);
         }
+        debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
         let gate = thread.gate.clone();
         self.gate.close(&gate, || act(thread))
     }
@@ -145,6 +146,7 @@ impl Store {
         if thread.is_alone {
             return Some(act(self));
         }
+        debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
         self.gate.close_once(&thread.gate, || act(self))
     }
 
@@ -157,6 +159,7 @@ impl Store {
         if thread.is_alone {
             return (act(self), Duration::ZERO);
         }
+        debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
         self.gate.close_timed(&thread.gate, || act(self))
     }
 
