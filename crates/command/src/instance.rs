@@ -104,6 +104,8 @@ pub struct Instance {
     pub used_peak: AtomicU64,
     /// Bytes of the process that are neither records nor index.
     pub other_bytes: AtomicU64,
+    /// The same when the server had started.
+    pub startup_bytes: OnceLock<u64>,
     /// Loading of data.
     pub loading: Loading,
     /// State of the journal.
@@ -286,6 +288,7 @@ impl Instance {
             resident_peak: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
             other_bytes: AtomicU64::new(0),
+            startup_bytes: OnceLock::new(),
             loading: Loading::default(),
             journal: JournalState::default(),
             pausing: Mutex::new(()),

@@ -66,6 +66,7 @@ mod refusal;
 mod run;
 mod saving;
 mod session;
+mod sparse;
 mod spec;
 mod statistics;
 pub mod syntax;
