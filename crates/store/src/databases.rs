@@ -163,7 +163,7 @@ impl Store {
         self.gate.close_timed(&thread.gate, || act(self))
     }
 
-    /// Exchanges the contents of two existing databases.
+    /// Exchanges the contents of two existing databases, which may be the same.
     pub fn swap_databases(
         &self,
         thread: &mut ThreadContext,
@@ -172,8 +172,10 @@ impl Store {
         now: Millis,
     ) {
         self.closed(thread, |thread| {
-            self.announce(thread, &Databases::Exchanged(one, other), now);
-            self.shards.keyspaces.swap(one, other);
+            if one != other {
+                self.announce(thread, &Databases::Exchanged(one, other), now);
+                self.shards.keyspaces.swap(one, other);
+            }
             self.tell(thread, one, || {
                 vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
             });
