@@ -203,9 +203,9 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     }
     let named = if misnamed.is_some() { Needs::NAMED } else { Needs::empty() };
     let mut needs = call.row.needs | named;
-    if let Some(queue) = call.session.open_queue() {
+    if let Some(of_queue) = call.session.needs_of_queue() {
         if needs.contains(Needs::QUEUE) {
-            needs |= queue.needs();
+            needs |= of_queue;
         }
         if call.row.spec.flags.contains(Flags::NO_MULTI) && misnamed.is_none() {
             return Err(Rejection::Refused(not_in_a_transaction(call.row)));

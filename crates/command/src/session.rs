@@ -114,6 +114,14 @@ impl Session {
         self.queue.as_deref_mut().filter(|_| is_open)
     }
 
+    /// Returns what is needed to run the open transaction, if there is one: of one that is void no
+    /// command runs.
+    pub(crate) fn needs_of_queue(&mut self) -> Option<Needs> {
+        let is_void = self.client.flags().contains(ClientFlags::CHANGED);
+        let needs = self.open_queue()?.needs();
+        Some(if is_void { Needs::empty() } else { needs })
+    }
+
     /// Opens a transaction.
     pub(crate) fn begin_queue(&mut self) {
         self.queue.get_or_insert_default();
