@@ -447,7 +447,7 @@ def tables_shrink_behind_clients_that_had_many_keys_and_channels():
 
 def a_transaction_beyond_the_query_limit_is_closed_and_one_of_a_million_commands_runs():
     number = 1000000
-    with Server("--threads", "2", "--client-query-buffer-limit", "100mb") as server:
+    with Server("--threads", "2", "--client-query-buffer-limit", "30mb") as server:
         db, client = server.connect(), Connection("127.0.0.1:%d" % server.port, 60)
         client.send_bytes(encoded("MULTI") + encoded("INCR", "n") * number + encoded("EXEC"))
         Reader(client).read(len("+OK\r\n") + number * len("+QUEUED\r\n"))

@@ -201,13 +201,14 @@ impl Session {
         self.client.last_command.store(u32::try_from(row + 1).unwrap_or(0), Relaxed);
     }
 
-    /// Returns the bytes of the queue of an open transaction.
+    /// Returns the bytes of the queue of an open transaction that count for the limit of query
+    /// buffers.
     #[inline]
-    pub fn queue_bytes(&self) -> u64 {
+    pub fn queue_counted(&self) -> u64 {
         if self.grants.contains(Needs::NO_TRANSACTION) {
             return 0;
         }
-        self.client.queue_bytes.load(Relaxed)
+        self.queue.as_ref().map_or(0, |queue| queue.counted())
     }
 
     /// Returns true if the client wants the reply to the command that has ended; the next command
