@@ -235,7 +235,8 @@ fn is_told_beside_reply(tracker: &Tracker, author: Author) -> bool {
 
 impl Listener for Tracking {
     fn before(&self, change: &Change<'_>) {
-        if self.count() == 0 {
+        // What was read by clients that are told no more leaves the table too: they may begin anew.
+        if self.is_idle() {
             return;
         }
         let (key, author) = (&change.key, change.author);
