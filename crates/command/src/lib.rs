@@ -66,6 +66,7 @@ mod refusal;
 mod run;
 mod saving;
 mod session;
+mod sparse;
 mod spec;
 mod statistics;
 pub mod syntax;
@@ -110,7 +111,7 @@ pub use pubsub::{PubSub, Subscriptions, Topic};
 pub use rates::Rates;
 pub use refusal::Refusal;
 pub use run::Execution;
-pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts};
+pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
 pub use session::{ReplyMode, Session};
 pub use spec::{Categories, CommandSpec, Flags, Group, Locks, Wakes};
 pub use statistics::{

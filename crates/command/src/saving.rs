@@ -47,12 +47,23 @@ impl Asker {
     }
 }
 
+/// When a snapshot in the background is to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At once, or not at all.
+    Now,
+    /// At once, or when the present work on files is done.
+    WhenPossible,
+    /// Not at once, as within a transaction.
+    Later,
+}
+
 /// What became of a snapshot that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     /// It is being made.
     Started,
-    /// It begins when the present work on files is done.
+    /// It begins when the present transaction and work on files are done.
     Scheduled,
 }
 

@@ -147,6 +147,7 @@ impl BackgroundJobs {
         let other = self.other_memory.counted(resident.saturating_sub(own), held);
         let other = other.max(OTHER_BYTES_MIN);
         instance.other_bytes.store(other, Relaxed);
+        instance.startup_bytes.get_or_init(|| other);
         instance.used_peak.fetch_max(instance.used_memory(), Relaxed);
         instance.statistics.sample(instance.clock.now());
     }

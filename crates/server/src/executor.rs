@@ -509,14 +509,14 @@ impl Executor {
     pub fn is_over_limits(&self, connection: &Connection) -> bool {
         let is_clear = connection.query.is_empty()
             && connection.backlog() == 0
-            && connection.session.queue_bytes() == 0;
+            && connection.session.queue_counted() == 0;
         !is_clear && (self.is_query_too_long(connection) || self.is_output_too_long(connection))
     }
 
     #[inline(never)]
     fn is_query_too_long(&self, connection: &Connection) -> bool {
         let most = limits::CLIENT_QUERY_BUFFER_LIMIT.get(&self.instance.settings);
-        let is_too_long = connection.query.len() as u64 + connection.session.queue_bytes() > most;
+        let is_too_long = connection.query.len() as u64 + connection.session.queue_counted() > most;
         if is_too_long {
             self.statistics.server.query_limit_closed.add(1);
             let client = self.for_log(connection);

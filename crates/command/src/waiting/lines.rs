@@ -3,6 +3,7 @@
 use super::waiter;
 use crate::clients::Client;
 use crate::database_key::DatabaseKey;
+use crate::sparse::smaller_room;
 use base::{KeyFilter, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -149,6 +150,9 @@ impl Lines {
             if line.waiters.is_empty() {
                 entry.remove();
                 self.filter.remove(key.hash);
+                if let Some(room) = smaller_room(part.len(), part.capacity()) {
+                    part.shrink_to(room, |line| line.key.hash.0);
+                }
             }
         }
     }

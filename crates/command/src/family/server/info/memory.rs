@@ -18,7 +18,7 @@ pub(in super::super) struct MemoryFacts {
     pub resident: u64,
     /// Memory of clients.
     pub clients: u64,
-    /// Memory that is neither records, index nor that of clients.
+    /// Memory that was neither records, index nor that of clients when the server had started.
     pub base: u64,
     /// Memory of all indexes.
     pub index: u64,
@@ -52,7 +52,7 @@ impl MemoryFacts {
             peak,
             resident,
             clients,
-            base: other - clients,
+            base: (other - clients).min(*instance.startup_bytes.get().unwrap_or(&other)),
             index,
             dataset,
             live,
