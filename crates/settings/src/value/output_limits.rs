@@ -13,19 +13,18 @@ pub struct OutputLimit {
     pub soft_seconds: u32,
 }
 
-/// Bytes of output that count towards no limit, so that small replies pass under any: who has set
-/// a limit too low can set it anew.
+/// Bytes of output that pass under any limit, so that who has set one too low can set it anew.
 const FREE_BYTES: u64 = 16 << 10;
 
 impl OutputLimit {
     /// Returns the bytes of output beyond which the client is disconnected at once, if any.
     pub fn hard_output(&self) -> Option<u64> {
-        (self.hard_bytes > 0).then(|| self.hard_bytes.saturating_add(FREE_BYTES))
+        (self.hard_bytes > 0).then_some(self.hard_bytes.max(FREE_BYTES))
     }
 
     /// Returns the bytes of output beyond which the client may not stay for long, if any.
     pub fn soft_output(&self) -> Option<u64> {
-        (self.soft_bytes > 0).then(|| self.soft_bytes.saturating_add(FREE_BYTES))
+        (self.soft_bytes > 0).then_some(self.soft_bytes.max(FREE_BYTES))
     }
 }
 
