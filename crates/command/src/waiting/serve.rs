@@ -294,6 +294,14 @@ struct Served {
     is_told: bool,
 }
 
+/// Keys that may be reached by serving waiters, and the waiters that name them.
+#[derive(Default)]
+struct Reached {
+    keys: HashTable<(usize, PositionHash)>,
+    /// Their tickets.
+    waiters: HashSet<u64>,
+}
+
 /// State that is needed to serve waiters.
 struct Server<'s> {
     instance: &'s Instance,
@@ -316,33 +324,36 @@ impl<'s> Server<'s> {
     /// Returns `shards`, and the shards of all keys that may be reached by serving the waiters of
     /// some keys: each of them may write to other keys, which have waiters of their own.
     fn shards_of(&self, touched: &Touched, mut shards: ShardSet) -> ShardSet {
-        let mut seen = HashTable::new();
+        let mut reached = Reached::default();
         let mut next = Vec::new();
         for (key, ticket) in touched {
             shards.add(key.hash);
-            self.reach(key, *ticket, &mut seen, &mut next);
+            self.reach(key, *ticket, &mut reached, &mut next);
         }
         while let Some(key) = next.pop() {
             shards.add(key.hash);
-            self.reach(&key, 0, &mut seen, &mut next);
+            self.reach(&key, 0, &mut reached, &mut next);
         }
         shards
     }
 
     /// Adds to `next` the other keys of a key's waiters, unless they have been seen. Keys of one
     /// database with the same hash count as one: a waiter whose shards are missed by that is served
-    /// in another hold.
+    /// in another hold. Each waiter is looked at once, since it is in the line of each of its keys.
     fn reach(
         &self,
         key: &DatabaseKey,
         ticket: u64,
-        seen: &mut HashTable<(usize, PositionHash)>,
+        reached: &mut Reached,
         next: &mut Vec<DatabaseKey>,
     ) {
         self.waiters().lines.show(key, ticket, self.most, |waiter| {
+            if !reached.waiters.insert(waiter.ticket) {
+                return;
+            }
             for other in waiter.all_keys().filter(|other| *other != key) {
                 let mark = (other.database, other.hash);
-                let entry = seen.entry(mark.1.0, |it| *it == mark, |it| it.1.0);
+                let entry = reached.keys.entry(mark.1.0, |it| *it == mark, |it| it.1.0);
                 if let Entry::Vacant(entry) = entry {
                     entry.insert(mark);
                     next.push(other.clone());
