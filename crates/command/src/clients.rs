@@ -2,7 +2,7 @@
 
 use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
-use crate::waiting::waiter::Waiter;
+use crate::waiting::waiter::{self, Waiter};
 use base::Millis;
 use bitflags::bitflags;
 use std::collections::BTreeMap;
@@ -66,15 +66,7 @@ pub enum Notice {
 }
 
 /// Reply to a client that has waited.
-#[derive(Clone, Debug, Default)]
-pub struct Answer {
-    /// Reply in wire format; empty if what it waited for was sent as a message.
-    pub reply: Vec<u8>,
-    /// Position of the journal that must be safe before the reply leaves.
-    pub position: u64,
-    /// The waiter, if its command did not run again, so that nobody has counted it yet.
-    pub unserved: Option<Arc<Waiter<Client>>>,
-}
+pub type Answer = waiter::Answer<Client>;
 
 /// Way to a worker from any thread.
 pub trait Post: Send + Sync {

@@ -467,12 +467,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.set_waiting(false);
-        if let Some(waiter) = &answer.unserved {
-            pipeline.executor.count_unserved(&connection, waiter, answer.reply.len());
-        }
-        let is_wanted = connection.session.takes_reply();
-        let reply = if is_wanted { answer.reply } else { Vec::new() };
-        let fate = pipeline.answer(&mut connection, reply, answer.position);
+        let fate = pipeline.answer(&mut connection, answer);
         self.settle(pipeline, Served { at, connection, fate });
     }
 

@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    AccessModes, Call, ClientFlags, Execution, Flags, Instance, Needs, Observer, ReplyMode, Row,
-    Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch, tell_monitors,
+    AccessModes, Answer, Call, ClientFlags, Execution, Flags, Instance, Needs, Observer, ReplyMode,
+    Row, Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -199,20 +199,21 @@ impl Executor {
     }
 
     /// Counts the command of a client whose wait ended without another run of it.
-    pub fn count_unserved(&mut self, connection: &Connection, waiter: &Waiter, reply_bytes: usize) {
+    fn count_unserved(&mut self, connection: &Connection, waiter: &Waiter, reply_bytes: usize) {
         let seen = Seen { nanos: connection.ran_nanos, reply_bytes: reply_bytes as u64 };
         let (thread, statistics) = (&mut self.thread, &*self.statistics);
         command::count_unserved(&self.instance, thread, statistics, self.now, waiter, seen);
     }
 
     /// Puts the answer to a command that has waited before the replies to later requests.
-    /// It leaves once `position` is safe.
-    pub fn answer(
-        &mut self,
-        connection: &mut Connection,
-        mut answer: Vec<u8>,
-        position: u64,
-    ) -> io::Result<()> {
+    pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> io::Result<()> {
+        let Answer { mut reply, position, unserved } = answer;
+        if let Some(waiter) = &unserved {
+            self.count_unserved(connection, waiter, reply.len());
+        }
+        if !connection.session.takes_reply() {
+            reply.clear();
+        }
         let last_unit = &mut connection.session.last_unit;
         *last_unit = position.max(*last_unit);
         if self.journal.holds_reply(position) {
@@ -220,11 +221,11 @@ impl Executor {
         }
         let commands = &connection.session.client.commands;
         commands.store(commands.load(Relaxed) + 1, Relaxed);
-        if answer.len() > ANSWER_MAX {
-            let sent = connection.send(&mut answer, self.journal.safe())?;
+        if reply.len() > ANSWER_MAX {
+            let sent = connection.send(&mut reply, self.journal.safe())?;
             self.note_sent(connection, sent);
         } else {
-            self.replies.extend_from_slice(&answer);
+            self.replies.extend_from_slice(&reply);
         }
         Ok(())
     }

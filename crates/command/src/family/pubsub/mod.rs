@@ -78,7 +78,8 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     }
     let client = &session.client;
     client.notify(Notice::Message(client.id, bytes.into()));
-    client.notify(Notice::Answer(client.id, Answer::default()));
+    let answer = Answer { reply: Vec::new(), position: 0, unserved: None };
+    client.notify(Notice::Answer(client.id, answer));
     Err(Unanswered::Waits)
 }
 
