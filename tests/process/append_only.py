@@ -249,6 +249,18 @@ def written(settings, count, end):
         return server.file(FIRST)
 
 
+def case_a_slow_write_is_a_latency_event_where_these_are_wanted():
+    with Loading({}, "--appendfsync", "always", "--enable-debug-command", "yes") as server:
+        client = server.loaded()
+        client.command("DEBUG", "AOF-FLUSH-SLEEP", "30000")
+        client.command("SET", "k", "v")
+        assert client.command("LATENCY", "LATEST") == []
+        client.command("CONFIG", "SET", "latency-monitor-threshold", "20")
+        client.command("SET", "k", "w")
+        names = {row[0] for row in client.command("LATENCY", "LATEST")}
+        assert {b"aof-write", b"aof-write-alone"} <= names, names
+
+
 def case_what_others_append_behind_padding_is_loaded():
     for end in ("shutdown", "kill"):
         own = written(("--appendfsync", "always"), 50, end)

@@ -417,9 +417,37 @@ def a_million_subscriptions_of_a_client_cost_their_memory_and_go_with_it():
         server.until(lambda: is_nothing_left(db))
 
 
+def tables_shrink_behind_clients_that_had_many_keys_and_channels():
+    number, at_once = 200000, 10000
+    takes = [("WATCH", "UNWATCH"), ("SUBSCRIBE", None), ("PSUBSCRIBE", None), ("SSUBSCRIBE", None), ("SUBSCRIBE", "UNSUBSCRIBE")]
+    with Server("--threads", "2") as server:
+        db = server.connect()
+        server.until(lambda: info(db, "used_memory") > 0)
+        before = info(db, "used_memory")
+        for take, give in takes:
+            client = Connection("127.0.0.1:%d" % server.port, 60)
+            for first in range(0, number, at_once):
+                names = ["name:%d" % at for at in range(first, first + at_once)]
+                client.send_bytes(encoded(take, *names))
+                for _ in range(1 if take == "WATCH" else at_once):
+                    client.read()
+            assert info(db, "used_memory") > before + 20 * MIB, take
+            assert info(db, "used_memory_startup") <= before, take
+            if give is not None:
+                # All but one of the subscriptions.
+                names = [] if give == "UNWATCH" else ["name:%d" % at for at in range(1, number)]
+                client.send_bytes(encoded(give, *names))
+                for _ in range(max(len(names), 1)):
+                    client.read()
+            else:
+                break_off(client)
+            server.until(lambda: info(db, "used_memory") < before + 20 * MIB, 30)
+            client.close()
+
+
 def a_transaction_beyond_the_query_limit_is_closed_and_one_of_a_million_commands_runs():
     number = 1000000
-    with Server("--threads", "2", "--client-query-buffer-limit", "100mb") as server:
+    with Server("--threads", "2", "--client-query-buffer-limit", "30mb") as server:
         db, client = server.connect(), Connection("127.0.0.1:%d" % server.port, 60)
         client.send_bytes(encoded("MULTI") + encoded("INCR", "n") * number + encoded("EXEC"))
         Reader(client).read(len("+OK\r\n") + number * len("+QUEUED\r\n"))

@@ -369,6 +369,27 @@ def what_is_pushed_comes_to_one_of_those_who_wait():
         assert sorted(map(int, taken)) == list(range(pushed))
 
 
+def a_pause_inside_a_transaction_lets_nobody_between_its_commands_and_locks_nobody_out():
+    """Who empties or swaps databases waits for the end of a transaction that sleeps in the middle."""
+    others = [("FLUSHALL",), ("SWAPDB", 0, 1), ("FUNCTION", "FLUSH"), ("DEBUG", "POPULATE", 1000), ("SET", "k", 2)]
+    pauses = [("DEBUG", "SLEEP", 0.3), ("DEBUG", "POPULATE", 20000, "many")]
+    with Server("--threads", "2", "--enable-debug-command", "yes") as server:
+        clients = [server.connect() for _ in range(2)]
+        for at, (other, pause) in enumerate((other, pause) for pause in pauses for other in others):
+            one, two = clients[at % 2], clients[1 - at % 2]
+            assert one.command("SET", "k", 1) == b"OK" and one.command("WATCH", "k") == b"OK"
+            for request in [("MULTI",), ("SET", "y", at), pause, ("GET", "y"), ("EXEC",)]:
+                server.send(one, *request)
+            time.sleep(0.1)
+            assert not isinstance(two.command(*other), Error), other
+            assert [one.read() for _ in range(4)][-1] == b"QUEUED"
+            assert one.read() == [b"OK", b"OK", b"%d" % at], (other, pause)
+        assert one.command("MULTI") == b"OK"
+        for request in [("FLUSHALL",), ("DEBUG", "SLEEP", 0.01), ("DEBUG", "POPULATE", 1000), ("DBSIZE",)]:
+            assert one.command(*request) == b"QUEUED"
+        assert one.command("EXEC") == [b"OK", b"OK", b"OK", 1000]
+
+
 def what_many_clients_move_at_once_is_neither_lost_nor_doubled():
     """Elements go from list to list and from set to set, through small forms and large ones, under a limit of memory."""
     chance, lists, members = random.Random(1), 12, 6000

@@ -151,6 +151,13 @@ impl<'c> Args<'c> {
         self.request.len()
     }
 
+    /// Returns the bytes of the request as it came; an inline one is taken to have one blank
+    /// between words.
+    pub(crate) fn request_bytes(&self) -> usize {
+        let of_words = || self.from(0).map(|word| word.len() + 1).sum::<usize>() + 1;
+        self.as_request().map_or_else(of_words, <[u8]>::len)
+    }
+
     /// Returns approximately the total bytes of the arguments, by which memory is reserved before
     /// locks are taken.
     #[inline]

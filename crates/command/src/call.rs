@@ -203,6 +203,13 @@ impl<'c> Call<'c> {
         deadline <= self.now && !self.instance.store.keeps_expired()
     }
 
+    /// The client as a reader of its keys, for a command that reads and may change them: it enters
+    /// them itself, while their locks are held, so that its own change is none to the client.
+    pub fn late_reader(&self) -> LateReader<'c> {
+        let enters = self.session.modes.contains(AccessModes::ENTERS_READS);
+        LateReader { instance: self.instance, client: enters.then_some(self.session.client.id) }
+    }
+
     /// The refusal of a request with a wrong number of arguments.
     pub fn wrong_arity(&self) -> Refusal {
         wrong_arity(self.row)
@@ -217,6 +224,23 @@ impl<'c> Call<'c> {
             "ERR unknown subcommand or wrong number of arguments for '{}'. Try {} HELP.",
             &[word, name.as_bytes()],
         )
+    }
+}
+
+/// A client whose command enters the keys that it has read.
+#[derive(Debug)]
+pub struct LateReader<'c> {
+    instance: &'c Instance,
+    /// Its id; `None` if it is not told of changes.
+    client: Option<u64>,
+}
+
+impl LateReader<'_> {
+    /// Enters keys, whose locks are held.
+    pub fn enter(&self, keys: &[Key<'_>]) {
+        if let Some(client) = self.client {
+            enter_all(self.instance, client, keys);
+        }
     }
 }
 
@@ -252,14 +276,18 @@ impl Command {
 }
 
 /// Enters the keys that a command reads, which are locked, into the table of those whose changes
-/// the client is told of.
+/// the client is told of. One that may change them does so behind its change.
 #[cold]
 #[inline(never)]
 fn enter_reads(instance: &Instance, session: &Session, row: &Row, keys: &[Key<'_>]) {
-    if row.spec.flags.contains(Flags::READONLY) {
-        let client = session.client.id;
-        keys.iter().for_each(|key| instance.tracking.note_read(key.hash, key.bytes, client));
+    let flags = row.spec.flags;
+    if flags.contains(Flags::READONLY) && !flags.contains(Flags::MAY_REPLICATE) {
+        enter_all(instance, session.client.id, keys);
     }
+}
+
+fn enter_all(instance: &Instance, client: u64, keys: &[Key<'_>]) {
+    keys.iter().for_each(|key| instance.tracking.note_read(key.hash, key.bytes, client));
 }
 
 /// Prepares an access: applies the client's modes, and takes the request as the effect of its

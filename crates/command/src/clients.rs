@@ -2,7 +2,7 @@
 
 use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
-use crate::waiting::waiter::Waiter;
+use crate::waiting::waiter::{self, Waiter};
 use base::Millis;
 use bitflags::bitflags;
 use std::collections::BTreeMap;
@@ -53,8 +53,8 @@ bitflags! {
 pub enum Notice {
     /// Close the client with this id.
     Close(u64),
-    /// Give the client with this id, which has waited, its reply, once this position is safe.
-    Answer(u64, Vec<u8>, u64),
+    /// Give the client with this id, which has waited, its reply.
+    Answer(u64, Answer),
     /// Send the client with this id a message that is shared with other clients.
     Message(u64, Arc<[u8]>),
     /// Send messages to clients.
@@ -64,6 +64,9 @@ pub enum Notice {
     /// Look at paused connections again.
     Unpaused,
 }
+
+/// Reply to a client that has waited.
+pub type Answer = waiter::Answer<Client>;
 
 /// Way to a worker from any thread.
 pub trait Post: Send + Sync {
@@ -293,6 +296,11 @@ impl Client {
     /// Locks and returns the client's waiter; `None` if the client does not wait for keys.
     pub fn waiter(&self) -> MutexGuard<'_, Option<Arc<Waiter<Client>>>> {
         self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes of the request with which it waits, and of its places in lines.
+    pub fn waiter_bytes(&self) -> u64 {
+        self.waiter().as_ref().map_or(0, |waiter| waiter.bytes())
     }
 
     /// Returns true while the client waits for keys.

@@ -16,6 +16,7 @@ use crate::commands::table;
 use crate::family::forget_watches;
 use crate::monitors::note;
 use crate::observing::{Observer, Seen};
+use crate::own_changes::tell_evicted;
 use crate::refusal::Refusal;
 use crate::run::{RECORD_OVERHEAD, run_row};
 use crate::spec::{Flags, Locks, Wakes};
@@ -23,6 +24,7 @@ use crate::transaction::Queue;
 use crate::waiting::{self, Touch};
 use base::PositionHash;
 use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};
 
 const WITHOUT_MULTI: Refusal = Refusal::of("ERR EXEC without MULTI");
@@ -48,6 +50,7 @@ fn run(call: &mut Call<'_>, queue: &Queue) -> Outcome {
     }
     let plan = Plan::of(call, queue);
     call.reserve(plan.bytes).map_err(|refusal| refusal.aborting())?;
+    tell_evicted(call);
     if plan.closes_gate {
         return run_alone(call, queue, &plan);
     }
@@ -101,6 +104,8 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     call.reply.array(queue.len());
     let (observer, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
     let is_monitored = call.instance.is_monitored();
+    let commands = &call.session.client.commands;
+    commands.fetch_add(queue.len() as u64, Relaxed);
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
         let (row, begin) = (row_of(queued.command), call.reply.mark());

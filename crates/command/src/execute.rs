@@ -5,7 +5,7 @@ use crate::call::{Call, Row, Table, wrong_arity};
 use crate::clients::Pause;
 use crate::commands::table;
 use crate::exec::exec;
-use crate::family::forget_watches;
+use crate::family::{forget_watches, is_let_in};
 use crate::instance::Instance;
 use crate::monitors::note_and_tell;
 use crate::needs::Needs;
@@ -203,9 +203,9 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     }
     let named = if misnamed.is_some() { Needs::NAMED } else { Needs::empty() };
     let mut needs = call.row.needs | named;
-    if let Some(queue) = call.session.open_queue() {
+    if let Some(of_queue) = call.session.needs_of_queue() {
         if needs.contains(Needs::QUEUE) {
-            needs |= queue.needs();
+            needs |= of_queue;
         }
         if call.row.spec.flags.contains(Flags::NO_MULTI) && misnamed.is_none() {
             return Err(Rejection::Refused(not_in_a_transaction(call.row)));
@@ -227,6 +227,9 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             }
             Needs::LOADED if call.instance.loading.is_active() => {
                 return Err(Rejection::Refused(Refusal::LOADING));
+            }
+            Needs::LET_IN if !is_let_in(call) => {
+                return Err(Rejection::Refused(not_let_in(call.row)));
             }
             Needs::NO_TRANSACTION => return Err(Rejection::Queued),
             Needs::UNSUBSCRIBED => return Err(Rejection::Refused(subscribed(call.row))),
@@ -332,6 +335,17 @@ fn show(call: &mut Call<'_>) {
 }
 
 const MONITOR_AND_KEYS: Refusal = Refusal::of("ERR Replica can't interact with the keyspace");
+
+#[cold]
+fn not_let_in(row: &Row) -> Refusal {
+    let name = row.full_name.split('|').next().unwrap_or_default();
+    Refusal::new(format!(
+        "ERR {} command not allowed. If the enable-{name}-command option is set to \"local\", you \
+         can run it from a local connection, otherwise you need to set this option in the \
+         configuration file, and then restart the server.",
+        name.to_ascii_uppercase()
+    ))
+}
 
 fn not_in_a_transaction(row: &Row) -> Refusal {
     Refusal::new(format!("ERR Command '{}' not allowed inside a transaction", row.full_name))

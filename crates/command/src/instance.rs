@@ -12,7 +12,7 @@ use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
-use crate::saving::{Asker, Begun, Cancelled, SavingFacts};
+use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
 use crate::statistics::Statistics;
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
@@ -20,9 +20,11 @@ use crate::waiting::Waiters;
 use base::{Clock, Millis, Stopwatch};
 use settings::Settings;
 use settings::general::IMPORT_MODE;
+use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
 
 /// Facts that identify this server.
@@ -104,6 +106,8 @@ pub struct Instance {
     pub used_peak: AtomicU64,
     /// Bytes of the process that are neither records nor index.
     pub other_bytes: AtomicU64,
+    /// The same when the server had started.
+    pub startup_bytes: OnceLock<u64>,
     /// Loading of data.
     pub loading: Loading,
     /// State of the journal.
@@ -142,9 +146,9 @@ pub trait DataFiles: Send + Sync {
         how: Reload,
     ) -> Result<(), String>;
 
-    /// Begins to write the base of the append-only file anew, or to do so as soon as a snapshot at
-    /// work has ended.
-    fn rewrite_journal(&self, instance: &Instance) -> Rewrite;
+    /// Begins to write the base of the append-only file anew, or has it written soon: if that is to
+    /// be `later`, as within a transaction, and behind a snapshot at work.
+    fn rewrite_journal(&self, instance: &Instance, later: bool) -> Rewrite;
 
     /// Empties the databases, and loads the append-only files. Commands of other clients that need
     /// data are refused meanwhile. The thread is inside the gate.
@@ -153,11 +157,11 @@ pub trait DataFiles: Send + Sync {
     /// What went wrong, for the client.
     fn load_aof(&self, instance: &Instance, thread: &mut ThreadContext) -> Result<(), String>;
 
-    /// Makes a snapshot in the background. `schedules` lets it wait for other work on files.
+    /// Makes a snapshot in the background.
     ///
     /// # Errors
     /// When other work on files is going on.
-    fn save_in_background(&self, instance: &Instance, schedules: bool) -> Result<Begun, Refusal>;
+    fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal>;
 
     /// Makes a snapshot, and answers at its end.
     ///
@@ -207,7 +211,7 @@ impl DataFiles for NoDataFiles {
         Err("ERR this server has no data files".to_owned())
     }
 
-    fn rewrite_journal(&self, _: &Instance) -> Rewrite {
+    fn rewrite_journal(&self, _: &Instance, _: bool) -> Rewrite {
         Rewrite::GoesOn
     }
 
@@ -215,7 +219,7 @@ impl DataFiles for NoDataFiles {
         Err("ERR this server has no data files".to_owned())
     }
 
-    fn save_in_background(&self, _: &Instance, _: bool) -> Result<Begun, Refusal> {
+    fn save_in_background(&self, _: &Instance, _: When) -> Result<Begun, Refusal> {
         Err(Refusal::SAVE_FAILED)
     }
 
@@ -286,6 +290,7 @@ impl Instance {
             resident_peak: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
             other_bytes: AtomicU64::new(0),
+            startup_bytes: OnceLock::new(),
             loading: Loading::default(),
             journal: JournalState::default(),
             pausing: Mutex::new(()),
@@ -294,6 +299,15 @@ impl Instance {
             wake_main,
             data_files,
             carrier: OnceLock::new(),
+        }
+    }
+
+    /// Notes that something took so long, if that is as long as `latency-monitor-threshold`.
+    pub fn note_latency(&self, event: &'static str, took: Duration) {
+        let least = LATENCY_MONITOR_THRESHOLD.get(&self.settings);
+        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        if least > 0 && millis >= least {
+            self.latency.add(event, millis, self.clock.now());
         }
     }
 

@@ -66,6 +66,7 @@ mod refusal;
 mod run;
 mod saving;
 mod session;
+mod sparse;
 mod spec;
 mod statistics;
 pub mod syntax;
@@ -88,7 +89,7 @@ pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use client_memory::{MemorySum, Peak, RecentPeaks};
 pub use clients::{
-    Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Owner, Pause, Post,
+    Answer, Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Nowhere, Owner, Pause, Post,
 };
 pub use commands::table;
 pub use count::Count;
@@ -110,7 +111,7 @@ pub use pubsub::{PubSub, Subscriptions, Topic};
 pub use rates::Rates;
 pub use refusal::Refusal;
 pub use run::Execution;
-pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts};
+pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
 pub use session::{ReplyMode, Session};
 pub use spec::{Categories, CommandSpec, Flags, Group, Locks, Wakes};
 pub use statistics::{
@@ -119,4 +120,4 @@ pub use statistics::{
 pub use tracking::{Tracking, TrackingOptions};
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
-pub use waiting::{Waiter, Waiters, recheck};
+pub use waiting::{Waiter, Waiters, count_unserved, recheck};

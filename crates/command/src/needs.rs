@@ -47,6 +47,9 @@ bitflags! {
         const WRITES_FLOW = 1 << 12;
         /// CLIENT PAUSE does not hold back all commands. Granted by the server.
         const UNPAUSED = 1 << 13;
+        /// Settings let the client run the command, as the row tells. Granted by nobody: only rows
+        /// that let in some clients need it.
+        const LET_IN = 1 << 23;
         /// Commands run at once and are not queued for EXEC. Granted by the session.
         const NO_TRANSACTION = 1 << 14;
         /// No client runs MONITOR. Granted by the server.

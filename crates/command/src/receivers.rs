@@ -3,6 +3,7 @@
 use crate::clients::{Client, Notice, Post};
 use crate::letter::{Letter, Receiver};
 use crate::message::Message;
+use crate::sparse::smaller_room;
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -63,6 +64,9 @@ impl Receivers {
         let group = &mut self.groups[at];
         if let Ok(member) = group.find(client.id) {
             group.members.remove(member);
+            if let Some(room) = smaller_room(group.members.len(), group.members.capacity()) {
+                group.members.shrink_to(room);
+            }
             group.shared = OnceLock::new();
         }
         if group.members.is_empty() {

@@ -1,6 +1,6 @@
 //! Saving of snapshots: what commands ask of the server, and what INFO tells about it.
 
-use crate::clients::{Client, Notice};
+use crate::clients::{Answer, Client, Notice};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use base::Millis;
@@ -37,7 +37,8 @@ impl Asker {
     pub fn answer(self, write: impl FnOnce(&mut Reply<'_>)) {
         let mut bytes = Vec::new();
         write(&mut Reply::new(&mut bytes, self.protocol));
-        self.client.notify(Notice::Answer(self.client.id, bytes, self.position));
+        let answer = Answer { reply: bytes, position: self.position, unserved: None };
+        self.client.notify(Notice::Answer(self.client.id, answer));
     }
 
     /// Gives it a refusal as its reply.
@@ -46,12 +47,23 @@ impl Asker {
     }
 }
 
+/// When a snapshot in the background is to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At once, or not at all.
+    Now,
+    /// At once, or when the present work on files is done.
+    WhenPossible,
+    /// Not at once, as within a transaction.
+    Later,
+}
+
 /// What became of a snapshot that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     /// It is being made.
     Started,
-    /// It begins when the present work on files is done.
+    /// It begins when the present transaction and work on files are done.
     Scheduled,
 }
 

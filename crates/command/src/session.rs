@@ -61,8 +61,8 @@ pub struct Session {
     pub yields: bool,
     /// What those who run MONITOR were not told yet of its commands.
     pub(crate) lines: Vec<u8>,
-    /// True if the memory of its transaction, of keys that it watches or of its subscriptions has
-    /// changed since it was last counted.
+    /// True if the memory of its transaction, of keys that it watches, of its subscriptions or of
+    /// the request with which it waits has changed since it was last counted.
     pub memory_changed: bool,
 }
 
@@ -112,6 +112,14 @@ impl Session {
     pub fn open_queue(&mut self) -> Option<&mut Queue> {
         let is_open = !self.grants.contains(Needs::NO_TRANSACTION);
         self.queue.as_deref_mut().filter(|_| is_open)
+    }
+
+    /// Returns what is needed to run the open transaction, if there is one: of one that is void no
+    /// command runs.
+    pub(crate) fn needs_of_queue(&mut self) -> Option<Needs> {
+        let is_void = self.client.flags().contains(ClientFlags::CHANGED);
+        let needs = self.open_queue()?.needs();
+        Some(if is_void { Needs::empty() } else { needs })
     }
 
     /// Opens a transaction.
@@ -193,13 +201,14 @@ impl Session {
         self.client.last_command.store(u32::try_from(row + 1).unwrap_or(0), Relaxed);
     }
 
-    /// Returns the bytes of the queue of an open transaction.
+    /// Returns the bytes of the queue of an open transaction that count for the limit of query
+    /// buffers.
     #[inline]
-    pub fn queue_bytes(&self) -> u64 {
+    pub fn queue_counted(&self) -> u64 {
         if self.grants.contains(Needs::NO_TRANSACTION) {
             return 0;
         }
-        self.client.queue_bytes.load(Relaxed)
+        self.queue.as_ref().map_or(0, |queue| queue.counted())
     }
 
     /// Returns true if the client wants the reply to the command that has ended; the next command

@@ -205,6 +205,17 @@ pub enum Locks {
     Gate,
 }
 
+/// Clients that settings let run a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetsIn {
+    /// All.
+    Everybody,
+    /// Those that `enable-debug-command` names.
+    Debuggers,
+    /// None.
+    Nobody,
+}
+
 /// Row of the command table.
 #[derive(Debug)]
 pub struct CommandSpec<Run: 'static> {
@@ -223,6 +234,8 @@ pub struct CommandSpec<Run: 'static> {
     /// Position of the first argument that names a field of the hash at the first key, so that
     /// fields can be prefetched; zero for none.
     pub field_at: usize,
+    /// Clients that settings let run it.
+    pub lets_in: LetsIn,
     /// Locks that it takes.
     pub locks: Locks,
     /// Waiters that it wakes, if it writes.
@@ -271,6 +284,7 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
             find_keys: key_spec::find,
             secrets: no_secrets,
             field_at: 0,
+            lets_in: LetsIn::Everybody,
             locks: Locks::ItsKeys,
             wakes: Wakes::ItsKeys,
             group,
@@ -334,6 +348,7 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::UNSUBSCRIBED, !has(Flags::WHILE_SUBSCRIBED));
         needs.set(Needs::FRESH, !has(Flags::STALE));
         needs.set(Needs::LOADED, !has(Flags::LOADING));
+        needs.set(Needs::LET_IN, self.lets_in != LetsIn::Everybody);
         needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
         let may_write = writes || has(Flags::MAY_REPLICATE);
         needs.set(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM, may_write);

@@ -134,6 +134,8 @@ pub struct Statistics {
     ids: usize,
     workers: Mutex<Vec<Arc<WorkerStatistics>>>,
     errors: Mutex<BTreeMap<String, u64>>,
+    /// Number of refusals, of all codes.
+    refusals: AtomicU64,
     /// Counts at the last CONFIG RESETSTAT, which are subtracted from later ones.
     reset: Mutex<(Sums, Totals)>,
     /// Times of runs before that.
@@ -147,6 +149,8 @@ pub struct Statistics {
     pub connections: AtomicU64,
     /// Connections turned away because of `maxclients`.
     pub rejected_connections: AtomicU64,
+    /// Wrong names and passwords since the start; the only count that no reset changes.
+    pub denied_logins: AtomicU64,
 }
 
 /// Maximum number of distinct error codes that are counted, in case clients make codes up.
@@ -159,6 +163,7 @@ impl Statistics {
             ids,
             workers: Mutex::default(),
             errors: Mutex::default(),
+            refusals: AtomicU64::new(0),
             reset: Mutex::default(),
             reset_times: Mutex::default(),
             rates: Mutex::default(),
@@ -166,6 +171,7 @@ impl Statistics {
             most_commands: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             rejected_connections: AtomicU64::new(0),
+            denied_logins: AtomicU64::new(0),
         }
     }
 
@@ -179,6 +185,7 @@ impl Statistics {
 
     /// Counts a refusal by its code.
     pub fn count_error(&self, code: &str) {
+        self.refusals.fetch_add(1, Relaxed);
         let mut errors = lock(&self.errors);
         if let Some(count) = errors.get_mut(code) {
             *count += 1;
@@ -190,6 +197,11 @@ impl Statistics {
     /// Number of refusals of each code since the last reset.
     pub fn errors(&self) -> BTreeMap<String, u64> {
         lock(&self.errors).clone()
+    }
+
+    /// Number of refusals since the last reset, also with codes that are not counted.
+    pub fn refusals(&self) -> u64 {
+        self.refusals.load(Relaxed)
     }
 
     /// Sums since the last reset.
@@ -217,6 +229,7 @@ impl Statistics {
         *lock(&self.reset) = (self.all_sums(), totals);
         *lock(&self.reset_times) = self.all_times();
         lock(&self.errors).clear();
+        self.refusals.store(0, Relaxed);
         *lock(&self.rates) = Sampler::default();
         self.longest_iteration_nanos.store(0, Relaxed);
         self.most_commands.store(0, Relaxed);

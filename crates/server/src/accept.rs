@@ -35,22 +35,19 @@ impl Acceptor {
         Acceptor { listeners, workers, next: 0 }
     }
 
-    /// Accepts the connections that wait at a listener. Returns their number, and those that the
-    /// accepting worker keeps.
-    pub fn accept(&mut self, token: Token, instance: &Instance) -> (u64, Vec<Stream>) {
-        let (mut accepted, mut own) = (0, Vec::new());
+    /// Accepts the connections that wait at a listener. Returns those that the accepting worker
+    /// keeps.
+    pub fn accept(&mut self, token: Token, instance: &Instance) -> Vec<Stream> {
+        let mut own = Vec::new();
         for _ in 0..ACCEPTS_PER_TURN {
             match self.listeners.accept(token) {
                 Ok(None) => break,
-                Ok(Some(stream)) => {
-                    accepted += 1;
-                    own.extend(self.deal(stream, instance));
-                }
+                Ok(Some(stream)) => own.extend(self.deal(stream, instance)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => tracing::warn!("accepting a client connection: {error}"),
             }
         }
-        (accepted, own)
+        own
     }
 
     /// Rejects a connection, gives it to another worker, or returns it for the accepting worker.
@@ -67,6 +64,7 @@ impl Acceptor {
             let _ = stream.write(TOO_MANY);
             return None;
         }
+        instance.statistics.connections.fetch_add(1, Relaxed);
         let worker = self.next % self.workers.len();
         self.next += 1;
         if worker == 0 {

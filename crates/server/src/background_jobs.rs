@@ -92,8 +92,10 @@ impl BackgroundJobs {
         if self.instance.active_expire.load(Relaxed) {
             let began = Instant::now();
             self.instance.store.sweep_deadlines(&mut self.thread, now);
-            let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let took = began.elapsed();
+            let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
             self.statistics.server.sweep_nanos.add(nanos);
+            self.instance.note_latency("expire-cycle", took);
         }
         self.evict(now);
         self.look_after_waiters(now);
@@ -111,13 +113,14 @@ impl BackgroundJobs {
 
     /// Evicts what lowered limits leave no room for.
     fn evict(&mut self, now: Millis) {
-        let store = &self.instance.store;
+        let (store, began) = (&self.instance.store, Instant::now());
         in_pieces(|| {
             store.enter(&self.thread);
             let is_more = store.evict_beyond_limits(&mut self.thread, now);
             store.leave(&self.thread);
             is_more
         });
+        self.instance.note_latency("eviction-cycle", began.elapsed());
     }
 
     /// Checks the waiters again, as keys that they wait for may have expired or been evicted.
@@ -144,6 +147,7 @@ impl BackgroundJobs {
         let other = self.other_memory.counted(resident.saturating_sub(own), held);
         let other = other.max(OTHER_BYTES_MIN);
         instance.other_bytes.store(other, Relaxed);
+        instance.startup_bytes.get_or_init(|| other);
         instance.used_peak.fetch_max(instance.used_memory(), Relaxed);
         instance.statistics.sample(instance.clock.now());
     }

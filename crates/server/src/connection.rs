@@ -42,6 +42,8 @@ pub struct Connection {
     pub place_in_line: u64,
     /// True while its last command waits for keys and has no answer yet.
     pub is_waiting: bool,
+    /// Nanoseconds that the command which waits has run.
+    pub ran_nanos: u64,
     /// True if its slice ended before its requests: `query` holds some that can be served.
     pub is_cut: bool,
     /// True if the client will send nothing beyond what its socket holds.
@@ -75,6 +77,7 @@ impl Connection {
             is_paused: false,
             place_in_line: 0,
             is_waiting: false,
+            ran_nanos: 0,
             is_cut: false,
             is_ending: false,
             is_unread: false,
@@ -96,6 +99,12 @@ impl Connection {
     /// Returns the smallest backlog since this was last asked.
     pub fn take_lowest_backlog(&mut self) -> usize {
         self.output.take_lowest()
+    }
+
+    /// Begins or ends the wait for keys, and has the memory of its request counted anew.
+    pub fn set_waiting(&mut self, waits: bool) {
+        self.is_waiting = waits;
+        self.session.memory_changed = true;
     }
 
     /// Returns true if no request of it waits or is held back, so that it may join a group.
@@ -166,7 +175,7 @@ impl Connection {
     /// clients, closes the connection: it could not reach it otherwise.
     pub fn follow_limits(&mut self, limits: &OutputLimits, memory_max: Option<u64>) {
         let limit = &limits.normal;
-        let closed_at = limit.hard_bytes.max(limit.soft_bytes).max(memory_max.unwrap_or(0));
+        let closed_at = limit.hard_output().max(limit.soft_output()).max(memory_max).unwrap_or(0);
         self.backlog_max = BACKLOG_MAX.max(usize::try_from(closed_at).unwrap_or(usize::MAX));
     }
 
@@ -243,7 +252,9 @@ impl Connection {
         self.session.memory_changed = false;
         let client = &self.session.client;
         let taken = self.parser.taken().min(self.query.len());
-        client.argument_bytes.store((taken + self.parser.heap_bytes()) as u64, Relaxed);
+        let waiting = if self.is_waiting { client.waiter_bytes() } else { 0 };
+        let arguments = (taken + self.parser.heap_bytes()) as u64 + waiting;
+        client.argument_bytes.store(arguments, Relaxed);
         client.query_bytes.store((self.query.len() - taken) as u64, Relaxed);
         client.query_free.store((self.query.room() - self.query.len()) as u64, Relaxed);
         client.output_bytes.store(self.backlog() as u64, Relaxed);

@@ -19,7 +19,9 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
-use command::{Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_all};
+use command::{
+    Answer, Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_all,
+};
 use mio::Token;
 use settings::{OutputLimits, network};
 use std::io;
@@ -325,9 +327,7 @@ impl<P: Poller> EventLoop<P> {
         // Connections that have sent something do not wait for new ones.
         self.serve_group(pipeline);
         let Some(acceptor) = &mut self.acceptor else { return };
-        let (accepted, own) = acceptor.accept(token, &self.instance);
-        self.instance.statistics.connections.fetch_add(accepted, Relaxed);
-        for stream in own {
+        for stream in acceptor.accept(token, &self.instance) {
             self.add(stream);
         }
     }
@@ -441,8 +441,8 @@ impl<P: Poller> EventLoop<P> {
                     self.close(at);
                 }
             }
-            Mail::Notice(Notice::Answer(client, reply, position)) => {
-                self.on_answer(pipeline, client, reply, position);
+            Mail::Notice(Notice::Answer(client, answer)) => {
+                self.on_answer(pipeline, client, answer);
             }
             Mail::Notice(Notice::Message(client, message)) => {
                 if let Some(at) = self.connections.find(client) {
@@ -462,14 +462,12 @@ impl<P: Poller> EventLoop<P> {
 
     /// Sends the answer to a client that has waited, and goes on with the requests it sent
     /// meanwhile.
-    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Vec<u8>, position: u64) {
+    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Answer) {
         let Some(at) = self.connections.find(client) else { return };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
-        connection.is_waiting = false;
-        let is_wanted = connection.session.takes_reply();
-        let answer = if is_wanted { answer } else { Vec::new() };
-        let fate = pipeline.answer(&mut connection, answer, position);
+        connection.set_waiting(false);
+        let fate = pipeline.answer(&mut connection, answer);
         self.settle(pipeline, Served { at, connection, fate });
     }
 

@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    AccessModes, Call, ClientFlags, Execution, Instance, Needs, Observer, ReplyMode, Row, Seen,
-    Turn, WorkerStatistics, execute, granted_for_batch, tell_monitors,
+    AccessModes, Answer, Call, ClientFlags, Execution, Flags, Instance, Needs, Observer, ReplyMode,
+    Row, Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -198,14 +198,22 @@ impl Executor {
         }
     }
 
+    /// Counts the command of a client whose wait ended without another run of it.
+    fn count_unserved(&mut self, connection: &Connection, waiter: &Waiter, reply_bytes: usize) {
+        let seen = Seen { nanos: connection.ran_nanos, reply_bytes: reply_bytes as u64 };
+        let (thread, statistics) = (&mut self.thread, &*self.statistics);
+        command::count_unserved(&self.instance, thread, statistics, self.now, waiter, seen);
+    }
+
     /// Puts the answer to a command that has waited before the replies to later requests.
-    /// It leaves once `position` is safe.
-    pub fn answer(
-        &mut self,
-        connection: &mut Connection,
-        mut answer: Vec<u8>,
-        position: u64,
-    ) -> io::Result<()> {
+    pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> io::Result<()> {
+        let Answer { mut reply, position, unserved } = answer;
+        if let Some(waiter) = &unserved {
+            self.count_unserved(connection, waiter, reply.len());
+        }
+        if !connection.session.takes_reply() {
+            reply.clear();
+        }
         let last_unit = &mut connection.session.last_unit;
         *last_unit = position.max(*last_unit);
         if self.journal.holds_reply(position) {
@@ -213,11 +221,11 @@ impl Executor {
         }
         let commands = &connection.session.client.commands;
         commands.store(commands.load(Relaxed) + 1, Relaxed);
-        if answer.len() > ANSWER_MAX {
-            let sent = connection.send(&mut answer, self.journal.safe())?;
+        if reply.len() > ANSWER_MAX {
+            let sent = connection.send(&mut reply, self.journal.safe())?;
             self.note_sent(connection, sent);
         } else {
-            self.replies.extend_from_slice(&answer);
+            self.replies.extend_from_slice(&reply);
         }
         Ok(())
     }
@@ -280,11 +288,15 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done | Execution::Aside => served += 1,
+                Execution::Done => served += 1,
+                Execution::Aside => {}
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
-                    (connection.is_waiting, is_held) = (true, true);
-                    self.statistics.commands[request.row.id].calls.add(1);
+                    connection.set_waiting(true);
+                    is_held = true;
+                    if !request.row.spec.flags.contains(Flags::BLOCKING) {
+                        self.statistics.commands[request.row.id].calls.add(1);
+                    }
                 }
                 Execution::Held => {
                     self.finish_batch(connection, served, now);
@@ -425,13 +437,16 @@ impl Executor {
         if call.reply.is_cut() {
             self.give_up(connection);
         }
+        if execution == Execution::Waits {
+            connection.ran_nanos = nanos;
+        }
         if execution == Execution::Held {
             connection.is_paused = true;
             connection.session.client.set_flag(ClientFlags::PAUSED, true);
-            return execution;
+        } else {
+            self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
+            self.command_began = ended;
         }
-        self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
-        self.command_began = ended;
         connection.session.client.last_command.store(narrow::to_u32(row.id) + 1, Relaxed);
         execution
     }
@@ -453,13 +468,13 @@ impl Executor {
     /// Computes how many bytes of replies may gather before a client is over its limit.
     #[inline]
     fn limit_replies(&mut self, connection: &Connection) {
-        let hard = connection.output_limit(&self.output_limits).hard_bytes;
-        if hard == 0 {
-            self.replies_max = usize::MAX;
-        } else {
-            let hard = usize::try_from(hard).unwrap_or(usize::MAX);
-            self.replies_max = hard.saturating_sub(connection.backlog()).max(1);
-        }
+        self.replies_max = match connection.output_limit(&self.output_limits).hard_output() {
+            None => usize::MAX,
+            Some(hard) => {
+                let hard = usize::try_from(hard).unwrap_or(usize::MAX);
+                hard.saturating_sub(connection.backlog()).max(1)
+            }
+        };
     }
 
     /// Closes a client whose reply went beyond its limit, unless it did not want that reply.
@@ -495,14 +510,14 @@ impl Executor {
     pub fn is_over_limits(&self, connection: &Connection) -> bool {
         let is_clear = connection.query.is_empty()
             && connection.backlog() == 0
-            && connection.session.queue_bytes() == 0;
+            && connection.session.queue_counted() == 0;
         !is_clear && (self.is_query_too_long(connection) || self.is_output_too_long(connection))
     }
 
     #[inline(never)]
     fn is_query_too_long(&self, connection: &Connection) -> bool {
         let most = limits::CLIENT_QUERY_BUFFER_LIMIT.get(&self.instance.settings);
-        let is_too_long = connection.query.len() as u64 + connection.session.queue_bytes() > most;
+        let is_too_long = connection.query.len() as u64 + connection.session.queue_counted() > most;
         if is_too_long {
             self.statistics.server.query_limit_closed.add(1);
             let client = self.for_log(connection);
@@ -514,11 +529,11 @@ impl Executor {
     #[inline(never)]
     fn is_output_too_long(&self, connection: &Connection) -> bool {
         let hard = if connection.session.is_stranger() {
-            STRANGER_OUTPUT_MAX
+            Some(STRANGER_OUTPUT_MAX)
         } else {
-            connection.output_limit(&self.output_limits).hard_bytes
+            connection.output_limit(&self.output_limits).hard_output()
         };
-        let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
+        let is_too_long = hard.is_some_and(|hard| connection.backlog() as u64 > hard);
         if is_too_long {
             self.note_output_limit(connection);
         }

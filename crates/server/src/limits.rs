@@ -79,11 +79,12 @@ pub fn threads(settings: &Settings) -> usize {
 
 /// Returns true if the output of a client was above its soft limit for too long.
 pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis) -> bool {
+    let soft = limit.soft_output().unwrap_or(u64::MAX);
     // A client that has caught up in between is granted all of the time again.
-    if connection.take_lowest_backlog() as u64 <= limit.soft_bytes {
+    if connection.take_lowest_backlog() as u64 <= soft {
         connection.over_soft_limit_since = None;
     }
-    if limit.soft_bytes == 0 || connection.backlog() as u64 <= limit.soft_bytes {
+    if connection.backlog() as u64 <= soft {
         connection.over_soft_limit_since = None;
         return false;
     }

@@ -32,7 +32,7 @@ impl Mail {
     /// Returns the bytes of memory that the message takes while it waits.
     fn bytes(&self) -> u64 {
         let more = match self {
-            Mail::Notice(Notice::Answer(_, reply, _)) => reply.capacity(),
+            Mail::Notice(Notice::Answer(_, answer)) => answer.reply.capacity(),
             Mail::Notice(Notice::Message(_, message)) => message.len(),
             Mail::Notice(Notice::Letter(letter)) => letter.room(),
             _ => 0,

@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::executor::Executor;
 use crate::group::{Group, Member, READ_BYTES};
-use command::ClientFlags;
+use command::{Answer, ClientFlags};
 use settings::{OutputLimits, limits};
 use std::io::{self, Read};
 
@@ -252,10 +252,10 @@ impl Pipeline {
         self.fate(connection, false)
     }
 
-    /// Sends the answer to a client that has waited, once `position` is safe, and goes on with the
-    /// requests it sent meanwhile.
-    pub fn answer(&mut self, connection: &mut Connection, answer: Vec<u8>, position: u64) -> Fate {
-        match self.executor.answer(connection, answer, position) {
+    /// Sends the answer to a client that has waited, and goes on with the requests it sent
+    /// meanwhile.
+    pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> Fate {
+        match self.executor.answer(connection, answer) {
             // While it waited its socket was read as far as it could be.
             Ok(()) => {
                 let may_hold_more = std::mem::take(&mut connection.is_undrained);

@@ -69,6 +69,12 @@ impl<'a> Access<'a> {
         self.guard.read(key).map(|value| value.to_value())
     }
 
+    /// Reads a key for a command that looks at it from outside: counts a hit or a miss, and nothing
+    /// else.
+    pub fn inspect(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
+        self.guard.inspect(key).map(|value| value.to_value())
+    }
+
     /// Reads a key on the way to changing it: no hit, no miss; notes the access.
     #[inline]
     pub fn lookup_for_write(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
@@ -114,6 +120,29 @@ impl<'a> Access<'a> {
         Some(value.live_bytes() as usize + nodes + crate::budget::INDEX_BYTES_PER_KEY)
     }
 
+    /// Returns true if those who watch keys or cache them are told of changes, so that it is worth
+    /// finding out whether there is one.
+    #[inline]
+    pub fn tells_readers(&self) -> bool {
+        self.guard.tells_readers()
+    }
+
+    /// Makes a change; if `is_unseen`, neither those who watch keys nor those who cache them are
+    /// told. The keys must have been looked up before, for one past its deadline is removed then.
+    pub fn unseen_if<T>(
+        &mut self,
+        is_unseen: bool,
+        change: impl FnOnce(&mut Access<'a>) -> T,
+    ) -> T {
+        if !is_unseen {
+            return change(self);
+        }
+        let hidden = self.guard.hide_from_readers();
+        let done = change(self);
+        self.guard.show_to_readers(hidden);
+        done
+    }
+
     /// Reports that a command made `changes` changes, and the event that this is for a key. All
     /// reports while one access holds its locks are one unit. With zero changes, nothing has
     /// changed for others.
@@ -133,6 +162,21 @@ impl<'a> Access<'a> {
     pub fn happened(&mut self, event: Event, key: &Key<'_>) {
         if self.guard.is_heard() {
             self.guard.note_event(event, key);
+        }
+    }
+
+    /// Reports that a key was replaced as a whole, which to clients is a new key, unless it was
+    /// removed on the way and is told as new already.
+    pub fn happened_anew(&mut self, key: &Key<'_>) {
+        if self.guard.is_heard() && !self.guard.has_last_event(Event::NEW, key) {
+            self.guard.note_event(Event::NEW, key);
+        }
+    }
+
+    /// Puts the event that a key is new, told where it was made, behind all events since.
+    pub fn put_off_new(&mut self, key: &Key<'_>) {
+        if self.guard.is_heard() {
+            self.guard.put_off_event(Event::NEW, key);
         }
     }
 

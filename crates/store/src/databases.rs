@@ -124,6 +124,7 @@ impl Store {
         if thread.is_alone {
             return act(thread);
         }
+        debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
         let gate = thread.gate.clone();
         self.gate.close(&gate, || act(thread))
     }
@@ -145,6 +146,7 @@ impl Store {
         if thread.is_alone {
             return Some(act(self));
         }
+        debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
         self.gate.close_once(&thread.gate, || act(self))
     }
 
@@ -157,10 +159,11 @@ impl Store {
         if thread.is_alone {
             return (act(self), Duration::ZERO);
         }
+        debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
         self.gate.close_timed(&thread.gate, || act(self))
     }
 
-    /// Exchanges the contents of two existing databases.
+    /// Exchanges the contents of two existing databases, which may be the same.
     pub fn swap_databases(
         &self,
         thread: &mut ThreadContext,
@@ -169,8 +172,10 @@ impl Store {
         now: Millis,
     ) {
         self.closed(thread, |thread| {
-            self.announce(thread, &Databases::Exchanged(one, other), now);
-            self.shards.keyspaces.swap(one, other);
+            if one != other {
+                self.announce(thread, &Databases::Exchanged(one, other), now);
+                self.shards.keyspaces.swap(one, other);
+            }
             self.tell(thread, one, || {
                 vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
             });

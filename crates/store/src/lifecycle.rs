@@ -35,7 +35,7 @@ impl Access<'_> {
     /// Removes a key whose new deadline has passed already; returns false if there is none. The
     /// removal tells itself to listeners, in place of the request.
     pub fn expire(&mut self, key: &Key<'_>) -> bool {
-        let is_removed = self.remove_for(key, Reason::Expired);
+        let is_removed = self.remove_for(key, Reason::Overdue);
         let guard = self.guard();
         guard.count_expired(is_removed.into());
         guard.leave_out_request();

@@ -157,9 +157,11 @@ impl Store {
     }
 
     /// Enters the gate, waiting while another thread acts on everything. Between `enter` and
-    /// `leave` databases keep the keyspaces that they name.
+    /// `leave` databases keep the keyspaces that they name. A thread that lends locks stays inside:
+    /// who closes the gate may wait for one of them.
     #[inline]
     pub fn enter(&self, thread: &ThreadContext) {
+        debug_assert!(thread.may_go_out(), "nobody enters the gate with locks");
         self.gate.enter(&thread.gate);
     }
 
@@ -167,13 +169,28 @@ impl Store {
     /// afterwards. To be called between two connections.
     #[inline]
     pub fn pass(&self, thread: &ThreadContext) {
+        debug_assert!(thread.may_go_out(), "nobody leaves the gate with locks");
         self.gate.pass(&thread.gate);
     }
 
     /// Leaves the gate, at the end of a batch of commands.
     #[inline]
     pub fn leave(&self, thread: &ThreadContext) {
+        debug_assert!(thread.may_go_out(), "nobody leaves the gate with locks");
         self.gate.leave(&thread.gate);
+    }
+
+    /// Runs what may last in the middle of a command, outside the gate, so that threads that act on
+    /// everything go first; databases may name other keyspaces afterwards. In the middle of a unit,
+    /// which no other thread may come between, it runs inside the gate.
+    pub fn outside<T>(&self, thread: &ThreadContext, act: impl FnOnce() -> T) -> T {
+        if !thread.may_go_out() {
+            return act();
+        }
+        self.leave(thread);
+        let done = act();
+        self.enter(thread);
+        done
     }
 
     /// Closes the thread's segment if nothing was appended since the last call, and the segment

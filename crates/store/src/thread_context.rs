@@ -60,6 +60,13 @@ impl ThreadContext {
         }
     }
 
+    /// Returns true if the thread may leave the gate, or close it: it is in no unit of several
+    /// commands.
+    #[inline]
+    pub(crate) fn may_go_out(&self) -> bool {
+        !self.lent.is_any() && !self.is_alone
+    }
+
     /// Sets where the thread's units go while there is a journal.
     pub fn set_unit_log(&mut self, log: Box<dyn UnitLog>) {
         self.pending.log = Some(log);

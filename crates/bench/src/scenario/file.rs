@@ -45,7 +45,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
 use super::figures::{FigureText, PlotText};
-use super::{Bench, Scale, find_kind};
+use super::{Bench, Scale, kinds};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
 
@@ -107,7 +107,7 @@ impl ScenarioFile {
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
         match &text.kind {
-            Some(kind) => find_kind(kind)?(&text.parameters, None)?,
+            Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
             None => ensure!(text.skipped.is_some(), "neither a kind, nor why it is skipped"),
         }
         Ok(Self { name, text })
@@ -127,7 +127,7 @@ impl ScenarioFile {
         let Some(kind) = &self.text.kind else { return Ok(()) };
         ensure!(is_known || kind != "script", "{setting:?} does not fit {:?}", self.name);
         self.text.parameters.extend(one);
-        find_kind(kind)?(&self.text.parameters, None)
+        kinds::find(kind)?(&self.text.parameters, None)
             .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
@@ -193,7 +193,7 @@ impl ScenarioFile {
             return State::Skipped(why);
         }
         let (kind, parameters) = (self.text.kind.as_deref(), self.parameters(scale));
-        let kind = find_kind(kind.unwrap_or_default());
+        let kind = kinds::find(kind.unwrap_or_default());
         let ran = kind.and_then(|run| run(&parameters, Some((bench, section))));
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {

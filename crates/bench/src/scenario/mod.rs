@@ -18,6 +18,7 @@ mod disk;
 mod example;
 mod figures;
 pub mod file;
+mod kinds;
 mod place;
 mod profiled;
 mod rounds;
@@ -27,7 +28,7 @@ mod ycsb;
 
 pub use scale::Scale;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::de::DeserializeOwned;
 
 use crate::process;
@@ -38,25 +39,6 @@ use crate::servers::Program;
 pub trait Scenario: DeserializeOwned {
     /// Measures. The content of the section still counts when it fails.
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
-}
-
-/// Reads the parameters of a kind; with a bench it is also run.
-type Kind = fn(&toml::Table, Option<(&Bench, &mut Section)>) -> Result<()>;
-
-fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)>) -> Result<()> {
-    let plan: K = parameters.clone().try_into().context("parameters")?;
-    on.map_or(Ok(()), |(bench, section)| plan.run(bench, section))
-}
-
-/// Finds a kind by the name that files use.
-fn find_kind(name: &str) -> Result<Kind> {
-    Ok(match name {
-        "example" => kind::<example::Plan>,
-        "profiled" => kind::<profiled::Plan>,
-        "script" => kind::<script::Plan>,
-        "ycsb-sweep" => kind::<ycsb::Plan>,
-        _ => bail!("there is no kind {name:?}"),
-    })
 }
 
 /// Servers and tools of a benchmark.

@@ -11,8 +11,8 @@ struct Answers(Mutex<Vec<String>>);
 
 impl Post for Answers {
     fn leave(&self, notice: Notice) -> bool {
-        let Notice::Answer(_, reply, _) = notice else { panic!("only answers are sent here") };
-        let text = String::from_utf8(reply).expect("text").replace("\r\n", " ");
+        let Notice::Answer(_, answer) = notice else { panic!("only answers are sent here") };
+        let text = String::from_utf8(answer.reply).expect("text").replace("\r\n", " ");
         self.0.lock().expect("no panic").push(text.trim_end().to_owned());
         false
     }

@@ -2,7 +2,8 @@
 
 use settings::Settings;
 use settings::observing::{
-    COMMANDLOG_LARGE_REPLY_MAX_LEN, COMMANDLOG_LARGE_REQUEST_MAX_LEN,
+    COMMANDLOG_EXECUTION_SLOWER_THAN, COMMANDLOG_LARGE_REPLY_MAX_LEN,
+    COMMANDLOG_LARGE_REQUEST_MAX_LEN, COMMANDLOG_REPLY_LARGER_THAN, COMMANDLOG_REQUEST_LARGER_THAN,
     COMMANDLOG_SLOW_EXECUTION_MAX_LEN,
 };
 use std::collections::VecDeque;
@@ -27,6 +28,16 @@ impl LogKind {
             LogKind::LargeRequest => COMMANDLOG_LARGE_REQUEST_MAX_LEN.get(settings),
             LogKind::LargeReply => COMMANDLOG_LARGE_REPLY_MAX_LEN.get(settings),
         }
+    }
+
+    /// Returns the value from which on a command is logged; `None` if none is.
+    pub(super) fn limit(self, settings: &Settings) -> Option<u64> {
+        let limit = match self {
+            LogKind::Slow => COMMANDLOG_EXECUTION_SLOWER_THAN.get(settings),
+            LogKind::LargeRequest => COMMANDLOG_REQUEST_LARGER_THAN.get(settings),
+            LogKind::LargeReply => COMMANDLOG_REPLY_LARGER_THAN.get(settings),
+        };
+        u64::try_from(limit).ok()
     }
 }
 
@@ -60,6 +71,12 @@ struct Log {
     next_id: u64,
 }
 
+impl Log {
+    fn trim(&mut self, most: u64) {
+        self.entries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    }
+}
+
 impl CommandLog {
     /// Adds an entry, and drops the oldest beyond `most`.
     pub(super) fn add(&self, kind: LogKind, most: u64, entry: impl FnOnce() -> Entry) {
@@ -71,7 +88,18 @@ impl CommandLog {
         let id = log.next_id;
         log.next_id += 1;
         log.entries.push_front(Entry { id, ..entry });
-        log.entries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        log.trim(most);
+    }
+
+    /// Drops the oldest entries beyond the numbers that the settings allow. A log that is off stays
+    /// as it is.
+    pub(crate) fn follow_settings(&self, settings: &Settings) {
+        for kind in [LogKind::Slow, LogKind::LargeRequest, LogKind::LargeReply] {
+            let most = kind.most_entries(settings);
+            if most > 0 && kind.limit(settings).is_some() {
+                self.log(kind).trim(most);
+            }
+        }
     }
 
     /// Returns the latest entries, `most` of them or all.

@@ -2,19 +2,18 @@
 
 use super::command_log::{Entry, LogKind};
 use super::secrets::REDACTED;
-use crate::call::Call;
+use crate::call::{Call, Turn};
+use crate::session::ReplyMode;
 use crate::spec::Flags;
-use crate::statistics::CommandCounts;
 use settings::Settings;
-use settings::observing::{
-    COMMANDLOG_EXECUTION_SLOWER_THAN, COMMANDLOG_REPLY_LARGER_THAN, COMMANDLOG_REQUEST_LARGER_THAN,
-    LATENCY_MONITOR_THRESHOLD, LATENCY_TRACKING,
-};
+use settings::observing::{LATENCY_MONITOR_THRESHOLD, LATENCY_TRACKING};
 
 /// Most arguments of a command that are kept.
 const ARGUMENTS_MAX: usize = 32;
 /// Most bytes of an argument that are kept.
 const ARGUMENT_BYTES_MAX: usize = 128;
+/// Bytes of the request with which all commands of a transaction came: EXEC.
+const EXEC_BYTES: u64 = b"*1\r\n$4\r\nEXEC\r\n".len() as u64;
 
 /// What one run of a command took.
 #[derive(Clone, Copy, Debug)]
@@ -42,15 +41,14 @@ pub struct Observer {
 impl Observer {
     /// Reads the limits.
     pub fn of(settings: &Settings) -> Observer {
-        // A negative limit is none.
-        let limit = |value: i64| u64::try_from(value).unwrap_or(u64::MAX);
-        let slow_nanos = limit(COMMANDLOG_EXECUTION_SLOWER_THAN.get(settings)).saturating_mul(1000);
+        let limit = |kind: LogKind| kind.limit(settings).unwrap_or(u64::MAX);
+        let slow_nanos = limit(LogKind::Slow).saturating_mul(1000);
         let latency_nanos = match LATENCY_MONITOR_THRESHOLD.get(settings) {
             0 => u64::MAX,
             millis => millis.saturating_mul(1_000_000),
         };
-        let request_bytes = limit(COMMANDLOG_REQUEST_LARGER_THAN.get(settings));
-        let reply_bytes = limit(COMMANDLOG_REPLY_LARGER_THAN.get(settings));
+        let request_bytes = limit(LogKind::LargeRequest);
+        let reply_bytes = limit(LogKind::LargeReply);
         Observer {
             has_histograms: LATENCY_TRACKING.get(settings),
             nanos: slow_nanos.min(latency_nanos),
@@ -67,16 +65,6 @@ impl Observer {
     pub fn count(&self, call: &Call<'_>, seen: Seen) {
         let counts = &call.statistics.commands[call.row.id];
         counts.calls.add(1);
-        self.count_time(counts, call, seen);
-    }
-
-    /// Counts the time of a run of a command that was counted before, when it began to wait.
-    pub fn count_wait(&self, call: &Call<'_>, seen: Seen) {
-        self.count_time(&call.statistics.commands[call.row.id], call, seen);
-    }
-
-    #[inline(always)]
-    fn count_time(&self, counts: &CommandCounts, call: &Call<'_>, seen: Seen) {
         counts.nanos.add(seen.nanos);
         if self.has_histograms {
             counts.histogram().add(seen.nanos);
@@ -92,26 +80,44 @@ impl Observer {
     #[cold]
     #[inline(never)]
     fn look_closely(&self, call: &Call<'_>, seen: Seen) {
-        let bytes = call.args.bytes() as u64 + seen.reply_bytes;
-        if (seen.nanos >= self.nanos) | (bytes >= self.bytes) {
+        if self.is_passed(call, seen) {
             // The command may have changed the limits itself.
             Observer::of(&call.instance.settings).write_down(call, seen);
         }
     }
 
+    /// Returns true if a run may have passed a limit.
+    fn is_passed(&self, call: &Call<'_>, seen: Seen) -> bool {
+        let bytes = call.args.request_bytes() as u64 + seen.reply_bytes;
+        (seen.nanos >= self.nanos) | (bytes >= self.bytes)
+    }
+
+    /// Takes a note of a run that has lowered the limits and passes only the new ones: `self` are
+    /// those from before, by which it is counted.
+    pub fn note_by_new_limits(&self, call: &Call<'_>, seen: Seen) {
+        let new = Observer::of(&call.instance.settings);
+        if new.is_passed(call, seen) && !self.is_passed(call, seen) {
+            new.write_down(call, seen);
+        }
+    }
+
     fn write_down(&self, call: &Call<'_>, seen: Seen) {
-        let (flags, request_bytes) = (call.row.spec.flags, call.args.bytes() as u64);
-        if seen.nanos >= self.latency_nanos && !flags.contains(Flags::RUNS_QUEUE) {
+        let flags = call.row.spec.flags;
+        if seen.nanos >= self.latency_nanos {
             let event = if flags.contains(Flags::FAST) { "fast-command" } else { "command" };
             call.instance.latency.add(event, seen.nanos / 1_000_000, call.now);
         }
         if flags.contains(Flags::SKIP_COMMANDLOG) {
             return;
         }
+        let is_queued = call.turn == Turn::Only;
+        let request_bytes = if is_queued { EXEC_BYTES } else { call.args.request_bytes() as u64 };
+        let is_sent = call.session.reply_mode == ReplyMode::On;
+        let reply_bytes = if is_sent { seen.reply_bytes } else { 0 };
         let values = [
             (LogKind::Slow, seen.nanos >= self.slow_nanos, seen.nanos / 1000),
             (LogKind::LargeRequest, request_bytes >= self.request_bytes, request_bytes),
-            (LogKind::LargeReply, seen.reply_bytes >= self.reply_bytes, seen.reply_bytes),
+            (LogKind::LargeReply, reply_bytes >= self.reply_bytes, reply_bytes),
         ];
         for (kind, _, value) in values.into_iter().filter(|(_, passes, _)| *passes) {
             let most = kind.most_entries(&call.instance.settings);

@@ -3,6 +3,7 @@
 use super::topic::Name;
 use crate::clients::Client;
 use crate::receivers::Receivers;
+use crate::sparse::smaller_room;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher as _, RandomState};
@@ -105,6 +106,10 @@ impl Channels {
         if entry.get().receivers.is_empty() {
             entry.remove();
             self.count.fetch_sub(1, Relaxed);
+            let part = &mut locked.part;
+            if let Some(room) = smaller_room(part.len(), part.capacity()) {
+                part.shrink_to(room, |channel| channel.hash);
+            }
         }
     }
 }

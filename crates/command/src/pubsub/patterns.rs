@@ -3,6 +3,7 @@
 use super::topic::Name;
 use crate::clients::Client;
 use crate::receivers::Receivers;
+use crate::sparse::smaller_room;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -64,6 +65,9 @@ impl Patterns {
         if receivers.is_empty() {
             table.remove(pattern);
             self.count.store(table.len(), Relaxed);
+            if let Some(room) = smaller_room(table.len(), table.capacity()) {
+                table.shrink_to(room);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Subscriptions of one client.
 
 use super::topic::{Name, Topic};
+use crate::sparse::smaller_room;
 use std::collections::HashSet;
 
 /// What one client has subscribed to.
@@ -54,7 +55,11 @@ impl Subscriptions {
 
     /// Removes one; returns false if there was none.
     pub(crate) fn remove(&mut self, topic: Topic, name: &[u8]) -> bool {
-        let is_there = self.of_mut(topic).remove(name);
+        let names = self.of_mut(topic);
+        let is_there = names.remove(name);
+        if let Some(room) = smaller_room(names.len(), names.capacity()) {
+            names.shrink_to(room);
+        }
         if is_there {
             self.name_bytes -= name.len();
         }

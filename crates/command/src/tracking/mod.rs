@@ -31,6 +31,7 @@ pub(crate) use tracker::Tracker;
 pub use tracker::TrackingOptions;
 
 use crate::clients::Clients;
+use crate::sparse::smaller_room;
 use base::{KeyHasher, PositionHash};
 use delivery::Delivery;
 use pending::{Pending, Told};
@@ -119,6 +120,9 @@ impl Tracking {
     pub(crate) fn end(&self, client: u64) {
         let mut trackers = self.trackers.write().unwrap_or_else(PoisonError::into_inner);
         if trackers.remove(&client).is_some() {
+            if let Some(room) = smaller_room(trackers.len(), trackers.capacity()) {
+                trackers.shrink_to(room);
+            }
             self.count.store(trackers.len(), Relaxed);
             self.unswept.store(PARTS, Relaxed);
         }
@@ -231,7 +235,8 @@ fn is_told_beside_reply(tracker: &Tracker, author: Author) -> bool {
 
 impl Listener for Tracking {
     fn before(&self, change: &Change<'_>) {
-        if self.count() == 0 {
+        // What was read by clients that are told no more leaves the table too: they may begin anew.
+        if self.is_idle() {
             return;
         }
         let (key, author) = (&change.key, change.author);

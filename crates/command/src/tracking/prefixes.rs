@@ -1,6 +1,7 @@
 //! Prefixes of keys whose changes are told to clients, whether or not they have read them.
 
 use super::tracker::Tracker;
+use crate::sparse::smaller_room;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 use std::sync::{PoisonError, atomic::AtomicUsize, atomic::Ordering::Relaxed};
@@ -75,6 +76,9 @@ impl Prefixes {
         told.retain(|tracker| tracker.client.id != client);
         if told.is_empty() {
             all.by_bytes.remove(prefix);
+            if let Some(room) = smaller_room(all.by_bytes.len(), all.by_bytes.capacity()) {
+                all.by_bytes.shrink_to(room);
+            }
             let count = all.lengths.entry(prefix.len()).or_default();
             *count -= 1;
             if *count == 0 {

@@ -57,6 +57,19 @@ impl Two {
         self.turn();
     }
 
+    /// Has keys evicted from 24 megabytes on.
+    fn limit_memory(&mut self) {
+        self.world.instance.store.set_limits(&Limits {
+            maxmemory: 24 << 20,
+            other_bytes: 0,
+            workers: 1,
+            eviction: EvictionPolicy::AllKeysRandom,
+            reclaim: Default::default(),
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        });
+    }
+
     /// Returns what was sent to the first client at the end of a batch.
     fn told(&mut self) -> Vec<String> {
         self.world.instance.settle_messages();
@@ -109,6 +122,37 @@ fn a_client_without_a_loop_hears_of_others_and_of_what_expires() {
     two.world.instance.clock.advance(20);
     two.say("GET b", "_ >2 $10 invalidate *1 $1 b");
     assert!(two.told().is_empty());
+}
+
+#[test]
+fn a_client_without_a_loop_does_not_hear_of_keys_that_it_lets_expire() {
+    let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
+    let removals = [
+        ("EXPIRE x -1", ":1"),
+        ("PEXPIREAT x 1", ":1"),
+        ("GETEX x PXAT 1", "$1 1"),
+        ("SET x 1 PXAT 1", "+OK"),
+    ];
+    for (line, reply) in removals {
+        two.say("SET x 1", "+OK");
+        two.say("GET x", "$1 1");
+        two.say(line, reply);
+        assert!(two.told().is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn a_client_whose_count_is_kept_with_the_key_may_keep_what_it_has_read() {
+    let mut two = Two::new("CLIENT TRACKING ON");
+    two.other("PFADD k a");
+    two.say("PFCOUNT k", ":1");
+    assert!(two.told().is_empty());
+    two.other("PFADD k b");
+    assert_eq!(two.told(), ["*1 $1 k"]);
+    say(&mut two.world, "STRLEN k");
+    two.say("PFCOUNT k", ":2 >2 $10 invalidate *1 $1 k");
+    two.other("DEL k");
+    assert_eq!(two.told(), ["*1 $1 k"]);
 }
 
 #[test]
@@ -211,15 +255,7 @@ fn nothing_is_left_of_a_client_that_is_gone() {
 #[test]
 fn what_is_evicted_to_make_room_for_a_command_is_told_before_its_reply() {
     let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
-    two.world.instance.store.set_limits(&Limits {
-        maxmemory: 24 << 20,
-        other_bytes: 0,
-        workers: 1,
-        eviction: EvictionPolicy::AllKeysRandom,
-        reclaim: Default::default(),
-        lfu_log_factor: 10,
-        lfu_decay_minutes: 1,
-    });
+    two.limit_memory();
     let value = "x".repeat(100_000);
     for number in 0..1000 {
         let reply = say(&mut two.world, &format!("SET k{number} {value}"));
@@ -232,6 +268,23 @@ fn what_is_evicted_to_make_room_for_a_command_is_told_before_its_reply() {
         say(&mut two.world, &format!("STRLEN k{number}"));
     }
     panic!("nothing was evicted");
+}
+
+#[test]
+fn what_is_evicted_to_make_room_for_a_transaction_is_told_before_its_reply() {
+    let mut two = Two::new("CLIENT TRACKING ON");
+    two.limit_memory();
+    let value = "x".repeat(100_000);
+    for number in 0..150 {
+        say(&mut two.world, &format!("SET k{number} {value}"));
+        say(&mut two.world, &format!("STRLEN k{number}"));
+    }
+    say(&mut two.world, "MULTI");
+    (0..100).for_each(|number| drop(say(&mut two.world, &format!("SET new{number} {value}"))));
+    let reply = say(&mut two.world, "EXEC");
+    let (pushes, behind) = reply.split_once("*100 ").expect("a reply to all");
+    assert!(pushes.contains(">2 $10 invalidate *1 $"), "nothing was evicted");
+    assert!(!behind.contains("invalidate"), "{behind}");
 }
 
 /// A request of each command that reads; its keys are `a` and `b`.

@@ -8,12 +8,17 @@ use wire::Span;
 /// Bytes of an empty queue that are kept for the client's next transaction.
 const KEPT_BYTES: usize = 4 << 10;
 
+/// Bytes that count for each argument besides its own, as with Valkey.
+const WORD_BYTES: usize = 8;
+
 /// Queued commands, with copies of their requests one behind the other.
 #[derive(Debug, Default)]
 pub struct Queue {
     requests: Vec<u8>,
     spans: Vec<Span>,
     commands: Vec<Queued>,
+    /// Bytes that count for the limit of query buffers.
+    counted: u64,
     /// Needs of any of the commands.
     needs: Needs,
     /// True if a command was refused, so that EXEC runs none.
@@ -47,6 +52,8 @@ impl Queue {
         }
         let (begin, first_span) = (self.requests.len(), self.spans.len());
         args.copy_to(&mut self.requests, &mut self.spans);
+        let words: usize = args.from(0).map(|word| word.len() + WORD_BYTES).sum();
+        self.counted += words as u64;
         self.commands.push(Queued { command, first_hash, begin, first_span, words: args.len() });
         self.needs |= needs;
     }
@@ -66,7 +73,7 @@ impl Queue {
 
     /// Returns what is needed to run the commands.
     pub fn needs(&self) -> Needs {
-        self.needs.difference(Needs::NO_TRANSACTION)
+        self.needs.difference(Needs::NO_TRANSACTION | Needs::LET_IN)
     }
 
     /// Notes that a command was refused, and drops the others.
@@ -92,6 +99,12 @@ impl Queue {
         bytes_of(self.requests.len(), self.spans.len(), self.commands.len())
     }
 
+    /// Returns the bytes that count for the limit of query buffers: those of arguments, and a few
+    /// for each. Small commands take more memory.
+    pub fn counted(&self) -> u64 {
+        self.counted
+    }
+
     /// Returns the bytes of memory that it has for further commands.
     pub fn room(&self) -> usize {
         let (spans, commands) = (self.spans.capacity(), self.commands.capacity());
@@ -107,6 +120,7 @@ impl Queue {
         self.requests.clear();
         self.spans.clear();
         self.commands.clear();
+        self.counted = 0;
         self.needs = Needs::empty();
         self.is_spoiled = false;
     }

@@ -10,10 +10,11 @@
 
 use crate::clients::{Client, ClientFlags};
 use crate::database_key::DatabaseKey;
+use crate::sparse::smaller_room;
 use base::units::SHARDS;
 use base::{KeyFilter, Millis, PositionHash};
 use hashbrown::HashTable;
-use hashbrown::hash_table::{Entry, OccupiedEntry};
+use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Author, Change, Databases, Listener, Presence, Reason, ShardSet};
@@ -139,7 +140,11 @@ impl Watches {
                 watchers.swap_remove(at);
             }
             if watchers.is_empty() {
-                self.remove(entry);
+                entry.remove();
+                self.marked.remove(key.hash);
+                shrink(&mut part);
+            } else if smaller_room(watchers.len(), watchers.capacity()).is_some() {
+                watchers.shrink_to_fit();
             }
         }
         client.set_flag(ClientFlags::CHANGED, false);
@@ -156,13 +161,10 @@ impl Watches {
         let Ok(mut entry) = part.find_entry(mixed(change.key.hash), is_its) else { return };
         let is_expiry = change.removal == Some(Reason::Expired);
         if entry.get_mut().change(is_expiry) {
-            self.remove(entry);
+            entry.remove();
+            self.marked.remove(change.key.hash);
+            shrink(&mut part);
         }
-    }
-
-    fn remove(&self, entry: OccupiedEntry<'_, Watched>) {
-        let (Watched { key, .. }, _) = entry.remove();
-        self.marked.remove(key.hash);
     }
 }
 
@@ -212,7 +214,8 @@ impl Listener for Watches {
         has: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
         for part in &self.parts {
-            lock(part).retain(|watched| {
+            let mut part = lock(part);
+            part.retain(|watched| {
                 let DatabaseKey { hash, database, bytes } = &watched.key;
                 let Some(source) = change.source_of(*database) else { return true };
                 let is_there = has(*database, bytes, *hash) != Presence::Absent;
@@ -223,6 +226,7 @@ impl Listener for Watches {
                 }
                 stays
             });
+            shrink(&mut part);
         }
     }
 }
@@ -231,6 +235,13 @@ impl Listener for Watches {
 /// its highest seven, which the keys of a part must not have in common.
 fn mixed(hash: PositionHash) -> u64 {
     hash.0.rotate_right(16)
+}
+
+/// Gives up the room of a part that is nearly empty, behind a removal.
+fn shrink(part: &mut Part) {
+    if let Some(room) = smaller_room(part.len(), part.capacity()) {
+        part.shrink_to(room, |it| mixed(it.key.hash));
+    }
 }
 
 fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {

@@ -3,6 +3,7 @@
 use super::waiter;
 use crate::clients::Client;
 use crate::database_key::DatabaseKey;
+use crate::sparse::smaller_room;
 use base::{KeyFilter, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -51,10 +52,8 @@ impl Default for Lines {
     }
 }
 
-/// Returns the bytes that a place in a line takes, the line itself included.
-pub(super) fn memory_of_place(key: &DatabaseKey) -> usize {
-    key.memory() + size_of::<Line>() - size_of::<DatabaseKey>() + size_of::<Arc<Waiter>>()
-}
+/// Bytes that a place in a line takes, the line itself included. It shares its key with a waiter.
+pub(super) const PLACE_BYTES: usize = size_of::<Line>() + size_of::<Arc<Waiter>>();
 
 impl Lines {
     /// Locks the part of a key, which bits 50 to 55 of the hash choose; tables use those below and
@@ -151,6 +150,9 @@ impl Lines {
             if line.waiters.is_empty() {
                 entry.remove();
                 self.filter.remove(key.hash);
+                if let Some(room) = smaller_room(part.len(), part.capacity()) {
+                    part.shrink_to(room, |line| line.key.hash.0);
+                }
             }
         }
     }

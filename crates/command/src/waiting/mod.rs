@@ -17,15 +17,15 @@ mod wait;
 pub(crate) mod waiter;
 
 pub use lines::Waiter;
-pub use serve::{Touch, look_again, recheck, run, run_unit};
+pub use serve::{Touch, count_unserved, look_again, recheck, run, run_unit};
 pub use timeout::Timeout;
 pub use wait::Wait;
 pub use waiter::{Late, Wants};
 
-use crate::clients::{Client, Notice};
+use crate::clients::{Answer, Client, Notice};
 use crate::database_key::DatabaseKey;
 use base::Millis;
-use lines::{Lines, memory_of_place};
+use lines::{Lines, PLACE_BYTES};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use wire::{Reply, Span};
@@ -121,7 +121,9 @@ impl Waiters {
         *is_answered = true;
         drop(is_answered);
         self.remove_answered(waiter);
-        waiter.client.notify(Notice::Answer(waiter.client.id, bytes, position));
+        let unserved = Some(Arc::clone(waiter));
+        let answer = Answer { reply: bytes, position, unserved };
+        waiter.client.notify(Notice::Answer(waiter.client.id, answer));
         true
     }
 
@@ -144,8 +146,8 @@ impl Waiters {
 
 impl Waiter {
     /// Bytes of the waiter, with a line for each of its keys.
-    fn bytes(&self) -> u64 {
-        let keys: usize = self.keys.iter().map(|key| key.memory() + memory_of_place(key)).sum();
+    pub fn bytes(&self) -> u64 {
+        let keys: usize = self.keys.iter().map(|key| key.memory() + PLACE_BYTES).sum();
         let others: usize = self.others.iter().map(DatabaseKey::memory).sum();
         let request = self.request.len() + self.spans.len() * size_of::<Span>();
         (size_of::<Waiter>() + request + keys + others) as u64

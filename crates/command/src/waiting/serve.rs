@@ -13,7 +13,7 @@
 use super::{Waiter, Waiters};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::{Client, ClientFlags, Notice};
+use crate::clients::{Answer, Client, ClientFlags, Notice};
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
@@ -37,6 +37,9 @@ use wire::Reply;
 /// Number of waiters in a line whose keys are locked at once, unless the request has more
 /// arguments.
 const SERVED_AT_ONCE: usize = 16;
+
+/// Kind of value whose loss waiters mind.
+const MINDED: Kind = Kind::Stream;
 
 /// Keys whose lines are to be served, each with the ticket of the last waiter that was looked at;
 /// zero for none.
@@ -123,16 +126,19 @@ pub fn look_again(call: &mut Call<'_>) {
     }
 }
 
-/// Serves waiters that mind the loss of their keys, which may have expired or been evicted.
+/// Serves waiters that mind the loss of their keys, if these have expired or been evicted. A key
+/// that is still there is looked at without a trace.
 pub fn recheck(
     instance: &Instance,
     thread: &mut ThreadContext,
     statistics: &WorkerStatistics,
     now: Millis,
 ) {
-    let lost = begin_of_lines(instance.waiters.lines.minded());
     let answers = RefCell::default();
-    Server { instance, statistics, now, most: SERVED_AT_ONCE, answers }.serve(thread, lost);
+    let server = Server { instance, statistics, now, most: SERVED_AT_ONCE, answers };
+    let mut lost = instance.waiters.lines.minded();
+    lost.retain(|key| server.kind_at(thread, key) != Some(MINDED));
+    server.serve(thread, begin_of_lines(lost));
 }
 
 /// Request as far as waiters matter: its row, its arguments and its database.
@@ -281,11 +287,19 @@ fn run_and_serve<T>(
 }
 
 /// Reply to a waiter that was served.
-struct Answer {
+struct Served {
     client: Arc<Client>,
     reply: Vec<u8>,
     /// True if the client is told which keys change that it may have cached.
     is_told: bool,
+}
+
+/// Keys that may be reached by serving waiters, and the waiters that name them.
+#[derive(Default)]
+struct Reached {
+    keys: HashTable<(usize, PositionHash)>,
+    /// Their tickets.
+    waiters: HashSet<u64>,
 }
 
 /// State that is needed to serve waiters.
@@ -297,7 +311,7 @@ struct Server<'s> {
     most: usize,
     /// Replies to waiters that were served under the present hold: they leave behind its unit,
     /// whose position they wait for.
-    answers: RefCell<Vec<Answer>>,
+    answers: RefCell<Vec<Served>>,
 }
 
 impl<'s> Server<'s> {
@@ -310,33 +324,36 @@ impl<'s> Server<'s> {
     /// Returns `shards`, and the shards of all keys that may be reached by serving the waiters of
     /// some keys: each of them may write to other keys, which have waiters of their own.
     fn shards_of(&self, touched: &Touched, mut shards: ShardSet) -> ShardSet {
-        let mut seen = HashTable::new();
+        let mut reached = Reached::default();
         let mut next = Vec::new();
         for (key, ticket) in touched {
             shards.add(key.hash);
-            self.reach(key, *ticket, &mut seen, &mut next);
+            self.reach(key, *ticket, &mut reached, &mut next);
         }
         while let Some(key) = next.pop() {
             shards.add(key.hash);
-            self.reach(&key, 0, &mut seen, &mut next);
+            self.reach(&key, 0, &mut reached, &mut next);
         }
         shards
     }
 
     /// Adds to `next` the other keys of a key's waiters, unless they have been seen. Keys of one
     /// database with the same hash count as one: a waiter whose shards are missed by that is served
-    /// in another hold.
+    /// in another hold. Each waiter is looked at once, since it is in the line of each of its keys.
     fn reach(
         &self,
         key: &DatabaseKey,
         ticket: u64,
-        seen: &mut HashTable<(usize, PositionHash)>,
+        reached: &mut Reached,
         next: &mut Vec<DatabaseKey>,
     ) {
         self.waiters().lines.show(key, ticket, self.most, |waiter| {
+            if !reached.waiters.insert(waiter.ticket) {
+                return;
+            }
             for other in waiter.all_keys().filter(|other| *other != key) {
                 let mark = (other.database, other.hash);
-                let entry = seen.entry(mark.1.0, |it| *it == mark, |it| it.1.0);
+                let entry = reached.keys.entry(mark.1.0, |it| *it == mark, |it| it.1.0);
                 if let Entry::Vacant(entry) = entry {
                     entry.insert(mark);
                     next.push(other.clone());
@@ -435,9 +452,11 @@ impl<'s> Server<'s> {
     /// Bytes that a reply to a client may take before the client is over its limit.
     fn reply_room(&self, client: &Client) -> usize {
         let limits = CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
-        match limits.normal.hard_bytes {
-            0 => usize::MAX,
-            hard => narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1)),
+        match limits.normal.hard_output() {
+            None => usize::MAX,
+            Some(hard) => {
+                narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1))
+            }
         }
     }
 
@@ -449,10 +468,7 @@ impl<'s> Server<'s> {
         }
         let (row, mut reply) = (row_of(waiter), Vec::new());
         let most = self.reply_room(&waiter.client);
-        let mut session = Session::new(Arc::clone(&waiter.client), true);
-        session.database = waiter.client_state.database;
-        session.protocol = waiter.client_state.protocol;
-        session.modes = waiter.client_state.modes;
+        let mut session = session_of(waiter);
         let mut call = Call {
             instance: self.instance,
             thread,
@@ -480,7 +496,7 @@ impl<'s> Server<'s> {
                 self.statistics.commands[row.id].failed.add(1);
             }
         }
-        observer(&call).count_wait(&call, seen(&call, began, 0));
+        observer(&call).count(&call, seen(&call, began, 0));
         if call.reply.is_cut() {
             self.statistics.server.output_limit_closed.add(1);
             waiter.client.kill();
@@ -493,19 +509,55 @@ impl<'s> Server<'s> {
             self.instance.tracking.begin_answer();
         }
         let client = Arc::clone(&waiter.client);
-        self.answers.borrow_mut().push(Answer { client, reply, is_told });
+        self.answers.borrow_mut().push(Served { client, reply, is_told });
         true
     }
 
     /// Sends the replies to those who were served, which leave once `position` is safe.
     fn send_answers(&self, position: u64) {
-        for Answer { client, reply, is_told } in self.answers.take() {
-            client.notify(Notice::Answer(client.id, reply, position));
+        for Served { client, reply, is_told } in self.answers.take() {
+            let answer = Answer { reply, position, unserved: None };
+            client.notify(Notice::Answer(client.id, answer));
             if is_told {
                 self.instance.tracking.end_answer();
             }
         }
     }
+}
+
+/// Counts the command of a waiter whose wait ended without another run of it: its time was over, or
+/// CLIENT UNBLOCK ended it.
+pub fn count_unserved(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    statistics: &WorkerStatistics,
+    now: Millis,
+    waiter: &Waiter,
+    seen: Seen,
+) {
+    let (mut session, mut reply) = (session_of(waiter), Vec::new());
+    let call = Call {
+        instance,
+        thread,
+        session: &mut session,
+        statistics,
+        args: waiter.args(),
+        reply: Reply::new(&mut reply, waiter.client_state.protocol),
+        now,
+        row: row_of(waiter),
+        first_hash: None,
+        turn: Turn::Again,
+    };
+    observer(&call).count(&call, seen);
+}
+
+/// Returns a session in the state in which the client began to wait.
+fn session_of(waiter: &Waiter) -> Session {
+    let mut session = Session::new(Arc::clone(&waiter.client), true);
+    session.database = waiter.client_state.database;
+    session.protocol = waiter.client_state.protocol;
+    session.modes = waiter.client_state.modes;
+    session
 }
 
 fn row_of(waiter: &Waiter) -> &'static Row {

@@ -55,6 +55,24 @@ pub enum Late {
     Synced(u64),
 }
 
+/// Reply to a client that has waited.
+#[derive(Debug)]
+pub struct Answer<Client> {
+    /// Reply in wire format; empty if what it waited for was sent as a message.
+    pub reply: Vec<u8>,
+    /// Position of the journal that must be safe before the reply leaves.
+    pub position: u64,
+    /// The waiter, if its command did not run again, so that nobody has counted it yet.
+    pub unserved: Option<Arc<Waiter<Client>>>,
+}
+
+impl<Client> Clone for Answer<Client> {
+    fn clone(&self) -> Self {
+        let Answer { reply, position, unserved } = self;
+        Answer { reply: reply.clone(), position: *position, unserved: unserved.clone() }
+    }
+}
+
 /// Condition that ends the wait of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wants {

@@ -20,6 +20,7 @@ mod base_job;
 mod disk_thread;
 mod ending;
 mod lane;
+mod latency;
 mod policy;
 mod retry;
 mod rotation;

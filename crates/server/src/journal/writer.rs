@@ -9,6 +9,7 @@
 
 use super::base_job::Rotations;
 use super::disk_thread::DiskThread;
+use super::latency;
 use super::policy::sync_policy;
 use super::retry::Retry;
 use super::shared::{BUDGET_MIN, Journal};
@@ -275,6 +276,7 @@ impl JournalThread {
         let policy = sync_policy(&self.instance);
         log.set_padded(policy == SyncPolicy::Always);
         log.set_synced(policy != SyncPolicy::No);
+        let (began, before) = (Instant::now(), log.written().position);
         pause(&self.instance);
         let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
@@ -284,6 +286,9 @@ impl JournalThread {
         match outcome {
             Ok(()) | Err(WriteError::SyncFailed) => {}
             Err(error) => self.note_failure(&LogError::Write(error)),
+        }
+        if written != before {
+            latency::note_write(&self.instance, began.elapsed(), self.sync_began.is_some());
         }
     }
 
@@ -318,7 +323,9 @@ impl JournalThread {
             return self.begin_sync(now);
         }
         if let Some(job) = self.sync_job(now) {
+            let began = Instant::now();
             let outcome = job.run();
+            self.instance.note_latency("aof-fsync-always", began.elapsed());
             self.after_sync(job, outcome);
         }
     }

@@ -7,7 +7,7 @@ use crate::journal::Journal;
 use crate::limits;
 use crate::saver::Saver;
 use command::{
-    Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts,
+    Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts, When,
 };
 use settings::snapshots::DBFILENAME;
 use std::fs::File;
@@ -69,12 +69,12 @@ impl DataFiles for Files {
         Ok(())
     }
 
-    fn rewrite_journal(&self, instance: &Instance) -> Rewrite {
+    fn rewrite_journal(&self, instance: &Instance, later: bool) -> Rewrite {
         let state = &instance.journal;
         if state.is_rewriting.load(Relaxed) {
             return Rewrite::GoesOn;
         }
-        if self.saver.is_busy() {
+        if later || self.saver.is_busy() {
             state.is_scheduled.store(true, Relaxed);
             self.journal.ask_for_rewrite();
             return Rewrite::Scheduled;
@@ -86,8 +86,8 @@ impl DataFiles for Files {
         Rewrite::Begins
     }
 
-    fn save_in_background(&self, instance: &Instance, schedules: bool) -> Result<Begun, Refusal> {
-        self.saver.save_in_background(instance, schedules)
+    fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal> {
+        self.saver.save_in_background(instance, when)
     }
 
     fn save(&self, _: &Instance, asker: Asker) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 use super::job::{Job, JobKind};
 use super::rdb_job::{RdbJob, Tell};
 use base::Millis;
-use command::{Asker, Begun, Cancelled, Instance, Refusal, SaveFacts, SavingFacts, Troubles};
+use command::{Asker, Begun, Cancelled, Instance, Refusal, SaveFacts, SavingFacts, Troubles, When};
 use crossbeam_channel::{Receiver, bounded};
 use settings::snapshots::{SAVE, STOP_WRITES_ON_BGSAVE_ERROR};
 use snapshot::{SaveError, SaveProgress};
@@ -257,19 +257,23 @@ impl Saver {
     ///
     /// # Errors
     /// When other work on files is going on.
-    pub fn save_in_background(
-        &self,
-        instance: &Instance,
-        schedules: bool,
-    ) -> Result<Begun, Refusal> {
+    pub fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal> {
         let mut state = self.state();
         if state.is_saving() {
             return Err(Refusal::SAVING);
         }
         // One that was asked for may still wait for a sync.
-        if state.has(JobKind::Rotation) || instance.journal.is_rewriting.load(Relaxed) {
-            state.is_scheduled |= schedules;
-            return if schedules { Ok(Begun::Scheduled) } else { Err(Refusal::REWRITING) };
+        let is_rewriting =
+            state.has(JobKind::Rotation) || instance.journal.is_rewriting.load(Relaxed);
+        let waits = match when {
+            When::Now if is_rewriting => return Err(Refusal::REWRITING),
+            When::Now => false,
+            When::WhenPossible => is_rewriting,
+            When::Later => true,
+        };
+        if waits {
+            state.is_scheduled = true;
+            return Ok(Begun::Scheduled);
         }
         state.begin_in_background(instance);
         self.changed.notify_all();

@@ -1,7 +1,7 @@
 use super::job::{Job, JobKind, Sink};
 use super::queue::{Saver, Work};
 use crate::worker::testing::{BEGIN, instance};
-use command::{Begun, Cancelled, DataFiles, Instance, NoDataFiles, Refusal, SavingFacts};
+use command::{Begun, Cancelled, DataFiles, Instance, NoDataFiles, Refusal, SavingFacts, When};
 use settings::{Origin, Settings};
 use snapshot::SaveError;
 use std::io;
@@ -95,12 +95,9 @@ impl World {
 #[test]
 fn one_snapshot_at_a_time_is_made_and_the_record_tells_of_the_last() {
     let world = World::new();
-    assert_eq!(world.saver.save_in_background(&world.instance, false), Ok(Begun::Started));
-    for schedules in [false, true] {
-        assert_eq!(
-            world.saver.save_in_background(&world.instance, schedules),
-            Err(Refusal::SAVING)
-        );
+    assert_eq!(world.saver.save_in_background(&world.instance, When::Now), Ok(Begun::Started));
+    for when in [When::Now, When::WhenPossible, When::Later] {
+        assert_eq!(world.saver.save_in_background(&world.instance, when), Err(Refusal::SAVING));
     }
     assert_eq!(world.look().last_save, BEGIN.0 / 1000);
     world.change();
@@ -116,13 +113,19 @@ fn one_snapshot_at_a_time_is_made_and_the_record_tells_of_the_last() {
 fn a_snapshot_waits_for_a_rotation_if_it_may() {
     let world = World::new();
     world.saver.push(Box::new(Rotation));
-    assert_eq!(world.saver.save_in_background(&world.instance, false), Err(Refusal::REWRITING));
+    assert_eq!(world.saver.save_in_background(&world.instance, When::Now), Err(Refusal::REWRITING));
     assert_eq!(world.saver.cancel(), None);
     for _ in 0..2 {
-        assert_eq!(world.saver.save_in_background(&world.instance, true), Ok(Begun::Scheduled));
+        assert_eq!(
+            world.saver.save_in_background(&world.instance, When::WhenPossible),
+            Ok(Begun::Scheduled)
+        );
     }
     assert_eq!(world.saver.cancel(), Some(Cancelled::Scheduled));
-    assert_eq!(world.saver.save_in_background(&world.instance, true), Ok(Begun::Scheduled));
+    assert_eq!(
+        world.saver.save_in_background(&world.instance, When::WhenPossible),
+        Ok(Begun::Scheduled)
+    );
     assert!(!world.is_saving());
     world.succeed();
     assert!(world.look().last_seconds.is_none(), "a rotation is no snapshot of its own");
@@ -132,10 +135,21 @@ fn a_snapshot_waits_for_a_rotation_if_it_may() {
 }
 
 #[test]
+fn a_snapshot_that_is_to_begin_later_does_so_though_nothing_is_in_its_way() {
+    let world = World::new();
+    for _ in 0..2 {
+        let begun = world.saver.save_in_background(&world.instance, When::Later);
+        assert_eq!(begun, Ok(Begun::Scheduled));
+    }
+    assert!(world.saver.facts().current_seconds.is_none());
+    assert!(world.is_saving());
+}
+
+#[test]
 fn a_cancelled_snapshot_is_no_failure() {
     let world = World::new();
     assert_eq!(world.saver.cancel(), None);
-    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
     let work = world.saver.next().expect("work");
     assert!(!work.progress.is_cancelled.load(Relaxed));
     assert_eq!(world.saver.cancel(), Some(Cancelled::Running));
@@ -196,7 +210,7 @@ fn after_a_failure_it_is_tried_again_in_five_seconds_and_writes_are_refused() {
 fn a_snapshot_that_was_too_slow_has_failed_at_once_and_is_made_again_though_nobody_asks() {
     let world = World::new();
     let thread = world.instance.store.thread_context().expect("a thread");
-    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
     let work = world.saver.next().expect("work");
     world.saver.give_up_slow(&world.instance, &thread);
     assert!(world.is_saving() && world.look().has_failed, "its thread may be with the sink");
@@ -266,7 +280,7 @@ fn the_pause_at_the_cut_is_told_from_the_cut_on() {
     assert_eq!(world.look().pause_micros, 7);
     world.saver.finish(&world.instance, work, Err(SaveError::Cancelled));
     assert_eq!(world.look().pause_micros, 7);
-    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
     assert_eq!(world.look().pause_micros, 7, "until the next one");
 }
 
@@ -284,7 +298,7 @@ fn a_snapshot_that_holds_much_is_given_up_when_its_sink_takes_nothing_for_a_seco
     };
     let value = vec![7; 1 << 20];
     (0..20).for_each(|number| set(number, &value));
-    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
     let work = world.saver.next().expect("work");
     let cut = store.cut(&mut saver, BEGIN, || ()).expect("the only one");
     let looker = store.thread_context().expect("a thread");
@@ -316,7 +330,7 @@ fn what_a_snapshot_held_at_most_is_told_of_a_file_and_of_a_base() {
     for (held, job) in [(7, None), (9, Some(Box::new(Rotation)))] {
         match job {
             Some(rotation) => world.saver.push(rotation),
-            None => drop(world.saver.save_in_background(&world.instance, false)),
+            None => drop(world.saver.save_in_background(&world.instance, When::Now)),
         }
         let work = world.saver.next().expect("work");
         [held, 1].iter().for_each(|bytes| work.progress.note_held(*bytes));
@@ -340,5 +354,8 @@ fn a_stopped_saver_has_no_work() {
 #[test]
 fn a_server_without_files_says_so() {
     let world = World::new();
-    assert_eq!(NoDataFiles.save_in_background(&world.instance, true), Err(Refusal::SAVE_FAILED));
+    assert_eq!(
+        NoDataFiles.save_in_background(&world.instance, When::Now),
+        Err(Refusal::SAVE_FAILED)
+    );
 }

@@ -13,6 +13,21 @@ pub struct OutputLimit {
     pub soft_seconds: u32,
 }
 
+/// Bytes of output that pass under any limit, so that who has set one too low can set it anew.
+const FREE_BYTES: u64 = 16 << 10;
+
+impl OutputLimit {
+    /// Returns the bytes of output beyond which the client is disconnected at once, if any.
+    pub fn hard_output(&self) -> Option<u64> {
+        (self.hard_bytes > 0).then_some(self.hard_bytes.max(FREE_BYTES))
+    }
+
+    /// Returns the bytes of output beyond which the client may not stay for long, if any.
+    pub fn soft_output(&self) -> Option<u64> {
+        (self.soft_bytes > 0).then_some(self.soft_bytes.max(FREE_BYTES))
+    }
+}
+
 /// Limits for all classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {

@@ -9,6 +9,10 @@
 //! changes, while the old value can still be read. *What* it was is reported by the command before
 //! the locks are given up: all reports under one hold of locks are one unit. Removals that no
 //! command asked for report themselves.
+//!
+//! Some changes are *unseen*: bytes change, and what a key holds for those who read it stays, as
+//! when a group of a stream moves on. Who makes one says so around it (`KeyMut::unseen`,
+//! `Access::unseen_if`); then `Listener::before` is not called, and all else is as usual.
 
 use crate::key::{Key, Value};
 use base::{KeyFilter, PositionHash};
@@ -25,6 +29,8 @@ pub enum Reason {
     Deleted,
     /// The deadline has passed.
     Expired,
+    /// A command set a deadline that has passed.
+    Overdue,
     /// The memory was needed.
     Evicted,
     /// The value moved to another key.
@@ -333,6 +339,8 @@ pub(super) const JOURNAL: Heard = 1;
 pub(super) const KEYS: Heard = Interests::KEYS.bits();
 pub(super) const EVENTS: Heard = Interests::EVENTS.bits();
 pub(super) const MARKED_KEYS: Heard = Interests::MARKED_KEYS.bits();
+/// Bits of those who hear that keys change: whoever watches keys or caches them.
+pub(super) const READERS: Heard = KEYS | MARKED_KEYS;
 /// Bits of those who hear of effects.
 pub(super) const EFFECTS: Heard = Interests::EFFECTS.bits() | JOURNAL;
 /// Bit of a snapshot, to which keys are handed over before they change.

@@ -317,6 +317,15 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }
 
+    /// Makes a change that those who read the key do not see: neither those who watch it nor those
+    /// who cache it are told.
+    pub fn unseen<T>(&mut self, change: impl FnOnce(&mut KeyMut<'g, 'a>) -> T) -> T {
+        let hidden = self.guard.hide_from_readers();
+        let done = change(self);
+        self.guard.show_to_readers(hidden);
+        done
+    }
+
     /// Removes the key, with all nodes of its value unless they move elsewhere; it may then get
     /// another value. Returns the live bytes that were removed.
     pub fn remove(&mut self, reason: Reason) -> u64 {
@@ -424,6 +433,10 @@ impl<'a> Guard<'a> {
                 id.write(bytes);
             }
         })?;
+        if target.is_some() {
+            // To clients it is another key, as if the old one had been removed before.
+            self.after_creation(to);
+        }
         if let Some(id) = replaced {
             self.hand_to_lazy_free(to, id);
         }

@@ -1,6 +1,8 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
-use super::change::{CUT, EFFECTS, EVENTS, Heard, JOURNAL, KEYS, MARKED_KEYS, Unit, UnitLog};
+use super::change::{
+    CUT, EFFECTS, EVENTS, Heard, JOURNAL, KEYS, MARKED_KEYS, READERS, Unit, UnitLog,
+};
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
 
@@ -13,6 +15,11 @@ pub(super) struct Changes {
     pub begun: u32,
     pub said: Said,
 }
+
+/// Who heard before changes were hidden from those who hear that keys change.
+#[derive(Debug)]
+#[must_use = "what is hidden is shown again"]
+pub(crate) struct Hidden(Heard);
 
 /// Check in builds with assertions that every change was reported.
 #[derive(Debug, Default)]
@@ -162,6 +169,26 @@ impl Changes {
     #[inline(always)]
     pub fn is_journaled_only(&self) -> bool {
         self.heard == JOURNAL
+    }
+
+    /// Returns true if somebody hears that keys change, or that marked ones do.
+    #[inline]
+    pub fn hears_readers(&self) -> bool {
+        self.heard & READERS != 0
+    }
+
+    /// Hides changes from those who hear that keys change.
+    #[inline]
+    pub fn hide_from_readers(&mut self) -> Hidden {
+        let hidden = Hidden(self.heard);
+        self.heard &= !READERS;
+        hidden
+    }
+
+    /// Shows changes again to whom they were hidden from.
+    #[inline]
+    pub fn show_to_readers(&mut self, Hidden(heard): Hidden) {
+        self.heard = heard;
     }
 
     /// Hides changes from listeners.

@@ -263,6 +263,23 @@ fn a_change_is_heard_while_the_old_value_can_be_read_and_told_as_one_unit() {
 }
 
 #[test]
+fn an_unseen_change_is_told_as_a_unit_and_not_before() {
+    let mut world = World::new(5);
+    world.with(b"k", |guard, key| guard.key_mut(key).replace(STRING, b"old")).expect("room");
+    let heard = listened_to(&world);
+    world.with(b"k", |guard, key| {
+        guard.speak_for(KeyspaceId(0), |to| to.extend_from_slice(b"*1\r\n$5\r\nASKED\r\n"));
+        let mut key = guard.key_mut(key);
+        key.unseen(|key| key.bytes_mut()[0] = b'O');
+        assert!(key.guard().tells_readers(), "what follows is seen");
+    });
+    assert!(heard.before.lock().expect("no panic").is_empty());
+    let units = heard.units.lock().expect("no panic");
+    assert_eq!(units[0].args(&units[0].effects[0]), [b"ASKED".to_vec()]);
+    assert_eq!((units[0].events.len(), units[0].events[0].event), (1, WRITTEN));
+}
+
+#[test]
 fn a_removal_that_nobody_asked_for_says_what_it_is() {
     let mut world = World::new(4);
     let end = Some(Millis(NOW.0 - 1));

@@ -6,7 +6,7 @@ use super::change::{
 };
 use super::found::Found;
 use super::guard::Guard;
-use super::pending::Pending;
+use super::pending::{Hidden, Pending};
 use super::shards::Shards;
 use super::value_ref::ValueRef;
 use crate::key::Key;
@@ -74,7 +74,7 @@ impl<'a> Guard<'a> {
         }
         match removal {
             Some(Reason::Flushed) => {}
-            Some(Reason::Expired) => self.note_removal(key, Event::EXPIRED),
+            Some(Reason::Expired | Reason::Overdue) => self.note_removal(key, Event::EXPIRED),
             Some(Reason::Evicted) => self.note_removal(key, Event::EVICTED),
             None | Some(Reason::Deleted | Reason::Moved) if self.changes.hears_effects() => {
                 self.thread.pending.changed.note(key);
@@ -158,6 +158,25 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Returns true if somebody is told that keys change.
+    #[inline]
+    pub fn tells_readers(&self) -> bool {
+        self.changes.hears_readers()
+    }
+
+    /// Hides changes from those who read keys, until they are shown again. To be called behind the
+    /// look-up of a key, which removes one past its deadline.
+    #[inline]
+    pub fn hide_from_readers(&mut self) -> Hidden {
+        self.changes.hide_from_readers()
+    }
+
+    /// Shows changes again to those who read keys.
+    #[inline]
+    pub fn show_to_readers(&mut self, hidden: Hidden) {
+        self.changes.show_to_readers(hidden);
+    }
+
     /// Hides what is changed through this guard from listeners, though not from a snapshot; no
     /// report is due.
     pub fn mute(&mut self) {
@@ -225,6 +244,30 @@ impl<'a> Guard<'a> {
             let key = key.bytes.to_vec();
             self.thread.pending.unit.events.push(Happened { event, database, key });
         }
+    }
+
+    /// Returns true if the last event of the unit is this one.
+    pub fn has_last_event(&self, event: Event, key: &Key<'_>) -> bool {
+        self.find_event(event, key)
+            .is_some_and(|at| at + 1 == self.thread.pending.unit.events.len())
+    }
+
+    /// Puts the last such event of a key behind all others of the unit.
+    pub fn put_off_event(&mut self, event: Event, key: &Key<'_>) {
+        if let Some(at) = self.find_event(event, key) {
+            self.thread.pending.unit.events[at..].rotate_left(1);
+        }
+    }
+
+    /// Finds the last such event of a key in the unit.
+    fn find_event(&self, event: Event, key: &Key<'_>) -> Option<usize> {
+        let database = self.shards.keyspaces.database_of(key.keyspace)?;
+        self.thread
+            .pending
+            .unit
+            .events
+            .iter()
+            .rposition(|it| it.event == event && it.database == database && it.key == key.bytes)
     }
 
     /// Adds a plain command with the effect of a change to the unit.

@@ -155,6 +155,16 @@ impl<'a> Guard<'a> {
         Some(ValueRef::new(self, found?))
     }
 
+    /// As `read`, for a command that looks at a key from outside: no use of it, and a miss is no
+    /// event.
+    pub fn inspect(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        let found = self.unexpired(key, false);
+        let counters = &self.thread.counters;
+        let counter = if found.is_some() { &counters.hits } else { &counters.misses };
+        counter.add(1);
+        Some(ValueRef::new(self, found?))
+    }
+
     /// Looks several keys up, each as `read` does; `None` as soon as one of them does not suit.
     pub fn read_all(
         &mut self,

@@ -13,7 +13,7 @@ mod wide;
 
 pub use view::{count, get, position};
 
-use super::string::{StringError, StringMut, open_at_least};
+use super::string::{StringError, StringMut, StringView, open_at_least};
 use crate::access::Access;
 use crate::key::Key;
 use std::ops::{Range, RangeInclusive};
@@ -38,14 +38,30 @@ pub fn set(
     on: bool,
 ) -> Result<BitSet, StringError> {
     let at = (offset / 8) as usize;
-    let (string, grown) = reaching(access, key, offset, std::iter::once(at..at + 1))?;
-    let old = match string {
-        StringMut::Whole(bytes) => set_in(&mut bytes[at], offset, on),
-        StringMut::Long(mut long) => {
-            long.with_bytes(at..at + 1, |bytes| set_in(&mut bytes[0], offset, on))
-        }
-    };
-    Ok(BitSet { old, changed: grown || old != on })
+    let is_same =
+        access.tells_readers() && stays(access, key, offset, |string| get(string, offset) == on);
+    access.unseen_if(is_same, |access| {
+        let (string, grown) = reaching(access, key, offset, std::iter::once(at..at + 1))?;
+        let old = match string {
+            StringMut::Whole(bytes) => set_in(&mut bytes[at], offset, on),
+            StringMut::Long(mut long) => {
+                long.with_bytes(at..at + 1, |bytes| set_in(&mut bytes[0], offset, on))
+            }
+        };
+        Ok(BitSet { old, changed: grown || old != on })
+    })
+}
+
+/// Returns true if the string of a key reaches to the bit at `offset` and `is_same` as what is
+/// about to be written.
+pub fn stays(
+    access: &Access<'_>,
+    key: &Key<'_>,
+    offset: u64,
+    is_same: impl FnOnce(&StringView<'_>) -> bool,
+) -> bool {
+    let string = access.lookup_string_without_touch(key).ok().flatten();
+    string.is_some_and(|string| offset / 8 < string.len() as u64 && is_same(&string))
 }
 
 /// Sets or clears the bit at `offset` in its byte; returns the old bit.

@@ -95,7 +95,7 @@ pub fn sketch_of<'v>(value: &Value<'v>) -> Result<Sketch<'v>, HyperLogLogError> 
 pub fn add<'e>(
     access: &mut Access<'_>,
     key: &Key<'_>,
-    elements: impl Iterator<Item = &'e [u8]>,
+    elements: impl Iterator<Item = &'e [u8]> + Clone,
     sparse_bytes_max: u64,
 ) -> Result<u64, HyperLogLogError> {
     let (mut sketch, is_raw, mut changes) = match access.lookup_for_write(key) {
@@ -127,14 +127,20 @@ pub fn add<'e>(
 fn add_in_place<'e>(
     access: &mut Access<'_>,
     key: &Key<'_>,
-    elements: impl Iterator<Item = &'e [u8]>,
+    elements: impl Iterator<Item = &'e [u8]> + Clone,
 ) -> u64 {
-    let Some(bytes) = access.edit(key) else { return 0 };
-    let changes = elements.map(|element| u64::from(sketch::add_to_dense(bytes, element))).sum();
-    if changes > 0 {
-        sketch::forget_count(bytes);
-    }
-    changes
+    let is_same = access.tells_readers()
+        && access.lookup_without_touch(key).is_some_and(|value| {
+            elements.clone().all(|element| !sketch::raises_dense(value.bytes, element))
+        });
+    access.unseen_if(is_same, |access| {
+        let Some(bytes) = access.edit(key) else { return 0 };
+        let changes = elements.map(|element| u64::from(sketch::add_to_dense(bytes, element))).sum();
+        if changes > 0 {
+            sketch::forget_count(bytes);
+        }
+        changes
+    })
 }
 
 /// Estimates the number of different elements added to a key; zero if the key does not exist.
@@ -147,13 +153,15 @@ pub fn count(access: &mut Access<'_>, key: &Key<'_>) -> Result<Count, HyperLogLo
     let is_raw = value.encoding == Encoding::Raw;
     let kept = sketch.kept_count();
     let elements = kept.map_or_else(|| sketch.count(), Ok);
-    let is_new = kept.is_none();
-    if let Some(bytes) = (is_new || !is_raw).then(|| access.edit(key)).flatten()
-        && let Ok(elements) = elements
-    {
-        sketch::keep_count(bytes, elements);
+    let new = elements.ok().filter(|_| kept.is_none());
+    if new.is_some() || !is_raw {
+        access.unseen_if(new.is_none(), |access| {
+            if let (Some(bytes), Some(elements)) = (access.edit(key), new) {
+                sketch::keep_count(bytes, elements);
+            }
+        });
     }
-    Ok(Count { elements: elements?, is_new })
+    Ok(Count { elements: elements?, is_new: new.is_some() })
 }
 
 /// Estimates the number of different elements in the union of several keys.
@@ -234,7 +242,7 @@ fn keep(
         Some(sketch) => access.set_string(key, sketch.bytes(), Encoding::Raw, Expiry::Keep)?,
         None if is_raw => {}
         None => {
-            access.edit(key);
+            access.unseen_if(true, |access| access.edit(key).is_some());
         }
     }
     Ok(())

@@ -8,9 +8,9 @@ use crate::refusal::Refusal;
 use smallvec::SmallVec;
 use store::value::bitmap::{
     self,
-    field::{Field, Overflow},
+    field::{Change, Field, Overflow},
 };
-use store::value::string::{self, StringMut};
+use store::value::string::{self, StringMut, StringView};
 use wire::Reply;
 
 const NOT_TYPE: Refusal = Refusal::of(
@@ -89,11 +89,18 @@ fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
     call.reserve(string::bytes_before((last / 8) as usize + 1))?;
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
-    let written = written(steps).map(|step| step.field.bytes());
-    let (mut string, grown) = bitmap::reaching(&mut access, &key, last, written)?;
-    reply.array(steps.len());
-    let changes = steps.iter().map(|step| step.run_on(&mut string, grown, reply));
-    let changes = changes.map(u64::from).sum();
+    // Until a step changes the string, each finds what is there now.
+    let is_same = access.tells_readers()
+        && bitmap::stays(&access, &key, last, |string| {
+            steps.iter().all(|step| step.leaves(string))
+        });
+    let (changes, grown) = access.unseen_if(is_same, |access| {
+        let written = written(steps).map(|step| step.field.bytes());
+        let (mut string, grown) = bitmap::reaching(access, &key, last, written)?;
+        reply.array(steps.len());
+        let changes = steps.iter().map(|step| step.run_on(&mut string, grown, reply));
+        Ok::<(u64, bool), Refusal>((changes.map(u64::from).sum(), grown))
+    })?;
     access.changed(changes, SETBIT, &key);
     if grown && changes == 0 && access.is_heard() {
         // No field was set, but the string has become longer for it.
@@ -115,25 +122,30 @@ impl Step {
     }
 
     fn run(&self, bytes: &mut [u8], grown: bool, reply: &mut Reply<'_>) -> bool {
-        let (done, answer) = match self.what {
-            What::Get => {
-                reply.integer(self.field.get(bytes));
-                return false;
-            }
-            What::Set(value, overflow) => {
-                let done = self.field.set(bytes, value, overflow);
-                (done, done.map(|change| change.old))
-            }
-            What::Add(by, overflow) => {
-                let done = self.field.add(bytes, by, overflow);
-                (done, done.map(|change| change.new))
-            }
-        };
-        match answer {
-            Some(answer) => reply.integer(answer),
-            None => reply.null(),
+        let done = self.write(bytes);
+        match (self.what, done) {
+            (What::Get, _) => reply.integer(self.field.get(bytes)),
+            (What::Set(..), Some(change)) => reply.integer(change.old),
+            (What::Add(..), Some(change)) => reply.integer(change.new),
+            (_, None) => reply.null(),
         }
         done.is_some_and(|change| grown || change.old != change.new)
+    }
+
+    /// Writes the field if the step writes, and the number fits.
+    fn write(&self, bytes: &mut [u8]) -> Option<Change> {
+        match self.what {
+            What::Get => None,
+            What::Set(value, overflow) => self.field.set(bytes, value, overflow),
+            What::Add(by, overflow) => self.field.add(bytes, by, overflow),
+        }
+    }
+
+    /// Returns true if the step would leave a string, which has all bytes of its field, as it is.
+    fn leaves(&self, string: &StringView<'_>) -> bool {
+        let alone = Step { field: self.field.alone(), ..*self };
+        let done = alone.write(&mut self.field.copied_from(string));
+        done.is_none_or(|change| change.old == change.new)
     }
 }
 

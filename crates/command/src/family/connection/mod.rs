@@ -16,6 +16,7 @@ use crate::session::Session;
 use crate::versions;
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
+use std::sync::atomic::Ordering::Relaxed;
 use subtle::ConstantTimeEq;
 use wire::Protocol;
 
@@ -58,6 +59,7 @@ fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     let wanted = REQUIREPASS.get(&call.instance.settings);
     let is_right = wanted.is_empty() || bool::from(wanted.ct_eq(password));
     if user != DEFAULT_USER || !is_right {
+        call.instance.statistics.denied_logins.fetch_add(1, Relaxed);
         return Err(WRONG_PASSWORD.into());
     }
     call.session.set_authenticated(true);

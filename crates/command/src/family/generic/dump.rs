@@ -97,6 +97,7 @@ fn put(
             access.set_use(&key, used);
         }
         say_restored(&mut access, &key, payload, deadline);
+        access.happened_anew(&key);
         access.changed(1, RESTORE, &key);
     }
     reply.ok();

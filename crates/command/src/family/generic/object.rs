@@ -16,8 +16,7 @@ const COUNTS_NO_USES: Refusal = Refusal::of(
 
 pub fn encoding(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(2);
-    access.do_not_touch();
-    match access.read(&key) {
+    match access.inspect(&key) {
         Some(value) => reply.bulk(value.encoding_under(&key).name().as_bytes()),
         None => reply.null(),
     }
@@ -55,8 +54,7 @@ fn behind(
     number: impl FnOnce(&Access<'_>, &Key<'_>) -> Result<i64, Refusal>,
 ) -> Outcome {
     let (mut access, key, reply) = call.on_key(2);
-    access.do_not_touch();
-    if access.read(&key).is_none() {
+    if access.inspect(&key).is_none() {
         reply.null();
         return Ok(());
     }

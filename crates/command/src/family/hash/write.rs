@@ -7,6 +7,7 @@ use crate::effects::{self, Pieces};
 use crate::refusal::Refusal;
 use base::Millis;
 use store::value::hash::{Deadline, HashMut};
+use store::{Access, Event, Key};
 
 pub fn hset(call: &mut Call<'_>) -> Outcome {
     let created = set_pairs(call)?;
@@ -92,6 +93,7 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
         None => Deadline::Never,
     };
     let pairs = (first..args.len()).step_by(2);
+    let is_new = !hash.exists();
     let holds = |at: usize| options.fields.holds(hash.get(args.get(at)).is_some());
     if options.fields != Condition::Always && !pairs.clone().all(holds) {
         reply.integer(0);
@@ -119,14 +121,22 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     }
     // Fields set with a past deadline raise events even if none existed and none is created.
     access.changed_silently(changes);
-    access.happened(HSET, &key);
-    if let Deadline::At(_) = deadline {
-        access.happened(HEXPIRE, &key);
+    if over && is_new {
+        access.happened(Event::NEW, &key);
     }
-    if over {
-        access.happened(HEXPIRED, &key);
-        access.happened_if_gone(&key);
-    }
+    happened_set(&mut access, &key, deadline, over);
     reply.integer(1);
     Ok(())
+}
+
+/// Reports that fields were set with a deadline, which is over or not.
+fn happened_set(access: &mut Access<'_>, key: &Key<'_>, deadline: Deadline, over: bool) {
+    access.happened(HSET, key);
+    if let Deadline::At(_) = deadline {
+        access.happened(HEXPIRE, key);
+    }
+    if over {
+        access.happened(HEXPIRED, key);
+        access.happened_if_gone(key);
+    }
 }

@@ -19,14 +19,16 @@ pub fn pfadd(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn pfcount(call: &mut Call<'_>) -> Outcome {
-    let args = call.args;
+    let (args, reader) = (call.args, call.late_reader());
     if args.len() > 2 {
         let (mut access, keys, reply) = call.on_keys(1..args.len());
+        reader.enter(&keys);
         reply.integer(hyperloglog::count_all(&mut access, &keys)?.cast_signed());
         return Ok(());
     }
     let (mut access, key, reply) = call.on_key(1);
     let count = hyperloglog::count(&mut access, &key);
+    reader.enter(&[key]);
     // A kept count is part of the value, so a command that reads may count as a change.
     access.changed_silently(count.is_ok_and(|count| count.is_new).into());
     reply.integer(count?.elements.cast_signed());

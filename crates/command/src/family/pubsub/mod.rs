@@ -7,7 +7,7 @@ mod tests;
 pub use table::TABLE;
 
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::Notice;
+use crate::clients::{Answer, Notice};
 use crate::instance::Instance;
 use crate::needs::Needs;
 use crate::pubsub::{Name, Topic};
@@ -78,7 +78,8 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     }
     let client = &session.client;
     client.notify(Notice::Message(client.id, bytes.into()));
-    client.notify(Notice::Answer(client.id, Vec::new(), 0));
+    let answer = Answer { reply: Vec::new(), position: 0, unserved: None };
+    client.notify(Notice::Answer(client.id, answer));
     Err(Unanswered::Waits)
 }
 

@@ -3,7 +3,7 @@
 use super::local::is_local;
 use crate::args::Args;
 use crate::call::{Call, Outcome};
-use crate::observing::Positions;
+use crate::observing::{Observer, Positions, Seen};
 use crate::refusal::Refusal;
 use settings::{Origin, SetError};
 
@@ -25,6 +25,8 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX.into()) };
     let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
     let origin = if is_local(&call.session.client) { Origin::Local } else { Origin::Remote };
+    let (before, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
+    let began = stopwatch.read();
     let changed = call.instance.settings.set_many(&pairs, origin);
     changed.map_err(|error| match error {
         SetError::Unknown { name } => Refusal::naming(UNKNOWN, &[&name]),
@@ -32,14 +34,25 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     })?;
     // What its worker keeps of settings is read again before the client's next command.
     call.session.yields = true;
+    call.instance.command_log.follow_settings(&call.instance.settings);
     call.reply.ok();
+    let nanos = stopwatch.nanos_between(began, stopwatch.read());
+    before.note_by_new_limits(call, Seen { nanos, reply_bytes: 5 });
     Ok(())
+}
+
+/// Settings of other servers that hold secrets.
+const OTHER_SECRETS: [&str; 2] = ["tls-key-file-pass", "tls-client-key-file-pass"];
+
+fn is_secret(name: &[u8]) -> bool {
+    let is_other = || OTHER_SECRETS.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes()));
+    settings::is_sensitive(name) || is_other()
 }
 
 /// Finds the values of settings that are secrets.
 pub(super) fn secrets(args: &Args<'_>) -> Positions {
     let names = (2..args.len()).step_by(2);
-    names.filter(|at| settings::is_sensitive(args.get(*at))).map(|at| at + 1).collect()
+    names.filter(|at| is_secret(args.get(*at))).map(|at| at + 1).collect()
 }
 
 pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {

@@ -66,7 +66,8 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn bgrewriteaof(call: &mut Call<'_>) -> Outcome {
-    match call.instance.data_files.rewrite_journal(call.instance) {
+    let later = call.turn == Turn::Only;
+    match call.instance.data_files.rewrite_journal(call.instance, later) {
         Rewrite::Begins => call.reply.simple("Background append only file rewriting started"),
         Rewrite::Scheduled => call.reply.simple("Background append only file rewriting scheduled"),
         Rewrite::GoesOn => {

@@ -1,7 +1,10 @@
 //! Check for clients on this machine, to whom some things are restricted.
 
+use crate::call::Call;
 use crate::clients::{Client, ClientFlags};
+use crate::spec::LetsIn;
 use settings::DebugAccess;
+use settings::network::ENABLE_DEBUG_COMMAND;
 use std::net::IpAddr;
 
 /// Returns true if the client came through a unix socket or the loopback interface.
@@ -14,11 +17,15 @@ pub(super) fn is_local(client: &Client) -> bool {
     ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
-/// Returns true if a setting lets the client in.
-pub(super) fn is_allowed(access: DebugAccess, client: &Client) -> bool {
-    match access {
-        DebugAccess::Yes => true,
-        DebugAccess::Local => is_local(client),
-        DebugAccess::No => false,
+/// Returns true if settings let the client run the command.
+pub fn is_let_in(call: &Call<'_>) -> bool {
+    match call.row.spec.lets_in {
+        LetsIn::Everybody => true,
+        LetsIn::Debuggers => match ENABLE_DEBUG_COMMAND.get(&call.instance.settings) {
+            DebugAccess::Yes => true,
+            DebugAccess::Local => is_local(&call.session.client),
+            DebugAccess::No => false,
+        },
+        LetsIn::Nobody => false,
     }
 }

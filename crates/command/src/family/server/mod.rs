@@ -31,6 +31,7 @@ mod role;
 mod saving;
 mod table;
 
+pub use local::is_let_in;
 pub use table::TABLE;
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! BGSAVE, SAVE, LASTSAVE and SHUTDOWN. The server makes the snapshots.
 
-use crate::call::{Call, Outcome, Unanswered};
+use crate::call::{Call, Outcome, Turn, Unanswered};
 use crate::instance::Shutdown;
 use crate::refusal::Refusal;
-use crate::saving::{Asker, Begun, Cancelled};
+use crate::saving::{Asker, Begun, Cancelled, When};
 
 pub(super) fn bgsave(call: &mut Call<'_>) -> Outcome {
     let files = &call.instance.data_files;
-    let schedules = match call.args.len() {
-        1 => false,
-        2 if call.args.is(1, "SCHEDULE") => true,
+    let when = match call.args.len() {
+        1 => When::Now,
+        2 if call.args.is(1, "SCHEDULE") => When::WhenPossible,
         2 if call.args.is(1, "CANCEL") => {
             let cancelled = files.cancel_saving().ok_or(Refusal::NOTHING_TO_CANCEL)?;
             call.reply.simple(match cancelled {
@@ -20,7 +20,8 @@ pub(super) fn bgsave(call: &mut Call<'_>) -> Outcome {
         }
         _ => return Err(Refusal::SYNTAX.into()),
     };
-    let begun = files.save_in_background(call.instance, schedules)?;
+    let when = if call.turn == Turn::Only { When::Later } else { when };
+    let begun = files.save_in_background(call.instance, when)?;
     call.reply.simple(match begun {
         Begun::Started => "Background saving started",
         Begun::Scheduled => "Background saving scheduled",

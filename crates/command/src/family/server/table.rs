@@ -5,7 +5,7 @@ use super::{
 };
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
-use crate::spec::{Categories, Flags, Group, Locks, Wakes};
+use crate::spec::{Categories, Flags, Group, LetsIn, Locks, Wakes};
 use crate::tips;
 
 /// Flags of commands that are answered at any time.
@@ -50,6 +50,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         locks: Locks::All,
+        lets_in: LetsIn::Debuggers,
         summary: "Looks inside, for tests of the server.",
         syntax: "subcommand [arg ...]",
         ..row("DEBUG", -2, ADMIN, "1.0.0", debug::debug)
@@ -156,12 +157,14 @@ const MODULE: &[Command] = &[
         ..row("LIST", 2, Flags::ADMIN.union(Flags::NOSCRIPT), "4.0.0", modules::list)
     },
     Command {
+        lets_in: LetsIn::Nobody,
         summary: "Loads a module, which is always refused.",
         syntax: "path [arg [arg ...]]",
         complexity: "O(1)",
         ..row("LOAD", -3, MODULES, "4.0.0", modules::refuse)
     },
     Command {
+        lets_in: LetsIn::Nobody,
         summary: "Loads a module with settings, which is always refused.",
         syntax: "path [CONFIG name value [CONFIG name value ...]] [ARGS args [args ...]]",
         group_names: &[("config", "configs")],
@@ -169,6 +172,7 @@ const MODULE: &[Command] = &[
         ..row("LOADEX", -3, MODULES, "7.0.0", modules::refuse)
     },
     Command {
+        lets_in: LetsIn::Nobody,
         summary: "Unloads a module, which is always refused.",
         syntax: "name",
         complexity: "O(1)",

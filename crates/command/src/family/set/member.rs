@@ -30,11 +30,15 @@ pub fn smove(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, keys, reply) = call.on_keys([1, 2]);
     let (from, to) = (keys[0], keys[1]);
+    let is_new_set = access.is_heard() && access.lookup_without_touch(&to).is_none();
     let moved = set::move_member(&mut access, &from, &to, args.get(3), limit)?;
     if from.bytes != to.bytes
         && let Some(is_new) = moved
     {
         access.removed(1, SREM, &from);
+        if is_new_set {
+            access.put_off_new(&to);
+        }
         access.changed(is_new.into(), SADD, &to);
     }
     reply.integer(moved.is_some().into());

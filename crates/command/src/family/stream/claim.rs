@@ -23,7 +23,7 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let (args, now) = (call.args, call.now.0);
     let (mut access, key, reply) = call.on_key(1);
     let name = args.get(2);
-    let stream = stream::lookup_without_touch(&access, &key)?;
+    let stream = stream::read(&mut access, &key)?;
     if stream.is_none_or(|stream| stream.groups().get(name).is_none()) {
         return Err(no_group(key.bytes, name).into());
     }
@@ -131,10 +131,11 @@ fn unrecognized(word: &[u8]) -> Refusal {
 
 pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
+    let (mut access, key, reply) = call.on_key(1);
+    let stream = stream::read(&mut access, &key);
     let claimed = parse_auto_claim(args)?;
     let just_ids = !claimed.counts;
-    let (mut access, key, reply) = call.on_key(1);
-    let is_new = lacks_consumer(stream::lookup_without_touch(&access, &key)?, args);
+    let is_new = lacks_consumer(stream?, args);
     // The id for the next call stands before the entries in the reply, but is known only after
     // them.
     let mut out = Vec::new();

@@ -12,6 +12,7 @@ pub fn xack(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
     let name = args.get(2);
+    stream::read(&mut access, &key)?;
     // Wrong ids are refused before anything is done, but only if there is a group.
     let ids = add::ids(args, 3);
     let known = ids.as_deref().unwrap_or(&[]).iter().copied();

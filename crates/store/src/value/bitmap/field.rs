@@ -57,12 +57,22 @@ impl Field {
     pub fn get_from(&self, string: &StringView<'_>) -> i64 {
         match string.form {
             Form::Whole(bytes) => self.get(bytes),
-            Form::Long(long) => {
-                let mut bytes = [0; FIELD_BYTES_MAX];
-                long.copy_to((self.offset / 8) as usize, &mut bytes);
-                self.alone().get(&bytes)
-            }
+            Form::Long(_) => self.alone().get(&self.copied_from(string)),
         }
+    }
+
+    /// Copies the bytes that the field touches, and others behind them; zeros beyond the end.
+    pub fn copied_from(&self, string: &StringView<'_>) -> [u8; FIELD_BYTES_MAX] {
+        let (at, mut copy) = ((self.offset / 8) as usize, [0; FIELD_BYTES_MAX]);
+        match string.form {
+            Form::Whole(bytes) => {
+                let from = bytes.get(at..).unwrap_or_default();
+                let len = from.len().min(FIELD_BYTES_MAX);
+                copy[..len].copy_from_slice(&from[..len]);
+            }
+            Form::Long(long) => long.copy_to(at, &mut copy),
+        }
+        copy
     }
 
     /// Reads the number from `bytes`; bits beyond the end are zeros.

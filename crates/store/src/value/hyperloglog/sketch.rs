@@ -198,6 +198,12 @@ pub fn add_to_dense(bytes: &mut [u8], element: &[u8]) -> bool {
     dense::raise(&mut bytes[HEAD_BYTES..], mark.register, mark.value)
 }
 
+/// Returns true if an element would change a register in the bytes of a dense sketch.
+pub fn raises_dense(bytes: &[u8], element: &[u8]) -> bool {
+    let mark = mark_of(element);
+    dense::get(&bytes[HEAD_BYTES..], mark.register) < mark.value
+}
+
 /// Marks the count in the bytes of a sketch as out of date.
 pub fn forget_count(bytes: &mut [u8]) {
     bytes[HEAD_BYTES - 1] |= (UNCOUNTED >> 56) as u8;

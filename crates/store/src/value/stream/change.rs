@@ -10,6 +10,7 @@ use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::root;
+use std::iter;
 use tree::NoRoom;
 
 type Entries<'n, 'x, 'a> = edit::Entries<'n, WriteNodes<'x, 'a>>;
@@ -159,13 +160,15 @@ pub(super) fn change<'a, T>(
 pub fn delete(
     access: &mut Access<'_>,
     key: &Key<'_>,
-    ids: impl Iterator<Item = Id>,
+    mut ids: impl Iterator<Item = Id>,
 ) -> Result<u64, Fault> {
     let Some(mut key) = access.open(key, Kind::Stream)?.existing() else { return Ok(0) };
+    let stream = Stream::of(key.value());
+    let Some(first) = ids.find(|id| stream.get(*id).is_some()) else { return Ok(0) };
     change(&mut key, |tree, facts| {
         let mut count = 0;
         facts.tail.count_in(tree);
-        for id in ids {
+        for id in iter::once(first).chain(ids) {
             let Some(removed) = edit::remove(tree, id) else { continue };
             facts.note_removed(removed, tree.root.count);
             facts.max_deleted = facts.max_deleted.max(id);
@@ -181,7 +184,15 @@ pub fn delete(
 /// When the key does not hold a stream.
 pub fn trim(access: &mut Access<'_>, key: &Key<'_>, how: Trim) -> Result<u64, Fault> {
     let Some(mut key) = access.open(key, Kind::Stream)?.existing() else { return Ok(0) };
-    change(&mut key, |tree, facts| Ok(trim::apply(tree, facts, how)))
+    let Stream { entries, mut facts, .. } = Stream::of(key.value());
+    let count = trim::count(&entries, &mut facts, how);
+    if count == 0 {
+        return Ok(0);
+    }
+    change(&mut key, |tree, facts| {
+        trim::remove(tree, facts, count);
+        Ok(count)
+    })
 }
 
 /// Values that XSETID sets.
@@ -235,6 +246,6 @@ pub fn set_id(access: &mut Access<'_>, key: &Key<'_>, to: SetId) -> Result<(), S
     if to.max_deleted != Id::MIN {
         facts.max_deleted = to.max_deleted;
     }
-    facts.write(key.bytes_mut());
+    key.unseen(|key| facts.write(key.bytes_mut()));
     Ok(())
 }

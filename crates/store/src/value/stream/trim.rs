@@ -34,16 +34,30 @@ impl Trim {
 
 /// Trims entries and updates the facts. Returns the number removed.
 pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, how: Trim) -> u64 {
-    let count = match how.whole_nodes {
-        None => count_all(&tree.view(), how.to),
-        Some(limit) => count_nodes(&tree.view(), facts, how.to, limit),
-    };
+    let count = count(&tree.view(), facts, how);
     if count > 0 {
-        facts.tail.count_in(tree);
-        let removed = edit::remove_front(tree, count);
-        facts.note_removed(removed, tree.root.count);
+        remove(tree, facts, count);
     }
     count
+}
+
+/// Counts the entries that a trim removes.
+pub(super) fn count<'n, N: Nodes<'n>>(
+    view: &View<'n, N, BlockLeaf>,
+    facts: &mut Facts,
+    how: Trim,
+) -> u64 {
+    match how.whole_nodes {
+        None => count_all(view, how.to),
+        Some(limit) => count_nodes(view, facts, how.to, limit),
+    }
+}
+
+/// Removes the first `count` entries and updates the facts.
+pub(super) fn remove<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, count: u64) {
+    facts.tail.count_in(tree);
+    let removed = edit::remove_front(tree, count);
+    facts.note_removed(removed, tree.root.count);
 }
 
 /// Counts the entries before a bound.

@@ -18,16 +18,9 @@ mod reload;
 mod switches;
 mod tables;
 
-use super::local::is_allowed;
 use crate::call::{Call, Outcome};
 use crate::refusal::{Refusal, begin_of};
 use std::ops::RangeInclusive;
-
-const NOT_ALLOWED: Refusal = Refusal::of(
-    "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you \
-     can run it from a local connection, otherwise you need to set this option in the \
-     configuration file, and then restart the server.",
-);
 
 /// Subcommand: its name, its numbers of arguments, its help and its function.
 struct Subcommand {
@@ -162,10 +155,6 @@ const SUBCOMMANDS: [Subcommand; 29] = [
 ];
 
 pub(super) fn debug(call: &mut Call<'_>) -> Outcome {
-    let access = settings::network::ENABLE_DEBUG_COMMAND.get(&call.instance.settings);
-    if !is_allowed(access, &call.session.client) {
-        return Err(NOT_ALLOWED.into());
-    }
     let args = call.args;
     let found = SUBCOMMANDS.iter().find(|it| args.is(1, it.name));
     match found.filter(|it| it.words.contains(&args.len())) {

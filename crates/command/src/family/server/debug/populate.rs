@@ -30,9 +30,7 @@ pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     }
     for number in 0..count {
         if number % KEYS_PER_TURN == KEYS_PER_TURN - 1 {
-            let store = &call.instance.store;
-            store.leave(call.thread);
-            store.enter(call.thread);
+            call.instance.store.outside(call.thread, || ());
         }
         let key = [prefix, format!(":{number}").as_bytes()].concat();
         add(call, &key, format!("value:{number}").into_bytes(), size)?;

@@ -71,10 +71,7 @@ pub(super) fn sleep(call: &mut Call<'_>) -> Outcome {
     let time = Duration::try_from_secs_f64(seconds.max(0.0));
     let time = time.map_err(|_| Refusal::NOT_FLOAT)?;
     // Outside the gate, so that other workers can go on.
-    let store = &call.instance.store;
-    store.leave(call.thread);
-    std::thread::sleep(time);
-    store.enter(call.thread);
+    call.instance.store.outside(call.thread, || std::thread::sleep(time));
     call.reply.ok();
     Ok(())
 }

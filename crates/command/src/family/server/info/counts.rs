@@ -2,7 +2,7 @@
 
 use super::text::Text;
 use crate::call::Call;
-use settings::observing::LATENCY_TRACKING_INFO_PERCENTILES;
+use settings::observing::{LATENCY_TRACKING, LATENCY_TRACKING_INFO_PERCENTILES};
 
 pub(super) fn commands(text: &mut Text, call: &mut Call<'_>) {
     let sums = call.instance.statistics.sums();
@@ -21,6 +21,9 @@ pub(super) fn commands(text: &mut Text, call: &mut Call<'_>) {
 }
 
 pub(super) fn latency(text: &mut Text, call: &mut Call<'_>) {
+    if !LATENCY_TRACKING.get(&call.instance.settings) {
+        return;
+    }
     let percentiles = LATENCY_TRACKING_INFO_PERCENTILES.get(&call.instance.settings);
     let rows = call.row.table().rows();
     for (id, times) in call.instance.statistics.times() {

@@ -18,7 +18,7 @@ pub(in super::super) struct MemoryFacts {
     pub resident: u64,
     /// Memory of clients.
     pub clients: u64,
-    /// Memory that is neither records, index nor that of clients.
+    /// Memory that was neither records, index nor that of clients when the server had started.
     pub base: u64,
     /// Memory of all indexes.
     pub index: u64,
@@ -52,7 +52,7 @@ impl MemoryFacts {
             peak,
             resident,
             clients,
-            base: other - clients,
+            base: (other - clients).min(*instance.startup_bytes.get().unwrap_or(&other)),
             index,
             dataset,
             live,
@@ -156,6 +156,8 @@ fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("mem_waits", &call.instance.waiters.bytes()),
         ("mem_mailboxes", &call.instance.clients.mail_bytes().load(Relaxed)),
         ("mem_cluster_links", &0),
+        ("mem_cluster_slot_import", &0),
+        ("mem_cluster_slot_export", &0),
         ("mem_aof_buffer", &call.instance.journal.resident_bytes.load(Relaxed)),
         ("mem_allocator", &call.instance.identity.allocator),
         ("mem_overhead_db_hashtable_rehashing", &0),

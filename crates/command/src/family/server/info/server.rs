@@ -8,6 +8,11 @@ use base::process;
 /// Mask of the clock bits that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
 
+/// What Valkey makes of the machine and time of a build; here builds of one version are the same.
+const BUILD_ID: &str = "0000000000000000";
+/// What Valkey says that was compiled by something else.
+const NO_GCC: &str = "0.0.0";
+
 pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
     let (settings, identity) = (&call.instance.settings, &call.instance.identity);
     let is_redis = settings::general::EXTENDED_REDIS_COMPATIBILITY.get(settings);
@@ -23,11 +28,13 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
         ("varve_version", &env!("CARGO_PKG_VERSION")),
         ("redis_git_sha1", &"00000000"),
         ("redis_git_dirty", &0),
+        ("redis_build_id", &BUILD_ID),
         (if is_redis { "redis_mode" } else { "server_mode" }, &"standalone"),
         ("os", &process::system_name()),
         ("arch_bits", &usize::BITS),
         ("monotonic_clock", &"POSIX clock_gettime"),
         ("multiplexing_api", &"epoll"),
+        ("gcc_version", &NO_GCC),
         ("process_id", &std::process::id()),
         ("process_supervised", &"no"),
         ("run_id", &identity.run_id),

@@ -46,6 +46,14 @@ pub(super) struct GroupMut<'n, N> {
     pub entries: Root,
 }
 
+/// Changes the tree of groups, which is no part of what the key holds for those who read it.
+fn change_groups<'a, T>(
+    key: &mut KeyMut<'_, 'a>,
+    change: impl FnOnce(&mut Tree<'_, WriteNodes<'_, 'a>, GroupLeaf>) -> Result<T, NoRoom>,
+) -> Result<T, Fault> {
+    key.unseen(|key| key.change_tree::<GroupLeaf, _>(GROUPS, change))
+}
+
 /// Changes a group of the stream of a key, and writes its facts back.
 ///
 /// # Errors
@@ -64,7 +72,7 @@ pub(super) fn change_group<'a, T>(
     if !place.is_there {
         return Err(GroupError::NoGroup);
     }
-    let done = key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
+    let done = change_groups(key, |tree| {
         let cell = Rows::new(tree.nodes.bytes(place.path.leaf)).cell(place.row, 1);
         let before = Facts::read(cell.unwrap_or(Element::Integer(0)));
         let mut group = GroupMut { nodes: tree.nodes, facts: before, entries };
@@ -107,7 +115,7 @@ pub fn create(
         return Err(GroupError::Exists);
     }
     let facts = Facts::new(last_id, known(entries_read)).to_bytes();
-    key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
+    change_groups(&mut key, |tree| {
         let mut root = tree.root;
         let done = put::<_, ByName>(tree.nodes, &mut root, name, Element::Bytes(&facts));
         tree.root = root;
@@ -158,7 +166,7 @@ pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bo
         Err(GroupError::NoGroup) => return Ok(false),
         cleared => cleared?,
     }
-    key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
+    change_groups(&mut key, |tree| {
         let mut root = tree.root;
         remove::<_, ByName>(tree.nodes, &mut root, name);
         tree.root = root;
@@ -199,7 +207,8 @@ pub fn delete_consumer(
     change_group(&mut key, group, |group| Ok(group.remove_consumer(name)))
 }
 
-/// Acknowledges entries. Returns the number of those that were pending.
+/// Acknowledges entries of a stream that was read before. Returns the number of those that were
+/// pending.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -209,7 +218,8 @@ pub fn acknowledge(
     group: &[u8],
     ids: impl Iterator<Item = Id>,
 ) -> Result<u64, GroupError> {
-    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let mut key =
+        access.open_without_touch(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     change_group(&mut key, group, |group| Ok(ids.map(|id| u64::from(group.forget(id))).sum()))
 }
 

@@ -31,7 +31,8 @@ pub struct Claim<'t> {
     pub last_id: Id,
 }
 
-/// Claims entries with these ids, and passes each to `each`. Returns the number of changes.
+/// Claims entries with these ids, of a stream that was read before, and passes each to `each`.
+/// Returns the number of changes.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -42,7 +43,8 @@ pub fn claim(
     ids: &[Id],
     mut each: impl FnMut(Entry<'_>),
 ) -> Result<u64, GroupError> {
-    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let mut key =
+        access.open_without_touch(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     let now = key.now().0;
     change_group(&mut key, how.group, |group| {
         let is_set = how.last_id > group.facts.last_id;
@@ -133,7 +135,8 @@ pub struct AutoClaimed {
 /// Number of pending entries to inspect for each one that may be claimed.
 const ATTEMPTS_PER_ENTRY: u64 = 10;
 
-/// Claims entries that have been pending for long, from an id on, and passes each to `each`.
+/// Claims entries that have been pending for long, from an id on, of a stream that was read before,
+/// and passes each to `each`.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -143,7 +146,8 @@ pub fn auto_claim(
     how: AutoClaim<'_>,
     mut each: impl FnMut(Entry<'_>),
 ) -> Result<AutoClaimed, GroupError> {
-    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let mut key =
+        access.open_without_touch(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     let now = key.now().0;
     change_group(&mut key, how.group, |group| {
         let (consumer, is_new) = group.see_consumer(how.consumer, now)?;
