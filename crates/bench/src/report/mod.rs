@@ -324,6 +324,6 @@ impl Report {
 }
 
 const PAPER_MISSING: &str =
-    " The source's own figures are not known here: only what was measured is shown.";
+    " The source gives no numbers for this, at most a picture: only what was measured is shown.";
 /// Share of the cores below which the machine counts as quiet; kernel and clock take as much.
 const QUIET_PERCENT: f64 = 5.0;
