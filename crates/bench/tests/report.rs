@@ -65,7 +65,7 @@ fn a_server_that_dies_ends_its_scenario_and_no_other_and_what_is_not_there_is_na
     let place = Place::new(&[("a-dies", POLICIES), ("b-lives", OVERHEAD), ("c-shards", cluster)]);
     let (status, printed, said) = place.report(&[]);
     assert!(status == Some(1) && said.contains("scenarios were broken off"), "{said}");
-    assert!(printed.contains("SKIPPED: needs cluster"), "{printed}");
+    assert!(printed.contains("SKIPPED: needs a cluster"), "{printed}");
     let report = place.json();
     assert_eq!(report["complete"], true, "it came to its end");
     let [dies, lives, shards] = &report["sections"].as_array().unwrap()[..] else {
@@ -81,7 +81,7 @@ fn a_server_that_dies_ends_its_scenario_and_no_other_and_what_is_not_there_is_na
     assert_eq!(lives["state"], "measured");
     assert!(!lives["rows"].as_array().unwrap().is_empty());
     let reason = shards["state"]["skipped"].as_str().unwrap();
-    assert!(reason.starts_with("needs cluster"), "{reason}");
+    assert!(reason.starts_with("needs a cluster"), "{reason}");
     for ending in ["md", "html"] {
         let text = place.result(ending);
         assert!(text.contains("FAILED, and incomplete") && text.contains("SKIPPED"), "{ending}");

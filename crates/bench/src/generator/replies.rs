@@ -76,8 +76,8 @@ impl Answer {
         match request.split(' ').next().unwrap_or_default() {
             "SET" | "BGSAVE" | "FLUSHALL" | "FLUSHDB" | "HMSET" | "MULTI" | "PING" | "RENAME"
             | "add" | "replace" => Self::Status,
-            "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOPLPUSH" | "XADD"
-            | "ZSCORE" | "get" => Self::Value,
+            "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOP" | "RPOPLPUSH"
+            | "XADD" | "ZSCORE" | "get" => Self::Value,
             "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "SINTER" | "SORT" | "SRANDMEMBER"
             | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
             _ => Self::Integer,

@@ -4,8 +4,8 @@
 //! [[claims]]
 //! says = "an insertion with the index takes half as long again."
 //! column = "op/s"                  # numbers of this column
-//! rows = ["connectorplain, 1 "]    # of rows whose name has one of these in it; by default of all
-//! of = ["connectorinsert, 1 "]     # over the mean of the same server's rows with these in it
+//! rows = ["connectorplain, 1 "]    # of rows as figures name them; by default of all
+//! of = ["connectorinsert, 1 "]     # over the mean of the same server's rows of these names
 //! of_column = "mean us"            # or over the number of another column of the same row
 //! beside = "redis"                 # or over the number of another server in the same row
 //! servers = ["greedy"]             # labels that are judged, in place of the four known servers

@@ -6,7 +6,8 @@
 //!                                  # {name} is a row's name up to a colon or a comma
 //! column = "CPU us/op"
 //! row = "GET"                      # optional: only this row
-//! rows = [", one list"]            # optional: only rows with one of these in their name
+//! rows = [", one list", "of 10$"]  # optional: only rows with one of these in their name, or at
+//!                                  # its end
 //! server = "varve"                 # as it is by default
 //! servers = ["varve", "redis"]     # one figure for each that is measured: `{server}` in `what`
 //! over = {}                        # ratio to another row, column or server, where it is named;
@@ -251,9 +252,13 @@ fn add_point(plot: &mut Plot, server: &str, row: &str, y: f64) {
     }
 }
 
-/// Returns true if one of these is in a name, or there are none.
+/// Returns true if one of these is in a name, at its end where it ends with `$`, or there are none.
 pub(super) fn is_named(name: &str, parts: &[String]) -> bool {
-    parts.is_empty() || parts.iter().any(|part| name.contains(part))
+    let is_one = |part: &String| match part.strip_suffix('$') {
+        Some(end) => name.ends_with(end),
+        None => name.contains(part),
+    };
+    parts.is_empty() || parts.iter().any(is_one)
 }
 
 /// Text between a load and its pipeline in the name of a row.
@@ -301,7 +306,7 @@ mod tests {
                 &[("x", (1.0 / 9.0 * 3.0 / 9.0_f64).sqrt())],
             ),
             ("what = \"x\"\ncolumn = \"us\"\nof = \"range\"", &[("x", 3.0)]),
-            ("what = \"x\"\ncolumn = \"us\"\nrows = [\"ET\"]", &[("x", 1.5), ("x", 4.5)]),
+            ("what = \"x\"\ncolumn = \"us\"\nrows = [\"T, \", \"ET$\"]", &[("x", 1.5), ("x", 4.5)]),
             ("what = \"x\"\ncolumn = \"us\"\nserver = \"null\"", &[]),
             (
                 "what = \"{server}\"\ncolumn = \"us\"\nservers = [\"varve\", \"null\", \"redis\"]\n\
