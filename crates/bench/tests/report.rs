@@ -61,7 +61,7 @@ impl Place {
 
 #[test]
 fn a_server_that_dies_ends_its_scenario_and_no_other_and_what_is_not_there_is_named() {
-    let cluster = "title = \"Shards\"\nskipped = \"needs cluster\"\n";
+    let cluster = "title = \"Shards\"\nskipped = \"needs a cluster\"\n";
     let place = Place::new(&[("a-dies", POLICIES), ("b-lives", OVERHEAD), ("c-shards", cluster)]);
     let (status, printed, said) = place.report(&[]);
     assert!(status == Some(1) && said.contains("scenarios were broken off"), "{said}");
