@@ -11,8 +11,9 @@ use wire::Mark;
 pub enum Execution {
     /// The request is finished, and its reply is written if it gets one.
     Done,
-    /// The request is answered, and there is no run left to be counted: it was refused, queued for
-    /// EXEC, or counted before those who waited for it were served.
+    /// The same, and its run was counted before those who waited for it were served.
+    Counted,
+    /// The request is answered without a run: it was refused, or queued for EXEC.
     Aside,
     /// The client waits for keys and is answered later.
     Waits,

@@ -118,7 +118,8 @@ impl World {
     /// Executes a request; returns the reply.
     pub fn answer_words(&mut self, words: &[&[u8]]) -> Vec<u8> {
         let (execution, out) = self.execute(words);
-        let is_answered = matches!(execution, Execution::Done | Execution::Aside);
+        let is_answered =
+            matches!(execution, Execution::Done | Execution::Counted | Execution::Aside);
         assert!(is_answered, "it is held back");
         out
     }

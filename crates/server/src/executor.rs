@@ -288,7 +288,7 @@ impl Executor {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
             match execution {
-                Execution::Done => served += 1,
+                Execution::Done | Execution::Counted => served += 1,
                 Execution::Aside => {}
                 Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.

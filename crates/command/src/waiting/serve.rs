@@ -93,7 +93,7 @@ fn run_counted(call: &mut Call<'_>, began: u64) -> Execution {
         return execution;
     }
     observer(call).count(call, seen(call, began, ahead));
-    Execution::Aside
+    Execution::Counted
 }
 
 fn observer(call: &Call<'_>) -> Observer {
