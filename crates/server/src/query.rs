@@ -9,6 +9,9 @@ const ROOM_KEPT: usize = 64 << 10;
 const UNTRIMMED: usize = 32 << 10;
 /// Most bytes reserved for an argument whose length was announced, before its bytes come.
 const ANNOUNCED_MAX: usize = 1 << 20;
+/// Bytes reserved for the rest of such an argument, for each byte that has come: so it is moved a
+/// few times, and a client can announce only little more than it sends.
+const ANNOUNCED_PER_BYTE: usize = 7;
 
 /// Query buffer of one client.
 #[derive(Debug, Default)]
@@ -56,9 +59,13 @@ impl Query {
         }
     }
 
-    /// Makes room for `announced` bytes that the client is sending.
+    /// Makes room for `announced` bytes that the client is sending, or for some of them.
     pub fn expect(&mut self, announced: usize) {
-        self.bytes.reserve_exact(announced.min(ANNOUNCED_MAX));
+        let free = self.bytes.capacity() - self.bytes.len();
+        if free < announced.min(ROOM_KEPT) {
+            let most = ANNOUNCED_MAX.max(self.bytes.len() * ANNOUNCED_PER_BYTE);
+            self.bytes.reserve_exact(announced.min(most));
+        }
     }
 
     /// Drops the first `served` bytes of those that wait.
@@ -110,6 +117,20 @@ mod tests {
             }
             query.drop_served(served);
         }
+    }
+
+    #[test]
+    fn a_long_argument_is_moved_a_few_times_and_announces_no_more_than_it_has_sent() {
+        let (announced, read) = (64 << 20, 64 << 10);
+        let (mut query, mut rooms) = (Query::default(), Vec::new());
+        for received in (0..announced).step_by(read) {
+            query.keep(&vec![b'x'; read]);
+            query.expect(announced - received - read);
+            assert!(query.room() <= (query.len() * 8).max(2 << 20), "at {received} bytes");
+            rooms.push(query.room());
+        }
+        rooms.dedup();
+        assert!(rooms.len() < 8 && rooms.last() == Some(&announced), "{rooms:?}");
     }
 
     #[test]
