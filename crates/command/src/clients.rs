@@ -2,6 +2,7 @@
 
 use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
+use crate::message::SharedBytes;
 use crate::waiting::waiter::{self, Waiter};
 use base::Millis;
 use bitflags::bitflags;
@@ -56,7 +57,7 @@ pub enum Notice {
     /// Give the client with this id, which has waited, its reply.
     Answer(u64, Answer),
     /// Send the client with this id a message that is shared with other clients.
-    Message(u64, Arc<[u8]>),
+    Message(u64, SharedBytes),
     /// Send messages to clients.
     Letter(Letter),
     /// Look again at replies that wait for positions: more is safe.

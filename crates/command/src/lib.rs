@@ -102,7 +102,7 @@ pub use letter::{Letter, Receiver};
 pub use libraries::Libraries;
 pub use loading::{Loading, LoadingFacts};
 pub use manual::manual;
-pub use message::Message;
+pub use message::{Message, SharedBytes};
 pub use migration::Settled;
 pub use monitors::tell_monitors;
 pub use needs::{Grants, Needs, Troubles};

@@ -3,12 +3,16 @@
 use std::sync::{Arc, OnceLock};
 use wire::{Protocol, Reply};
 
+/// Bytes that several clients get. They stay where they were formatted, since a message may be
+/// large.
+pub type SharedBytes = Arc<Vec<u8>>;
+
 /// A message, as bytes that clients get.
 #[derive(Debug)]
 pub struct Message {
     kind: Kind,
-    resp2: OnceLock<Arc<[u8]>>,
-    resp3: OnceLock<Arc<[u8]>>,
+    resp2: OnceLock<SharedBytes>,
+    resp3: OnceLock<SharedBytes>,
     len: usize,
 }
 
@@ -35,7 +39,7 @@ impl Message {
     /// Formats words as one push. `protocol` is the version that most receivers are thought to
     /// speak; the other is made when the first asks for it.
     pub fn push(protocol: Protocol, words: &[&[u8]]) -> Message {
-        let bytes = words.iter().map(|word| word.len() + 32).sum();
+        let bytes = words.iter().map(|word| word.len() + 16).sum();
         let mut out = Vec::with_capacity(bytes);
         let mut push = Reply::new(&mut out, protocol);
         push.push(words.len());
@@ -45,13 +49,13 @@ impl Message {
 
     /// Takes replies that are the same in both versions, and that clients get as such.
     pub(crate) fn lines(replies: &[u8]) -> Message {
-        let bytes: Arc<[u8]> = replies.into();
+        let bytes = Arc::new(replies.to_vec());
         let (resp2, resp3) = (OnceLock::from(Arc::clone(&bytes)), OnceLock::from(bytes));
         Message { kind: Kind::Lines, resp2, resp3, len: replies.len() }
     }
 
     fn of(kind: Kind, protocol: Protocol, out: Vec<u8>) -> Message {
-        let (len, bytes) = (out.len(), OnceLock::from(Arc::from(out)));
+        let (len, bytes) = (out.len(), OnceLock::from(Arc::new(out)));
         let (resp2, resp3) = match protocol {
             Protocol::Resp2 => (bytes, OnceLock::new()),
             Protocol::Resp3 => (OnceLock::new(), bytes),
@@ -81,7 +85,7 @@ impl Message {
 
     /// Returns the bytes for a client, if the message is one for it.
     #[inline]
-    pub fn bytes_for(&self, protocol: Protocol, is_subscriber: bool) -> Option<&Arc<[u8]>> {
+    pub fn bytes_for(&self, protocol: Protocol, is_subscriber: bool) -> Option<&SharedBytes> {
         let is_resp3 = protocol == Protocol::Resp3;
         let is_for_it = match self.kind {
             Kind::Words | Kind::Lines => true,
@@ -97,19 +101,19 @@ impl Message {
     }
 
     /// Returns the bytes for clients of a protocol.
-    pub(crate) fn bytes(&self, protocol: Protocol) -> &Arc<[u8]> {
+    pub(crate) fn bytes(&self, protocol: Protocol) -> &SharedBytes {
         let (place, other, head) = match protocol {
             Protocol::Resp2 => (&self.resp2, &self.resp3, b'*'),
             Protocol::Resp3 => (&self.resp3, &self.resp2, b'>'),
         };
         place.get_or_init(|| {
             if self.kind == Kind::Redirected {
-                return as_channel_message(other.get().map_or(&[], |bytes| bytes)).into();
+                return Arc::new(as_channel_message(other.get().map_or(&[], |bytes| bytes)));
             }
             // A push of bulk strings is an array but for its first byte.
             let mut bytes = other.get().map_or_else(Vec::new, |bytes| bytes.to_vec());
             bytes.iter_mut().take(1).for_each(|first| *first = head);
-            bytes.into()
+            Arc::new(bytes)
         })
     }
 

@@ -5,10 +5,9 @@ use crate::output::Output;
 use crate::query::Query;
 use crate::stream::Stream;
 use base::Millis;
-use command::Session;
+use command::{Session, SharedBytes};
 use settings::{OutputLimit, OutputLimits};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wire::RequestParser;
 
@@ -151,7 +150,7 @@ impl Connection {
     }
 
     /// Adds a message that other clients get too to the output; the next write sends it.
-    pub fn share(&mut self, message: Arc<[u8]>) {
+    pub fn share(&mut self, message: SharedBytes) {
         self.output.share(message);
     }
 

@@ -20,7 +20,8 @@ use crate::stream::Stream;
 use crate::timers::Timers;
 use base::Millis;
 use command::{
-    Answer, Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, forget_all,
+    Answer, Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, SharedBytes,
+    forget_all,
 };
 use mio::Token;
 use settings::{OutputLimits, network};
@@ -473,7 +474,7 @@ impl<P: Poller> EventLoop<P> {
 
     /// Gives a message to a client; it is written at the end of the loop iteration together with
     /// others.
-    fn give(&mut self, pipeline: &mut Pipeline, at: usize, message: Arc<[u8]>) {
+    fn give(&mut self, pipeline: &mut Pipeline, at: usize, message: SharedBytes) {
         let Some(connection) = self.connections.get_mut(at) else { return };
         if connection.session.close_after_reply {
             return;

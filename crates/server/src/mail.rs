@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn what_waits_is_counted_and_an_unpaused_waits_once() {
         let mut post = post();
-        let message: Arc<[u8]> = vec![0; 1000].into();
+        let message = Arc::new(vec![0; 1000]);
         post.mailbox.send(Mail::Notice(Notice::Message(1, message)));
         post.mailbox.send(Mail::Notice(Notice::Unpaused));
         post.mailbox.send(Mail::Notice(Notice::Unpaused));

@@ -10,9 +10,9 @@
 //! It is mostly empty: replies go from the worker's buffer to the socket, and all of this is one
 //! null pointer.
 
+use command::SharedBytes;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
-use std::sync::Arc;
 
 /// Capacity of a buffer that gathers small replies; replies of this size or more become a buffer of
 /// their own without a copy.
@@ -55,7 +55,7 @@ enum Buffer {
     /// Replies of this client.
     Own(Vec<u8>),
     /// A message that other clients get too.
-    Shared(Arc<[u8]>),
+    Shared(SharedBytes),
 }
 
 /// Place in the stream: bytes from `at` on wait until `position` is safe.
@@ -78,7 +78,7 @@ impl Buffer {
     fn room(&self) -> usize {
         match self {
             Buffer::Own(bytes) => bytes.capacity(),
-            Buffer::Shared(bytes) => bytes.len(),
+            Buffer::Shared(bytes) => bytes.capacity(),
         }
     }
 }
@@ -125,7 +125,7 @@ impl Output {
     }
 
     /// Adds a message that other clients get too.
-    pub fn share(&mut self, message: Arc<[u8]>) {
+    pub fn share(&mut self, message: SharedBytes) {
         self.queue().share(message);
     }
 
@@ -201,7 +201,7 @@ impl Queue {
         }
     }
 
-    fn share(&mut self, message: Arc<[u8]>) {
+    fn share(&mut self, message: SharedBytes) {
         if message.len() < SHARED_BYTES_MIN {
             self.copy(&message);
         } else {

@@ -1,4 +1,5 @@
 use super::{ALL_SAFE, BUFFER_BYTES, Output, SLICES};
+use command::SharedBytes;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
@@ -49,8 +50,8 @@ impl Socket {
     }
 }
 
-fn shared(len: usize, byte: u8) -> Arc<[u8]> {
-    vec![byte; len].into()
+fn shared(len: usize, byte: u8) -> SharedBytes {
+    Arc::new(vec![byte; len])
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn a_socket_may_stop_at_every_byte() {
             let mut output = Output::default();
             for (is_shared, bytes) in parts {
                 if is_shared {
-                    output.share(bytes.into());
+                    output.share(Arc::new(bytes.to_vec()));
                 } else {
                     output.push(&mut bytes.to_vec(), 0);
                 }

@@ -295,7 +295,7 @@ impl Peer {
 
     /// Returns mail with a message to the client.
     pub fn message(&self, text: &str) -> Mail {
-        Mail::Notice(Notice::Message(self.client.id, text.as_bytes().into()))
+        Mail::Notice(Notice::Message(self.client.id, Arc::new(text.as_bytes().to_vec())))
     }
 
     /// Returns the slot of its connection in its worker's table.

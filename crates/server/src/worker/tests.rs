@@ -387,7 +387,7 @@ fn messages_to_one_that_does_not_read_count_as_its_output() {
     let (peer, other) = (world.connect(), world.connect());
     let limit = "CONFIG SET client-output-buffer-limit \"normal 2mb 0 0\"\r\n";
     assert_eq!(world.ask(&other, limit), "+OK");
-    let message: Arc<[u8]> = vec![b'm'; MIB].into();
+    let message = Arc::new(vec![b'm'; MIB]);
     for _ in 0..4 {
         world.mailbox.send(Mail::Notice(Notice::Message(peer.client.id, Arc::clone(&message))));
     }
