@@ -9,6 +9,8 @@ use thiserror::Error;
 
 /// Number of elements below which they are passed one by one.
 const FEW: usize = 8;
+/// Number of elements that are looked at together if they have the same code.
+const ALIKE: usize = 32;
 /// Bytes at the ends of texts that are compared first, as texts mostly differ there.
 const LAST_BYTES: usize = 8;
 /// Least average bytes of elements whose codes repeat: a packed list of shorter ones would grow by
@@ -280,6 +282,46 @@ impl<'a> PackedList<'a> {
             codes.iter().filter(|code| is_meant(**code)).count()
         };
         (count(is_small_integer), count(|code| short_size(code).is_none()))
+    }
+
+    /// Returns the number of integers of one byte that `one` means, and of those of two bytes that
+    /// `two` means. Where many of one kind stand together they are looked at together.
+    pub fn count_small_integers(
+        &self,
+        one: impl Fn(i8) -> bool,
+        two: impl Fn(i16) -> bool,
+    ) -> usize {
+        let (mut place, mut found) = (self.front(), 0);
+        while place.index < self.head.count {
+            let (code, alike) = (self.code(place.index), self.alike(place.index));
+            let Some(size) = short_size(code) else {
+                place = self.after(place);
+                continue;
+            };
+            let bytes = &self.bytes[place.offset..][..size * alike];
+            found += match size {
+                1 if is_small_integer(code) => {
+                    bytes.iter().filter(|it| one(it.cast_signed())).count()
+                }
+                2 if is_small_integer(code) => {
+                    let words = bytes.as_chunks().0.iter();
+                    words.filter(|word| two(i16::from_le_bytes(**word))).count()
+                }
+                _ => 0,
+            };
+            place = Place { index: place.index + alike, offset: place.offset + bytes.len() };
+        }
+        found
+    }
+
+    /// Returns the number of elements from number `index` on that are known to have its code.
+    fn alike(&self, index: usize) -> usize {
+        if self.head.is_repeating() {
+            return if self.head.mask == 0 { self.head.count - index } else { 1 };
+        }
+        let codes = &self.codes()[index..];
+        let next = codes.first_chunk::<ALIKE>();
+        next.filter(|next| next.iter().all(|code| *code == next[0])).map_or(1, |next| next.len())
     }
 
     /// Returns the place behind one that is not the end.

@@ -154,6 +154,13 @@ fn check(memory: &[u8], model: &VecDeque<Vec<u8>>) {
         model.iter().filter(|text| text.len() > packed::SHORT_BYTES_MAX).count(),
     );
     assert_eq!(list.count_unusual(), unusual);
+    let is_meant = |text: &&Vec<u8>| match Element::of(text) {
+        Element::Integer(value @ -128..128) => value % 3 == 0,
+        Element::Integer(value) => i16::try_from(value).is_ok_and(|it| it % 2 == 0),
+        _ => false,
+    };
+    let meant = list.count_small_integers(|it| it % 3 == 0, |it| it % 2 == 0);
+    assert_eq!(meant, model.iter().filter(is_meant).count());
     let costs: usize = model.iter().map(|text| Element::of(text).cost()).sum();
     assert_eq!(list.full_len(), packed::EMPTY.len() + costs);
     let codes = list.codes().len();

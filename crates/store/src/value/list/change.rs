@@ -2,7 +2,7 @@
 
 use super::limit::{
     LARGE, LISTPACK_BYTES, More, SMALL, element_bytes, listpack_bytes_about,
-    listpack_bytes_at_least,
+    listpack_bytes_at_least, listpack_bytes_at_most, listpack_element_bytes,
 };
 use super::{End, Leaf, List, ListLimit};
 use crate::access::Access;
@@ -144,9 +144,18 @@ fn rename_if_large<'t>(
     if key.value_tag().encoding() == LARGE {
         return;
     }
-    let (list, more) = (List::of(key.value()), More::of(texts));
-    let bytes = LISTPACK_BYTES + list.iter_from(0).map(element_bytes).sum::<usize>() + more.bytes;
-    if !limit.allows(narrow::to_usize(list.len()) + more.elements, bytes) {
+    let (view, more) = (key.value().view::<Leaf>(0), More::of(texts));
+    let count = narrow::to_usize(view.root.count) + more.elements;
+    let is_small = |bytes_of: fn(PackedList<'_>) -> usize| {
+        let (mut path, mut bytes) = (view.first(), LISTPACK_BYTES + more.bytes);
+        loop {
+            bytes += bytes_of(Rows::new(view.leaf(&path)).packed());
+            if !view.next(&mut path) {
+                return limit.allows(count, bytes);
+            }
+        }
+    };
+    if !is_small(listpack_bytes_at_most) && !is_small(listpack_element_bytes) {
         key.set_value_tag(ValueTag::of_tree(Kind::List, LARGE));
     }
 }

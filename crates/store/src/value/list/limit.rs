@@ -60,15 +60,8 @@ impl ListLimit {
             return false;
         }
         let count = packed.len() + more.elements;
-        let at_most = |more_for_each: usize| {
-            let bytes = LISTPACK_BYTES + packed.full_len() + more_for_each * packed.len();
-            self.allows(count, bytes + more.bytes)
-        };
-        // A listpack takes at most four bytes more for an element, namely an integer of 33 bits,
-        // and at most one byte more for a short one.
-        at_most(4)
-            || packed.is_all_short() && at_most(1)
-            || self.allows(count, listpack_bytes(packed) + more.bytes)
+        let allows = |bytes: usize| self.allows(count, LISTPACK_BYTES + bytes + more.bytes);
+        allows(listpack_bytes_at_most(packed)) || allows(listpack_element_bytes(packed))
     }
 }
 
@@ -95,7 +88,33 @@ impl More {
 
 /// Bytes of a listpack with the elements of a packed list.
 pub(super) fn listpack_bytes(packed: PackedList<'_>) -> usize {
-    LISTPACK_BYTES + packed.iter().map(element_bytes).sum::<usize>()
+    LISTPACK_BYTES + listpack_element_bytes(packed)
+}
+
+/// Bytes of the elements of a packed list in a listpack: quickly computed where all are short, as
+/// each push onto a list that is almost as large as it may be asks for it.
+pub(super) fn listpack_element_bytes(packed: PackedList<'_>) -> usize {
+    let (small_integers, long_texts) = packed.count_unusual();
+    if long_texts > 0 || !packed.is_all_short() {
+        return packed.iter().map(element_bytes).sum();
+    }
+    let smallest = match small_integers {
+        0 => 0,
+        _ => packed.count_small_integers(|it| it >= 0, |it| (-4096..4096).contains(&it)),
+    };
+    packed.element_bytes().len() + 2 * packed.len() - smallest
+}
+
+/// Upper bound, more quickly computed, of the same: a listpack takes at most four bytes more for an
+/// element than a packed list with a code for each, namely for an integer of 33 bits, and at most
+/// one byte more for a short one.
+pub(super) fn listpack_bytes_at_most(packed: PackedList<'_>) -> usize {
+    let stored = packed.element_bytes().len() + packed.len();
+    if packed.is_all_short() {
+        return stored + packed.len();
+    }
+    let elsewhere: u64 = packed.far_ones(0, packed.len()).map(|far| far.len).sum();
+    stored + 4 * packed.len() + narrow::to_usize(elsewhere)
 }
 
 /// Lower bound, close and quickly computed, of the bytes of a leaf's elements in a listpack.
@@ -143,6 +162,7 @@ pub(in crate::value) fn element_bytes(element: Element<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use packed::Far;
 
     #[test]
     fn settings_give_the_limits_that_their_manual_names() {
@@ -161,15 +181,41 @@ mod tests {
             let element = Element::of(&text);
             let mut packed = packed::EMPTY.to_vec();
             packed::push(&mut packed, element);
-            let more = if PackedList::new(&packed).is_all_short() { 1 } else { 4 };
-            assert!(element_bytes(element) <= element.cost() + more, "{} bytes", text.len());
-            let least = listpack_bytes_at_least(PackedList::new(&packed));
-            assert!(least <= element_bytes(element), "{} bytes", text.len());
-            assert!(
-                listpack_bytes_about(PackedList::new(&packed)) <= least,
-                "{} bytes",
-                text.len()
-            );
+            let (packed, exactly) = (PackedList::new(&packed), element_bytes(element));
+            let bounds = [listpack_bytes_about, listpack_bytes_at_least, listpack_element_bytes];
+            let [about, least, counted] = bounds.map(|bound| bound(packed));
+            assert!(about <= least && least <= exactly, "{} bytes", text.len());
+            assert_eq!(counted, exactly, "{} bytes", text.len());
+            assert!(exactly <= listpack_bytes_at_most(packed), "{} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn an_element_kept_elsewhere_takes_what_its_text_takes() {
+        for len in [0, 63, 64, 5_000, 100_000, 3_000_000] {
+            let (far, mut packed) = (Element::Far(Far { node: 7, len }), packed::EMPTY.to_vec());
+            packed::push(&mut packed, far);
+            let packed = PackedList::new(&packed);
+            assert_eq!(listpack_element_bytes(packed), element_bytes(far), "{len} bytes");
+            assert!(element_bytes(far) <= listpack_bytes_at_most(packed), "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn many_elements_take_as_much_as_each_of_them() {
+        let mut packed = packed::EMPTY.to_vec();
+        let runs = [-4098, -4090, -130, -100, 0, 100, 4090, 32_760, 70_000, 1 << 33];
+        for start in runs {
+            for value in start..start + 70 {
+                packed::push(&mut packed, Element::Integer(value));
+                if value % 100 == 0 {
+                    packed::push(&mut packed, Element::Bytes(b"text"));
+                }
+                let list = PackedList::new(&packed);
+                let exactly: usize = list.iter().map(element_bytes).sum();
+                assert_eq!(listpack_element_bytes(list), exactly);
+                assert!(exactly <= listpack_bytes_at_most(list));
+            }
         }
     }
 
