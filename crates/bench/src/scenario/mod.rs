@@ -31,7 +31,6 @@ pub use scale::Scale;
 use anyhow::{Result, bail};
 use serde::de::DeserializeOwned;
 
-use crate::process;
 use crate::report::Section;
 use crate::servers::Program;
 
@@ -80,10 +79,4 @@ impl Bench {
             _ => bail!("there is no server {name:?}"),
         })
     }
-}
-
-/// Binds the calling thread, which makes load, to the core behind those of the server, or to the
-/// last core.
-pub fn pin_client(server_cores: usize) {
-    process::pin_this_thread(server_cores.min(process::cores() - 1));
 }

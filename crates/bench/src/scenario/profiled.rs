@@ -16,9 +16,10 @@ use serde::Deserialize;
 
 use super::callgrind::{Counts, Events, Profiled, merged, sum};
 use super::script::{Step, Steps, Values, one};
-use super::{Bench, Scale, Scenario, pin_client};
+use super::{Bench, Scale, Scenario};
 use crate::generator::{EventLoop, Load, Protocol, ReplyReader, Sender, Stop};
 use crate::measure::measure;
+use crate::process;
 use crate::report::Section;
 use crate::servers::{Program, Server};
 use crate::statistics::spread;
@@ -80,7 +81,7 @@ struct Row {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(1);
+        process::pin_this_thread(1);
         section.columns(COLUMNS);
         let mut programs = Vec::new();
         if !self.before.is_empty() {

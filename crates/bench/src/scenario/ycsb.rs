@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::rounds::in_turns;
-use super::{Bench, Scenario, pin_client};
+use super::{Bench, Scenario};
 use crate::generator::{Lag, Outcome, quantile_us};
 use crate::measure::Measured;
-use crate::process::user_and_system_time;
+use crate::process::{self, user_and_system_time};
 use crate::report::Section;
 use crate::servers::{self, Launch, Program, Server};
 use crate::statistics::median;
@@ -53,7 +53,7 @@ struct Stored {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(1);
+        process::pin_this_thread(1);
         section.columns(COLUMNS);
         let mut servers = Vec::new();
         for file in &self.workloads {

@@ -70,7 +70,7 @@ use serde::Deserialize;
 use super::figures::PIPELINE;
 use super::place::{Entry, Place, servers};
 use super::rounds::in_turns;
-use super::{Bench, Scenario, pin_client};
+use super::{Bench, Scenario};
 use crate::process;
 use crate::report::Section;
 use crate::servers::Kind;
@@ -173,7 +173,8 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         let of_groups = self.groups.iter().flat_map(|group| &group.servers);
         let cores = self.servers.iter().chain(of_groups).map(Entry::cores).max().unwrap_or(1);
-        pin_client(cores);
+        // The clients have the core behind those of the servers, or the last one.
+        process::pin_this_thread(cores);
         section.columns(&self.columns);
         if cores > process::cores() {
             section.note(format!(
