@@ -55,34 +55,25 @@ pub struct ScenarioFile {
     text: Text,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Text {
     title: String,
     source: Option<String>,
     kind: Option<String>,
     skipped: Option<String>,
     needs: Option<String>,
-    #[serde(default)]
     notes: Vec<String>,
-    #[serde(default)]
     aims_from_scale: f64,
-    #[serde(default)]
     from_scale: f64,
-    #[serde(default)]
     parameters: toml::Table,
-    #[serde(default)]
     scaled: BTreeMap<String, f64>,
-    #[serde(default, deserialize_with = "aims")]
+    #[serde(deserialize_with = "aims")]
     aims: BTreeMap<String, Aim>,
-    #[serde(default)]
     figures: Vec<FigureText>,
-    #[serde(default)]
     plots: Vec<PlotText>,
-    #[serde(default)]
     claims: Vec<Claim>,
     paper: Option<Table>,
-    #[serde(default)]
     paper_figures: BTreeMap<String, f64>,
 }
 
@@ -106,6 +97,7 @@ impl ScenarioFile {
 
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
+        ensure!(!text.title.is_empty(), "it has no title");
         match &text.kind {
             Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
             None => ensure!(text.skipped.is_some(), "neither a kind, nor why it is skipped"),
