@@ -44,15 +44,17 @@ impl Control {
 
     /// Returns the last value of the reply to a command: of an array its last element; an error is
     /// a [`Value::Error`].
-    pub fn ask(&mut self, command: &[&str]) -> Result<Value> {
-        let values = self.send_all(&encode(command), 1).with_context(|| command.join(" "))?;
-        Ok(values.into_iter().last().unwrap_or(Value::Nil))
+    pub fn ask<'w>(&mut self, command: impl IntoIterator<Item = &'w str>) -> Result<Value> {
+        let words: Vec<_> = command.into_iter().collect();
+        let values = self.send_all(&encode(words.iter().copied()), 1);
+        Ok(values.with_context(|| words.join(" "))?.pop().unwrap_or(Value::Nil))
     }
 
     /// Sends a command that must not be answered by an error.
-    pub fn tell(&mut self, command: &[&str]) -> Result<()> {
-        match self.ask(command)? {
-            Value::Error(error) => bail!("{}: {error}", command.join(" ")),
+    pub fn tell<'w>(&mut self, command: impl IntoIterator<Item = &'w str>) -> Result<()> {
+        let words: Vec<_> = command.into_iter().collect();
+        match self.ask(words.iter().copied())? {
+            Value::Error(error) => bail!("{}: {error}", words.join(" ")),
             _ => Ok(()),
         }
     }
@@ -64,7 +66,7 @@ impl Control {
             let items = self.info("curr_items")?.context("stats holds no curr_items")?;
             return Ok(items.parse()?);
         }
-        match self.ask(&["DBSIZE"])? {
+        match self.ask(["DBSIZE"])? {
             Value::Text(text) if text == b"OK" => Ok(0),
             reply => count(&reply).context("DBSIZE"),
         }
@@ -72,23 +74,16 @@ impl Control {
 
     /// Returns the integer reply to a command, whose words are separated by spaces.
     pub fn integer(&mut self, command: &str) -> Result<u64> {
-        let reply = self.ask(&command.split(' ').collect::<Vec<_>>())?;
-        count(&reply).with_context(|| command.to_owned())
-    }
-
-    /// Returns the text reply to a command, or the last of an array, as the value of a setting;
-    /// `None` if it is no text.
-    pub fn text(&mut self, command: &[&str]) -> Result<Option<String>> {
-        Ok(text(self.ask(command)?))
+        count(&self.ask(command.split(' '))?).with_context(|| command.to_owned())
     }
 
     /// Returns a field of INFO, or of memcached's statistics, if the server reports it.
     pub fn info(&mut self, field: &str) -> Result<Option<String>> {
         let values = match self.protocol {
-            Protocol::Resp => self.send_all(&encode(&["INFO"]), 1),
+            Protocol::Resp => self.send_all(&encode(["INFO"]), 1),
             Protocol::Memcached => self.send_all("stats\r\n", 1),
         };
-        let info: String = values?.into_iter().filter_map(text).map(|it| it + "\n").collect();
+        let info: String = values?.iter().filter_map(Value::text).map(|it| it + "\n").collect();
         let value = |line: &str| {
             let line = line.trim_end().trim_start_matches("STAT ");
             line.strip_prefix(field)?.strip_prefix([':', ' ']).map(str::to_owned)
@@ -99,13 +94,6 @@ impl Control {
     /// Returns a number from INFO, if the server reports it.
     pub fn info_number(&mut self, field: &str) -> Result<Option<f64>> {
         Ok(self.info(field)?.and_then(|value| value.parse().ok()))
-    }
-}
-
-fn text(value: Value) -> Option<String> {
-    match value {
-        Value::Text(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-        _ => None,
     }
 }
 
@@ -121,20 +109,16 @@ pub fn answers(port: u16) -> bool {
     let ask = || -> Result<usize> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         stream.set_read_timeout(Some(AT_ONCE))?;
-        stream.write_all(encode(&["PING"]).as_bytes())?;
+        stream.write_all(encode(["PING"]).as_bytes())?;
         Ok(stream.read(&mut [0])?)
     };
     ask().is_ok_and(|bytes| bytes > 0)
 }
 
-pub fn encode(command: &[&str]) -> String {
-    let words: String = command.iter().map(|word| bulk(word)).collect();
-    format!("*{}\r\n{words}", command.len())
-}
-
-/// Encodes a command, whose words are separated by spaces, for the wire.
-pub fn encode_line(line: &str) -> String {
-    encode(&line.split(' ').collect::<Vec<_>>())
+/// Encodes the words of a command for the wire.
+pub fn encode<'w>(command: impl IntoIterator<Item = &'w str>) -> String {
+    let words: Vec<_> = command.into_iter().map(bulk).collect();
+    format!("*{}\r\n{}", words.len(), words.concat())
 }
 
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -161,12 +145,12 @@ mod tests {
             [":7\r\n", "-ERR no\r\n", "+OK\r\n", info, info, setting, "*0\r\n", ":-1\r\n"];
         let mut control = control(replies.to_vec().leak(), Protocol::Resp);
         assert_eq!(control.key_count().unwrap(), 7);
-        assert!(control.tell(&["X"]).unwrap_err().to_string().contains("ERR no"));
+        assert!(control.tell(["X"]).unwrap_err().to_string().contains("ERR no"));
         assert_eq!(control.key_count().unwrap(), 0);
         assert_eq!(control.info_number("used").unwrap(), Some(12.0));
         assert_eq!(control.info_number("free").unwrap(), None);
-        assert_eq!(control.text(&["CONFIG", "GET", "save"]).unwrap().as_deref(), Some("1 "));
-        assert_eq!(control.text(&["CONFIG", "GET", "none"]).unwrap(), None);
+        assert_eq!(control.ask(["CONFIG", "GET", "save"]).unwrap(), Value::Text(b"1 ".to_vec()));
+        assert_eq!(control.ask(["CONFIG", "GET", "none"]).unwrap(), Value::Nil);
         assert!(control.integer("LLEN x").is_err());
         assert!(control.integer("LLEN x").is_err(), "the server is gone");
     }

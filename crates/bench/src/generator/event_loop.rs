@@ -220,9 +220,7 @@ impl Connection {
     fn open(port: u16, opens: &[String], reader: ReplyReader) -> Result<Self> {
         let failure = || format!("cannot connect to port {port}");
         let mut control = Control::open(port, Protocol::Resp).with_context(failure)?;
-        for request in opens {
-            control.tell(&request.split(' ').collect::<Vec<_>>())?;
-        }
+        opens.iter().try_for_each(|request| control.tell(request.split(' ')))?;
         let stream = control.stream;
         let (socket, expected, since) = (Socket::new(stream)?, Expected::default(), Instant::now());
         Ok(Self { socket, reader, expected, since, heard_at: None })

@@ -125,6 +125,14 @@ pub enum Value {
     Nil,
 }
 
+impl Value {
+    /// Returns the text, if it is one.
+    pub fn text(&self) -> Option<String> {
+        let Self::Text(bytes) = self else { return None };
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
 /// Error: the stream holds something that is no reply of its protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpected(pub String);

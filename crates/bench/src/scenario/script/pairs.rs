@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::control::encode_line;
+use crate::control::encode;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, ReplyReader, Turn, shuffled};
 use crate::measure::settled_cpu_time;
 use crate::process;
@@ -56,7 +56,8 @@ struct Sends {
 
 impl Pairs {
     fn new(exchange: &Exchange) -> Self {
-        let request = |line: &str, client| (encode_line(&words(line, client)), Answer::to(line));
+        let encoded = |line: &str, client| encode(words(line, client).split(' '));
+        let request = |line: &str, client| (encoded(line, client), Answer::to(line));
         let turn = |client: u32| Sends {
             only_waits: client % 2 == 1,
             give: request(&exchange.give, client),

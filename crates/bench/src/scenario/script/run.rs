@@ -15,7 +15,7 @@ use super::pairs::Pairs;
 use super::steps::{LoadText, Point, SAMPLE_EVERY, Samples, Step, Steps};
 use super::values::Values;
 use crate::audience::Audience;
-use crate::control::encode_line;
+use crate::control::encode;
 use crate::generator::{
     Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, ReplyReader, Sender, Value,
 };
@@ -139,18 +139,16 @@ impl Running {
     fn ask_for(&mut self, step: Step) -> Result<()> {
         let (server, values) = (&self.server, &mut self.values);
         match step {
-            Step::Tell(command) => {
-                server.control()?.tell(&command.split(' ').collect::<Vec<_>>())?;
-            }
+            Step::Tell(command) => server.control()?.tell(command.split(' '))?,
             Step::Check(_) if server.kind == Kind::Null => {}
             Step::Check(counts) => counts.split("; ").try_for_each(|it| check(server, it))?,
             Step::Config(all) => {
                 let mut control = server.control()?;
-                all.iter().try_for_each(|(name, it)| control.tell(&["CONFIG", "SET", name, it]))?;
+                all.iter().try_for_each(|(name, it)| control.tell(["CONFIG", "SET", name, it]))?;
             }
             Step::Peers(all) => {
                 for (name, it) in all.iter().filter(|_| server.kind == Kind::Peer) {
-                    let answer = server.control()?.ask(&["CONFIG", "SET", name, it])?;
+                    let answer = server.control()?.ask(["CONFIG", "SET", name, it])?;
                     if let Value::Error(error) = answer {
                         self.refusals.push(format!("it refuses {name} {it}: {error}"));
                     }
@@ -355,7 +353,7 @@ impl Running {
     fn ask(&mut self, name: &str, command: &str) -> Result<()> {
         let mut control = self.server.control()?;
         let (before, began) = (settled_cpu_time(&self.server)?, Instant::now());
-        let answer = control.ask(&command.split(' ').collect::<Vec<_>>())?;
+        let answer = control.ask(command.split(' '))?;
         let waited = began.elapsed();
         let used = settled_cpu_time(&self.server)?.saturating_sub(before);
         let times = [("ms", waited), ("cpu_ms", used)];
@@ -373,7 +371,7 @@ impl Running {
     fn written(&self, request: &str, count: usize, reply: usize, pause: Duration) -> Result<()> {
         let mut stream = self.server.control()?.stream;
         stream.set_write_timeout(Some(PATIENCE))?;
-        stream.write_all(encode_line(request).repeat(count).as_bytes()).context("sending")?;
+        stream.write_all(encode(request.split(' ')).repeat(count).as_bytes()).context("sending")?;
         let (mut replies, mut buffer) = (BufReader::new(stream), vec![0; reply]);
         for _ in 0..count {
             replies.read_exact(&mut buffer).context("reading")?;
@@ -385,17 +383,17 @@ impl Running {
     /// Runs transactions of requests that were written beforehand; returns the longest time from
     /// the sending of EXEC to the end of its reply.
     fn units(&self, request: &str, count: u64, times: u64) -> Result<Duration> {
-        let requests = (0..count).map(|i| encode_line(&request.replace("{i}", &i.to_string())));
-        let requests: Vec<_> = requests.collect();
+        let request = |i: u64| encode(request.replace("{i}", &i.to_string()).split(' '));
+        let requests: Vec<_> = (0..count).map(request).collect();
         // The replies to a piece fit into the buffers of a socket.
         let pieces = requests.chunks(1000).map(|piece| (piece.concat(), piece.len() as u64));
         let pieces: Vec<_> = pieces.collect();
         let (mut control, mut longest) = (self.server.control()?, Duration::ZERO);
         for _ in 0..times {
-            control.tell(&["MULTI"])?;
+            control.tell(["MULTI"])?;
             pieces.iter().try_for_each(|(it, count)| control.send_all(it, *count).map(drop))?;
             let began = Instant::now();
-            let last = control.ask(&["EXEC"])?;
+            let last = control.ask(["EXEC"])?;
             longest = longest.max(began.elapsed());
             ensure!(last == Value::Text(b"OK".to_vec()), "EXEC ends with {last:?}");
         }
