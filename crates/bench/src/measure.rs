@@ -49,9 +49,9 @@ impl Measured {
     }
 }
 
-/// Runs a load and measures its cost for the server.
-pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
-    measure_watched(server, load, None)
+/// Runs a load and measures its cost for the server; `watch` gets samples of it.
+pub fn measure(server: &Server, load: &Load, watch: Option<Watch>) -> Result<Measured> {
+    sound(server, load, try_measure(server, load, &Arc::default(), watch))
 }
 
 /// Runs a load until `act` is done on the calling thread; returns the results of both. Otherwise as
@@ -70,11 +70,6 @@ pub fn measure_during<T>(
         let acted = acted?;
         Ok((sound(server, &load, measured)?, acted))
     })
-}
-
-/// Runs a load as [`measure`] does; `watch` gets samples of the server.
-pub fn measure_watched(server: &Server, load: &Load, watch: Option<Watch>) -> Result<Measured> {
-    sound(server, load, try_measure(server, load, &Arc::default(), watch))
 }
 
 fn sound(server: &Server, load: &Load, measured: Measured) -> Result<Measured> {

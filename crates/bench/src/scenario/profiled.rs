@@ -250,7 +250,7 @@ impl Group {
     fn store(&self, server: &Server) -> Result<()> {
         for step in &self.first.0 {
             if let Step::Load(load) = Step::read(step, &self.values())? {
-                measure(server, &load.load(1)?)?;
+                measure(server, &load.load(1)?, None)?;
             }
         }
         Ok(())

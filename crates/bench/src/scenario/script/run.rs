@@ -19,9 +19,7 @@ use crate::control::encode;
 use crate::generator::{
     Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, ReplyReader, Sender, Value,
 };
-use crate::measure::{
-    Measured, measure, measure_during, measure_watched, metered, settled_cpu_time,
-};
+use crate::measure::{Measured, measure, measure_during, metered, settled_cpu_time};
 use crate::process;
 use crate::sampler::{Sample, Watch, most_memory, sampled};
 use crate::scenario::bare::lookup_us;
@@ -239,7 +237,7 @@ impl Running {
         } else if text.counted {
             self.counted(&text.name, &load)
         } else {
-            measure_watched(&self.server, &load, text.watch())
+            measure(&self.server, &load, text.watch())
         };
         if text.fails {
             ensure!(measured.is_err(), "{:?} was answered", text.name);
@@ -272,7 +270,7 @@ impl Running {
                 thread::sleep(time);
                 Ok(kill_process(pid, Signal::CONT)?)
             });
-            let measured = measure(&self.server, load);
+            let measured = measure(&self.server, load, None);
             stall.join().map_err(|_| anyhow!("the stall ended early"))??;
             measured
         })
@@ -288,7 +286,7 @@ impl Running {
             }
         };
         let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
-        let measured = measure_watched(&self.server, load, Some(watch))?;
+        let measured = measure(&self.server, load, Some(watch))?;
         self.values.set(&format!("{name}.least_keys"), least.load(Relaxed) as f64);
         Ok(measured)
     }
