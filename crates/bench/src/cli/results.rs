@@ -93,7 +93,12 @@ pub fn as_json(settings: &Value, measured: &Measured, kinds: &ByKind) -> Value {
         "latency_us": percentiles(&outcome.latencies),
         "first_reply_us": percentiles(&outcome.first_replies),
         "kinds": Map::from_iter(kinds),
-        "schedule": outcome.lag.map(|lag| lag.as_json()),
+        "schedule": outcome.lag.map(|lag| json!({
+            "seconds": lag.schedule.as_secs_f64(),
+            "late_seconds_most": lag.most.as_secs_f64(),
+            "late_seconds_at_end": lag.at_end.as_secs_f64(),
+            "unsent_at_end": lag.unsent,
+        })),
         "samples": rows(&measured.samples),
     })
 }
