@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
@@ -244,18 +244,12 @@ fn aims<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Aim>, D::
 }
 
 fn aim(text: &str) -> Result<Aim> {
-    let number = |text: &str| {
-        text.trim().parse().with_context(|| format!("the aim {text:?} holds no number"))
-    };
-    if let Some(limit) = text.strip_prefix("<=") {
-        Ok(Aim::AtMost(number(limit)?))
-    } else if let Some(limit) = text.strip_prefix(">=") {
-        Ok(Aim::AtLeast(number(limit)?))
-    } else if let Some(distance) = text.strip_prefix("1 ±") {
-        Ok(Aim::WithinOfOne(number(distance)?))
-    } else {
-        bail!("the aim {text:?} does not begin with <=, >= or 1 ±")
-    }
+    let number = |sign: &str| text.strip_prefix(sign)?.trim().parse().ok();
+    let most = number("<=").map(Aim::AtMost);
+    let least = || number(">=").map(Aim::AtLeast);
+    let near = || number("1 ±").map(Aim::WithinOfOne);
+    let aim = most.or_else(least).or_else(near);
+    aim.with_context(|| format!("the aim {text:?} is none of <= n, >= n and 1 ± n"))
 }
 
 #[cfg(test)]
@@ -288,6 +282,7 @@ mod tests {
             ("kind = \"script\"\nplot = 1", "plot"),
             ("kind = \"ycsb-sweep\"\n[parameters]\nhaste = 3", "haste"),
             ("kind = \"script\"\n[aims]\na = \"about 3\"", "about 3"),
+            ("kind = \"script\"\n[aims]\na = \"<= x\"", "<= x"),
         ] {
             let parsed = ScenarioFile::parse("x".to_owned(), &format!("title = \"t\"\n{text}"));
             let error = format!("{:#}", parsed.err().unwrap());
