@@ -61,7 +61,7 @@ pub fn measure_during<T>(
     load: &Load,
     act: impl FnOnce(&Monitor) -> Result<T>,
 ) -> Result<(Measured, T)> {
-    let (load, monitor) = (load.clone().lasting(LONGEST), Arc::new(Monitor::default()));
+    let (load, monitor) = (Load { stop: LONGEST, ..load.clone() }, Arc::new(Monitor::default()));
     thread::scope(|scope| {
         let measured = scope.spawn(|| try_measure(server, &load, &monitor, None));
         let acted = act(&monitor);
@@ -190,8 +190,8 @@ pub fn settled_cpu_time(server: &Server) -> Result<Duration> {
 }
 
 const SETTLE: Duration = Duration::from_millis(2);
-/// Time of a load that is ended by something else.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// End of a load that something else ends before.
+const LONGEST: Stop = Stop::After(Duration::from_secs(3600));
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -227,7 +227,7 @@ pub(crate) mod tests {
     }
 
     fn gets(operations: u64, threads: usize) -> Load {
-        Load { threads, ..Load::get(1000).on(7).count(operations) }
+        Load { threads, connections: 7, ..Load::get(1000).count(operations) }
     }
 
     fn run(server: &Server, load: &Load) -> Measured {
@@ -237,9 +237,10 @@ pub(crate) mod tests {
     #[test]
     fn each_operation_is_done_and_answered_once_by_all_threads_together() {
         let target = null_server();
-        let gets = |threads, pipeline| gets(12_345, threads).pipelined(pipeline);
+        let gets = |threads, pipeline| Load { pipeline, ..gets(12_345, threads) };
         // A batch of these is more than a socket takes.
-        let large = Load::of("SET k{n:15} {?1048576}", 1000).pipelined(20).on(7);
+        let large = Load::of("SET k{n:15} {?1048576}", 1000);
+        let large = Load { pipeline: 20, connections: 7, ..large };
         let both = ["GET k{n}", "SET k{n} v"].map(|it| (1, it.to_owned())).to_vec();
         let mixed = Load { requests: both, ..Load::get(1000) }.count(16_000);
         for (load, values, statuses) in [
@@ -282,7 +283,7 @@ pub(crate) mod tests {
     fn a_run_that_is_halted_waits_for_what_is_in_flight() {
         for arrival in [Arrival::Even(1000.0), Arrival::Limited(1000.0), Arrival::Closed] {
             let (target, seen) = counting_server(Duration::from_millis(50));
-            let load = Load { arrival, ..gets(0, 1) }.pipelined(2);
+            let load = Load { arrival, pipeline: 2, ..gets(0, 1) };
             let wait = |_: &Monitor| {
                 thread::sleep(Duration::from_millis(20));
                 Ok(())

@@ -125,7 +125,8 @@ fn try_run(server: &str, arguments: &RunArguments) -> Result<Measured> {
     let load = arguments.load()?;
     let server = arguments.target.serve(server)?;
     if arguments.target.port.is_none() && !arguments.fill.is_empty() {
-        let fill = Load::each(&arguments.fill, arguments.keys).seeded(arguments.seed);
+        let fill = Load::each(&arguments.fill, arguments.keys);
+        let fill = Load { seed: arguments.seed, ..fill };
         let measured = watched(&server, &fill, SAMPLE_EVERY)?;
         say(results::text("load", &measured, &ByKind::new()));
         results::verdict(&measured).context("storing the keys")?;

@@ -180,7 +180,7 @@ mod tests {
     const LONG: Stop = Stop::After(Duration::from_secs(100));
 
     fn schedule(arrival: Arrival, stop: Stop) -> Result<(Schedule, Instant)> {
-        let (load, begin) = (Load { arrival, ..Load::get(1) }.pipelined(1), Instant::now());
+        let (load, begin) = (Load { arrival, pipeline: 1, ..Load::get(1) }, Instant::now());
         Ok((Schedule::new(&load, 0, begin, stop)?, begin))
     }
 

@@ -139,8 +139,8 @@ impl Plan {
                 group.store(&profiled.server)?;
                 profiled.count()?;
                 for ((pipeline, row), counts) in &mut all {
-                    let load = group.load(row)?.pipelined(*pipeline).seeded(round);
-                    let load = load.on(self.connections);
+                    let (pipeline, connections) = (*pipeline, self.connections);
+                    let load = Load { pipeline, connections, seed: round, ..group.load(row)? };
                     counts[number].push(self.count_once(&mut profiled, group, row, &load)?);
                 }
             }

@@ -69,7 +69,7 @@ impl Plan {
             Some(rate) => (Arrival::Even(rate), (rate * self.longest.as_secs_f64()) as u64),
             None => (Arrival::Closed, u64::MAX),
         };
-        let load = Load { arrival, ..Load::get(1) }.pipelined(1);
+        let load = Load { arrival, pipeline: 1, ..Load::get(1) };
         Meter::start(&load, 0, Stop::Operations(self.operations.min(in_time)), monitor)
     }
 }
