@@ -228,11 +228,11 @@ impl Section {
         is_first || self.digits.get(1) == Some(&None)
     }
 
-    /// Returns the plot of lines of this title; adds it if there is none.
-    pub fn plot_of(&mut self, title: &str, x: &str, y: &str) -> &mut Plot {
-        let known = self.plots.iter().position(|plot| plot.title == title);
+    /// Returns the plot that has the title of this one; adds this one if there is none.
+    pub fn plot(&mut self, empty: Plot) -> &mut Plot {
+        let known = self.plots.iter().position(|plot| plot.title == empty.title);
         let at = known.unwrap_or_else(|| {
-            self.plots.push(Plot::lines(title, x, y));
+            self.plots.push(empty);
             self.plots.len() - 1
         });
         &mut self.plots[at]

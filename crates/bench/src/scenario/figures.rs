@@ -203,15 +203,10 @@ fn mean(all: &[(&String, f64)]) -> f64 {
 
 impl PlotText {
     pub fn draw(&self, section: &mut Section) {
-        let mut plots: Vec<Plot> = Vec::new();
         for row in section.names_at(0).into_iter().filter(|row| is_named(row, &self.rows)) {
             let (name, pipeline) = row.split_at(row.find(PIPELINE).unwrap_or(row.len()));
             let title = format!("{}{pipeline}", self.title.replace("{row}", name));
-            let known = plots.iter().position(|plot| plot.title == title);
-            let known = known.unwrap_or_else(|| {
-                plots.push(self.empty(title));
-                plots.len() - 1
-            });
+            section.plot(self.empty(&title));
             for (server, column) in section.names_at(1).iter().flat_map(|server| {
                 self.columns.iter().map(move |column| (server.as_str(), column.as_str()))
             }) {
@@ -219,18 +214,19 @@ impl PlotText {
                 let Some(own) = value(server) else { continue };
                 let label = if server.is_empty() { name } else { server };
                 let group = if self.columns.len() > 1 { column } else { name };
-                match value("varve").filter(|_| self.parts) {
-                    _ if self.x.is_some() => add_point(&mut plots[known], server, name, own),
-                    None => plots[known].bar(label, group, own),
+                let whole = value("varve").filter(|_| self.parts);
+                let plot = section.plot(self.empty(&title));
+                match whole {
+                    _ if self.x.is_some() => add_point(plot, server, name, own),
+                    None => plot.bar(label, group, own),
                     Some(_) if server == "varve" => {}
-                    Some(of) => plots[known].bar(&format!("of {server}'s"), group, of / own),
+                    Some(of) => plot.bar(&format!("of {server}'s"), group, of / own),
                 }
             }
         }
-        section.plots.extend(plots);
     }
 
-    fn empty(&self, title: String) -> Plot {
+    fn empty(&self, title: &str) -> Plot {
         let plot = match &self.x {
             Some(x) => Plot::lines(title, x, &self.unit),
             None => Plot::bars(title, &self.unit),

@@ -72,7 +72,7 @@ use super::place::{Entry, Place, servers};
 use super::rounds::in_turns;
 use super::{Bench, Scenario};
 use crate::process;
-use crate::report::Section;
+use crate::report::{Plot, Section};
 use crate::servers::Kind;
 use replies::Replies;
 use run::Running;
@@ -384,7 +384,7 @@ impl Plan {
             None => {}
         }
         for Point { plot, axes: [x, y], at } in points.iter().filter(|it| it.is_measured()) {
-            section.plot_of(plot, x, y).point(server, at[0], at[1]);
+            section.plot(Plot::lines(plot, x, y)).point(server, at[0], at[1]);
         }
     }
 }
