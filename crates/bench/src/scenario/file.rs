@@ -99,7 +99,7 @@ impl ScenarioFile {
         let text: Text = toml::from_str(text)?;
         ensure!(!text.title.is_empty(), "it has no title");
         match &text.kind {
-            Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
+            Some(kind) => drop(kinds::read(kind, text.parameters.clone())?),
             None => ensure!(text.skipped.is_some(), "neither a kind, nor why it is skipped"),
         }
         Ok(Self { name, text })
@@ -119,8 +119,8 @@ impl ScenarioFile {
         let Some(kind) = &self.text.kind else { return Ok(()) };
         ensure!(is_known || kind != "script", "{setting:?} does not fit {:?}", self.name);
         self.text.parameters.extend(one);
-        kinds::find(kind)?(&self.text.parameters, None)
-            .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
+        let read = kinds::read(kind, self.text.parameters.clone()).map(drop);
+        read.with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
     /// Runs the scenario. A missing need, or an error that interrupts it, is in the section's
@@ -184,9 +184,9 @@ impl ScenarioFile {
         if let Some(why) = self.skipped(scale) {
             return State::Skipped(why);
         }
-        let (kind, parameters) = (self.text.kind.as_deref(), self.parameters(scale));
-        let kind = kinds::find(kind.unwrap_or_default());
-        let ran = kind.and_then(|run| run(&parameters, Some((bench, section))));
+        let kind = self.text.kind.as_deref().unwrap_or_default();
+        let plan = kinds::read(kind, self.parameters(scale));
+        let ran = plan.and_then(|plan| plan.run(bench, section));
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {
             reasons.push(why.clone());

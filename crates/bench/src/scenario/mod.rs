@@ -29,13 +29,12 @@ mod ycsb;
 pub use scale::Scale;
 
 use anyhow::{Result, bail};
-use serde::de::DeserializeOwned;
 
 use crate::report::Section;
 use crate::servers::Program;
 
-/// Kind of scenario: its parameters, as a file has them, and its measurement.
-pub trait Scenario: DeserializeOwned {
+/// Parameters of a scenario, as a file has them, and their measurement.
+pub trait Scenario {
     /// Measures. The content of the section still counts when it fails.
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
 }
