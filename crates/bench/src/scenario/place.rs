@@ -62,7 +62,7 @@ impl Entry {
         }
         Ok(program.map(|mut program| {
             program.label = self.label.clone().unwrap_or(program.label);
-            Place { program, launch, folder: held, benchmark: bench.valkey_benchmark.clone() }
+            Place { program, launch, folder: held }
         }))
     }
 }
@@ -81,8 +81,6 @@ pub struct Place {
     pub launch: Launch,
     /// Its files, removed after its end.
     pub folder: Option<TempDir>,
-    /// Command line of valkey-benchmark, if it is there.
-    pub benchmark: Option<Vec<String>>,
 }
 
 /// Time in which a server has read its files.

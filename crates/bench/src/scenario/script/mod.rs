@@ -60,7 +60,6 @@ pub use steps::{Step, Steps, one};
 pub use values::Values;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 use std::{mem, thread};
 
@@ -163,7 +162,7 @@ struct At<'p> {
 struct Seat<'p> {
     entry: &'p Entry,
     label: String,
-    running: Result<Running>,
+    running: Result<Running<'p>>,
 }
 
 /// Values of a row in one round, the words beside them, and what is plotted.
@@ -201,7 +200,7 @@ impl Scenario for Plan {
 
 impl Plan {
     /// Measures the rows of a group: one after the other, or all in turns if they are apart.
-    fn measure(&self, at: &At<'_>, section: &mut Section) -> Result<()> {
+    fn measure<'p>(&'p self, at: &At<'p>, section: &mut Section) -> Result<()> {
         let (group, rows) = (at.group, self.rows(at.group));
         section.notes.extend(group.note.as_ref().map(|note| at.numbers.filled(note)));
         if group.apart {
@@ -231,12 +230,12 @@ impl Plan {
     }
 
     /// Measures rows on servers in turns, and shows them.
-    fn measure_in_turns(
-        &self,
-        at: &At<'_>,
+    fn measure_in_turns<'p>(
+        &'p self,
+        at: &At<'p>,
         section: &mut Section,
         rounds: Option<usize>,
-        all: &mut [(&Row, &mut Seat<'_>)],
+        all: &mut [(&Row, &mut Seat<'p>)],
     ) {
         let group = at.group;
         let measured = in_turns(all, rounds.unwrap_or(self.rounds), |(row, seat), round| {
@@ -302,7 +301,7 @@ impl Plan {
 
     /// Starts a server, for one row or for all, and takes the first steps of its group; the null
     /// server has none, and may get a reply of the row's.
-    fn start(&self, at: &At<'_>, entry: &Entry, row: Option<&Row>) -> Result<Running> {
+    fn start<'p>(&'p self, at: &At<'p>, entry: &Entry, row: Option<&Row>) -> Result<Running<'p>> {
         let mut numbers = at.numbers.clone();
         if let Some(row) = row {
             numbers.add(&row.numbers)?;
@@ -314,7 +313,7 @@ impl Plan {
         if entry.is_null() && !reply.is_empty() {
             place.program = place.program.with_arguments(&["--always", &reply]);
         }
-        let mut running = Running::start(place, numbers, Arc::new(self.routines.clone()))?;
+        let mut running = Running::start(at.bench, &self.routines, place, numbers)?;
         if !entry.is_null() {
             running.take_all(&at.group.first)?;
         }

@@ -22,6 +22,7 @@ use crate::generator::{
 use crate::measure::{Measured, measure, measure_during, metered, settled_cpu_time};
 use crate::process;
 use crate::sampler::{Sample, Watch, most_memory, sampled};
+use crate::scenario::Bench;
 use crate::scenario::bare::lookup_us;
 use crate::scenario::disk::{append, folder};
 use crate::scenario::place::Place;
@@ -29,10 +30,7 @@ use crate::scenario::ycsb;
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::valkey_benchmark;
 
-/// Steps by name.
-pub type Routines = Arc<BTreeMap<String, Steps>>;
-
-pub struct Running {
+pub struct Running<'p> {
     /// Leave before the server ends.
     beside: Vec<Audience>,
     /// Shared with the loads beside its steps.
@@ -41,20 +39,25 @@ pub struct Running {
     /// How it was started, if a step may start it again.
     again: Option<(Program, Launch)>,
     /// Another server of the program, beside which it is measured.
-    other: Option<Box<Running>>,
-    routines: Routines,
+    other: Option<Box<Self>>,
+    bench: &'p Bench,
+    /// Steps by name.
+    routines: &'p BTreeMap<String, Steps>,
     pub points: Vec<Point>,
     /// Settings that it did not take, and what else could not be measured.
     pub refusals: Vec<String>,
-    /// Command line of valkey-benchmark, if it is there.
-    benchmark: Option<Vec<String>>,
     /// Removed when the server has ended.
     folder: Option<TempDir>,
 }
 
-impl Running {
-    pub fn start(place: Place, mut values: Values, routines: Routines) -> Result<Self> {
-        let Place { program, launch, folder, benchmark } = place;
+impl<'p> Running<'p> {
+    pub fn start(
+        bench: &'p Bench,
+        routines: &'p BTreeMap<String, Steps>,
+        place: Place,
+        mut values: Values,
+    ) -> Result<Self> {
+        let Place { program, launch, folder } = place;
         let server = program.start(&launch)?;
         values.set("ready", server.ready_after.as_secs_f64());
         let spare = process::cores().saturating_sub(server.cores).max(1);
@@ -65,10 +68,10 @@ impl Running {
             values,
             again: Some((program, launch)),
             other: None,
+            bench,
             routines,
             points: Vec::new(),
             refusals: Vec::new(),
-            benchmark,
             folder,
         })
     }
@@ -104,8 +107,8 @@ impl Running {
                 }
             }
             Step::Do(name) => {
-                let routines = Arc::clone(&self.routines);
-                self.take_all(routines.get(&name).with_context(|| format!("no routine {name}"))?)?;
+                let steps = self.routines.get(&name);
+                self.take_all(steps.with_context(|| format!("no routine {name}"))?)?;
             }
             Step::Other { options, steps } => self.on_another(&options, &steps)?,
             Step::Join(seats) => self.beside.push(Audience::join(&self.server, &seats)?),
@@ -201,8 +204,8 @@ impl Running {
                 if let Some(folder) = &folder {
                     launch = launch.in_folder(folder);
                 }
-                let place = Place { program, launch, folder, benchmark: self.benchmark.clone() };
-                Box::new(Self::start(place, Values::default(), Arc::clone(&self.routines))?)
+                let place = Place { program, launch, folder };
+                Box::new(Self::start(self.bench, self.routines, place, Values::default())?)
             }
         };
         mem::swap(&mut self.values, &mut other.values);
@@ -214,7 +217,7 @@ impl Running {
 
     /// Measures valkey-benchmark, if it is there.
     fn benchmark(&mut self, name: &str, load: &Load) -> Result<()> {
-        let values = match &self.benchmark {
+        let values = match &self.bench.valkey_benchmark {
             Some(command) => valkey_benchmark::run(command, self.server.port, load, 1)?,
             None => {
                 self.refusals.push("valkey-benchmark is not there".to_owned());
