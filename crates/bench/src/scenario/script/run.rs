@@ -439,8 +439,8 @@ impl<'p> Running<'p> {
 /// Checks the answer to a command, which stands behind it.
 fn check(server: &Server, count: &str) -> Result<()> {
     let (command, answer) = count.rsplit_once(' ').context("a count without an answer")?;
-    let counted = server.control()?.integer(command)?;
-    ensure!(counted == answer.parse::<u64>()?, "{command} is {counted}, not {answer}");
+    let counted = server.control()?.ask(command.split(' '))?;
+    ensure!(counted == Value::Integer(answer.parse()?), "{command} is {counted:?}, not {answer}");
     Ok(())
 }
 
