@@ -218,7 +218,7 @@ impl<'p> Running<'p> {
     /// Measures valkey-benchmark, if it is there.
     fn benchmark(&mut self, name: &str, load: &Load) -> Result<()> {
         let values = match &self.bench.valkey_benchmark {
-            Some(command) => valkey_benchmark::run(command, self.server.port, load, 1)?,
+            Some(command) => valkey_benchmark::run(command, self.server.port, load)?,
             None => {
                 self.refusals.push("valkey-benchmark is not there".to_owned());
                 [f64::NAN; 4]
