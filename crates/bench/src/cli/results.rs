@@ -27,16 +27,10 @@ pub fn status(measured: &Measured) -> &'static str {
 /// Returns the faults in words, if there are any.
 pub fn complaint(measured: &Measured) -> Option<String> {
     let outcome = &measured.outcome;
-    let mut complaints = Vec::new();
-    if let Some(failure) = &measured.failure {
-        complaints.push(format!("{failure:#} (after {} operations)", outcome.operations));
-    }
-    complaints.extend(outcome.lag.as_ref().and_then(Lag::complaint));
-    if outcome.replies.error > 0 {
-        let (errors, first) = (outcome.replies.error, outcome.first_error.as_deref());
-        let first = first.unwrap_or_default();
-        complaints.push(format!("the server answered with {errors} errors, the first: {first}"));
-    }
+    let failure = measured.failure.as_ref();
+    let failure = failure.map(|it| format!("{it:#} (after {} operations)", outcome.operations));
+    let late = outcome.lag.as_ref().and_then(Lag::complaint);
+    let complaints: Vec<_> = [failure, late, outcome.refusal()].into_iter().flatten().collect();
     (!complaints.is_empty()).then(|| complaints.join("; "))
 }
 
