@@ -31,6 +31,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use serde::Deserialize;
 
@@ -102,13 +103,10 @@ fn varve() -> String {
 
 impl FigureText {
     pub fn add(&self, section: &mut Section) {
-        for server in &self.servers {
+        let one = slice::from_ref(&self.server);
+        for server in if self.servers.is_empty() { one } else { &self.servers } {
             let what = self.what.replace("{server}", server);
-            let (server, servers) = (server.clone(), Vec::new());
-            Self { what, server, servers, ..self.clone() }.add(section);
-        }
-        if self.servers.is_empty() {
-            self.add_one(section);
+            Self { what, server: server.clone(), ..self.clone() }.add_one(section);
         }
     }
 
@@ -120,20 +118,20 @@ impl FigureText {
                 && self.measured(section, row).is_some()
         };
         let rows: Vec<_> = section.names_at(0).into_iter().filter(is_asked).collect();
-        let (rows, last) = (&rows[..], rows.last().map_or(&[][..], std::slice::from_ref));
-        let mut figures = Vec::new();
+        let (rows, last) = (&rows[..], rows.last().map_or(&[][..], slice::from_ref));
         for row in if self.of.is_some() { last } else { rows } {
             for other in self.others(section) {
                 let rounds = match self.of {
                     None | Some(Of::Last) => self.rounds(section, row, &other),
                     Some(of) => self.one_of(of, section, rows, &other).map(|it| vec![it]),
                 };
-                let name = self.name(row, &other);
-                figures.extend(rounds.map(|it| Figure::of_rounds(name, it, &*self.unit)));
+                let figure = |it| Figure {
+                    better: self.better,
+                    ..Figure::of_rounds(self.name(row, &other), it, &*self.unit)
+                };
+                section.figures.extend(rounds.map(figure));
             }
         }
-        let better = |it: Figure| Figure { better: self.better, ..it };
-        section.figures.extend(figures.into_iter().map(better));
     }
 
     fn measured<'s>(&self, section: &'s Section, row: &str) -> Option<&'s [f64]> {
