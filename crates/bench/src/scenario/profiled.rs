@@ -87,7 +87,7 @@ impl Scenario for Plan {
         if !self.before.is_empty() {
             let mut before = Program::parse(&self.before)?;
             before.must_be_there()?;
-            BEFORE.clone_into(&mut before.label);
+            before.label = "before".to_owned();
             programs.push(before);
         }
         let servers = bench.varve_and_peers().take(if self.peers { usize::MAX } else { 1 });
@@ -263,7 +263,6 @@ impl Group {
     }
 }
 
-const BEFORE: &str = "before";
 /// Least part of the last-level misses of a function that is shown, in percent.
 const SHOWN_MIN: f64 = 3.0;
 const COLUMNS: &str = "load | server | instructions .1 | D1 misses .2 | last-level misses .2 | \

@@ -103,10 +103,8 @@ impl Clients<'_> {
         }
         let talks = self.talks.iter().flatten();
         let in_flight = talks.filter(|it| it.kind == Kind::Insert).map(|it| it.record);
-        let operation = self.workload.draw(in_flight);
-        let Some(operation) = operation else { return Ok(Turn::Over) };
-        let talk = Talk::new(self.protocol, self.workload, operation, since);
-        self.talks[connection] = Some(talk);
+        let Some(operation) = self.workload.draw(in_flight) else { return Ok(Turn::Over) };
+        self.talks[connection] = Some(Talk::new(self.protocol, self.workload, operation, since));
         Ok(turn)
     }
 }

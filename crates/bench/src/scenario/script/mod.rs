@@ -382,7 +382,8 @@ impl Plan {
             }
             None => {}
         }
-        for Point { plot, axes: [x, y], at } in points.iter().filter(|it| it.is_measured()) {
+        let is_measured = |point: &&Point| point.at.iter().all(|it| it.is_finite());
+        for Point { plot, axes: [x, y], at } in points.iter().filter(is_measured) {
             section.plot(Plot::lines(plot, x, y)).point(server, at[0], at[1]);
         }
     }

@@ -116,7 +116,7 @@ impl<'p> Running<'p> {
             Step::Let(all) => all.iter().for_each(|(name, it)| self.values.set(name, *it)),
             Step::Say(all) => all.into_iter().for_each(|(name, it)| self.values.say(&name, it)),
             Step::Point(point) => self.points.push(point),
-            Step::Clock(name) => self.values.set(&name, seconds()),
+            Step::Clock(name) => self.values.set(&name, seconds(SystemTime::now())),
             Step::Append { name, bytes, count, ms, sync_ms } => {
                 let [sync_every, time] = [sync_ms, ms].map(|it| it.map(Duration::from_millis));
                 let goes_on = |done, at| {
@@ -409,14 +409,14 @@ impl<'p> Running<'p> {
         let is_there = || {
             let written = path.metadata().and_then(|it| it.modified());
             // The clock of files ticks every few milliseconds.
-            written.is_ok_and(|it| seconds_of(it) + 0.01 > since)
+            written.is_ok_and(|it| seconds(it) + 0.01 > since)
         };
         let (mut control, began) = (self.server.control()?, Instant::now());
         while !is_there() {
             thread::sleep(Duration::from_millis(1));
             ensure!(began.elapsed() < SAVE_MAX, "no snapshot after {SAVE_MAX:?}");
         }
-        let saved = seconds();
+        let saved = seconds(SystemTime::now());
         while control.info_number("rdb_bgsave_in_progress")?.context("INFO")? > 0.0 {
             thread::sleep(Duration::from_millis(10));
         }
@@ -466,11 +466,7 @@ fn beside_a_busy_process(act: impl FnOnce() -> Result<()>) -> Result<()> {
     })
 }
 
-fn seconds() -> f64 {
-    seconds_of(SystemTime::now())
-}
-
-fn seconds_of(time: SystemTime) -> f64 {
+fn seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 

@@ -143,12 +143,6 @@ pub struct Point {
     pub at: [f64; 2],
 }
 
-impl Point {
-    pub fn is_measured(&self) -> bool {
-        self.at.iter().all(|it| it.is_finite())
-    }
-}
-
 /// A load as a file writes it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
