@@ -140,10 +140,8 @@ type Part = (EventLoop, Sender);
 /// Connects the threads of a load, and lets them warm up.
 fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
     let threads = load.threads;
-    ensure!(
-        (1..=load.connections).contains(&threads),
-        "{threads} threads need as many connections"
-    );
+    let have_connections = (1..=load.connections).contains(&threads);
+    ensure!(have_connections, "{threads} threads need as many connections");
     let part = |thread| -> Result<Part> {
         let mut event_loop = EventLoop::new()?;
         let (protocol, count) = (server.protocol(), load.connections_of(thread));
