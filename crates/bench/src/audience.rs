@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::control::{Control, encode_line};
+use crate::control::{Control, encode};
 use crate::generator::Protocol;
 use crate::process;
 use crate::servers::Server;
@@ -70,8 +70,8 @@ impl Seats {
         for request in &self.sends {
             let request = request.replace("{client}", &client.to_string());
             match self.answered {
-                true => control.tell(&request.split(' ').collect::<Vec<_>>())?,
-                false => control.stream.write_all(encode_line(&request).as_bytes())?,
+                true => control.tell(request.split(' '))?,
+                false => control.stream.write_all(encode(request.split(' ')).as_bytes())?,
             }
         }
         Ok(Socket::new(control.stream)?)

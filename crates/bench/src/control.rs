@@ -44,15 +44,17 @@ impl Control {
 
     /// Returns the last value of the reply to a command: of an array its last element; an error is
     /// a [`Value::Error`].
-    pub fn ask(&mut self, command: &[&str]) -> Result<Value> {
-        let values = self.send_all(&encode(command), 1).with_context(|| command.join(" "))?;
-        Ok(values.into_iter().last().unwrap_or(Value::Nil))
+    pub fn ask<'w>(&mut self, command: impl IntoIterator<Item = &'w str>) -> Result<Value> {
+        let words: Vec<_> = command.into_iter().collect();
+        let values = self.send_all(&encode(words.iter().copied()), 1);
+        Ok(values.with_context(|| words.join(" "))?.pop().unwrap_or(Value::Nil))
     }
 
     /// Sends a command that must not be answered by an error.
-    pub fn tell(&mut self, command: &[&str]) -> Result<()> {
-        match self.ask(command)? {
-            Value::Error(error) => bail!("{}: {error}", command.join(" ")),
+    pub fn tell<'w>(&mut self, command: impl IntoIterator<Item = &'w str>) -> Result<()> {
+        let words: Vec<_> = command.into_iter().collect();
+        match self.ask(words.iter().copied())? {
+            Value::Error(error) => bail!("{}: {error}", words.join(" ")),
             _ => Ok(()),
         }
     }
@@ -64,31 +66,20 @@ impl Control {
             let items = self.info("curr_items")?.context("stats holds no curr_items")?;
             return Ok(items.parse()?);
         }
-        match self.ask(&["DBSIZE"])? {
+        match self.ask(["DBSIZE"])? {
             Value::Text(text) if text == b"OK" => Ok(0),
-            reply => count(&reply).context("DBSIZE"),
+            Value::Integer(count @ 0..) => Ok(count.unsigned_abs()),
+            other => bail!("the server answers DBSIZE with {other:.80?}"),
         }
-    }
-
-    /// Returns the integer reply to a command, whose words are separated by spaces.
-    pub fn integer(&mut self, command: &str) -> Result<u64> {
-        let reply = self.ask(&command.split(' ').collect::<Vec<_>>())?;
-        count(&reply).with_context(|| command.to_owned())
-    }
-
-    /// Returns the text reply to a command, or the last of an array, as the value of a setting;
-    /// `None` if it is no text.
-    pub fn text(&mut self, command: &[&str]) -> Result<Option<String>> {
-        Ok(text(self.ask(command)?))
     }
 
     /// Returns a field of INFO, or of memcached's statistics, if the server reports it.
     pub fn info(&mut self, field: &str) -> Result<Option<String>> {
         let values = match self.protocol {
-            Protocol::Resp => self.send_all(&encode(&["INFO"]), 1),
+            Protocol::Resp => self.send_all(&encode(["INFO"]), 1),
             Protocol::Memcached => self.send_all("stats\r\n", 1),
         };
-        let info: String = values?.into_iter().filter_map(text).map(|it| it + "\n").collect();
+        let info: String = values?.iter().filter_map(Value::text).map(|it| it + "\n").collect();
         let value = |line: &str| {
             let line = line.trim_end().trim_start_matches("STAT ");
             line.strip_prefix(field)?.strip_prefix([':', ' ']).map(str::to_owned)
@@ -102,39 +93,21 @@ impl Control {
     }
 }
 
-fn text(value: Value) -> Option<String> {
-    match value {
-        Value::Text(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-        _ => None,
-    }
-}
-
-fn count(reply: &Value) -> Result<u64> {
-    match reply {
-        Value::Integer(number @ 0..) => Ok(number.unsigned_abs()),
-        other => bail!("the server answers {other:.80?}"),
-    }
-}
-
 /// Returns true if a server of any kind answers at once, be it with an error.
 pub fn answers(port: u16) -> bool {
     let ask = || -> Result<usize> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         stream.set_read_timeout(Some(AT_ONCE))?;
-        stream.write_all(encode(&["PING"]).as_bytes())?;
+        stream.write_all(encode(["PING"]).as_bytes())?;
         Ok(stream.read(&mut [0])?)
     };
     ask().is_ok_and(|bytes| bytes > 0)
 }
 
-pub fn encode(command: &[&str]) -> String {
-    let words: String = command.iter().map(|word| bulk(word)).collect();
-    format!("*{}\r\n{words}", command.len())
-}
-
-/// Encodes a command, whose words are separated by spaces, for the wire.
-pub fn encode_line(line: &str) -> String {
-    encode(&line.split(' ').collect::<Vec<_>>())
+/// Encodes the words of a command for the wire.
+pub fn encode<'w>(command: impl IntoIterator<Item = &'w str>) -> String {
+    let words: Vec<_> = command.into_iter().map(bulk).collect();
+    format!("*{}\r\n{}", words.len(), words.concat())
 }
 
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -147,8 +120,8 @@ mod tests {
     use crate::fake;
 
     /// Connects to a server that answers each request with the next of these replies.
-    fn control(replies: &'static [&'static str], protocol: Protocol) -> Control {
-        let mut replies = replies.iter();
+    fn control<const N: usize>(replies: [&'static str; N], protocol: Protocol) -> Control {
+        let mut replies = replies.into_iter();
         let port = fake::serve(move |_| Some(replies.next()?.as_bytes().to_vec()));
         Control::open(port, protocol).unwrap()
     }
@@ -159,22 +132,22 @@ mod tests {
         let setting = "*2\r\n$4\r\nsave\r\n$2\r\n1 \r\n";
         let replies =
             [":7\r\n", "-ERR no\r\n", "+OK\r\n", info, info, setting, "*0\r\n", ":-1\r\n"];
-        let mut control = control(replies.to_vec().leak(), Protocol::Resp);
+        let mut control = control(replies, Protocol::Resp);
         assert_eq!(control.key_count().unwrap(), 7);
-        assert!(control.tell(&["X"]).unwrap_err().to_string().contains("ERR no"));
+        assert!(control.tell(["X"]).unwrap_err().to_string().contains("ERR no"));
         assert_eq!(control.key_count().unwrap(), 0);
         assert_eq!(control.info_number("used").unwrap(), Some(12.0));
         assert_eq!(control.info_number("free").unwrap(), None);
-        assert_eq!(control.text(&["CONFIG", "GET", "save"]).unwrap().as_deref(), Some("1 "));
-        assert_eq!(control.text(&["CONFIG", "GET", "none"]).unwrap(), None);
-        assert!(control.integer("LLEN x").is_err());
-        assert!(control.integer("LLEN x").is_err(), "the server is gone");
+        assert_eq!(control.ask(["CONFIG", "GET", "save"]).unwrap(), Value::Text(b"1 ".to_vec()));
+        assert_eq!(control.ask(["CONFIG", "GET", "none"]).unwrap(), Value::Nil);
+        assert!(control.key_count().is_err(), "no count is below zero");
+        assert!(control.key_count().is_err(), "the server is gone");
     }
 
     #[test]
     fn statistics_are_found_by_their_names() {
         let stats = "STAT pid 42\r\nSTAT curr_items 7\r\nEND\r\n";
-        let mut control = control([stats; 3].to_vec().leak(), Protocol::Memcached);
+        let mut control = control([stats; 3], Protocol::Memcached);
         assert_eq!(control.key_count().unwrap(), 7);
         assert_eq!(control.info("pid").unwrap().as_deref(), Some("42"));
         assert_eq!(control.info("items").unwrap(), None);

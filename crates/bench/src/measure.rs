@@ -49,9 +49,9 @@ impl Measured {
     }
 }
 
-/// Runs a load and measures its cost for the server.
-pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
-    measure_watched(server, load, None)
+/// Runs a load and measures its cost for the server; `watch` gets samples of it.
+pub fn measure(server: &Server, load: &Load, watch: Option<Watch>) -> Result<Measured> {
+    sound(server, load, try_measure(server, load, &Arc::default(), watch))
 }
 
 /// Runs a load until `act` is done on the calling thread; returns the results of both. Otherwise as
@@ -61,7 +61,7 @@ pub fn measure_during<T>(
     load: &Load,
     act: impl FnOnce(&Monitor) -> Result<T>,
 ) -> Result<(Measured, T)> {
-    let (load, monitor) = (load.clone().lasting(LONGEST), Arc::new(Monitor::default()));
+    let (load, monitor) = (Load { stop: LONGEST, ..load.clone() }, Arc::new(Monitor::default()));
     thread::scope(|scope| {
         let measured = scope.spawn(|| try_measure(server, &load, &monitor, None));
         let acted = act(&monitor);
@@ -70,11 +70,6 @@ pub fn measure_during<T>(
         let acted = acted?;
         Ok((sound(server, &load, measured)?, acted))
     })
-}
-
-/// Runs a load as [`measure`] does; `watch` gets samples of the server.
-pub fn measure_watched(server: &Server, load: &Load, watch: Option<Watch>) -> Result<Measured> {
-    sound(server, load, try_measure(server, load, &Arc::default(), watch))
 }
 
 fn sound(server: &Server, load: &Load, measured: Measured) -> Result<Measured> {
@@ -145,10 +140,8 @@ type Part = (EventLoop, Sender);
 /// Connects the threads of a load, and lets them warm up.
 fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
     let threads = load.threads;
-    ensure!(
-        (1..=load.connections).contains(&threads),
-        "{threads} threads need as many connections"
-    );
+    let have_connections = (1..=load.connections).contains(&threads);
+    ensure!(have_connections, "{threads} threads need as many connections");
     let part = |thread| -> Result<Part> {
         let mut event_loop = EventLoop::new()?;
         let (protocol, count) = (server.protocol(), load.connections_of(thread));
@@ -195,8 +188,8 @@ pub fn settled_cpu_time(server: &Server) -> Result<Duration> {
 }
 
 const SETTLE: Duration = Duration::from_millis(2);
-/// Time of a load that is ended by something else.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// End of a load that something else ends before.
+const LONGEST: Stop = Stop::After(Duration::from_secs(3600));
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -232,7 +225,7 @@ pub(crate) mod tests {
     }
 
     fn gets(operations: u64, threads: usize) -> Load {
-        Load { threads, ..Load::get(1000).on(7).count(operations) }
+        Load { threads, connections: 7, ..Load::get(1000).count(operations) }
     }
 
     fn run(server: &Server, load: &Load) -> Measured {
@@ -242,9 +235,10 @@ pub(crate) mod tests {
     #[test]
     fn each_operation_is_done_and_answered_once_by_all_threads_together() {
         let target = null_server();
-        let gets = |threads, pipeline| gets(12_345, threads).pipelined(pipeline);
+        let gets = |threads, pipeline| Load { pipeline, ..gets(12_345, threads) };
         // A batch of these is more than a socket takes.
-        let large = Load::of("SET k{n:15} {?1048576}", 1000).pipelined(20).on(7);
+        let large = Load::of("SET k{n:15} {?1048576}", 1000);
+        let large = Load { pipeline: 20, connections: 7, ..large };
         let both = ["GET k{n}", "SET k{n} v"].map(|it| (1, it.to_owned())).to_vec();
         let mixed = Load { requests: both, ..Load::get(1000) }.count(16_000);
         for (load, values, statuses) in [
@@ -287,7 +281,7 @@ pub(crate) mod tests {
     fn a_run_that_is_halted_waits_for_what_is_in_flight() {
         for arrival in [Arrival::Even(1000.0), Arrival::Limited(1000.0), Arrival::Closed] {
             let (target, seen) = counting_server(Duration::from_millis(50));
-            let load = Load { arrival, ..gets(0, 1) }.pipelined(2);
+            let load = Load { arrival, pipeline: 2, ..gets(0, 1) };
             let wait = |_: &Monitor| {
                 thread::sleep(Duration::from_millis(20));
                 Ok(())

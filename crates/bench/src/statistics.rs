@@ -1,7 +1,6 @@
 //! Statistics of a list of numbers.
 
 /// Returns the median: the middle value or the mean of the two in the middle; NaN without values.
-#[must_use]
 pub fn median(values: Vec<f64>) -> f64 {
     let [median] = quantiles(values, [0.5]);
     median
@@ -9,14 +8,12 @@ pub fn median(values: Vec<f64>) -> f64 {
 
 /// Returns half the interquartile range as a fraction of the median, a spread that outliers do not
 /// change. Absent with fewer than two values, or a median of zero.
-#[must_use]
 pub fn spread(values: &[f64]) -> Option<f64> {
     let [low, middle, high] = quantiles(values.to_vec(), [0.25, 0.5, 0.75]);
     (values.len() > 1 && middle != 0.0).then(|| (high - low) / 2.0 / middle.abs())
 }
 
 /// Returns the geometric mean.
-#[must_use]
 pub fn geometric_mean(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (sum / values.len() as f64).exp()

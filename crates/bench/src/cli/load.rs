@@ -16,8 +16,8 @@ use super::results;
 use super::say::say;
 use crate::generator::{Arrival, KeyChoice, Load, Protocol, Stop};
 use crate::measure::{Measured, try_measure};
+use crate::process;
 use crate::sampler::{Sample, Watch};
-use crate::scenario::pin_client;
 use crate::servers::{Launch, Program, Server};
 use crate::ycsb::ByKind;
 
@@ -125,7 +125,8 @@ fn try_run(server: &str, arguments: &RunArguments) -> Result<Measured> {
     let load = arguments.load()?;
     let server = arguments.target.serve(server)?;
     if arguments.target.port.is_none() && !arguments.fill.is_empty() {
-        let fill = Load::each(&arguments.fill, arguments.keys).seeded(arguments.seed);
+        let fill = Load::each(&arguments.fill, arguments.keys);
+        let fill = Load { seed: arguments.seed, ..fill };
         let measured = watched(&server, &fill, SAMPLE_EVERY)?;
         say(results::text("load", &measured, &ByKind::new()));
         results::verdict(&measured).context("storing the keys")?;
@@ -141,7 +142,7 @@ impl Target {
     /// Returns the server at the port, or starts one of this protocol on cores of its own. Binds
     /// the calling thread to the core behind them.
     pub fn serve(&self, server: &str) -> Result<Server> {
-        pin_client(self.threads);
+        process::pin_this_thread(self.threads);
         if let Some(port) = self.port {
             let mut server = Server::running(port, self.pid, self.protocol);
             server.cores = self.threads;

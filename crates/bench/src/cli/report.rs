@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use clap::Args;
 use procfs::{CpuInfo, Current as _, Meminfo};
 
@@ -63,8 +63,9 @@ impl Choice {
             true => name == chosen,
             false => name.starts_with(chosen),
         };
-        if let Some(chosen) = self.names.iter().find(|it| !all.iter().any(|name| fits(it, name))) {
-            bail!("no scenario {chosen:?} in {}", self.scenarios.display());
+        for chosen in &self.names {
+            let is_there = all.iter().any(|name| fits(chosen, name));
+            ensure!(is_there, "no scenario {chosen:?} in {}", self.scenarios.display());
         }
         files.retain(|file| {
             self.names.is_empty() || self.names.iter().any(|it| fits(it, &file.name))
@@ -168,9 +169,8 @@ pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()
 }
 
 fn whole(report: &Report) -> Result<()> {
-    if report.failed() > 0 {
-        bail!("scenarios were broken off: what they had measured is marked as incomplete");
-    }
+    let is_whole = report.failed() == 0;
+    ensure!(is_whole, "scenarios were broken off: what they had measured is marked as incomplete");
     Ok(())
 }
 

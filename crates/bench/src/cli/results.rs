@@ -27,16 +27,10 @@ pub fn status(measured: &Measured) -> &'static str {
 /// Returns the faults in words, if there are any.
 pub fn complaint(measured: &Measured) -> Option<String> {
     let outcome = &measured.outcome;
-    let mut complaints = Vec::new();
-    if let Some(failure) = &measured.failure {
-        complaints.push(format!("{failure:#} (after {} operations)", outcome.operations));
-    }
-    complaints.extend(outcome.lag.as_ref().and_then(Lag::complaint));
-    if outcome.replies.error > 0 {
-        let (errors, first) = (outcome.replies.error, outcome.first_error.as_deref());
-        let first = first.unwrap_or_default();
-        complaints.push(format!("the server answered with {errors} errors, the first: {first}"));
-    }
+    let failure = measured.failure.as_ref();
+    let failure = failure.map(|it| format!("{it:#} (after {} operations)", outcome.operations));
+    let late = outcome.lag.as_ref().and_then(Lag::complaint);
+    let complaints: Vec<_> = [failure, late, outcome.refusal()].into_iter().flatten().collect();
     (!complaints.is_empty()).then(|| complaints.join("; "))
 }
 
@@ -93,7 +87,12 @@ pub fn as_json(settings: &Value, measured: &Measured, kinds: &ByKind) -> Value {
         "latency_us": percentiles(&outcome.latencies),
         "first_reply_us": percentiles(&outcome.first_replies),
         "kinds": Map::from_iter(kinds),
-        "schedule": outcome.lag.map(|lag| lag.as_json()),
+        "schedule": outcome.lag.map(|lag| json!({
+            "seconds": lag.schedule.as_secs_f64(),
+            "late_seconds_most": lag.most.as_secs_f64(),
+            "late_seconds_at_end": lag.at_end.as_secs_f64(),
+            "unsent_at_end": lag.unsent,
+        })),
         "samples": rows(&measured.samples),
     })
 }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use rustix::event::epoll::{Event, EventFlags};
 
 use super::{Expected, Protocol, Replies, ReplyReader, Turn, Value};
@@ -134,10 +134,8 @@ impl EventLoop {
                 last_heard = now;
             }
             self.hear(&events, clients)?;
-            ensure!(
-                wake.is_some() || now - last_heard < SILENCE_MAX,
-                "no reply for {SILENCE_MAX:?}"
-            );
+            let is_silent = wake.is_none() && now - last_heard >= SILENCE_MAX;
+            ensure!(!is_silent, "no reply for {SILENCE_MAX:?}");
         }
     }
 
@@ -220,9 +218,7 @@ impl Connection {
     fn open(port: u16, opens: &[String], reader: ReplyReader) -> Result<Self> {
         let failure = || format!("cannot connect to port {port}");
         let mut control = Control::open(port, Protocol::Resp).with_context(failure)?;
-        for request in opens {
-            control.tell(&request.split(' ').collect::<Vec<_>>())?;
-        }
+        opens.iter().try_for_each(|request| control.tell(request.split(' ')))?;
         let stream = control.stream;
         let (socket, expected, since) = (Socket::new(stream)?, Expected::default(), Instant::now());
         Ok(Self { socket, reader, expected, since, heard_at: None })
@@ -243,18 +239,15 @@ impl Connection {
     fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Heard<'_>>> {
         let first = *self.heard_at.get_or_insert_with(Instant::now);
         let read = self.socket.read(buffer).context("receiving")?;
-        if let Err(unexpected) = self.reader.feed(&buffer[..read]) {
-            bail!("unexpected reply: {:?}", unexpected.0);
-        }
+        let fed = self.reader.feed(&buffer[..read]);
+        fed.map_err(|unexpected| anyhow!("unexpected reply: {:?}", unexpected.0))?;
         let arrived = self.reader.counted.total();
         if arrived < self.expected.total() || arrived == 0 {
             return Ok(None);
         }
         let replies = self.reader.take();
-        if !self.expected.is_met_by(&replies) {
-            bail!("{replies:?} do not answer {:?}", self.expected);
-        }
-        self.expected = Expected::default();
+        let expected = std::mem::take(&mut self.expected);
+        ensure!(expected.is_met_by(&replies), "{replies:?} do not answer {expected:?}");
         Ok(Some(Heard {
             replies,
             values: self.reader.take_values(),

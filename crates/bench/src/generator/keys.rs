@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn keys(choice: &KeyChoice, count: u64) -> Result<Keys> {
-        Keys::new(&Load { keys: choice.clone(), ..Load::get(count).seeded(7) }, 0)
+        Keys::new(&Load { keys: choice.clone(), seed: 7, ..Load::get(count) }, 0)
     }
 
     /// Returns the distance (chi-square) of a million draws of 1,000 keys from these shares.

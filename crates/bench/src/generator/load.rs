@@ -9,13 +9,12 @@ use rand::rngs::SmallRng;
 use serde::{Deserialize, Serialize};
 
 /// Distribution from which the next key number in `0..count` is drawn.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyChoice {
     /// 0, 1, 2, ... up to the last, and from the start again.
     Sequential,
     /// All keys with equal probability.
-    #[default]
     Uniform,
     /// Zipf over ranks. Ranks are scattered over the key numbers, so that popular keys are not
     /// neighbours.
@@ -134,24 +133,12 @@ impl Load {
     /// Creates the load that sends a request once for each number in order: eight connections,
     /// pipeline 100.
     pub fn each(request: impl Into<String>, key_count: u64) -> Self {
-        let all = Self { keys: KeyChoice::Sequential, ..Self::of(request, key_count) };
-        all.pipelined(100).on(8).count(key_count)
-    }
-
-    pub fn pipelined(self, pipeline: usize) -> Self {
-        Self { pipeline, ..self }
-    }
-
-    pub fn on(self, connections: usize) -> Self {
-        Self { connections, ..self }
+        let (keys, pipeline, connections) = (KeyChoice::Sequential, 100, 8);
+        Self { keys, pipeline, connections, ..Self::of(request, key_count) }.count(key_count)
     }
 
     pub fn count(self, operations: u64) -> Self {
         Self { stop: Stop::Operations(operations), ..self }
-    }
-
-    pub fn lasting(self, time: Duration) -> Self {
-        Self { stop: Stop::After(time), ..self }
     }
 
     /// Returns the source of random numbers of one of its threads.
@@ -168,10 +155,6 @@ impl Load {
 
     pub fn connections_of(&self, thread: usize) -> usize {
         share(self.connections as u64, thread, self.threads) as usize
-    }
-
-    pub fn seeded(self, seed: u64) -> Self {
-        Self { seed, ..self }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Error, Result};
 use hdrhistogram::Histogram;
 
 use super::schedule::Schedule;
@@ -70,12 +70,16 @@ impl Outcome {
         self.client_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
     }
 
+    /// Returns the number of errors and the first of them in words, if there are any.
+    pub fn refusal(&self) -> Option<String> {
+        let (errors, first) = (self.replies.error, self.first_error.as_deref().unwrap_or_default());
+        (errors > 0)
+            .then(|| format!("the server answered with {errors} errors, the first: {first}"))
+    }
+
     /// Returns it if the server answered nothing with an error.
     pub fn sound(self) -> Result<Self> {
-        let errors = self.replies.error;
-        let first = self.first_error.as_deref().unwrap_or_default();
-        ensure!(errors == 0, "{errors} errors, the first: {first}");
-        Ok(self)
+        self.refusal().map_or(Ok(self), |it| Err(Error::msg(it)))
     }
 
     /// Counts the replies to a batch.

@@ -99,8 +99,8 @@ pub struct Probe {
 impl Probe {
     /// Creates the client of a load on one connection.
     pub fn new(load: Load, server: u32) -> Result<Self> {
-        let (sender, asked) = (Sender::new(Protocol::Resp, &load.pipelined(1), 0)?, Instant::now());
-        let (sent, longest) = (Moment::now(server)?, Vec::new());
+        let sender = Sender::new(Protocol::Resp, &Load { pipeline: 1, ..load }, 0)?;
+        let (asked, sent, longest) = (Instant::now(), Moment::now(server)?, Vec::new());
         Ok(Self { sender, beside: None, server, asked, sent, longest })
     }
 

@@ -125,6 +125,14 @@ pub enum Value {
     Nil,
 }
 
+impl Value {
+    /// Returns the text, if it is one.
+    pub fn text(&self) -> Option<String> {
+        let Self::Text(bytes) = self else { return None };
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
 /// Error: the stream holds something that is no reply of its protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpected(pub String);
@@ -481,19 +489,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_refused_however_it_is_cut() {
-        for Case { protocol, refused, .. } in cases() {
+    fn what_is_no_reply_or_too_long_a_line_is_refused_however_it_is_cut() {
+        for Case { protocol, refused, line, .. } in cases() {
             for text in refused.split('|') {
                 let bytes = text.as_bytes();
                 assert!(cuts(bytes).all(|parts| fed(protocol, parts).is_err()), "{text:?}");
                 assert!(fed(protocol, bytes.chunks(1)).is_err(), "{text:?} byte by byte");
             }
-        }
-    }
-
-    #[test]
-    fn a_line_has_the_same_limit_however_it_is_cut() {
-        for Case { protocol, line, .. } in cases() {
             for (length, is_sound) in [(LINE_BYTES_MAX, true), (LINE_BYTES_MAX + 1, false)] {
                 let text = "x".repeat(length - line.len() - 2);
                 let stream = [line, &text, "\r\n"].concat().into_bytes();

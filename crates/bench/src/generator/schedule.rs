@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use serde_json::{Value, json};
 
 use super::{Arrival, Load, Stop};
 
@@ -43,16 +42,6 @@ impl Lag {
                  {late:.3} s",
                 self.unsent
             )
-        })
-    }
-
-    /// Returns all fields as JSON, times in seconds.
-    pub fn as_json(&self) -> Value {
-        json!({
-            "seconds": self.schedule.as_secs_f64(),
-            "late_seconds_most": self.most.as_secs_f64(),
-            "late_seconds_at_end": self.at_end.as_secs_f64(),
-            "unsent_at_end": self.unsent,
         })
     }
 
@@ -191,7 +180,7 @@ mod tests {
     const LONG: Stop = Stop::After(Duration::from_secs(100));
 
     fn schedule(arrival: Arrival, stop: Stop) -> Result<(Schedule, Instant)> {
-        let (load, begin) = (Load { arrival, ..Load::get(1) }.pipelined(1), Instant::now());
+        let (load, begin) = (Load { arrival, pipeline: 1, ..Load::get(1) }, Instant::now());
         Ok((Schedule::new(&load, 0, begin, stop)?, begin))
     }
 

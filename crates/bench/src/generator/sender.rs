@@ -53,22 +53,16 @@ impl Sender {
         self.meter = Meter::start(&self.load, self.thread, stop, monitor)?;
         Ok(())
     }
-
-    /// Writes `count` requests.
-    fn write(&mut self, count: usize, batch: &mut Batch) {
-        for _ in 0..count {
-            let template = &self.requests[self.order[self.at]];
-            self.at = if self.at + 1 == self.order.len() { 0 } else { self.at + 1 };
-            template.write(self.keys.draw(), &mut self.chance, batch);
-        }
-    }
 }
 
 impl Client for Sender {
     fn next(&mut self, _: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
         let turn = self.meter.turn(now)?;
-        if let Turn::Send(_, count) = turn {
-            self.write(count, batch);
+        let Turn::Send(_, count) = turn else { return Ok(turn) };
+        for _ in 0..count {
+            let template = &self.requests[self.order[self.at]];
+            self.at = if self.at + 1 == self.order.len() { 0 } else { self.at + 1 };
+            template.write(self.keys.draw(), &mut self.chance, batch);
         }
         Ok(turn)
     }

@@ -44,11 +44,9 @@ impl FromStr for Sizes {
     fn from_str(text: &str) -> Result<Self> {
         let is_weighted = text.contains(['*', ',']);
         let parsed = text.split(',').map(|entry| parse(entry, is_weighted));
-        let parsed = parsed.collect::<Result<Vec<_>>>();
-        let (ranges, weights): (_, Vec<_>) = parsed
-            .with_context(|| format!("value size {text:?}: none of 16, 16-64, 16*9,99*1"))?
-            .into_iter()
-            .unzip();
+        let parsed = parsed.collect::<Result<(_, Vec<_>)>>();
+        let (ranges, weights) =
+            parsed.with_context(|| format!("value size {text:?}: none of 16, 16-64, 16*9,99*1"))?;
         Ok(Self { ranges, weights: WeightedIndex::new(weights)? })
     }
 }

@@ -157,8 +157,7 @@ impl Steps {
 /// Reads a request as RESP has it.
 fn resp(text: &str) -> Result<Vec<Piece>> {
     let words: Vec<&str> = text.split(' ').collect();
-    let mut pieces = Vec::new();
-    push_bytes(&mut pieces, format!("*{}\r\n", words.len()).as_bytes());
+    let mut pieces = vec![Piece::Bytes(format!("*{}\r\n", words.len()).into_bytes())];
     for word in words {
         push_word(&mut pieces, b"$", parse_word(word)?);
     }
@@ -177,8 +176,7 @@ fn memcached(text: &str) -> Result<Vec<Piece>> {
     };
     let is_date = seconds.parse::<u32>()? > MONTH_SECONDS;
     ensure!(!is_date, "memcached takes more than {MONTH_SECONDS} seconds for a date");
-    let mut pieces = Vec::new();
-    push_bytes(&mut pieces, format!("{verb} ").as_bytes());
+    let mut pieces = vec![Piece::Bytes(format!("{verb} ").into_bytes())];
     push_pieces(&mut pieces, parse_word(key)?);
     match value {
         None => push_bytes(&mut pieces, b"\r\n"),
@@ -288,11 +286,7 @@ mod tests {
     use super::{Batch, Chance, Protocol, STRETCH, SmallRng, Template};
     use crate::generator::{ReplyReader, Value};
 
-    fn written(text: &str, number: u64) -> String {
-        written_for(Protocol::Resp, text, number)
-    }
-
-    fn written_for(protocol: Protocol, text: &str, number: u64) -> String {
+    fn written(protocol: Protocol, text: &str, number: u64) -> String {
         let mut batch = Batch::default();
         let template = Template::parse(protocol, text).unwrap();
         template.write(number, &mut Chance::new(SmallRng::seed_from_u64(1)), &mut batch);
@@ -302,7 +296,7 @@ mod tests {
     /// Returns the words of a request as a server reads them.
     fn words(text: &str, number: u64) -> Vec<String> {
         let mut reader = ReplyReader::keeping(Protocol::Resp);
-        reader.feed(written(text, number).as_bytes()).unwrap();
+        reader.feed(written(Protocol::Resp, text, number).as_bytes()).unwrap();
         assert_eq!((reader.counted.array, reader.counted.total()), (1, 1), "{text}");
         let word = |value| match value {
             Value::Text(word) => String::from_utf8(word).unwrap(),
@@ -315,7 +309,8 @@ mod tests {
     fn numbers_take_their_steps_from_left_to_right_and_digits_have_their_width() {
         assert_eq!(words("A {n} x{n*3+1/10%7}y", 1234), ["A", "1234", "x6y"]);
         assert_eq!(words("A {n%10} {n/2000}", 1230), ["A", "0", "0"]);
-        assert_eq!(written("A k:{n:6}", 42), "*2\r\n$1\r\nA\r\n$8\r\nk:000042\r\n");
+        let line = written(Protocol::Resp, "A k:{n:6}", 42);
+        assert_eq!(line, "*2\r\n$1\r\nA\r\n$8\r\nk:000042\r\n");
         assert_eq!(words("A {n:2} {n:3}", 1234), ["A", "34", "234"]);
         assert_eq!(words("GET k{n:15}", 123_456_789_012)[1], "k000123456789012");
     }
@@ -342,7 +337,7 @@ mod tests {
 
     #[test]
     fn memcached_has_its_own_words() {
-        let written = |text| written_for(Protocol::Memcached, text, 7);
+        let written = |text| written(Protocol::Memcached, text, 7);
         assert_eq!(written("GET k{n:3}"), "get k007\r\n");
         assert_eq!(written("DEL k{n:3}"), "delete k007\r\n");
         assert_eq!(written("SET k{n} x{n}"), "set k7 0 0 2\r\nx7\r\n");

@@ -2,21 +2,20 @@
 //! callers name them by their index in the list.
 
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::thread::available_parallelism;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Number of cores that this process may use; at least one.
 pub fn cores() -> usize {
-    list().len()
+    CORES.len()
 }
 
 /// Returns the kernel's number of the core at `index`, counted from zero; that of the last core if
 /// there are fewer.
 pub fn core(index: usize) -> usize {
-    let list = list();
-    list[index.min(list.len() - 1)]
+    CORES[index.min(CORES.len() - 1)]
 }
 
 /// Returns the first `count` cores, at least one and at most all, in the form that `taskset -c`
@@ -47,10 +46,7 @@ pub fn pin_this_thread(index: usize) {
 
 /// Cores of this process. Read once, since a thread that is bound to a core would see that core
 /// alone.
-fn list() -> &'static [usize] {
-    static LIST: OnceLock<Vec<usize>> = OnceLock::new();
-    LIST.get_or_init(allowed)
-}
+static CORES: LazyLock<Vec<usize>> = LazyLock::new(allowed);
 
 /// Returns the cores that the calling thread may run on, less those that a quota takes away.
 fn allowed() -> Vec<usize> {

@@ -44,7 +44,6 @@ pub struct Figure {
     /// Name of the measured quantity, in words; recorded figures are found by it.
     pub what: String,
     /// Aim, if there is one.
-    #[serde(default)]
     pub aim: Option<Aim>,
     /// Better direction, for figures without an aim.
     #[serde(default)]
@@ -53,13 +52,11 @@ pub struct Figure {
     pub measured: Option<f64>,
     /// Half the interquartile range of the rounds as a fraction of the median; absent with one
     /// round.
-    #[serde(default)]
     pub spread: Option<f64>,
     /// Value of each round, if there were several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<f64>,
     /// Value in the source.
-    #[serde(default)]
     pub paper: Option<f64>,
     /// Unit of all values; empty for a ratio.
     pub unit: String,

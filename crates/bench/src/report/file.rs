@@ -90,8 +90,7 @@ impl Report {
 fn replace(path: &Path, text: &str) -> Result<()> {
     let beside = path.with_extension("new");
     fs::write(&beside, text)?;
-    fs::rename(&beside, path)?;
-    Ok(())
+    Ok(fs::rename(&beside, path)?)
 }
 
 /// Suffix of the names of incomplete reports.

@@ -65,19 +65,16 @@ pub enum State {
 
 /// Result of one scenario; displayed as Markdown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Template)]
+#[serde(default)]
 #[template(path = "section.md")]
 pub struct Section {
     /// Name of the scenario's file, without its ending.
-    #[serde(default)]
     pub name: String,
     pub title: String,
     /// Paper, table or figure that the scenario follows.
-    #[serde(default)]
     pub source: Option<String>,
-    #[serde(default)]
     pub state: State,
     /// Parameters at scale 1, as name and value.
-    #[serde(default)]
     pub settings: Vec<(String, String)>,
     /// Notes that a reader needs to judge the table.
     pub notes: Vec<String>,
@@ -90,15 +87,11 @@ pub struct Section {
     #[serde(skip)]
     pub rounds: Vec<([String; 3], Vec<f64>)>,
     /// Table of the source at the same place.
-    #[serde(default)]
     pub paper: Option<Table>,
-    #[serde(default)]
     pub plots: Vec<Plot>,
     /// Figures that are compared with aims, the source and a recorded result.
-    #[serde(default)]
     pub figures: Vec<Figure>,
     /// Duration of the scenario in seconds.
-    #[serde(default)]
     pub seconds: f64,
 }
 
@@ -235,11 +228,11 @@ impl Section {
         is_first || self.digits.get(1) == Some(&None)
     }
 
-    /// Returns the plot of lines of this title; adds it if there is none.
-    pub fn plot_of(&mut self, title: &str, x: &str, y: &str) -> &mut Plot {
-        let known = self.plots.iter().position(|plot| plot.title == title);
+    /// Returns the plot that has the title of this one; adds this one if there is none.
+    pub fn plot(&mut self, empty: Plot) -> &mut Plot {
+        let known = self.plots.iter().position(|plot| plot.title == empty.title);
         let at = known.unwrap_or_else(|| {
-            self.plots.push(Plot::lines(title, x, y));
+            self.plots.push(empty);
             self.plots.len() - 1
         });
         &mut self.plots[at]

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_held_against_each_server_by_row_by_mean_or_beside_another() {
+    fn a_claim_is_held_against_each_server_by_row_mean_or_another_and_its_figure_names_it() {
         for (claim, said) in [
             (
                 "column = \"us\"\nat_most = 4",
@@ -165,10 +165,6 @@ mod tests {
             let told = format!("The source: fast. Does it hold? {said}.");
             assert_eq!(judged(claim), (told, Vec::new()), "{claim}");
         }
-    }
-
-    #[test]
-    fn a_figure_of_a_claim_has_the_name_of_the_server() {
         let claim = "column = \"us\"\nrows = [\"GET\"]\nfigure = \"us: {server}\"";
         let figures = [("us: varve", Some(2.0)), ("us: redis", Some(4.0))];
         let figures = figures.map(|(what, measured)| (what.to_owned(), measured));

@@ -31,6 +31,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use serde::Deserialize;
 
@@ -102,13 +103,10 @@ fn varve() -> String {
 
 impl FigureText {
     pub fn add(&self, section: &mut Section) {
-        for server in &self.servers {
+        let one = slice::from_ref(&self.server);
+        for server in if self.servers.is_empty() { one } else { &self.servers } {
             let what = self.what.replace("{server}", server);
-            let (server, servers) = (server.clone(), Vec::new());
-            Self { what, server, servers, ..self.clone() }.add(section);
-        }
-        if self.servers.is_empty() {
-            self.add_one(section);
+            Self { what, server: server.clone(), ..self.clone() }.add_one(section);
         }
     }
 
@@ -120,20 +118,20 @@ impl FigureText {
                 && self.measured(section, row).is_some()
         };
         let rows: Vec<_> = section.names_at(0).into_iter().filter(is_asked).collect();
-        let (rows, last) = (&rows[..], rows.last().map_or(&[][..], std::slice::from_ref));
-        let mut figures = Vec::new();
+        let (rows, last) = (&rows[..], rows.last().map_or(&[][..], slice::from_ref));
         for row in if self.of.is_some() { last } else { rows } {
             for other in self.others(section) {
                 let rounds = match self.of {
                     None | Some(Of::Last) => self.rounds(section, row, &other),
                     Some(of) => self.one_of(of, section, rows, &other).map(|it| vec![it]),
                 };
-                let name = self.name(row, &other);
-                figures.extend(rounds.map(|it| Figure::of_rounds(name, it, &*self.unit)));
+                let figure = |it| Figure {
+                    better: self.better,
+                    ..Figure::of_rounds(self.name(row, &other), it, &*self.unit)
+                };
+                section.figures.extend(rounds.map(figure));
             }
         }
-        let better = |it: Figure| Figure { better: self.better, ..it };
-        section.figures.extend(figures.into_iter().map(better));
     }
 
     fn measured<'s>(&self, section: &'s Section, row: &str) -> Option<&'s [f64]> {
@@ -203,15 +201,10 @@ fn mean(all: &[(&String, f64)]) -> f64 {
 
 impl PlotText {
     pub fn draw(&self, section: &mut Section) {
-        let mut plots: Vec<Plot> = Vec::new();
         for row in section.names_at(0).into_iter().filter(|row| is_named(row, &self.rows)) {
             let (name, pipeline) = row.split_at(row.find(PIPELINE).unwrap_or(row.len()));
             let title = format!("{}{pipeline}", self.title.replace("{row}", name));
-            let known = plots.iter().position(|plot| plot.title == title);
-            let known = known.unwrap_or_else(|| {
-                plots.push(self.empty(title));
-                plots.len() - 1
-            });
+            section.plot(self.empty(&title));
             for (server, column) in section.names_at(1).iter().flat_map(|server| {
                 self.columns.iter().map(move |column| (server.as_str(), column.as_str()))
             }) {
@@ -219,18 +212,19 @@ impl PlotText {
                 let Some(own) = value(server) else { continue };
                 let label = if server.is_empty() { name } else { server };
                 let group = if self.columns.len() > 1 { column } else { name };
-                match value("varve").filter(|_| self.parts) {
-                    _ if self.x.is_some() => add_point(&mut plots[known], server, name, own),
-                    None => plots[known].bar(label, group, own),
+                let whole = value("varve").filter(|_| self.parts);
+                let plot = section.plot(self.empty(&title));
+                match whole {
+                    _ if self.x.is_some() => add_point(plot, server, name, own),
+                    None => plot.bar(label, group, own),
                     Some(_) if server == "varve" => {}
-                    Some(of) => plots[known].bar(&format!("of {server}'s"), group, of / own),
+                    Some(of) => plot.bar(&format!("of {server}'s"), group, of / own),
                 }
             }
         }
-        section.plots.extend(plots);
     }
 
-    fn empty(&self, title: String) -> Plot {
+    fn empty(&self, title: &str) -> Plot {
         let plot = match &self.x {
             Some(x) => Plot::lines(title, x, &self.unit),
             None => Plot::bars(title, &self.unit),

@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::{Deserialize, Deserializer};
 
 use super::claims::Claim;
@@ -55,34 +55,25 @@ pub struct ScenarioFile {
     text: Text,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Text {
     title: String,
     source: Option<String>,
     kind: Option<String>,
     skipped: Option<String>,
     needs: Option<String>,
-    #[serde(default)]
     notes: Vec<String>,
-    #[serde(default)]
     aims_from_scale: f64,
-    #[serde(default)]
     from_scale: f64,
-    #[serde(default)]
     parameters: toml::Table,
-    #[serde(default)]
     scaled: BTreeMap<String, f64>,
-    #[serde(default, deserialize_with = "aims")]
+    #[serde(deserialize_with = "aims")]
     aims: BTreeMap<String, Aim>,
-    #[serde(default)]
     figures: Vec<FigureText>,
-    #[serde(default)]
     plots: Vec<PlotText>,
-    #[serde(default)]
     claims: Vec<Claim>,
     paper: Option<Table>,
-    #[serde(default)]
     paper_figures: BTreeMap<String, f64>,
 }
 
@@ -106,8 +97,9 @@ impl ScenarioFile {
 
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
+        ensure!(!text.title.is_empty(), "it has no title");
         match &text.kind {
-            Some(kind) => kinds::find(kind)?(&text.parameters, None)?,
+            Some(kind) => drop(kinds::read(kind, text.parameters.clone())?),
             None => ensure!(text.skipped.is_some(), "neither a kind, nor why it is skipped"),
         }
         Ok(Self { name, text })
@@ -127,8 +119,8 @@ impl ScenarioFile {
         let Some(kind) = &self.text.kind else { return Ok(()) };
         ensure!(is_known || kind != "script", "{setting:?} does not fit {:?}", self.name);
         self.text.parameters.extend(one);
-        kinds::find(kind)?(&self.text.parameters, None)
-            .with_context(|| format!("{setting:?} does not fit {:?}", self.name))
+        let read = kinds::read(kind, self.text.parameters.clone()).map(drop);
+        read.with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
     /// Runs the scenario. A missing need, or an error that interrupts it, is in the section's
@@ -192,9 +184,9 @@ impl ScenarioFile {
         if let Some(why) = self.skipped(scale) {
             return State::Skipped(why);
         }
-        let (kind, parameters) = (self.text.kind.as_deref(), self.parameters(scale));
-        let kind = kinds::find(kind.unwrap_or_default());
-        let ran = kind.and_then(|run| run(&parameters, Some((bench, section))));
+        let kind = self.text.kind.as_deref().unwrap_or_default();
+        let plan = kinds::read(kind, self.parameters(scale));
+        let ran = plan.and_then(|plan| plan.run(bench, section));
         let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
         if let State::Failed(why) = &section.state {
             reasons.push(why.clone());
@@ -252,18 +244,12 @@ fn aims<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Aim>, D::
 }
 
 fn aim(text: &str) -> Result<Aim> {
-    let number = |text: &str| {
-        text.trim().parse().with_context(|| format!("the aim {text:?} holds no number"))
-    };
-    if let Some(limit) = text.strip_prefix("<=") {
-        Ok(Aim::AtMost(number(limit)?))
-    } else if let Some(limit) = text.strip_prefix(">=") {
-        Ok(Aim::AtLeast(number(limit)?))
-    } else if let Some(distance) = text.strip_prefix("1 ±") {
-        Ok(Aim::WithinOfOne(number(distance)?))
-    } else {
-        bail!("the aim {text:?} does not begin with <=, >= or 1 ±")
-    }
+    let number = |sign: &str| text.strip_prefix(sign)?.trim().parse().ok();
+    let most = number("<=").map(Aim::AtMost);
+    let least = || number(">=").map(Aim::AtLeast);
+    let near = || number("1 ±").map(Aim::WithinOfOne);
+    let aim = most.or_else(least).or_else(near);
+    aim.with_context(|| format!("the aim {text:?} is none of <= n, >= n and 1 ± n"))
 }
 
 #[cfg(test)]
@@ -296,6 +282,7 @@ mod tests {
             ("kind = \"script\"\nplot = 1", "plot"),
             ("kind = \"ycsb-sweep\"\n[parameters]\nhaste = 3", "haste"),
             ("kind = \"script\"\n[aims]\na = \"about 3\"", "about 3"),
+            ("kind = \"script\"\n[aims]\na = \"<= x\"", "<= x"),
         ] {
             let parsed = ScenarioFile::parse("x".to_owned(), &format!("title = \"t\"\n{text}"));
             let error = format!("{:#}", parsed.err().unwrap());

@@ -1,24 +1,23 @@
 //! Kinds of scenarios, by the names that files use.
 
 use anyhow::{Context, Result, bail};
+use serde::de::DeserializeOwned;
 
-use super::{Bench, Scenario, example, profiled, script, ycsb};
-use crate::report::Section;
+use super::{Scenario, example, profiled, script, ycsb};
 
-/// Reads the parameters of a kind; with a bench it is also run.
-type Kind = fn(&toml::Table, Option<(&Bench, &mut Section)>) -> Result<()>;
-
-fn kind<K: Scenario>(parameters: &toml::Table, on: Option<(&Bench, &mut Section)>) -> Result<()> {
-    let plan: K = parameters.clone().try_into().context("parameters")?;
-    on.map_or(Ok(()), |(bench, section)| plan.run(bench, section))
+/// Reads the parameters of a kind.
+pub fn read(kind: &str, parameters: toml::Table) -> Result<Box<dyn Scenario>> {
+    match kind {
+        "example" => plan::<example::Plan>(parameters),
+        "profiled" => plan::<profiled::Plan>(parameters),
+        "script" => plan::<script::Plan>(parameters),
+        "ycsb-sweep" => plan::<ycsb::Plan>(parameters),
+        _ => bail!("there is no kind {kind:?}"),
+    }
 }
 
-pub fn find(name: &str) -> Result<Kind> {
-    Ok(match name {
-        "example" => kind::<example::Plan>,
-        "profiled" => kind::<profiled::Plan>,
-        "script" => kind::<script::Plan>,
-        "ycsb-sweep" => kind::<ycsb::Plan>,
-        _ => bail!("there is no kind {name:?}"),
-    })
+fn plan<P: Scenario + DeserializeOwned + 'static>(
+    parameters: toml::Table,
+) -> Result<Box<dyn Scenario>> {
+    Ok(Box::new(parameters.try_into::<P>().context("parameters")?))
 }

@@ -29,14 +29,12 @@ mod ycsb;
 pub use scale::Scale;
 
 use anyhow::{Result, bail};
-use serde::de::DeserializeOwned;
 
-use crate::process;
 use crate::report::Section;
 use crate::servers::Program;
 
-/// Kind of scenario: its parameters, as a file has them, and its measurement.
-pub trait Scenario: DeserializeOwned {
+/// Parameters of a scenario, as a file has them, and their measurement.
+pub trait Scenario {
     /// Measures. The content of the section still counts when it fails.
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
 }
@@ -80,10 +78,4 @@ impl Bench {
             _ => bail!("there is no server {name:?}"),
         })
     }
-}
-
-/// Binds the calling thread, which makes load, to the core behind those of the server, or to the
-/// last core.
-pub fn pin_client(server_cores: usize) {
-    process::pin_this_thread(server_cores.min(process::cores() - 1));
 }

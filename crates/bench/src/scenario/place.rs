@@ -30,16 +30,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn of(program: &str) -> Self {
-        Self { program: program.to_owned(), ..Self::default() }
-    }
-
-    pub fn threads(&self) -> usize {
-        self.threads.unwrap_or(1)
-    }
-
     pub fn cores(&self) -> usize {
-        self.cores.unwrap_or(self.threads())
+        self.cores.or(self.threads).unwrap_or(1)
     }
 
     pub fn is_null(&self) -> bool {
@@ -49,27 +41,25 @@ impl Entry {
     /// Returns what starts it; `None` if it is not installed, or cannot have a folder.
     pub fn place(&self, bench: &Bench) -> Result<Option<Place>> {
         let mut program = bench.program(&self.program)?.cloned();
-        let mut launch = Launch::on(self.cores(), self.threads());
-        for (name, value) in &self.options {
-            launch = launch.with(name, value);
-        }
-        let mut held = None;
-        if self.folder {
-            let folder = folder()?;
-            launch = launch.in_folder(&folder);
+        let launch = Launch::on(self.cores(), self.threads.unwrap_or(1));
+        let options = self.options.iter();
+        let mut launch = options.fold(launch, |launch, (name, value)| launch.with(name, value));
+        let folder = self.folder.then(folder).transpose()?;
+        if let Some(folder) = &folder {
+            launch = launch.in_folder(folder);
             launch.ready_within = LOADED_MAX;
-            (program, held) = (program.and_then(|it| it.among_our_files()), Some(folder));
+            program = program.and_then(|it| it.among_our_files());
         }
         Ok(program.map(|mut program| {
             program.label = self.label.clone().unwrap_or(program.label);
-            Place { program, launch, folder: held, benchmark: bench.valkey_benchmark.clone() }
+            Place { program, launch, folder }
         }))
     }
 }
 
 pub fn servers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Error> {
     let entry = |value: toml::Value| match value {
-        toml::Value::String(program) => Ok(Entry::of(&program)),
+        toml::Value::String(program) => Ok(Entry { program, ..Entry::default() }),
         settings => settings.try_into().map_err(serde::de::Error::custom),
     };
     Vec::deserialize(from)?.into_iter().map(entry).collect()
@@ -81,8 +71,6 @@ pub struct Place {
     pub launch: Launch,
     /// Its files, removed after its end.
     pub folder: Option<TempDir>,
-    /// Command line of valkey-benchmark, if it is there.
-    pub benchmark: Option<Vec<String>>,
 }
 
 /// Time in which a server has read its files.

@@ -16,9 +16,10 @@ use serde::Deserialize;
 
 use super::callgrind::{Counts, Events, Profiled, merged, sum};
 use super::script::{Step, Steps, Values, one};
-use super::{Bench, Scale, Scenario, pin_client};
+use super::{Bench, Scale, Scenario};
 use crate::generator::{EventLoop, Load, Protocol, ReplyReader, Sender, Stop};
 use crate::measure::measure;
+use crate::process;
 use crate::report::Section;
 use crate::servers::{Program, Server};
 use crate::statistics::spread;
@@ -80,13 +81,13 @@ struct Row {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(1);
+        process::pin_this_thread(1);
         section.columns(COLUMNS);
         let mut programs = Vec::new();
         if !self.before.is_empty() {
             let mut before = Program::parse(&self.before)?;
             before.must_be_there()?;
-            BEFORE.clone_into(&mut before.label);
+            before.label = "before".to_owned();
             programs.push(before);
         }
         let servers = bench.varve_and_peers().take(if self.peers { usize::MAX } else { 1 });
@@ -138,8 +139,8 @@ impl Plan {
                 group.store(&profiled.server)?;
                 profiled.count()?;
                 for ((pipeline, row), counts) in &mut all {
-                    let load = group.load(row)?.pipelined(*pipeline).seeded(round);
-                    let load = load.on(self.connections);
+                    let (pipeline, connections) = (*pipeline, self.connections);
+                    let load = Load { pipeline, connections, seed: round, ..group.load(row)? };
                     counts[number].push(self.count_once(&mut profiled, group, row, &load)?);
                 }
             }
@@ -249,7 +250,7 @@ impl Group {
     fn store(&self, server: &Server) -> Result<()> {
         for step in &self.first.0 {
             if let Step::Load(load) = Step::read(step, &self.values())? {
-                measure(server, &load.load(1)?)?;
+                measure(server, &load.load(1)?, None)?;
             }
         }
         Ok(())
@@ -262,7 +263,6 @@ impl Group {
     }
 }
 
-const BEFORE: &str = "before";
 /// Least part of the last-level misses of a function that is shown, in percent.
 const SHOWN_MIN: f64 = 3.0;
 const COLUMNS: &str = "load | server | instructions .1 | D1 misses .2 | last-level misses .2 | \

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use toml::{Table, Value};
 
 /// Fraction of the full size; 1 is the size given in the files.
@@ -13,9 +13,8 @@ impl Scale {
     pub const FULL: Self = Self(1.0);
 
     pub fn new(factor: f64) -> Result<Self> {
-        if !(1e-3..=1e3).contains(&factor) {
-            bail!("a scale of {factor}: it must be between 0.001 and 1000");
-        }
+        let is_sound = (1e-3..=1e3).contains(&factor);
+        ensure!(is_sound, "a scale of {factor}: it must be between 0.001 and 1000");
         Ok(Self(factor))
     }
 

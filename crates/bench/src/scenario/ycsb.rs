@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::rounds::in_turns;
-use super::{Bench, Scenario, pin_client};
+use super::{Bench, Scenario};
 use crate::generator::{Lag, Outcome, quantile_us};
 use crate::measure::Measured;
-use crate::process::user_and_system_time;
-use crate::report::Section;
+use crate::process::{self, user_and_system_time};
+use crate::report::{Plot, Section};
 use crate::servers::{self, Launch, Program, Server};
 use crate::statistics::median;
 use crate::ycsb::{self, ByKind, Kind, Properties, Workload, play};
@@ -53,7 +53,7 @@ struct Stored {
 
 impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
-        pin_client(1);
+        process::pin_this_thread(1);
         section.columns(COLUMNS);
         let mut servers = Vec::new();
         for file in &self.workloads {
@@ -106,7 +106,7 @@ impl Plan {
             for (stored, [per_second, _]) in servers.iter_mut().zip(all) {
                 stored.most = per_second;
                 if self.clients.len() > 1 {
-                    let plot = section.plot_of(&title, "clients", y);
+                    let plot = section.plot(Plot::lines(&title, "clients", y));
                     plot.point(&stored.server.label, clients as f64, per_second);
                 }
             }
@@ -118,8 +118,7 @@ impl Plan {
             let what = format!("{name}, {:.0} % of its most", load * 100.0);
             let all = self.measure_all(section, &what, servers, most, Some(*load))?;
             for (stored, [per_second, p99]) in servers.iter().zip(all) {
-                let plot = section.plot_of(&title, x, y);
-                plot.y.logarithmic = true;
+                let plot = section.plot(Plot::lines(&title, x, y).log(false, true));
                 plot.point(&stored.server.label, per_second, p99);
             }
         }

@@ -50,7 +50,6 @@ impl Kind {
 
 impl Launch {
     /// Binds the server to the first `cores` cores, at least one and at most all.
-    #[must_use]
     pub fn on(cores: usize, threads: usize) -> Self {
         Self { threads, cores, options: Vec::new(), ready_within: READY_MAX }
     }

@@ -101,7 +101,7 @@ impl Server {
 
     /// Returns the microseconds that a command takes in the server, as INFO tells them.
     pub fn micros_per_call(&self, command: &str) -> Result<f64> {
-        let info = self.control()?.text(&["INFO", "commandstats"])?.unwrap_or_default();
+        let info = self.control()?.ask(["INFO", "commandstats"])?.text().unwrap_or_default();
         let line = info.split(&format!("cmdstat_{command}:")).nth(1);
         let micros = line.and_then(|it| it.split("usec_per_call=").nth(1)?.split(',').next());
         let micros = micros.and_then(|it| it.parse().ok());
@@ -149,7 +149,7 @@ impl Server {
     fn answer(&self) -> Result<Option<u32>> {
         let mut field = "pid";
         if self.protocol() == Protocol::Resp {
-            let pong = self.control()?.ask(&["PING"])?;
+            let pong = self.control()?.ask(["PING"])?;
             ensure!(matches!(pong, Value::Text(_)), "{pong:?}");
             field = "process_id";
         }

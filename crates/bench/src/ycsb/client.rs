@@ -69,7 +69,7 @@ impl Plan {
             Some(rate) => (Arrival::Even(rate), (rate * self.longest.as_secs_f64()) as u64),
             None => (Arrival::Closed, u64::MAX),
         };
-        let load = Load { arrival, ..Load::get(1) }.pipelined(1);
+        let load = Load { arrival, pipeline: 1, ..Load::get(1) };
         Meter::start(&load, 0, Stop::Operations(self.operations.min(in_time)), monitor)
     }
 }
@@ -103,10 +103,8 @@ impl Clients<'_> {
         }
         let talks = self.talks.iter().flatten();
         let in_flight = talks.filter(|it| it.kind == Kind::Insert).map(|it| it.record);
-        let operation = self.workload.draw(in_flight);
-        let Some(operation) = operation else { return Ok(Turn::Over) };
-        let talk = Talk::new(self.protocol, self.workload, operation, since);
-        self.talks[connection] = Some(talk);
+        let Some(operation) = self.workload.draw(in_flight) else { return Ok(Turn::Over) };
+        self.talks[connection] = Some(Talk::new(self.protocol, self.workload, operation, since));
         Ok(turn)
     }
 }

@@ -71,7 +71,7 @@ impl Talk {
         let text = match to {
             Protocol::Resp => {
                 words.extend(values.into_iter().flat_map(|(name, value)| [name, value]));
-                encode(&words)
+                encode(words)
             }
             Protocol::Memcached if writes => {
                 let json = serde_json::to_string(&BTreeMap::from_iter(values))?;
@@ -95,16 +95,12 @@ impl Talk {
             _ => replies.nil == 0,
         };
         if verb == Some("ZRANGEBYSCORE") {
-            self.requests.extend(heard.values.iter().rev().filter_map(read_of));
+            let found = heard.values.iter().rev().filter_map(Value::text);
+            let read = requests(Protocol::Resp, Kind::Read)[0];
+            self.requests.extend(found.map(|key| (read, key)));
         }
         is_found && replies.error == 0
     }
-}
-
-/// Returns the request for a record that a scan has found.
-fn read_of(key: &Value) -> Option<(&'static str, String)> {
-    let Value::Text(key) = key else { return None };
-    Some((requests(Protocol::Resp, Kind::Read)[0], String::from_utf8_lossy(key).into_owned()))
 }
 
 /// Java's hash of a string of ASCII letters.

@@ -60,7 +60,6 @@ pub use steps::{Step, Steps, one};
 pub use values::Values;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 use std::{mem, thread};
 
@@ -70,9 +69,9 @@ use serde::Deserialize;
 use super::figures::PIPELINE;
 use super::place::{Entry, Place, servers};
 use super::rounds::in_turns;
-use super::{Bench, Scenario, pin_client};
+use super::{Bench, Scenario};
 use crate::process;
-use crate::report::Section;
+use crate::report::{Plot, Section};
 use crate::servers::Kind;
 use replies::Replies;
 use run::Running;
@@ -163,7 +162,7 @@ struct At<'p> {
 struct Seat<'p> {
     entry: &'p Entry,
     label: String,
-    running: Result<Running>,
+    running: Result<Running<'p>>,
 }
 
 /// Values of a row in one round, the words beside them, and what is plotted.
@@ -173,7 +172,8 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         let of_groups = self.groups.iter().flat_map(|group| &group.servers);
         let cores = self.servers.iter().chain(of_groups).map(Entry::cores).max().unwrap_or(1);
-        pin_client(cores);
+        // The clients have the core behind those of the servers, or the last one.
+        process::pin_this_thread(cores);
         section.columns(&self.columns);
         if cores > process::cores() {
             section.note(format!(
@@ -200,7 +200,7 @@ impl Scenario for Plan {
 
 impl Plan {
     /// Measures the rows of a group: one after the other, or all in turns if they are apart.
-    fn measure(&self, at: &At<'_>, section: &mut Section) -> Result<()> {
+    fn measure<'p>(&'p self, at: &At<'p>, section: &mut Section) -> Result<()> {
         let (group, rows) = (at.group, self.rows(at.group));
         section.notes.extend(group.note.as_ref().map(|note| at.numbers.filled(note)));
         if group.apart {
@@ -230,12 +230,12 @@ impl Plan {
     }
 
     /// Measures rows on servers in turns, and shows them.
-    fn measure_in_turns(
-        &self,
-        at: &At<'_>,
+    fn measure_in_turns<'p>(
+        &'p self,
+        at: &At<'p>,
         section: &mut Section,
         rounds: Option<usize>,
-        all: &mut [(&Row, &mut Seat<'_>)],
+        all: &mut [(&Row, &mut Seat<'p>)],
     ) {
         let group = at.group;
         let measured = in_turns(all, rounds.unwrap_or(self.rounds), |(row, seat), round| {
@@ -301,7 +301,7 @@ impl Plan {
 
     /// Starts a server, for one row or for all, and takes the first steps of its group; the null
     /// server has none, and may get a reply of the row's.
-    fn start(&self, at: &At<'_>, entry: &Entry, row: Option<&Row>) -> Result<Running> {
+    fn start<'p>(&'p self, at: &At<'p>, entry: &Entry, row: Option<&Row>) -> Result<Running<'p>> {
         let mut numbers = at.numbers.clone();
         if let Some(row) = row {
             numbers.add(&row.numbers)?;
@@ -313,7 +313,7 @@ impl Plan {
         if entry.is_null() && !reply.is_empty() {
             place.program = place.program.with_arguments(&["--always", &reply]);
         }
-        let mut running = Running::start(place, numbers, Arc::new(self.routines.clone()))?;
+        let mut running = Running::start(at.bench, &self.routines, place, numbers)?;
         if !entry.is_null() {
             running.take_all(&at.group.first)?;
         }
@@ -382,8 +382,9 @@ impl Plan {
             }
             None => {}
         }
-        for Point { plot, axes: [x, y], at } in points.iter().filter(|it| it.is_measured()) {
-            section.plot_of(plot, x, y).point(server, at[0], at[1]);
+        let is_measured = |point: &&Point| point.at.iter().all(|it| it.is_finite());
+        for Point { plot, axes: [x, y], at } in points.iter().filter(is_measured) {
+            section.plot(Plot::lines(plot, x, y)).point(server, at[0], at[1]);
         }
     }
 }

@@ -12,10 +12,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::control::encode_line;
+use crate::control::encode;
 use crate::generator::{Answer, Batch, Client, EventLoop, Heard, ReplyReader, Turn, shuffled};
 use crate::measure::settled_cpu_time;
 use crate::process;
@@ -56,7 +56,6 @@ struct Sends {
 
 impl Pairs {
     fn new(exchange: &Exchange) -> Self {
-        let request = |line: &str, client| (encode_line(&words(line, client)), Answer::to(line));
         let turn = |client: u32| Sends {
             only_waits: client % 2 == 1,
             give: request(&exchange.give, client),
@@ -133,9 +132,8 @@ impl Client for Pairs {
     }
 
     fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
-        if heard.replies.error > 0 || heard.replies.nil > 0 {
-            bail!("{}", heard.first_error.unwrap_or("a wait ended with nothing"));
-        }
+        let is_served = heard.replies.error + heard.replies.nil == 0;
+        ensure!(is_served, "{}", heard.first_error.unwrap_or("a wait ended with nothing"));
         self.served += 1;
         Ok(false)
     }
@@ -145,10 +143,11 @@ impl Client for Pairs {
     }
 }
 
-/// Returns a client's request; partners have the numbers `2n` and `2n + 1`.
-fn words(request: &str, client: u32) -> String {
+/// Returns a client's request and its answer; partners have the numbers `2n` and `2n + 1`.
+fn request(line: &str, client: u32) -> (String, Answer) {
     let [own, partner] = [client, client ^ 1].map(|client| format!("{client:08}"));
-    request.replace("OWN", &own).replace("PARTNER", &partner)
+    let words = line.replace("OWN", &own).replace("PARTNER", &partner);
+    (encode(words.split(' ')), Answer::to(line))
 }
 
 const REST_MAX: Duration = Duration::from_secs(5);

@@ -15,15 +15,14 @@ use super::pairs::Pairs;
 use super::steps::{LoadText, Point, SAMPLE_EVERY, Samples, Step, Steps};
 use super::values::Values;
 use crate::audience::Audience;
-use crate::control::encode_line;
+use crate::control::encode;
 use crate::generator::{
     Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, ReplyReader, Sender, Value,
 };
-use crate::measure::{
-    Measured, measure, measure_during, measure_watched, metered, settled_cpu_time,
-};
+use crate::measure::{Measured, measure, measure_during, metered, settled_cpu_time};
 use crate::process;
 use crate::sampler::{Sample, Watch, most_memory, sampled};
+use crate::scenario::Bench;
 use crate::scenario::bare::lookup_us;
 use crate::scenario::disk::{append, folder};
 use crate::scenario::place::Place;
@@ -31,10 +30,7 @@ use crate::scenario::ycsb;
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::valkey_benchmark;
 
-/// Steps by name.
-pub type Routines = Arc<BTreeMap<String, Steps>>;
-
-pub struct Running {
+pub struct Running<'p> {
     /// Leave before the server ends.
     beside: Vec<Audience>,
     /// Shared with the loads beside its steps.
@@ -43,20 +39,25 @@ pub struct Running {
     /// How it was started, if a step may start it again.
     again: Option<(Program, Launch)>,
     /// Another server of the program, beside which it is measured.
-    other: Option<Box<Running>>,
-    routines: Routines,
+    other: Option<Box<Self>>,
+    bench: &'p Bench,
+    /// Steps by name.
+    routines: &'p BTreeMap<String, Steps>,
     pub points: Vec<Point>,
     /// Settings that it did not take, and what else could not be measured.
     pub refusals: Vec<String>,
-    /// Command line of valkey-benchmark, if it is there.
-    benchmark: Option<Vec<String>>,
     /// Removed when the server has ended.
     folder: Option<TempDir>,
 }
 
-impl Running {
-    pub fn start(place: Place, mut values: Values, routines: Routines) -> Result<Self> {
-        let Place { program, launch, folder, benchmark } = place;
+impl<'p> Running<'p> {
+    pub fn start(
+        bench: &'p Bench,
+        routines: &'p BTreeMap<String, Steps>,
+        place: Place,
+        mut values: Values,
+    ) -> Result<Self> {
+        let Place { program, launch, folder } = place;
         let server = program.start(&launch)?;
         values.set("ready", server.ready_after.as_secs_f64());
         let spare = process::cores().saturating_sub(server.cores).max(1);
@@ -67,10 +68,10 @@ impl Running {
             values,
             again: Some((program, launch)),
             other: None,
+            bench,
             routines,
             points: Vec::new(),
             refusals: Vec::new(),
-            benchmark,
             folder,
         })
     }
@@ -106,8 +107,8 @@ impl Running {
                 }
             }
             Step::Do(name) => {
-                let routines = Arc::clone(&self.routines);
-                self.take_all(routines.get(&name).with_context(|| format!("no routine {name}"))?)?;
+                let steps = self.routines.get(&name);
+                self.take_all(steps.with_context(|| format!("no routine {name}"))?)?;
             }
             Step::Other { options, steps } => self.on_another(&options, &steps)?,
             Step::Join(seats) => self.beside.push(Audience::join(&self.server, &seats)?),
@@ -115,7 +116,7 @@ impl Running {
             Step::Let(all) => all.iter().for_each(|(name, it)| self.values.set(name, *it)),
             Step::Say(all) => all.into_iter().for_each(|(name, it)| self.values.say(&name, it)),
             Step::Point(point) => self.points.push(point),
-            Step::Clock(name) => self.values.set(&name, seconds()),
+            Step::Clock(name) => self.values.set(&name, seconds(SystemTime::now())),
             Step::Append { name, bytes, count, ms, sync_ms } => {
                 let [sync_every, time] = [sync_ms, ms].map(|it| it.map(Duration::from_millis));
                 let goes_on = |done, at| {
@@ -139,18 +140,16 @@ impl Running {
     fn ask_for(&mut self, step: Step) -> Result<()> {
         let (server, values) = (&self.server, &mut self.values);
         match step {
-            Step::Tell(command) => {
-                server.control()?.tell(&command.split(' ').collect::<Vec<_>>())?;
-            }
+            Step::Tell(command) => server.control()?.tell(command.split(' '))?,
             Step::Check(_) if server.kind == Kind::Null => {}
             Step::Check(counts) => counts.split("; ").try_for_each(|it| check(server, it))?,
             Step::Config(all) => {
                 let mut control = server.control()?;
-                all.iter().try_for_each(|(name, it)| control.tell(&["CONFIG", "SET", name, it]))?;
+                all.iter().try_for_each(|(name, it)| control.tell(["CONFIG", "SET", name, it]))?;
             }
             Step::Peers(all) => {
                 for (name, it) in all.iter().filter(|_| server.kind == Kind::Peer) {
-                    let answer = server.control()?.ask(&["CONFIG", "SET", name, it])?;
+                    let answer = server.control()?.ask(["CONFIG", "SET", name, it])?;
                     if let Value::Error(error) = answer {
                         self.refusals.push(format!("it refuses {name} {it}: {error}"));
                     }
@@ -205,8 +204,8 @@ impl Running {
                 if let Some(folder) = &folder {
                     launch = launch.in_folder(folder);
                 }
-                let place = Place { program, launch, folder, benchmark: self.benchmark.clone() };
-                Box::new(Self::start(place, Values::default(), Arc::clone(&self.routines))?)
+                let place = Place { program, launch, folder };
+                Box::new(Self::start(self.bench, self.routines, place, Values::default())?)
             }
         };
         mem::swap(&mut self.values, &mut other.values);
@@ -218,8 +217,8 @@ impl Running {
 
     /// Measures valkey-benchmark, if it is there.
     fn benchmark(&mut self, name: &str, load: &Load) -> Result<()> {
-        let values = match &self.benchmark {
-            Some(command) => valkey_benchmark::run(command, self.server.port, load, 1)?,
+        let values = match &self.bench.valkey_benchmark {
+            Some(command) => valkey_benchmark::run(command, self.server.port, load)?,
             None => {
                 self.refusals.push("valkey-benchmark is not there".to_owned());
                 [f64::NAN; 4]
@@ -241,7 +240,7 @@ impl Running {
         } else if text.counted {
             self.counted(&text.name, &load)
         } else {
-            measure_watched(&self.server, &load, text.watch())
+            measure(&self.server, &load, text.watch())
         };
         if text.fails {
             ensure!(measured.is_err(), "{:?} was answered", text.name);
@@ -274,7 +273,7 @@ impl Running {
                 thread::sleep(time);
                 Ok(kill_process(pid, Signal::CONT)?)
             });
-            let measured = measure(&self.server, load);
+            let measured = measure(&self.server, load, None);
             stall.join().map_err(|_| anyhow!("the stall ended early"))??;
             measured
         })
@@ -290,7 +289,7 @@ impl Running {
             }
         };
         let watch = Watch { every: SAMPLE_EVERY, watch: Box::new(watch) };
-        let measured = measure_watched(&self.server, load, Some(watch))?;
+        let measured = measure(&self.server, load, Some(watch))?;
         self.values.set(&format!("{name}.least_keys"), least.load(Relaxed) as f64);
         Ok(measured)
     }
@@ -355,7 +354,7 @@ impl Running {
     fn ask(&mut self, name: &str, command: &str) -> Result<()> {
         let mut control = self.server.control()?;
         let (before, began) = (settled_cpu_time(&self.server)?, Instant::now());
-        let answer = control.ask(&command.split(' ').collect::<Vec<_>>())?;
+        let answer = control.ask(command.split(' '))?;
         let waited = began.elapsed();
         let used = settled_cpu_time(&self.server)?.saturating_sub(before);
         let times = [("ms", waited), ("cpu_ms", used)];
@@ -373,7 +372,7 @@ impl Running {
     fn written(&self, request: &str, count: usize, reply: usize, pause: Duration) -> Result<()> {
         let mut stream = self.server.control()?.stream;
         stream.set_write_timeout(Some(PATIENCE))?;
-        stream.write_all(encode_line(request).repeat(count).as_bytes()).context("sending")?;
+        stream.write_all(encode(request.split(' ')).repeat(count).as_bytes()).context("sending")?;
         let (mut replies, mut buffer) = (BufReader::new(stream), vec![0; reply]);
         for _ in 0..count {
             replies.read_exact(&mut buffer).context("reading")?;
@@ -385,17 +384,17 @@ impl Running {
     /// Runs transactions of requests that were written beforehand; returns the longest time from
     /// the sending of EXEC to the end of its reply.
     fn units(&self, request: &str, count: u64, times: u64) -> Result<Duration> {
-        let requests = (0..count).map(|i| encode_line(&request.replace("{i}", &i.to_string())));
-        let requests: Vec<_> = requests.collect();
+        let request = |i: u64| encode(request.replace("{i}", &i.to_string()).split(' '));
+        let requests: Vec<_> = (0..count).map(request).collect();
         // The replies to a piece fit into the buffers of a socket.
         let pieces = requests.chunks(1000).map(|piece| (piece.concat(), piece.len() as u64));
         let pieces: Vec<_> = pieces.collect();
         let (mut control, mut longest) = (self.server.control()?, Duration::ZERO);
         for _ in 0..times {
-            control.tell(&["MULTI"])?;
+            control.tell(["MULTI"])?;
             pieces.iter().try_for_each(|(it, count)| control.send_all(it, *count).map(drop))?;
             let began = Instant::now();
-            let last = control.ask(&["EXEC"])?;
+            let last = control.ask(["EXEC"])?;
             longest = longest.max(began.elapsed());
             ensure!(last == Value::Text(b"OK".to_vec()), "EXEC ends with {last:?}");
         }
@@ -410,14 +409,14 @@ impl Running {
         let is_there = || {
             let written = path.metadata().and_then(|it| it.modified());
             // The clock of files ticks every few milliseconds.
-            written.is_ok_and(|it| seconds_of(it) + 0.01 > since)
+            written.is_ok_and(|it| seconds(it) + 0.01 > since)
         };
         let (mut control, began) = (self.server.control()?, Instant::now());
         while !is_there() {
             thread::sleep(Duration::from_millis(1));
             ensure!(began.elapsed() < SAVE_MAX, "no snapshot after {SAVE_MAX:?}");
         }
-        let saved = seconds();
+        let saved = seconds(SystemTime::now());
         while control.info_number("rdb_bgsave_in_progress")?.context("INFO")? > 0.0 {
             thread::sleep(Duration::from_millis(10));
         }
@@ -440,8 +439,8 @@ impl Running {
 /// Checks the answer to a command, which stands behind it.
 fn check(server: &Server, count: &str) -> Result<()> {
     let (command, answer) = count.rsplit_once(' ').context("a count without an answer")?;
-    let counted = server.control()?.integer(command)?;
-    ensure!(counted == answer.parse::<u64>()?, "{command} is {counted}, not {answer}");
+    let counted = server.control()?.ask(command.split(' '))?;
+    ensure!(counted == Value::Integer(answer.parse()?), "{command} is {counted:?}, not {answer}");
     Ok(())
 }
 
@@ -467,11 +466,7 @@ fn beside_a_busy_process(act: impl FnOnce() -> Result<()>) -> Result<()> {
     })
 }
 
-fn seconds() -> f64 {
-    seconds_of(SystemTime::now())
-}
-
-fn seconds_of(time: SystemTime) -> f64 {
+fn seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 

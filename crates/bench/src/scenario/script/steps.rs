@@ -143,26 +143,16 @@ pub struct Point {
     pub at: [f64; 2],
 }
 
-impl Point {
-    pub fn is_measured(&self) -> bool {
-        self.at.iter().all(|it| it.is_finite())
-    }
-}
-
 /// A load as a file writes it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LoadText {
     /// Beginning of the names of its values.
-    #[serde(default)]
     pub name: String,
-    #[serde(default)]
     request: String,
     /// Requests with their shares, instead of one.
-    #[serde(default)]
     mix: Vec<(u32, String)>,
-    #[serde(default = "one")]
-    keys: u64,
+    keys: Option<u64>,
     /// As the command line has it.
     choice: Option<String>,
     connections: Option<usize>,
@@ -171,29 +161,22 @@ pub struct LoadText {
     arrival: Option<Arrival>,
     count: Option<u64>,
     pub ms: Option<u64>,
-    #[serde(default)]
     warm_up_ms: u64,
     /// True if it is sent once for each number, in order; what it asks for may be missing.
-    #[serde(default)]
     each: bool,
-    #[serde(default)]
     misses: bool,
     /// By default, only Memcached may refuse: it makes room in the background.
     pub refusals: Option<bool>,
     /// Requests that each connection sends at first; an empty one is none.
-    #[serde(default)]
     opens: Vec<String>,
     seed: Option<u64>,
     /// True if memory is sampled meanwhile.
-    #[serde(default)]
     pub sampled: bool,
     /// Steps for samples that are taken meanwhile.
     pub samples: Option<Samples>,
     /// True if keys are counted meanwhile: `NAME.least_keys`.
-    #[serde(default)]
     pub counted: bool,
     /// True if the server must refuse to go on.
-    #[serde(default)]
     pub fails: bool,
     /// Milliseconds for which the server is stopped in the middle.
     pub stopped_ms: Option<u64>,
@@ -221,9 +204,10 @@ pub struct Samples {
 
 impl LoadText {
     pub fn load(&self, round: u64) -> Result<Load> {
+        let keys = self.keys.unwrap_or(1);
         let mut load = match self.each {
-            true => Load::each(&self.request, self.keys),
-            false => Load::of(&self.request, self.keys),
+            true => Load::each(&self.request, keys),
+            false => Load::of(&self.request, keys),
         };
         load.misses = self.each || self.misses;
         if let Some(choice) = &self.choice {

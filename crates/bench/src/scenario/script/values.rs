@@ -10,10 +10,7 @@ use crate::measure::Measured;
 use crate::sampler::{idle, most_memory};
 
 #[derive(Clone, Debug, Default)]
-pub struct Values {
-    numbers: BTreeMap<String, f64>,
-    words: BTreeMap<String, String>,
-}
+pub struct Values(BTreeMap<String, Value>);
 
 impl Values {
     /// Adds numbers and words of a file.
@@ -32,7 +29,7 @@ impl Values {
     }
 
     pub fn set(&mut self, name: &str, number: f64) {
-        self.numbers.insert(name.to_owned(), number);
+        self.0.insert(name.to_owned(), number.into());
     }
 
     /// Sets numbers whose names begin with this one.
@@ -41,7 +38,7 @@ impl Values {
     }
 
     pub fn say(&mut self, name: &str, words: String) {
-        self.words.insert(name.to_owned(), words);
+        self.0.insert(name.to_owned(), words.into());
     }
 
     /// Adds what a load measured; times of clients are in microseconds, memory is in bytes.
@@ -95,7 +92,7 @@ impl Values {
     }
 
     fn number(&self, word: &str) -> Result<f64> {
-        let known = self.numbers.get(word).copied().or_else(|| word.parse().ok());
+        let known = self.0.get(word).and_then(Value::as_float).or_else(|| word.parse().ok());
         known.with_context(|| format!("nothing measured {word:?} before"))
     }
 
@@ -108,9 +105,9 @@ impl Values {
             let end = behind.map_or(rest.len(), |length| begin + length);
             let name = rest[begin..end].to_lowercase();
             filled += &rest[..begin];
-            match (self.words.get(&name), self.numbers.get(&name)) {
-                (Some(words), _) => filled += words,
-                (_, Some(number)) => filled += &number.to_string(),
+            match self.0.get(&name) {
+                Some(Value::String(words)) => filled += words,
+                Some(Value::Float(number)) => filled += &number.to_string(),
                 _ => filled += &rest[begin..end],
             }
             rest = &rest[end..];
