@@ -237,6 +237,24 @@ pub(crate) fn are_short(codes: &[u8]) -> bool {
     codes.chunks(64).all(|chunk| chunk.iter().fold(true, |all, code| all & is_short(*code)))
 }
 
+/// Returns true if no code is that of a long text or of a far element.
+pub(crate) fn has_short_form(codes: &[u8]) -> bool {
+    let is_short = |code: u8| (code != CODE_LONG) & (code != CODE_FAR);
+    codes.chunks(64).all(|chunk| chunk.iter().fold(true, |all, code| all & is_short(*code)))
+}
+
+/// Returns true if a code is that of a text that is not long.
+#[inline]
+pub(crate) fn is_text(code: u8) -> bool {
+    code < CODE_LONG
+}
+
+/// Returns the bytes of an integer with this code.
+#[inline]
+pub(crate) fn integer_size(code: u8) -> u8 {
+    code.wrapping_sub(CODE_INTEGER)
+}
+
 /// Returns true if a code is that of an integer of at most two bytes.
 #[inline]
 pub(crate) fn is_small_integer(code: u8) -> bool {

@@ -1,15 +1,17 @@
 //! Reading of a packed list: from either end, by number, and by search for an element.
 
 use crate::element::{
-    Element, Far, FormBuffer, are_short, has_far, is_small_integer, short_size, size_at_end,
-    size_at_start, sum_of_sizes,
+    Element, Far, FormBuffer, are_short, has_far, has_short_form, integer_size, is_small_integer,
+    is_text, short_size, size_at_end, size_at_start, sum_of_sizes,
 };
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
 
 /// Number of elements below which they are passed one by one.
 const FEW: usize = 8;
-/// Number of elements that are looked at together if they have the same code.
+/// Number of codes whose sums are added up with few bits each.
+const SUMMED: usize = 16;
+/// Number of elements that are looked at together if they have the same code; a byte counts them.
 const ALIKE: usize = 32;
 /// Bytes at the ends of texts that are compared first, as texts mostly differ there.
 const LAST_BYTES: usize = 8;
@@ -273,15 +275,41 @@ impl<'a> PackedList<'a> {
     /// Returns the number of integers of at most two bytes, and of texts too long for their code to
     /// hold the length.
     pub fn count_unusual(&self) -> (usize, usize) {
-        let count = |is_meant: fn(u8) -> bool| {
-            let codes = self.codes();
-            if self.head.is_repeating() {
-                let times = |at: usize| (self.head.count - at).div_ceil(codes.len());
-                return (0..codes.len()).filter(|at| is_meant(codes[*at])).map(times).sum();
-            }
-            codes.iter().filter(|code| is_meant(**code)).count()
-        };
-        (count(is_small_integer), count(|code| short_size(code).is_none()))
+        let long = self.sum_over_codes(|code| u8::from(short_size(code).is_none()));
+        (self.sum_over_codes(|code| u8::from(is_small_integer(code))), long)
+    }
+
+    /// Returns the sum of what `of_text` makes of the length of each text and `of_integer` of the
+    /// bytes of each integer; `None` if there is a long text or a far element.
+    pub fn sum_by_size(
+        &self,
+        of_text: impl Fn(u8) -> u8,
+        of_integer: impl Fn(u8) -> u8,
+    ) -> Option<usize> {
+        let is_short = has_short_form(self.codes());
+        is_short.then(|| {
+            // Both are computed, so that many codes are at a time.
+            self.sum_over_codes(|code| {
+                let (text, integer) = (of_text(code), of_integer(integer_size(code)));
+                if is_text(code) { text } else { integer }
+            })
+        })
+    }
+
+    /// Returns the sum of what `of` makes of the codes of all elements.
+    #[inline]
+    fn sum_over_codes(&self, of: impl Fn(u8) -> u8) -> usize {
+        let codes = self.codes();
+        if self.head.is_repeating() {
+            let times = |at: usize| (self.head.count - at).div_ceil(codes.len());
+            return (0..codes.len()).map(|at| usize::from(of(codes[at])) * times(at)).sum();
+        }
+        let (chunks, rest) = codes.as_chunks::<SUMMED>();
+        let mut sum = 0;
+        for chunk in chunks {
+            sum += usize::from(chunk.iter().map(|code| u16::from(of(*code))).sum::<u16>());
+        }
+        sum + rest.iter().map(|code| usize::from(of(*code))).sum::<usize>()
     }
 
     /// Returns the number of integers of one byte that `one` means, and of those of two bytes that
@@ -299,29 +327,29 @@ impl<'a> PackedList<'a> {
                 continue;
             };
             let bytes = &self.bytes[place.offset..][..size * alike];
-            found += match size {
+            let words = || bytes.as_chunks().0.iter().map(|word| i16::from_le_bytes(*word));
+            found += usize::from(match size {
                 1 if is_small_integer(code) => {
-                    bytes.iter().filter(|it| one(it.cast_signed())).count()
+                    bytes.iter().map(|byte| u8::from(one(byte.cast_signed()))).sum::<u8>()
                 }
-                2 if is_small_integer(code) => {
-                    let words = bytes.as_chunks().0.iter();
-                    words.filter(|word| two(i16::from_le_bytes(**word))).count()
-                }
+                2 if is_small_integer(code) => words().map(|word| u8::from(two(word))).sum(),
                 _ => 0,
-            };
+            });
             place = Place { index: place.index + alike, offset: place.offset + bytes.len() };
         }
         found
     }
 
-    /// Returns the number of elements from number `index` on that are known to have its code.
+    /// Returns the number of elements from number `index` on that are known to have its code, up to
+    /// `ALIKE`.
     fn alike(&self, index: usize) -> usize {
         if self.head.is_repeating() {
-            return if self.head.mask == 0 { self.head.count - index } else { 1 };
+            return if self.head.mask == 0 { ALIKE.min(self.head.count - index) } else { 1 };
         }
-        let codes = &self.codes()[index..];
-        let next = codes.first_chunk::<ALIKE>();
-        next.filter(|next| next.iter().all(|code| *code == next[0])).map_or(1, |next| next.len())
+        let next = self.codes()[index..].first_chunk::<ALIKE>();
+        let is_alike =
+            |next: &&[u8; ALIKE]| next.iter().fold(0, |all, it| all | (it ^ next[0])) == 0;
+        next.filter(is_alike).map_or(1, |next| next.len())
     }
 
     /// Returns the place behind one that is not the end.

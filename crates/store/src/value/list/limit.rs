@@ -91,18 +91,24 @@ pub(super) fn listpack_bytes(packed: PackedList<'_>) -> usize {
     LISTPACK_BYTES + listpack_element_bytes(packed)
 }
 
-/// Bytes of the elements of a packed list in a listpack: quickly computed where all are short, as
+/// Bytes of the elements of a packed list in a listpack: quickly computed unless some are long, as
 /// each push onto a list that is almost as large as it may be asks for it.
 pub(super) fn listpack_element_bytes(packed: PackedList<'_>) -> usize {
     let (small_integers, long_texts) = packed.count_unusual();
-    if long_texts > 0 || !packed.is_all_short() {
-        return packed.iter().map(element_bytes).sum();
-    }
+    // What a listpack has besides the bytes of each element, but for the smallest integers.
+    let of_text = |len: u8| 2 + u8::from(len >= 64) + u8::from(len >= 126);
+    let of_integer = |bytes: u8| if bytes < 5 { 2 } else { 10_u8.wrapping_sub(bytes) };
+    let besides = match long_texts {
+        0 if packed.is_all_short() => Some(2 * packed.len()),
+        0 => packed.sum_by_size(of_text, of_integer),
+        _ => None,
+    };
+    let Some(besides) = besides else { return packed.iter().map(element_bytes).sum() };
     let smallest = match small_integers {
         0 => 0,
         _ => packed.count_small_integers(|it| it >= 0, |it| (-4096..4096).contains(&it)),
     };
-    packed.element_bytes().len() + 2 * packed.len() - smallest
+    packed.element_bytes().len() + besides - smallest
 }
 
 /// Upper bound, more quickly computed, of the same: a listpack takes at most four bytes more for an
