@@ -1,6 +1,7 @@
 //! Rows of the family; CLIENT has its own.
 
 use super::{auth, echo, hello, ping, quit, reset, secrets_of_hello, select};
+use crate::argument_fact::ArgumentFact::{Name, Since};
 use crate::call::{Command, Handler};
 use crate::observing::every_argument;
 use crate::spec::{Flags, Group};
@@ -19,6 +20,7 @@ pub const TABLE: &[Command] = &[
         secrets: every_argument,
         summary: "Shows a password, and with it which user the client is.",
         syntax: "[username] password",
+        arguments: &[("username", Since("6.0.0"))],
         ..row("AUTH", -2, UNKNOWN_CLIENT, "1.0.0", auth)
     },
     Command {
@@ -30,6 +32,7 @@ pub const TABLE: &[Command] = &[
         secrets: secrets_of_hello,
         summary: "Agrees on the protocol and tells about the server.",
         syntax: "[protover [AUTH username password] [SETNAME clientname]]",
+        arguments: &[("protover-auth-clientname", Name("arguments"))],
         ..row("HELLO", -1, UNKNOWN_CLIENT, "6.0.0", hello)
     },
     Command {

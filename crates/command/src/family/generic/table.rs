@@ -1,6 +1,7 @@
 //! Rows of the commands on keys of any kind.
 
 use super::{copy, dump, expire, keys, migrate, object, scan, sort, wait};
+use crate::argument_fact::ArgumentFact::{Display, Name, Since, SpecIndex, Type};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::key_spec::{KeyFlags, KeySpec};
@@ -64,11 +65,13 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Sets how many seconds a key has left.",
         syntax: "key seconds [NX | XX | GT | LT]",
+        arguments: &[("condition", Since("7.0.0"))],
         ..expiring("EXPIRE", "1.0.0", expire::expire)
     },
     Command {
         summary: "Sets the Unix time in seconds at which a key ends.",
         syntax: "key unix-time-seconds [NX | XX | GT | LT]",
+        arguments: &[("condition", Since("7.0.0"))],
         ..expiring("EXPIREAT", "1.2.0", expire::expireat)
     },
     Command {
@@ -94,9 +97,23 @@ pub const TABLE: &[Command] = &[
         categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
         tips: tips::NONDETERMINISTIC,
         summary: "Moves keys to another server.",
-        syntax: "host port key destination-db timeout [COPY] [REPLACE] \
-                 [AUTH password | AUTH2 username password] [KEYS key [key ...]]",
+        syntax: "host port <key | \"\"> destination-db timeout [COPY] [REPLACE] [AUTH \
+                 password | AUTH2 username password] [KEYS key [key ...]]",
         secrets: migrate::secrets,
+        arguments: &[
+            ("operation", Name("key-selector")),
+            ("", Name("empty-string")),
+            ("COPY", Since("3.0.0")),
+            ("REPLACE", Since("3.0.0")),
+            ("operation", Name("authentication")),
+            ("AUTH", Name("auth")),
+            ("AUTH", Display("password")),
+            ("AUTH", Since("4.0.7")),
+            ("AUTH2", Since("6.0.0")),
+            ("KEYS", Name("keys")),
+            ("KEYS", Display("key")),
+            ("KEYS", Since("3.0.6")),
+        ],
         ..row("MIGRATE", -6, Flags::WRITE, "2.6.0", migrate::migrate)
     },
     Command {
@@ -119,11 +136,13 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Sets how many milliseconds a key has left.",
         syntax: "key milliseconds [NX | XX | GT | LT]",
+        arguments: &[("condition", Since("7.0.0"))],
         ..expiring("PEXPIRE", "2.6.0", expire::pexpire)
     },
     Command {
         summary: "Sets the Unix time in milliseconds at which a key ends.",
         syntax: "key unix-time-milliseconds [NX | XX | GT | LT]",
+        arguments: &[("condition", Since("7.0.0"))],
         ..expiring("PEXPIREAT", "2.6.0", expire::pexpireat)
     },
     Command {
@@ -154,12 +173,16 @@ pub const TABLE: &[Command] = &[
         ..row("RENAMENX", 3, WRITE_FAST, "1.0.0", copy::renamenx)
     },
     restoring("RESTORE", "2.6.0", Flags::empty()),
-    restoring("RESTORE-ASKING", "3.0.0", Flags::ASKING),
+    Command {
+        group: Group::Server,
+        ..restoring("RESTORE-ASKING", "3.0.0", Flags::ASKING.union(Flags::SYSTEM))
+    },
     Command {
         locks: Locks::All,
         tips: tips::CURSOR,
         summary: "Goes over the keys of the database, a few with each call.",
         syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+        arguments: &[("TYPE", Since("6.0.0"))],
         ..row("SCAN", -2, Flags::READONLY, "2.8.0", scan::scan)
     },
     Command {
@@ -171,6 +194,14 @@ pub const TABLE: &[Command] = &[
         summary: "Puts the elements of a list, a set or a sorted set in order.",
         syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] \
                  [ALPHA] [STORE destination]",
+        arguments: &[
+            ("BY", Display("pattern")),
+            ("BY", SpecIndex(1)),
+            ("GET", Display("pattern")),
+            ("GET", SpecIndex(1)),
+            ("ALPHA", Name("sorting")),
+            ("STORE", SpecIndex(2)),
+        ],
         ..row("SORT", -2, SORTS, "1.0.0", sort::sort)
     },
     Command {
@@ -180,6 +211,13 @@ pub const TABLE: &[Command] = &[
         summary: "Does what SORT does, but stores nothing.",
         syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] \
                  [ALPHA]",
+        arguments: &[
+            ("BY", Display("pattern")),
+            ("BY", SpecIndex(1)),
+            ("GET", Display("pattern")),
+            ("GET", SpecIndex(1)),
+            ("ALPHA", Name("sorting")),
+        ],
         ..row("SORT_RO", -2, Flags::READONLY, "7.0.0", sort::sort_ro)
     },
     Command {
@@ -221,8 +259,8 @@ pub const TABLE: &[Command] = &[
         summary: "Waits until the append-only file, and those of replicas, hold what the client \
                   wrote.",
         syntax: "numlocal numreplicas timeout",
-        argument_types: &[("numlocal", "integer")],
         complexity: "O(1)",
+        arguments: &[("numlocal", Type("integer"))],
         ..row("WAITAOF", 4, Flags::BLOCKING, "7.2.0", wait::wait_aof)
     },
 ];
@@ -262,6 +300,13 @@ const fn restoring(name: &'static str, since: &'static str, also: Flags) -> Comm
         categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
         summary: "Creates a key with a value that DUMP returned.",
         syntax: "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+        arguments: &[
+            ("ttl", Type("integer")),
+            ("REPLACE", Since("3.0.0")),
+            ("ABSTTL", Since("5.0.0")),
+            ("IDLETIME", Since("5.0.0")),
+            ("FREQ", Since("5.0.0")),
+        ],
         ..row(name, -4, SORTS.union(also), since, dump::restore)
     }
 }

@@ -1,6 +1,7 @@
 //! The rows of the geo family.
 
 use super::{add, look, search, seek};
+use crate::argument_fact::ArgumentFact::{Display, Name, Optional, Since, TokenInside};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -22,6 +23,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(UPDATES)],
         summary: "Adds places to a sorted set, which is created if need be, or moves them.",
         syntax: "key [NX | XX] [CH] longitude latitude member [longitude latitude member ...]",
+        arguments: &[("condition", Since("6.2.0")), ("CH", Name("change")), ("CH", Since("6.2.0"))],
         ..row("GEOADD", -5, WRITE, "3.2.0", add::geoadd)
     },
     Command {
@@ -48,6 +50,15 @@ pub const TABLE: &[Command] = &[
         summary: "Returns the places in a circle around a place, or stores them.",
         syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
                  [WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
+        arguments: &[
+            ("count-any", Name("count-block")),
+            ("ANY", Since("6.2.0")),
+            ("operation", Name("store")),
+            ("STORE", Name("storekey")),
+            ("STORE", Display("key")),
+            ("STOREDIST", Name("storedistkey")),
+            ("STOREDIST", Display("key")),
+        ],
         ..row("GEORADIUS", -6, WRITE, "3.2.0", search::georadius)
     },
     Command {
@@ -56,6 +67,14 @@ pub const TABLE: &[Command] = &[
         summary: "Returns the places in a circle around that of a member, or stores them.",
         syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
                  count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
+        arguments: &[
+            ("count-any", Name("count-block")),
+            ("operation", Name("store")),
+            ("STORE", Name("storekey")),
+            ("STORE", Display("key")),
+            ("STOREDIST", Name("storedistkey")),
+            ("STOREDIST", Display("key")),
+        ],
         ..row("GEORADIUSBYMEMBER", -5, WRITE, "3.2.0", search::georadiusbymember)
     },
     Command {
@@ -63,6 +82,7 @@ pub const TABLE: &[Command] = &[
         summary: "Returns the places in a circle around that of a member.",
         syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
                  count [ANY]] [ASC | DESC]",
+        arguments: &[("count-any", Name("count-block"))],
         ..row("GEORADIUSBYMEMBER_RO", -5, READ, "3.2.10", search::georadiusbymember_ro)
     },
     Command {
@@ -70,6 +90,7 @@ pub const TABLE: &[Command] = &[
         summary: "Returns the places in a circle around a place.",
         syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
                  [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
+        arguments: &[("count-any", Name("count-block")), ("ANY", Since("6.2.0"))],
         ..row("GEORADIUS_RO", -6, READ, "3.2.10", search::georadius_ro)
     },
     Command {
@@ -79,6 +100,20 @@ pub const TABLE: &[Command] = &[
                  | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON num-vertices \
                  longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT count [ANY]] \
                  [WITHCOORD] [WITHDIST] [WITHHASH]",
+        arguments: &[
+            ("operation", Name("from")),
+            ("operation", Optional),
+            ("operation", Name("by")),
+            ("BYRADIUS", TokenInside),
+            ("BYRADIUS", Name("circle")),
+            ("BYBOX", TokenInside),
+            ("BYBOX", Name("box")),
+            ("BYPOLYGON", TokenInside),
+            ("BYPOLYGON", Name("polygon")),
+            ("BYPOLYGON", Since("9.0.0")),
+            ("longitude-latitude", Name("vertices")),
+            ("count-any", Name("count-block")),
+        ],
         ..row("GEOSEARCH", -7, READ, "6.2.0", search::geosearch)
     },
     Command {
@@ -88,6 +123,20 @@ pub const TABLE: &[Command] = &[
                  radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON \
                  num-vertices longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT \
                  count [ANY]] [STOREDIST]",
+        arguments: &[
+            ("operation", Name("from")),
+            ("operation", Optional),
+            ("operation", Name("by")),
+            ("BYRADIUS", TokenInside),
+            ("BYRADIUS", Name("circle")),
+            ("BYBOX", TokenInside),
+            ("BYBOX", Name("box")),
+            ("BYPOLYGON", TokenInside),
+            ("BYPOLYGON", Name("polygon")),
+            ("BYPOLYGON", Since("9.0.0")),
+            ("longitude-latitude", Name("vertices")),
+            ("count-any", Name("count-block")),
+        ],
         ..row("GEOSEARCHSTORE", -8, WRITE, "6.2.0", search::geosearchstore)
     },
 ];

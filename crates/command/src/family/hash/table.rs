@@ -1,6 +1,7 @@
 //! The rows of the hash family.
 
 use super::{count, expire, random, read, scan, take, write};
+use crate::argument_fact::ArgumentFact::{Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -38,19 +39,21 @@ pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets after how many seconds fields of a hash end.",
-        syntax: "key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+        syntax: "key seconds [NX | XX | GT | LT] <FIELDS numfields field [field ...]>",
         ..row("HEXPIRE", -6, FREE_FAST, "9.0.0", expire::hexpire)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets the second at which fields of a hash end.",
-        syntax: "key unix-time-seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+        syntax: "key unix-time-seconds [NX | XX | GT | LT] <FIELDS numfields field \
+                 [field ...]>",
+        arguments: &[("unix-time-seconds", Type("integer")), ("condition", Since("9.0.0"))],
         ..row("HEXPIREAT", -6, FREE_FAST, "9.0.0", expire::hexpireat)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns the second at which fields of a hash end.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
         ..row("HEXPIRETIME", -5, READ_FAST, "9.0.0", expire::hexpiretime)
     },
     Command {
@@ -70,14 +73,14 @@ pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::one(TAKES)],
         summary: "Returns the values of fields and removes the fields.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
         ..row("HGETDEL", -5, FREE_FAST, "9.1.0", take::hgetdel)
     },
     Command {
         keys: &[KeySpec::one(CHANGES)],
         summary: "Returns the values of fields and sets or takes away their deadlines.",
         syntax: "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT \
-                 unix-time-milliseconds | PERSIST] FIELDS numfields field [field ...]",
+                 unix-time-milliseconds | PERSIST] <FIELDS numfields field [field ...]>",
         ..row("HGETEX", -5, FREE_FAST, "9.0.0", take::hgetex)
     },
     Command {
@@ -92,6 +95,7 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Adds a decimal number to that of a field, where none counts as zero.",
         syntax: "key field increment",
+        arguments: &[("increment", Type("double"))],
         ..row("HINCRBYFLOAT", 4, WRITE_FAST, "2.6.0", count::hincrbyfloat)
     },
     Command {
@@ -124,32 +128,35 @@ pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Takes away the deadlines of fields.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
         ..row("HPERSIST", -5, FREE_FAST, "9.0.0", expire::hpersist)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets after how many milliseconds fields of a hash end.",
-        syntax: "key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+        syntax: "key milliseconds [NX | XX | GT | LT] <FIELDS numfields field [field \
+                 ...]>",
+        arguments: &[("condition", Since("9.0.0"))],
         ..row("HPEXPIRE", -6, FREE_FAST, "9.0.0", expire::hpexpire)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets the millisecond at which fields of a hash end.",
-        syntax: "key unix-time-milliseconds [NX | XX | GT | LT] FIELDS numfields field [field \
-                 ...]",
+        syntax: "key unix-time-milliseconds [NX | XX | GT | LT] <FIELDS numfields field \
+                 [field ...]>",
+        arguments: &[("unix-time-milliseconds", Type("integer")), ("condition", Since("9.0.0"))],
         ..row("HPEXPIREAT", -6, FREE_FAST, "9.0.0", expire::hpexpireat)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns the millisecond at which fields of a hash end.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
         ..row("HPEXPIRETIME", -5, READ_FAST, "9.0.0", expire::hpexpiretime)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns how many milliseconds fields of a hash have left.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
         ..row("HPTTL", -5, READ_FAST, "9.0.0", expire::hpttl)
     },
     Command {
@@ -157,6 +164,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Returns fields of a hash by chance.",
         syntax: "key [count [WITHVALUES]]",
+        arguments: &[("count-withvalues", Name("options"))],
         ..row("HRANDFIELD", -2, READ, "6.2.0", random::hrandfield)
     },
     Command {
@@ -177,8 +185,9 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(INSERTS)],
         summary: "Sets fields of a hash, on conditions and with a deadline if wanted.",
         syntax: "key [NX | XX] [FNX | FXX] [EX seconds | PX milliseconds | EXAT \
-                 unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL] FIELDS numfields \
-                 field value [field value ...]",
+                 unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL] <FIELDS \
+                 numfields field value [field value ...]>",
+        arguments: &[("condition", Name("key-condition")), ("condition", Name("fields-condition"))],
         ..row("HSETEX", -6, WRITE_FAST, "9.0.0", write::hsetex)
     },
     Command {
@@ -198,7 +207,7 @@ pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns how many seconds fields of a hash have left.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
         ..row("HTTL", -5, READ_FAST, "9.0.0", expire::httl)
     },
     Command {

@@ -8,6 +8,7 @@ use crate::spec::{Flags, Group};
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const CHANGES: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS);
+const INTERNAL: Flags = Flags::ADMIN.union(Flags::SYSTEM);
 
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
@@ -27,7 +28,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::at(2, CHANGES)],
         summary: "Looks inside a HyperLogLog: DECODE, ENCODING, GETREG, TODENSE; or SIMD.",
         syntax: "subcommand key",
-        ..row("PFDEBUG", 3, WRITE.union(Flags::ADMIN), "2.8.9", debug::pfdebug)
+        ..row("PFDEBUG", 3, WRITE.union(INTERNAL), "2.8.9", debug::pfdebug)
     },
     Command {
         keys: &[KeySpec::one(CHANGES.union(KeyFlags::INSERT)), KeySpec::from(2, READS)],
@@ -37,7 +38,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         summary: "Tests the registers and estimates of HyperLogLogs.",
-        ..row("PFSELFTEST", 1, Flags::ADMIN, "2.8.9", debug::pfselftest)
+        ..row("PFSELFTEST", 1, INTERNAL, "2.8.9", debug::pfselftest)
     },
 ];
 

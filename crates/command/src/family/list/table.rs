@@ -1,6 +1,7 @@
 //! Rows of the family.
 
 use super::{blocking, edit, ends, look, moves};
+use crate::argument_fact::ArgumentFact::{Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -28,30 +29,39 @@ pub const TABLE: &[Command] = &[
         keys: FROM_TO,
         summary: "Does what LMOVE does, and waits for an element if there is none.",
         syntax: "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
+        arguments: &[
+            ("where", Name("wherefrom")),
+            ("where", Name("whereto")),
+            ("timeout", Type("double")),
+        ],
         ..row("BLMOVE", 6, MOVES, "6.2.0", blocking::blmove)
     },
     Command {
         keys: &[KeySpec::counted(2, 1, TAKES)],
         summary: "Does what LMPOP does, and waits for an element if there is none.",
         syntax: "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+        arguments: &[("timeout", Type("double"))],
         ..row("BLMPOP", -5, WAITS, "7.0.0", blocking::blmpop)
     },
     Command {
         keys: ALL_BUT_LAST,
         summary: "Takes the first element of the first list that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
+        arguments: &[("timeout", Type("double"))],
         ..row("BLPOP", -3, WAITS, "2.0.0", blocking::blpop)
     },
     Command {
         keys: ALL_BUT_LAST,
         summary: "Takes the last element of the first list that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
+        arguments: &[("timeout", Type("double"))],
         ..row("BRPOP", -3, WAITS, "2.0.0", blocking::brpop)
     },
     Command {
         keys: FROM_TO,
         summary: "Does what RPOPLPUSH does, and waits for an element if there is none.",
         syntax: "source destination timeout",
+        arguments: &[("timeout", Type("double"))],
         ..row("BRPOPLPUSH", 4, MOVES, "2.2.0", blocking::brpoplpush)
     },
     Command {
@@ -77,6 +87,7 @@ pub const TABLE: &[Command] = &[
         summary: "Takes an element from an end of a list, adds it to an end of another, and \
                  returns it.",
         syntax: "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+        arguments: &[("where", Name("wherefrom")), ("where", Name("whereto"))],
         ..row("LMOVE", 5, WRITE, "6.2.0", moves::lmove)
     },
     Command {
@@ -89,6 +100,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(TAKES)],
         summary: "Takes elements from the front of a list.",
         syntax: "key [count]",
+        arguments: &[("count", Since("6.2.0"))],
         ..row("LPOP", -2, TAKE_FAST, "1.0.0", ends::lpop)
     },
     Command {
@@ -137,6 +149,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(TAKES)],
         summary: "Takes elements from the end of a list.",
         syntax: "key [count]",
+        arguments: &[("count", Since("6.2.0"))],
         ..row("RPOP", -2, TAKE_FAST, "1.0.0", ends::rpop)
     },
     Command {

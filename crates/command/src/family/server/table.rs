@@ -3,6 +3,7 @@
 use super::{
     command, config, databases, debug, function, help, info, lolwut, memory, modules, role, saving,
 };
+use crate::argument_fact::ArgumentFact::{Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Categories, Flags, Group, LetsIn, Locks, Wakes};
@@ -27,6 +28,7 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Makes a snapshot of all data in the background, or ends one.",
         syntax: "[SCHEDULE | CANCEL]",
+        arguments: &[("SCHEDULE", Since("3.2.2")), ("CANCEL", Since("8.1.0"))],
         ..row("BGSAVE", -1, SAVING, "1.0.0", saving::bgsave)
     },
     Command {
@@ -53,7 +55,7 @@ pub const TABLE: &[Command] = &[
         lets_in: LetsIn::Debuggers,
         summary: "Looks inside, for tests of the server.",
         syntax: "subcommand [arg ...]",
-        ..row("DEBUG", -2, ADMIN, "1.0.0", debug::debug)
+        ..row("DEBUG", -2, ADMIN.union(Flags::SYSTEM), "1.0.0", debug::debug)
     },
     Command {
         locks: Locks::Gate,
@@ -62,6 +64,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::ALL_SHARDS,
         summary: "Removes all keys of all databases.",
         syntax: "[ASYNC | SYNC]",
+        arguments: &[("ASYNC", Since("4.0.0")), ("SYNC", Since("6.2.0"))],
         ..row("FLUSHALL", -1, Flags::WRITE, "1.0.0", databases::flushall)
     },
     Command {
@@ -71,6 +74,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::ALL_SHARDS,
         summary: "Removes all keys of the database.",
         syntax: "[ASYNC | SYNC]",
+        arguments: &[("ASYNC", Since("4.0.0")), ("SYNC", Since("6.2.0"))],
         ..row("FLUSHDB", -1, Flags::WRITE, "1.0.0", databases::flushdb)
     },
     Command {
@@ -94,7 +98,7 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Draws a picture, and tells the version of the server.",
         syntax: "[VERSION version]",
-        argument_types: &[("version", "integer")],
+        arguments: &[("VERSION", Type("integer"))],
         ..row("LOLWUT", -1, Flags::READONLY.union(Flags::FAST), "5.0.0", lolwut::lolwut)
     },
     Command {
@@ -117,7 +121,17 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         summary: "Ends the server.",
-        syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [SAFE] [FAILOVER] [ABORT]",
+        syntax: "[[NOSAVE | SAVE] [NOW] [FORCE] [SAFE] [FAILOVER] | ABORT]",
+        arguments: &[
+            ("operation", Name("abort-selector")),
+            ("operation-now-force-safe-failover", Name("save-selector-block")),
+            ("operation", Name("save-selector")),
+            ("NOW", Since("7.0.0")),
+            ("FORCE", Since("7.0.0")),
+            ("SAFE", Since("9.0.0")),
+            ("FAILOVER", Since("9.0.0")),
+            ("ABORT", Since("7.0.0")),
+        ],
         ..row(
             "SHUTDOWN",
             -1,
@@ -167,8 +181,8 @@ const MODULE: &[Command] = &[
         lets_in: LetsIn::Nobody,
         summary: "Loads a module with settings, which is always refused.",
         syntax: "path [CONFIG name value [CONFIG name value ...]] [ARGS args [args ...]]",
-        group_names: &[("config", "configs")],
         complexity: "O(1)",
+        arguments: &[("CONFIG", Name("configs"))],
         ..row("LOADEX", -3, MODULES, "7.0.0", modules::refuse)
     },
     Command {
@@ -230,6 +244,7 @@ const CONFIG: &[Command] = &[
     Command {
         summary: "Returns the settings that a pattern names, and their values.",
         syntax: "pattern [pattern ...]",
+        arguments: &[("pattern", Name("parameter")), ("pattern", Type("string"))],
         ..row("GET", -3, ADMIN, "2.0.0", config::get)
     },
     Command {
@@ -237,6 +252,7 @@ const CONFIG: &[Command] = &[
         tips: tips::ALL_NODES,
         summary: "Changes settings, all of them or none.",
         syntax: "directive value [directive value ...]",
+        arguments: &[("directive", Name("parameter"))],
         ..row("SET", -4, ADMIN, "2.0.0", config::set)
     },
     Command {
@@ -301,6 +317,7 @@ const FUNCTION: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Lists the libraries of functions.",
         syntax: "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+        arguments: &[("LIBRARYNAME", Type("string"))],
         ..scripting("LIST", -2, Flags::NOSCRIPT, "7.0.0", function::list)
     },
     Command {

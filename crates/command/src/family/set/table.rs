@@ -1,6 +1,7 @@
 //! The rows of the set family.
 
 use super::{combine, many, member, random, scan};
+use crate::argument_fact::ArgumentFact::Since;
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -94,6 +95,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Takes members out of a set, chosen by chance.",
         syntax: "key [count]",
+        arguments: &[("count", Since("3.2.0"))],
         ..row("SPOP", -2, TAKE_FAST, "1.0.0", random::spop)
     },
     Command {
@@ -102,6 +104,7 @@ pub const TABLE: &[Command] = &[
         summary: "Returns members of a set, chosen by chance; with a negative count one may come \
                   several times.",
         syntax: "key [count]",
+        arguments: &[("count", Since("2.6.0"))],
         ..row("SRANDMEMBER", -2, READ, "1.0.0", random::srandmember)
     },
     Command {

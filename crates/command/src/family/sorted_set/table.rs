@@ -1,6 +1,7 @@
 //! The rows of the sorted set family.
 
 use super::{add, blocking, combine, look, pop, random, range, remove, scan};
+use crate::argument_fact::ArgumentFact::{Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -29,6 +30,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::counted(2, 1, TAKES)],
         summary: "Does what ZMPOP does, and waits for a member if there is none.",
         syntax: "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
+        arguments: &[("timeout", Type("double"))],
         ..row("BZMPOP", -5, WAITS, "7.0.0", blocking::bzmpop)
     },
     Command {
@@ -36,6 +38,7 @@ pub const TABLE: &[Command] = &[
         summary: "Takes the member with the highest score from the first sorted set \
                   that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
+        arguments: &[("timeout", Type("double"))],
         ..row("BZPOPMAX", -3, WAITS.union(Flags::FAST), "5.0.0", blocking::bzpopmax)
     },
     Command {
@@ -43,6 +46,7 @@ pub const TABLE: &[Command] = &[
         summary: "Takes the member with the lowest score from the first sorted set \
                   that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
+        arguments: &[("timeout", Type("double"))],
         ..row("BZPOPMIN", -3, WAITS.union(Flags::FAST), "5.0.0", blocking::bzpopmin)
     },
     Command {
@@ -50,6 +54,14 @@ pub const TABLE: &[Command] = &[
         summary: "Adds members to a sorted set, which is created if need be, or changes their \
                  scores.",
         syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
+        arguments: &[
+            ("condition", Since("3.0.2")),
+            ("comparison", Since("6.2.0")),
+            ("CH", Name("change")),
+            ("CH", Since("3.0.2")),
+            ("INCR", Name("increment")),
+            ("INCR", Since("3.0.2")),
+        ],
         ..row("ZADD", -4, WRITE_FAST, "1.2.0", add::zadd)
     },
     Command {
@@ -62,6 +74,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(READS)],
         summary: "Returns how many members have scores in a range.",
         syntax: "key min max",
+        arguments: &[("min", Type("double")), ("max", Type("double"))],
         ..row("ZCOUNT", 4, READ_FAST, "2.0.0", look::zcount)
     },
     Command {
@@ -139,12 +152,20 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Returns members that were drawn by chance.",
         syntax: "key [count [WITHSCORES]]",
+        arguments: &[("count-withscores", Name("options"))],
         ..row("ZRANDMEMBER", -2, READ, "6.2.0", random::zrandmember)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns the members in a range of ranks, scores or bytes.",
         syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
+        arguments: &[
+            ("start", Type("string")),
+            ("stop", Type("string")),
+            ("sortby", Since("6.2.0")),
+            ("REV", Since("6.2.0")),
+            ("LIMIT", Since("6.2.0")),
+        ],
         ..row("ZRANGE", -4, READ, "1.2.0", range::zrange)
     },
     Command {
@@ -157,6 +178,11 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(READS)],
         summary: "Returns the members with scores in a range.",
         syntax: "key min max [WITHSCORES] [LIMIT offset count]",
+        arguments: &[
+            ("min", Type("double")),
+            ("max", Type("double")),
+            ("WITHSCORES", Since("2.0.0")),
+        ],
         ..row("ZRANGEBYSCORE", -4, READ, "1.0.5", range::zrangebyscore)
     },
     Command {
@@ -193,6 +219,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(REMOVES)],
         summary: "Removes the members with scores in a range.",
         syntax: "key min max",
+        arguments: &[("min", Type("double")), ("max", Type("double"))],
         ..row("ZREMRANGEBYSCORE", 4, FREE, "1.2.0", remove::zremrangebyscore)
     },
     Command {
@@ -211,6 +238,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(READS)],
         summary: "Returns the members with scores in a range, the highest first.",
         syntax: "key max min [WITHSCORES] [LIMIT offset count]",
+        arguments: &[("max", Type("double")), ("min", Type("double"))],
         ..row("ZREVRANGEBYSCORE", -4, READ, "2.2.0", range::zrevrangebyscore)
     },
     Command {

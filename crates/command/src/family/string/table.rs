@@ -1,6 +1,7 @@
 //! The rows of the string family.
 
 use super::{lcs, many, number, range, read, set};
+use crate::argument_fact::ArgumentFact::{Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -89,9 +90,9 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(CHANGES)],
-        argument_types: &[("increment", "double")],
         summary: "Adds a decimal number to that of a key, where none counts as zero.",
         syntax: "key increment",
+        arguments: &[("increment", Type("double"))],
         ..row("INCRBYFLOAT", 3, WRITE_FAST, "2.6.0", number::incrbyfloat)
     },
     Command {
@@ -142,6 +143,17 @@ pub const TABLE: &[Command] = &[
         summary: "Sets a key, on conditions and with a deadline if wanted.",
         syntax: "key value [NX | XX | IFEQ comparison-value] [GET] [EX seconds | PX \
                  milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
+        arguments: &[
+            ("NX", Since("2.6.12")),
+            ("XX", Since("2.6.12")),
+            ("IFEQ", Since("8.1.0")),
+            ("GET", Since("6.2.0")),
+            ("EX", Since("2.6.12")),
+            ("PX", Since("2.6.12")),
+            ("EXAT", Since("6.2.0")),
+            ("PXAT", Since("6.2.0")),
+            ("KEEPTTL", Since("6.0.0")),
+        ],
         ..row("SET", -3, WRITE, "1.0.0", set::set)
     },
     Command {
