@@ -19,6 +19,7 @@ pub const TABLE: &[Command] = &[
         summary: "Counts the bits that are set in a string.",
         syntax: "key [start [end [BYTE | BIT]]]",
         arguments: &[("end-unit", Name("end-unit-block")), ("unit", Since("7.0.0"))],
+        complexity: "O(N), N bytes",
         ..row("BITCOUNT", -2, READ, "2.6.0", search::bitcount)
     },
     Command {
@@ -41,6 +42,7 @@ pub const TABLE: &[Command] = &[
             ("value", Type("integer")),
             ("INCRBY", Name("incrby-block")),
         ],
+        complexity: "O(N), N operations",
         ..row("BITFIELD", -2, WRITE, "3.2.0", field::bitfield)
     },
     Command {
@@ -48,12 +50,14 @@ pub const TABLE: &[Command] = &[
         summary: "Reads integers of any width inside a string.",
         syntax: "key [GET encoding offset [GET encoding offset ...]]",
         arguments: &[("GET", Name("get-block"))],
+        complexity: "O(N), N operations",
         ..row("BITFIELD_RO", -2, READ_FAST, "6.0.0", field::bitfield_ro)
     },
     Command {
         keys: &[KeySpec::at(2, SETS), KeySpec::from(3, READS)],
         summary: "Combines strings bit by bit and stores the result.",
         syntax: "<AND | OR | XOR | NOT> destkey key [key ...]",
+        complexity: "O(N), N bytes of the longest string",
         ..row("BITOP", -4, WRITE, "2.6.0", combine::bitop)
     },
     Command {
@@ -61,12 +65,14 @@ pub const TABLE: &[Command] = &[
         summary: "Finds the first bit of a string that is set, or that is not.",
         syntax: "key bit [start [end [BYTE | BIT]]]",
         arguments: &[("end-unit", Name("end-unit-block")), ("unit", Since("7.0.0"))],
+        complexity: "O(N), N bytes",
         ..row("BITPOS", -3, READ, "2.8.7", search::bitpos)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns one bit of a string.",
         syntax: "key offset",
+        complexity: "O(1)",
         ..row("GETBIT", 3, READ_FAST, "2.2.0", bits::getbit)
     },
     Command {
@@ -74,6 +80,7 @@ pub const TABLE: &[Command] = &[
         summary: "Sets or clears one bit of a string, which grows if need be.",
         syntax: "key offset value",
         arguments: &[("value", Type("integer"))],
+        complexity: "O(1)",
         ..row("SETBIT", 4, WRITE, "2.2.0", bits::setbit)
     },
 ];

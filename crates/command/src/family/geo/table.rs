@@ -24,24 +24,28 @@ pub const TABLE: &[Command] = &[
         summary: "Adds places to a sorted set, which is created if need be, or moves them.",
         syntax: "key [NX | XX] [CH] longitude latitude member [longitude latitude member ...]",
         arguments: &[("condition", Since("6.2.0")), ("CH", Name("change")), ("CH", Since("6.2.0"))],
+        complexity: "O(N log M), N members added, M members of the set",
         ..row("GEOADD", -5, WRITE, "3.2.0", add::geoadd)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns how far two places are apart.",
         syntax: "key member1 member2 [M | KM | FT | MI]",
+        complexity: "O(1)",
         ..row("GEODIST", -4, READ, "3.2.0", look::geodist)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns the geohashes of places as texts.",
         syntax: "key [member [member ...]]",
+        complexity: "O(N), N members asked for",
         ..row("GEOHASH", -2, READ, "3.2.0", look::geohash)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns the longitudes and latitudes of places.",
         syntax: "key [member [member ...]]",
+        complexity: "O(N), N members asked for",
         ..row("GEOPOS", -2, READ, "3.2.0", look::geopos)
     },
     Command {
@@ -59,6 +63,7 @@ pub const TABLE: &[Command] = &[
             ("STOREDIST", Name("storedistkey")),
             ("STOREDIST", Display("key")),
         ],
+        complexity: "O(N+log M), N members near the place, M members of the set",
         ..row("GEORADIUS", -6, WRITE, "3.2.0", search::georadius)
     },
     Command {
@@ -75,6 +80,7 @@ pub const TABLE: &[Command] = &[
             ("STOREDIST", Name("storedistkey")),
             ("STOREDIST", Display("key")),
         ],
+        complexity: "O(N+log M), N members near the place, M members of the set",
         ..row("GEORADIUSBYMEMBER", -5, WRITE, "3.2.0", search::georadiusbymember)
     },
     Command {
@@ -83,6 +89,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
                  count [ANY]] [ASC | DESC]",
         arguments: &[("count-any", Name("count-block"))],
+        complexity: "O(N+log M), N members near the place, M members of the set",
         ..row("GEORADIUSBYMEMBER_RO", -5, READ, "3.2.10", search::georadiusbymember_ro)
     },
     Command {
@@ -91,6 +98,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
                  [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
         arguments: &[("count-any", Name("count-block")), ("ANY", Since("6.2.0"))],
+        complexity: "O(N+log M), N members near the place, M members of the set",
         ..row("GEORADIUS_RO", -6, READ, "3.2.10", search::georadius_ro)
     },
     Command {
@@ -114,6 +122,7 @@ pub const TABLE: &[Command] = &[
             ("longitude-latitude", Name("vertices")),
             ("count-any", Name("count-block")),
         ],
+        complexity: "O(N+log M), N members near the place, M members of the set",
         ..row("GEOSEARCH", -7, READ, "6.2.0", search::geosearch)
     },
     Command {
@@ -137,6 +146,7 @@ pub const TABLE: &[Command] = &[
             ("longitude-latitude", Name("vertices")),
             ("count-any", Name("count-block")),
         ],
+        complexity: "O(N+log M), N members near the place, M members of the set",
         ..row("GEOSEARCHSTORE", -8, WRITE, "6.2.0", search::geosearchstore)
     },
 ];

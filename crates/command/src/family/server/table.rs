@@ -23,12 +23,14 @@ const FLUSHING: Categories = Categories::KEYSPACE.union(Categories::DANGEROUS);
 pub const TABLE: &[Command] = &[
     Command {
         summary: "Writes the base of the append-only file anew.",
+        complexity: "O(1)",
         ..row("BGREWRITEAOF", 1, SAVING, "1.0.0", databases::bgrewriteaof)
     },
     Command {
         summary: "Makes a snapshot of all data in the background, or ends one.",
         syntax: "[SCHEDULE | CANCEL]",
         arguments: &[("SCHEDULE", Since("3.2.2")), ("CANCEL", Since("8.1.0"))],
+        complexity: "O(1)",
         ..row("BGSAVE", -1, SAVING, "1.0.0", saving::bgsave)
     },
     Command {
@@ -37,6 +39,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Describes every command.",
         syntax: "[subcommand [arg ...]]",
+        complexity: "O(N), N commands",
         ..row("COMMAND", -1, ALWAYS, "2.8.13", command::command)
     },
     Command {
@@ -48,6 +51,7 @@ pub const TABLE: &[Command] = &[
         categories: Categories::KEYSPACE,
         tips: tips::ALL_SHARDS_SUMMED,
         summary: "Counts the keys of the database.",
+        complexity: "O(1)",
         ..row("DBSIZE", 1, Flags::READONLY.union(Flags::FAST), "1.0.0", databases::dbsize)
     },
     Command {
@@ -55,6 +59,7 @@ pub const TABLE: &[Command] = &[
         lets_in: LetsIn::Debuggers,
         summary: "Looks inside, for tests of the server.",
         syntax: "subcommand [arg ...]",
+        complexity: "as that of its subcommand",
         ..row("DEBUG", -2, ADMIN.union(Flags::SYSTEM), "1.0.0", debug::debug)
     },
     Command {
@@ -65,6 +70,7 @@ pub const TABLE: &[Command] = &[
         summary: "Removes all keys of all databases.",
         syntax: "[ASYNC | SYNC]",
         arguments: &[("ASYNC", Since("4.0.0")), ("SYNC", Since("6.2.0"))],
+        complexity: "O(N), N keys that are removed",
         ..row("FLUSHALL", -1, Flags::WRITE, "1.0.0", databases::flushall)
     },
     Command {
@@ -75,6 +81,7 @@ pub const TABLE: &[Command] = &[
         summary: "Removes all keys of the database.",
         syntax: "[ASYNC | SYNC]",
         arguments: &[("ASYNC", Since("4.0.0")), ("SYNC", Since("6.2.0"))],
+        complexity: "O(N), N keys that are removed",
         ..row("FLUSHDB", -1, Flags::WRITE, "1.0.0", databases::flushdb)
     },
     Command {
@@ -87,12 +94,14 @@ pub const TABLE: &[Command] = &[
         tips: tips::PER_SHARD,
         summary: "Tells what the server is and does.",
         syntax: "[section [section ...]]",
+        complexity: "O(1)",
         ..row("INFO", -1, ALWAYS, "1.0.0", info::info)
     },
     Command {
         categories: Categories::ADMIN.union(Categories::DANGEROUS),
         tips: tips::NONDETERMINISTIC,
         summary: "Tells when the last snapshot was made.",
+        complexity: "O(1)",
         ..row("LASTSAVE", 1, ALWAYS.union(Flags::FAST), "1.0.0", saving::lastsave)
     },
     Command {
@@ -117,6 +126,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         summary: "Makes a snapshot of all data, and answers when it is on disk.",
+        complexity: "O(N), N keys of all databases",
         ..row("SAVE", 1, SAVING.union(Flags::NO_MULTI), "1.0.0", saving::save)
     },
     Command {
@@ -132,6 +142,7 @@ pub const TABLE: &[Command] = &[
             ("FAILOVER", Since("9.0.0")),
             ("ABORT", Since("7.0.0")),
         ],
+        complexity: "O(N) with saving, N keys of all databases; otherwise O(1)",
         ..row(
             "SHUTDOWN",
             -1,
@@ -146,11 +157,13 @@ pub const TABLE: &[Command] = &[
         wakes: Wakes::AnyoneAfterwards,
         summary: "Exchanges two databases.",
         syntax: "index1 index2",
+        complexity: "O(N), N clients that watch or wait in either database",
         ..row("SWAPDB", 3, Flags::WRITE.union(Flags::FAST), "4.0.0", databases::swapdb)
     },
     Command {
         tips: tips::NONDETERMINISTIC,
         summary: "Tells the time of the server.",
+        complexity: "O(1)",
         ..row("TIME", 1, ALWAYS.union(Flags::FAST), "2.6.0", databases::time)
     },
 ];
@@ -198,6 +211,7 @@ const COMMAND: &[Command] = &[
     Command {
         categories: Categories::CONNECTION,
         summary: "Counts the commands.",
+        complexity: "O(1)",
         ..row("COUNT", 2, ALWAYS, "2.8.13", command::count)
     },
     Command {
@@ -205,6 +219,7 @@ const COMMAND: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Lists names of commands.",
         syntax: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+        complexity: "O(N), N commands",
         ..row("LIST", -2, ALWAYS, "7.0.0", command::list)
     },
     Command {
@@ -212,6 +227,7 @@ const COMMAND: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Tells arity, flags and positions of keys.",
         syntax: "[command-name [command-name ...]]",
+        complexity: "O(N), N commands",
         ..row("INFO", -2, ALWAYS, "2.8.13", command::info)
     },
     Command {
@@ -219,23 +235,27 @@ const COMMAND: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Describes commands and their arguments.",
         syntax: "[command-name [command-name ...]]",
+        complexity: "O(N), N commands",
         ..row("DOCS", -2, ALWAYS, "7.0.0", command::docs)
     },
     Command {
         categories: Categories::CONNECTION,
         summary: "Finds the keys in a command.",
         syntax: "command [arg [arg ...]]",
+        complexity: "O(N), N arguments",
         ..row("GETKEYS", -3, ALWAYS, "2.8.13", command::getkeys)
     },
     Command {
         categories: Categories::CONNECTION,
         summary: "Finds the keys in a command, and what happens to them.",
         syntax: "command [arg [arg ...]]",
+        complexity: "O(N), N arguments",
         ..row("GETKEYSANDFLAGS", -3, ALWAYS, "7.0.0", command::getkeysandflags)
     },
     Command {
         categories: Categories::CONNECTION,
         summary: "Lists the subcommands.",
+        complexity: "O(1)",
         ..row("HELP", 2, ALWAYS, "5.0.0", help::help)
     },
 ];
@@ -245,6 +265,7 @@ const CONFIG: &[Command] = &[
         summary: "Returns the settings that a pattern names, and their values.",
         syntax: "pattern [pattern ...]",
         arguments: &[("pattern", Name("parameter")), ("pattern", Type("string"))],
+        complexity: "O(N), N settings",
         ..row("GET", -3, ADMIN, "2.0.0", config::get)
     },
     Command {
@@ -253,35 +274,45 @@ const CONFIG: &[Command] = &[
         summary: "Changes settings, all of them or none.",
         syntax: "directive value [directive value ...]",
         arguments: &[("directive", Name("parameter"))],
+        complexity: "O(N), N settings that are changed",
         ..row("SET", -4, ADMIN, "2.0.0", config::set)
     },
     Command {
         tips: tips::ALL_NODES,
         summary: "Begins anew to count what INFO tells.",
+        complexity: "O(1)",
         ..row("RESETSTAT", 2, ADMIN, "2.0.0", config::resetstat)
     },
     Command {
         tips: tips::ALL_NODES,
         summary: "Writes the settings in force into the configuration file.",
+        complexity: "O(1)",
         ..row("REWRITE", 2, ADMIN, "2.8.0", config::rewrite)
     },
-    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ALWAYS, "5.0.0", help::help) },
+    Command {
+        summary: "Lists the subcommands.",
+        complexity: "O(1)",
+        ..row("HELP", 2, ALWAYS, "5.0.0", help::help)
+    },
 ];
 
 const MEMORY: &[Command] = &[
     Command {
         tips: tips::PER_SHARD,
         summary: "Says what looks unhealthy.",
+        complexity: "O(1)",
         ..row("DOCTOR", 2, NO_FLAGS, "4.0.0", memory::doctor)
     },
     Command {
         tips: tips::PER_SHARD,
         summary: "Tells figures of the segments.",
+        complexity: "O(N), N bytes allocated",
         ..row("MALLOC-STATS", 2, Flags::LOADING, "4.0.0", memory::malloc_stats)
     },
     Command {
         tips: tips::ALL_SHARDS,
         summary: "Asks for memory to be given back to the system.",
+        complexity: "O(N), N bytes allocated",
         ..row("PURGE", 2, Flags::LOADING, "4.0.0", memory::purge)
     },
     Command {
@@ -293,15 +324,21 @@ const MEMORY: &[Command] = &[
     Command {
         tips: tips::PER_SHARD,
         summary: "Tells where memory goes.",
+        complexity: "O(1)",
         ..row("STATS", 2, NO_FLAGS, "4.0.0", memory::stats)
     },
     Command {
         keys: &[KeySpec::at(2, KeyFlags::RO)],
         summary: "Tells how many bytes a key takes.",
         syntax: "key [SAMPLES count]",
+        complexity: "O(N), N samples",
         ..row("USAGE", -3, Flags::READONLY, "4.0.0", memory::usage)
     },
-    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ALWAYS, "4.0.0", help::help) },
+    Command {
+        summary: "Lists the subcommands.",
+        complexity: "O(1)",
+        ..row("HELP", 2, ALWAYS, "4.0.0", help::help)
+    },
 ];
 
 const FUNCTION: &[Command] = &[
@@ -311,6 +348,7 @@ const FUNCTION: &[Command] = &[
         tips: tips::ALL_SHARDS,
         summary: "Removes all functions.",
         syntax: "[ASYNC | SYNC]",
+        complexity: "O(N), N libraries",
         ..scripting("FLUSH", -2, Flags::WRITE.union(Flags::NOSCRIPT), "7.0.0", function::flush)
     },
     Command {
@@ -318,10 +356,12 @@ const FUNCTION: &[Command] = &[
         summary: "Lists the libraries of functions.",
         syntax: "[LIBRARYNAME library-name-pattern] [WITHCODE]",
         arguments: &[("LIBRARYNAME", Type("string"))],
+        complexity: "O(N), N libraries",
         ..scripting("LIST", -2, Flags::NOSCRIPT, "7.0.0", function::list)
     },
     Command {
         summary: "Lists the subcommands.",
+        complexity: "O(1)",
         ..scripting("HELP", 2, ALWAYS, "7.0.0", help::help)
     },
 ];

@@ -25,12 +25,14 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(ADDS)],
         summary: "Adds members to a set, which is created if need be.",
         syntax: "key member [member ...]",
+        complexity: "O(N), N elements added",
         ..row("SADD", -3, WRITE_FAST, "1.0.0", member::sadd)
     },
     Command {
         keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Counts the members of a set.",
         syntax: "key",
+        complexity: "O(1)",
         ..row("SCARD", 2, READ_FAST, "1.0.0", member::scard)
     },
     Command {
@@ -38,12 +40,14 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members of a set that are in none of the others.",
         syntax: "key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SDIFF", -2, READ, "1.0.0", combine::sdiff)
     },
     Command {
         keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members of a set that are in none of the others.",
         syntax: "destination key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SDIFFSTORE", -3, WRITE, "1.0.0", combine::sdiffstore)
     },
     Command {
@@ -51,24 +55,28 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members that all sets have.",
         syntax: "key [key ...]",
+        complexity: "O(N*M), N members of the smallest set, M sets",
         ..row("SINTER", -2, READ, "1.0.0", combine::sinter)
     },
     Command {
         keys: &[KeySpec::counted(1, 1, READS)],
         summary: "Counts the members that all sets have, up to a limit if there is one.",
         syntax: "numkeys key [key ...] [LIMIT limit]",
+        complexity: "O(N*M), N members of the smallest set, M sets",
         ..row("SINTERCARD", -3, READ, "7.0.0", combine::sintercard)
     },
     Command {
         keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members that all sets have.",
         syntax: "destination key [key ...]",
+        complexity: "O(N*M), N members of the smallest set, M sets",
         ..row("SINTERSTORE", -3, WRITE, "1.0.0", combine::sinterstore)
     },
     Command {
         keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Tells whether a set has a member.",
         syntax: "key member",
+        complexity: "O(1)",
         ..row("SISMEMBER", 3, READ_FAST, "1.0.0", member::sismember)
     },
     Command {
@@ -76,18 +84,21 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns all members of a set.",
         syntax: "key",
+        complexity: "O(N), N members of the set",
         ..row("SMEMBERS", 2, READ, "1.0.0", many::smembers)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Tells of each of several members whether a set has it.",
         syntax: "key member [member ...]",
+        complexity: "O(N), N members asked for",
         ..row("SMISMEMBER", -3, READ_FAST, "6.2.0", member::smismember)
     },
     Command {
         keys: &[KeySpec::one(TAKES), KeySpec::at(2, ADDS)],
         summary: "Moves a member from one set to another.",
         syntax: "source destination member",
+        complexity: "O(1)",
         ..row("SMOVE", 4, TAKE_FAST, "1.0.0", member::smove)
     },
     Command {
@@ -96,6 +107,7 @@ pub const TABLE: &[Command] = &[
         summary: "Takes members out of a set, chosen by chance.",
         syntax: "key [count]",
         arguments: &[("count", Since("3.2.0"))],
+        complexity: "O(N), N elements returned",
         ..row("SPOP", -2, TAKE_FAST, "1.0.0", random::spop)
     },
     Command {
@@ -105,12 +117,14 @@ pub const TABLE: &[Command] = &[
                   several times.",
         syntax: "key [count]",
         arguments: &[("count", Since("2.6.0"))],
+        complexity: "O(N), N elements returned",
         ..row("SRANDMEMBER", -2, READ, "1.0.0", random::srandmember)
     },
     Command {
         keys: &[KeySpec::one(REMOVES)],
         summary: "Removes members from a set, and the set if none is left.",
         syntax: "key member [member ...]",
+        complexity: "O(N), N members named",
         ..row("SREM", -3, TAKE_FAST, "1.0.0", member::srem)
     },
     Command {
@@ -118,6 +132,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Iterates over the members of a set, step by step.",
         syntax: "key cursor [MATCH pattern] [COUNT count]",
+        complexity: "O(N), N elements looked at; O(M) for a whole iteration, M elements",
         ..row("SSCAN", -3, READ, "2.8.0", scan::sscan)
     },
     Command {
@@ -125,12 +140,14 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members that any of the sets has.",
         syntax: "key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SUNION", -2, READ, "1.0.0", combine::sunion)
     },
     Command {
         keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members that any of the sets has.",
         syntax: "destination key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SUNIONSTORE", -3, WRITE, "1.0.0", combine::sunionstore)
     },
 ];

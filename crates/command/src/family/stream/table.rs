@@ -26,6 +26,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(CHANGES)],
         summary: "Acknowledges entries, so that they are no longer pending in a group.",
         syntax: "key group id [id ...]",
+        complexity: "O(N), N ids named",
         ..row("XACK", -4, WRITE_FAST, "5.0.0", pending::xack)
     },
     Command {
@@ -44,6 +45,7 @@ pub const TABLE: &[Command] = &[
             ("operation", Name("id-selector")),
             ("*", Name("auto-id")),
         ],
+        complexity: "O(N), N entries removed by trimming; without any, O(1)",
         ..row("XADD", -5, ADD.union(Flags::FAST), "5.0.0", add::xadd)
     },
     Command {
@@ -52,6 +54,7 @@ pub const TABLE: &[Command] = &[
         summary: "Gives a consumer what has been pending for long with others.",
         syntax: "key group consumer min-idle-time start [COUNT count] [JUSTID]",
         arguments: &[("start", Type("string"))],
+        complexity: "O(N), N entries looked at",
         ..row("XAUTOCLAIM", -6, WRITE_FAST, "6.2.0", claim::xautoclaim)
     },
     Command {
@@ -61,12 +64,14 @@ pub const TABLE: &[Command] = &[
         syntax: "key group consumer min-idle-time id [id ...] [IDLE ms] \
                  [TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
         arguments: &[("IDLE", Type("integer"))],
+        complexity: "O(N log M), N ids named, M pending entries",
         ..row("XCLAIM", -6, WRITE_FAST, "5.0.0", claim::xclaim)
     },
     Command {
         keys: &[KeySpec::one(DELETES)],
         summary: "Removes entries from a stream, and counts those that it had.",
         syntax: "key id [id ...]",
+        complexity: "O(N), N ids named",
         ..row("XDEL", -3, WRITE_FAST, "5.0.0", add::xdel)
     },
     Command {
@@ -81,6 +86,7 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Counts the entries of a stream.",
         syntax: "key",
+        complexity: "O(1)",
         ..row("XLEN", 2, READ.union(Flags::FAST), "5.0.0", add::xlen)
     },
     Command {
@@ -95,6 +101,7 @@ pub const TABLE: &[Command] = &[
             ("start", Type("string")),
             ("end", Type("string")),
         ],
+        complexity: "O(N), N pending entries looked at",
         ..row("XPENDING", -3, READ, "5.0.0", pending::xpending)
     },
     Command {
@@ -102,6 +109,7 @@ pub const TABLE: &[Command] = &[
         summary: "Returns the entries of a stream from one id to another.",
         syntax: "key start end [COUNT count]",
         arguments: &[("start", Type("string")), ("end", Type("string"))],
+        complexity: "O(N), N entries returned",
         ..row("XRANGE", -4, READ, "5.0.0", range::xrange)
     },
     Command {
@@ -117,6 +125,7 @@ pub const TABLE: &[Command] = &[
         syntax: "<GROUP group consumer> [COUNT count] [BLOCK milliseconds] [NOACK] \
                  <STREAMS key [key ...] id [id ...]>",
         arguments: &[("GROUP", Name("group-block"))],
+        complexity: "O(N), N entries returned",
         ..row("XREADGROUP", -7, WRITE.union(WAIT), "5.0.0", read::xreadgroup)
     },
     Command {
@@ -124,6 +133,7 @@ pub const TABLE: &[Command] = &[
         summary: "Returns the entries of a stream from one id to another, the last one first.",
         syntax: "key end start [COUNT count]",
         arguments: &[("end", Type("string")), ("start", Type("string"))],
+        complexity: "O(N), N entries returned",
         ..row("XREVRANGE", -4, READ, "5.0.0", range::xrevrange)
     },
     Command {
@@ -132,6 +142,7 @@ pub const TABLE: &[Command] = &[
         summary: "Sets the last id of a stream, and what else it remembers.",
         syntax: "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
         arguments: &[("ENTRIESADDED", Since("7.0.0")), ("MAXDELETEDID", Since("7.0.0"))],
+        complexity: "O(1)",
         ..row("XSETID", -3, ADD.union(Flags::FAST), "5.0.0", add::xsetid)
     },
     Command {
@@ -146,6 +157,7 @@ pub const TABLE: &[Command] = &[
             ("~", Name("approximately")),
             ("LIMIT", Since("6.2.0")),
         ],
+        complexity: "O(N), N entries removed",
         ..row("XTRIM", -4, WRITE, "5.0.0", add::xtrim)
     },
 ];
@@ -161,24 +173,28 @@ const XGROUP: &[Command] = &[
             ("ENTRIESREAD", Name("entriesread")),
             ("ENTRIESREAD", Display("entries-read")),
         ],
+        complexity: "O(1)",
         ..row("CREATE", -5, ADD, "5.0.0", group::create)
     },
     Command {
         keys: &[KeySpec::at(2, INSERTS)],
         summary: "Makes a consumer in a group.",
         syntax: "key group consumer",
+        complexity: "O(1)",
         ..row("CREATECONSUMER", 5, ADD, "6.2.0", group::createconsumer)
     },
     Command {
         keys: &[KeySpec::at(2, DELETES)],
         summary: "Removes a consumer, and forgets what is pending with it.",
         syntax: "key group consumer",
+        complexity: "O(1)",
         ..row("DELCONSUMER", 5, WRITE, "5.0.0", group::delconsumer)
     },
     Command {
         keys: &[KeySpec::at(2, DELETES)],
         summary: "Removes a group.",
         syntax: "key group",
+        complexity: "O(N), N pending entries of the group",
         ..row("DESTROY", 4, WRITE, "5.0.0", group::destroy)
     },
     Command {
@@ -192,9 +208,14 @@ const XGROUP: &[Command] = &[
             ("ENTRIESREAD", Name("entriesread")),
             ("ENTRIESREAD", Display("entries-read")),
         ],
+        complexity: "O(1)",
         ..row("SETID", -5, WRITE, "5.0.0", group::setid)
     },
-    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "5.0.0", help) },
+    Command {
+        summary: "Lists the subcommands.",
+        complexity: "O(1)",
+        ..row("HELP", 2, ANY_TIME, "5.0.0", help)
+    },
 ];
 
 const XINFO: &[Command] = &[
@@ -203,12 +224,14 @@ const XINFO: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Lists the consumers of a group.",
         syntax: "key group",
+        complexity: "O(1)",
         ..row("CONSUMERS", 4, READ, "5.0.0", info::consumers)
     },
     Command {
         keys: &[KeySpec::at(2, READS)],
         summary: "Lists the groups of a stream.",
         syntax: "key",
+        complexity: "O(1)",
         ..row("GROUPS", 3, READ, "5.0.0", info::groups)
     },
     Command {
@@ -216,9 +239,14 @@ const XINFO: &[Command] = &[
         summary: "Tells about a stream; FULL shows entries, groups and consumers too.",
         syntax: "key [FULL [COUNT count]]",
         arguments: &[("full-count", Name("full-block"))],
+        complexity: "O(1)",
         ..row("STREAM", -3, READ, "5.0.0", info::stream)
     },
-    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "5.0.0", help) },
+    Command {
+        summary: "Lists the subcommands.",
+        complexity: "O(1)",
+        ..row("HELP", 2, ANY_TIME, "5.0.0", help)
+    },
 ];
 
 const fn row(
