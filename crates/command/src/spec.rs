@@ -259,6 +259,8 @@ pub struct CommandSpec<Run: 'static> {
     pub syntax: &'static str,
     /// Facts about its arguments that the syntax does not tell.
     pub arguments: ArgumentFacts,
+    /// Versions that changed it, oldest first, each with what changed.
+    pub history: &'static [(&'static str, &'static str)],
     /// Handler; of a command with subcommands, for requests without one.
     pub run: Run,
     /// Rows of its subcommands.
@@ -295,6 +297,7 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
             complexity: "",
             syntax: "",
             arguments: &[],
+            history: &[],
             run,
             subcommands: &[],
         }

@@ -20,6 +20,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [start [end [BYTE | BIT]]]",
         arguments: &[("end-unit", Name("end-unit-block")), ("unit", Since("7.0.0"))],
         complexity: "O(N), N bytes",
+        history: &[("7.0.0", "BYTE and BIT."), ("8.0.0", "The end may be left out.")],
         ..row("BITCOUNT", -2, READ, "2.6.0", search::bitcount)
     },
     Command {
@@ -66,6 +67,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key bit [start [end [BYTE | BIT]]]",
         arguments: &[("end-unit", Name("end-unit-block")), ("unit", Since("7.0.0"))],
         complexity: "O(N), N bytes",
+        history: &[("7.0.0", "BYTE and BIT.")],
         ..row("BITPOS", -3, READ, "2.8.7", search::bitpos)
     },
     Command {

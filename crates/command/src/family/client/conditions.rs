@@ -129,3 +129,29 @@ pub(super) const ARGUMENTS_OF_LIST: ArgumentFacts = &[
     ("NOT-IP", Name("not-ip")),
     ("NOT-IP", Since("9.0.0")),
 ];
+
+/// Changes of KILL.
+pub(super) const HISTORY_OF_KILL: &[(&str, &str)] = &[
+    ("2.8.12", "Conditions."),
+    ("2.8.12", "ID."),
+    ("3.2.0", "TYPE MASTER."),
+    ("5.0.0", "TYPE REPLICA, the same as SLAVE."),
+    ("6.2.0", "LADDR."),
+    ("8.0.0", "TYPE PRIMARY, the same as MASTER."),
+    ("8.0.0", "MAXAGE."),
+    ("8.1.0", "Several ids behind ID."),
+    ("9.0.0", "NAME, IDLE, FLAGS, LIB-NAME, LIB-VER, DB, CAPA, IP, and the conditions with NOT."),
+];
+
+/// Changes of LIST.
+pub(super) const HISTORY_OF_LIST: &[(&str, &str)] = &[
+    ("2.8.12", "The field id."),
+    ("5.0.0", "TYPE."),
+    ("6.0.0", "The field user."),
+    ("6.2.0", "ID, and the fields argv-mem, tot-mem, laddr and redir."),
+    ("7.0.0", "The fields resp, multi-mem, rbs and rbp."),
+    ("7.0.3", "The field ssub."),
+    ("8.0.0", "TYPE PRIMARY, the same as MASTER."),
+    ("8.1.0", "USER, ADDR, LADDR, SKIPME and MAXAGE."),
+    ("9.0.0", "NAME, IDLE, FLAGS, LIB-NAME, LIB-VER, DB, CAPA, IP, and the conditions with NOT."),
+];

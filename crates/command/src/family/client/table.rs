@@ -56,6 +56,7 @@ const SUBCOMMANDS: &[Command] = &[
         summary: "Closes the connections that meet all conditions.",
         syntax: conditions::KILL,
         arguments: conditions::ARGUMENTS_OF_KILL,
+        history: conditions::HISTORY_OF_KILL,
         complexity: "O(N), N clients",
         ..row("KILL", -3, ADMIN, "2.4.0", others::kill)
     },
@@ -64,6 +65,7 @@ const SUBCOMMANDS: &[Command] = &[
         summary: "Tells about the connections that meet all conditions.",
         syntax: conditions::LIST,
         arguments: conditions::ARGUMENTS_OF_LIST,
+        history: conditions::HISTORY_OF_LIST,
         complexity: "O(N), N clients",
         ..row("LIST", -2, ADMIN, "2.4.0", others::list)
     },
@@ -81,6 +83,7 @@ const SUBCOMMANDS: &[Command] = &[
         summary: "Holds commands back for a time.",
         syntax: "timeout [WRITE | ALL]",
         arguments: &[("operation", Name("mode")), ("operation", Since("6.2.0"))],
+        history: &[("6.2.0", "WRITE and ALL.")],
         ..row("PAUSE", -3, ADMIN, "3.0.0", others::pause)
     },
     Command {

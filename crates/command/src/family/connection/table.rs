@@ -22,6 +22,7 @@ pub const TABLE: &[Command] = &[
         syntax: "[username] password",
         arguments: &[("username", Since("6.0.0"))],
         complexity: "O(N), N passwords of the user",
+        history: &[("6.0.0", "A user name may stand before the password.")],
         ..row("AUTH", -2, UNKNOWN_CLIENT, "1.0.0", auth)
     },
     Command {
@@ -36,6 +37,10 @@ pub const TABLE: &[Command] = &[
         syntax: "[protover [AUTH username password] [SETNAME clientname]]",
         arguments: &[("protover-auth-clientname", Name("arguments"))],
         complexity: "O(1)",
+        history: &[
+            ("6.2.0", "The version may be left out, to learn about the connection."),
+            ("8.1.0", "The reply has availability_zone if that setting is not empty."),
+        ],
         ..row("HELLO", -1, UNKNOWN_CLIENT, "6.0.0", hello)
     },
     Command {

@@ -64,6 +64,7 @@ pub const TABLE: &[Command] = &[
         summary: "Counts those of the keys that exist.",
         syntax: "key [key ...]",
         complexity: "O(N), N keys",
+        history: &[("3.0.3", "Several keys.")],
         ..row("EXISTS", -2, READ_FAST, "1.0.0", keys::exists)
     },
     Command {
@@ -71,6 +72,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key seconds [NX | XX | GT | LT]",
         arguments: &[("condition", Since("7.0.0"))],
         complexity: "O(1)",
+        history: &[("7.0.0", "NX, XX, GT and LT.")],
         ..expiring("EXPIRE", "1.0.0", expire::expire)
     },
     Command {
@@ -78,6 +80,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key unix-time-seconds [NX | XX | GT | LT]",
         arguments: &[("condition", Since("7.0.0"))],
         complexity: "O(1)",
+        history: &[("7.0.0", "NX, XX, GT and LT.")],
         ..expiring("EXPIREAT", "1.2.0", expire::expireat)
     },
     Command {
@@ -123,6 +126,12 @@ pub const TABLE: &[Command] = &[
             ("KEYS", Since("3.0.6")),
         ],
         complexity: "O(N), N bytes of the value",
+        history: &[
+            ("3.0.0", "COPY and REPLACE."),
+            ("3.0.6", "KEYS."),
+            ("4.0.7", "AUTH."),
+            ("6.0.0", "AUTH2."),
+        ],
         ..row("MIGRATE", -6, Flags::WRITE, "2.6.0", migrate::migrate)
     },
     Command {
@@ -149,6 +158,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key milliseconds [NX | XX | GT | LT]",
         arguments: &[("condition", Since("7.0.0"))],
         complexity: "O(1)",
+        history: &[("7.0.0", "NX, XX, GT and LT.")],
         ..expiring("PEXPIRE", "2.6.0", expire::pexpire)
     },
     Command {
@@ -156,6 +166,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key unix-time-milliseconds [NX | XX | GT | LT]",
         arguments: &[("condition", Since("7.0.0"))],
         complexity: "O(1)",
+        history: &[("7.0.0", "NX, XX, GT and LT.")],
         ..expiring("PEXPIREAT", "2.6.0", expire::pexpireat)
     },
     Command {
@@ -167,6 +178,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Tells how many milliseconds a key has left.",
         complexity: "O(1)",
+        history: &[("2.8.0", "The reply -2 for a missing key.")],
         ..telling("PTTL", "2.6.0", expire::pttl)
     },
     Command {
@@ -188,6 +200,7 @@ pub const TABLE: &[Command] = &[
         summary: "Gives a key another name, unless a key has it.",
         syntax: "key newkey",
         complexity: "O(1)",
+        history: &[("3.2.0", "Two equal names are no error.")],
         ..row("RENAMENX", 3, WRITE_FAST, "1.0.0", copy::renamenx)
     },
     restoring("RESTORE", "2.6.0", Flags::empty()),
@@ -202,6 +215,7 @@ pub const TABLE: &[Command] = &[
         syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
         arguments: &[("TYPE", Since("6.0.0"))],
         complexity: "O(N), N keys looked at; O(M) for a whole iteration, M keys",
+        history: &[("6.0.0", "TYPE.")],
         ..row("SCAN", -2, Flags::READONLY, "2.8.0", scan::scan)
     },
     Command {
@@ -253,6 +267,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Tells how many seconds a key has left.",
         complexity: "O(1)",
+        history: &[("2.8.0", "The reply -2 for a missing key.")],
         ..telling("TTL", "1.0.0", expire::ttl)
     },
     Command {
@@ -341,6 +356,7 @@ const fn restoring(name: &'static str, since: &'static str, also: Flags) -> Comm
             ("FREQ", Since("5.0.0")),
         ],
         complexity: "O(N), N bytes of the value",
+        history: &[("3.0.0", "REPLACE."), ("5.0.0", "ABSTTL."), ("5.0.0", "IDLETIME and FREQ.")],
         ..row(name, -4, SORTS.union(also), since, dump::restore)
     }
 }

@@ -25,6 +25,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [NX | XX] [CH] longitude latitude member [longitude latitude member ...]",
         arguments: &[("condition", Since("6.2.0")), ("CH", Name("change")), ("CH", Since("6.2.0"))],
         complexity: "O(N log M), N members added, M members of the set",
+        history: &[("6.2.0", "CH, NX and XX.")],
         ..row("GEOADD", -5, WRITE, "3.2.0", add::geoadd)
     },
     Command {
@@ -64,6 +65,7 @@ pub const TABLE: &[Command] = &[
             ("STOREDIST", Display("key")),
         ],
         complexity: "O(N+log M), N members near the place, M members of the set",
+        history: &[("6.2.0", "ANY behind COUNT."), ("7.0.0", "Units in upper case.")],
         ..row("GEORADIUS", -6, WRITE, "3.2.0", search::georadius)
     },
     Command {
@@ -81,6 +83,7 @@ pub const TABLE: &[Command] = &[
             ("STOREDIST", Display("key")),
         ],
         complexity: "O(N+log M), N members near the place, M members of the set",
+        history: &[("6.2.0", "ANY behind COUNT."), ("7.0.0", "Units in upper case.")],
         ..row("GEORADIUSBYMEMBER", -5, WRITE, "3.2.0", search::georadiusbymember)
     },
     Command {
@@ -90,6 +93,7 @@ pub const TABLE: &[Command] = &[
                  count [ANY]] [ASC | DESC]",
         arguments: &[("count-any", Name("count-block"))],
         complexity: "O(N+log M), N members near the place, M members of the set",
+        history: &[("6.2.0", "ANY behind COUNT."), ("7.0.0", "Units in upper case.")],
         ..row("GEORADIUSBYMEMBER_RO", -5, READ, "3.2.10", search::georadiusbymember_ro)
     },
     Command {
@@ -99,6 +103,7 @@ pub const TABLE: &[Command] = &[
                  [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
         arguments: &[("count-any", Name("count-block")), ("ANY", Since("6.2.0"))],
         complexity: "O(N+log M), N members near the place, M members of the set",
+        history: &[("6.2.0", "ANY behind COUNT."), ("7.0.0", "Units in upper case.")],
         ..row("GEORADIUS_RO", -6, READ, "3.2.10", search::georadius_ro)
     },
     Command {
@@ -123,6 +128,7 @@ pub const TABLE: &[Command] = &[
             ("count-any", Name("count-block")),
         ],
         complexity: "O(N+log M), N members near the place, M members of the set",
+        history: &[("7.0.0", "Units in upper case."), ("9.0.0", "BYPOLYGON.")],
         ..row("GEOSEARCH", -7, READ, "6.2.0", search::geosearch)
     },
     Command {
@@ -147,6 +153,7 @@ pub const TABLE: &[Command] = &[
             ("count-any", Name("count-block")),
         ],
         complexity: "O(N+log M), N members near the place, M members of the set",
+        history: &[("7.0.0", "Units in upper case."), ("9.0.0", "BYPOLYGON.")],
         ..row("GEOSEARCHSTORE", -8, WRITE, "6.2.0", search::geosearchstore)
     },
 ];

@@ -28,6 +28,7 @@ pub const TABLE: &[Command] = &[
         summary: "Removes fields of a hash, and the key with the last one.",
         syntax: "key field [field ...]",
         complexity: "O(N), N fields named",
+        history: &[("2.4.0", "Several fields.")],
         ..row("HDEL", -3, FREE_FAST, "2.0.0", write::hdel)
     },
     Command {
@@ -202,6 +203,7 @@ pub const TABLE: &[Command] = &[
         summary: "Sets fields of a hash, which is created if there is none.",
         syntax: "key field value [field value ...]",
         complexity: "O(N), N fields named",
+        history: &[("4.0.0", "Several fields.")],
         ..row("HSET", -4, WRITE_FAST, "2.0.0", write::hset)
     },
     Command {

@@ -51,6 +51,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [key ...] timeout",
         arguments: &[("timeout", Type("double"))],
         complexity: "O(N), N keys",
+        history: &[("6.0.0", "The timeout may be a fraction of a second.")],
         ..row("BLPOP", -3, WAITS, "2.0.0", blocking::blpop)
     },
     Command {
@@ -59,6 +60,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [key ...] timeout",
         arguments: &[("timeout", Type("double"))],
         complexity: "O(N), N keys",
+        history: &[("6.0.0", "The timeout may be a fraction of a second.")],
         ..row("BRPOP", -3, WAITS, "2.0.0", blocking::brpop)
     },
     Command {
@@ -67,6 +69,7 @@ pub const TABLE: &[Command] = &[
         syntax: "source destination timeout",
         arguments: &[("timeout", Type("double"))],
         complexity: "O(1)",
+        history: &[("6.0.0", "The timeout may be a fraction of a second.")],
         ..row("BRPOPLPUSH", 4, MOVES, "2.2.0", blocking::brpoplpush)
     },
     Command {
@@ -112,6 +115,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [count]",
         arguments: &[("count", Since("6.2.0"))],
         complexity: "O(N), N elements returned",
+        history: &[("6.2.0", "The count.")],
         ..row("LPOP", -2, TAKE_FAST, "1.0.0", ends::lpop)
     },
     Command {
@@ -126,6 +130,7 @@ pub const TABLE: &[Command] = &[
         summary: "Adds elements to the front of a list, one after the other.",
         syntax: "key element [element ...]",
         complexity: "O(N), N elements added",
+        history: &[("2.4.0", "Several elements.")],
         ..row("LPUSH", -3, WRITE_FAST, "1.0.0", ends::lpush)
     },
     Command {
@@ -133,6 +138,7 @@ pub const TABLE: &[Command] = &[
         summary: "Adds elements to the front of a list that exists.",
         syntax: "key element [element ...]",
         complexity: "O(N), N elements added",
+        history: &[("4.0.0", "Several elements.")],
         ..row("LPUSHX", -3, WRITE_FAST, "2.2.0", ends::lpushx)
     },
     Command {
@@ -169,6 +175,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [count]",
         arguments: &[("count", Since("6.2.0"))],
         complexity: "O(N), N elements returned",
+        history: &[("6.2.0", "The count.")],
         ..row("RPOP", -2, TAKE_FAST, "1.0.0", ends::rpop)
     },
     Command {
@@ -184,6 +191,7 @@ pub const TABLE: &[Command] = &[
         summary: "Adds elements to the end of a list, one after the other.",
         syntax: "key element [element ...]",
         complexity: "O(N), N elements added",
+        history: &[("2.4.0", "Several elements.")],
         ..row("RPUSH", -3, WRITE_FAST, "1.0.0", ends::rpush)
     },
     Command {
@@ -191,6 +199,7 @@ pub const TABLE: &[Command] = &[
         summary: "Adds elements to the end of a list that exists.",
         syntax: "key element [element ...]",
         complexity: "O(N), N elements added",
+        history: &[("4.0.0", "Several elements.")],
         ..row("RPUSHX", -3, WRITE_FAST, "2.2.0", ends::rpushx)
     },
 ];

@@ -31,6 +31,7 @@ pub const TABLE: &[Command] = &[
         syntax: "[SCHEDULE | CANCEL]",
         arguments: &[("SCHEDULE", Since("3.2.2")), ("CANCEL", Since("8.1.0"))],
         complexity: "O(1)",
+        history: &[("3.2.2", "SCHEDULE."), ("8.1.0", "CANCEL.")],
         ..row("BGSAVE", -1, SAVING, "1.0.0", saving::bgsave)
     },
     Command {
@@ -71,6 +72,7 @@ pub const TABLE: &[Command] = &[
         syntax: "[ASYNC | SYNC]",
         arguments: &[("ASYNC", Since("4.0.0")), ("SYNC", Since("6.2.0"))],
         complexity: "O(N), N keys that are removed",
+        history: &[("4.0.0", "ASYNC."), ("6.2.0", "SYNC.")],
         ..row("FLUSHALL", -1, Flags::WRITE, "1.0.0", databases::flushall)
     },
     Command {
@@ -82,6 +84,7 @@ pub const TABLE: &[Command] = &[
         syntax: "[ASYNC | SYNC]",
         arguments: &[("ASYNC", Since("4.0.0")), ("SYNC", Since("6.2.0"))],
         complexity: "O(N), N keys that are removed",
+        history: &[("4.0.0", "ASYNC."), ("6.2.0", "SYNC.")],
         ..row("FLUSHDB", -1, Flags::WRITE, "1.0.0", databases::flushdb)
     },
     Command {
@@ -95,6 +98,7 @@ pub const TABLE: &[Command] = &[
         summary: "Tells what the server is and does.",
         syntax: "[section [section ...]]",
         complexity: "O(1)",
+        history: &[("7.0.0", "Several sections.")],
         ..row("INFO", -1, ALWAYS, "1.0.0", info::info)
     },
     Command {
@@ -143,6 +147,7 @@ pub const TABLE: &[Command] = &[
             ("ABORT", Since("7.0.0")),
         ],
         complexity: "O(N) with saving, N keys of all databases; otherwise O(1)",
+        history: &[("7.0.0", "NOW, FORCE and ABORT."), ("9.0.0", "SAFE and FAILOVER.")],
         ..row(
             "SHUTDOWN",
             -1,
@@ -228,6 +233,7 @@ const COMMAND: &[Command] = &[
         summary: "Tells arity, flags and positions of keys.",
         syntax: "[command-name [command-name ...]]",
         complexity: "O(N), N commands",
+        history: &[("7.0.0", "Without names, it tells about all commands.")],
         ..row("INFO", -2, ALWAYS, "2.8.13", command::info)
     },
     Command {
@@ -266,6 +272,7 @@ const CONFIG: &[Command] = &[
         syntax: "pattern [pattern ...]",
         arguments: &[("pattern", Name("parameter")), ("pattern", Type("string"))],
         complexity: "O(N), N settings",
+        history: &[("7.0.0", "Several patterns.")],
         ..row("GET", -3, ADMIN, "2.0.0", config::get)
     },
     Command {
@@ -275,6 +282,7 @@ const CONFIG: &[Command] = &[
         syntax: "directive value [directive value ...]",
         arguments: &[("directive", Name("parameter"))],
         complexity: "O(N), N settings that are changed",
+        history: &[("7.0.0", "Several settings.")],
         ..row("SET", -4, ADMIN, "2.0.0", config::set)
     },
     Command {

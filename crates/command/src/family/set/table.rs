@@ -26,6 +26,7 @@ pub const TABLE: &[Command] = &[
         summary: "Adds members to a set, which is created if need be.",
         syntax: "key member [member ...]",
         complexity: "O(N), N elements added",
+        history: &[("2.4.0", "Several members.")],
         ..row("SADD", -3, WRITE_FAST, "1.0.0", member::sadd)
     },
     Command {
@@ -108,6 +109,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [count]",
         arguments: &[("count", Since("3.2.0"))],
         complexity: "O(N), N elements returned",
+        history: &[("3.2.0", "The count.")],
         ..row("SPOP", -2, TAKE_FAST, "1.0.0", random::spop)
     },
     Command {
@@ -118,6 +120,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [count]",
         arguments: &[("count", Since("2.6.0"))],
         complexity: "O(N), N elements returned",
+        history: &[("2.6.0", "The count.")],
         ..row("SRANDMEMBER", -2, READ, "1.0.0", random::srandmember)
     },
     Command {
@@ -125,6 +128,7 @@ pub const TABLE: &[Command] = &[
         summary: "Removes members from a set, and the set if none is left.",
         syntax: "key member [member ...]",
         complexity: "O(N), N members named",
+        history: &[("2.4.0", "Several members.")],
         ..row("SREM", -3, TAKE_FAST, "1.0.0", member::srem)
     },
     Command {

@@ -41,6 +41,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [key ...] timeout",
         arguments: &[("timeout", Type("double"))],
         complexity: "O(N+log M), N keys, M members of the set",
+        history: &[("6.0.0", "The timeout may be a fraction of a second.")],
         ..row("BZPOPMAX", -3, WAITS.union(Flags::FAST), "5.0.0", blocking::bzpopmax)
     },
     Command {
@@ -50,6 +51,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key [key ...] timeout",
         arguments: &[("timeout", Type("double"))],
         complexity: "O(N+log M), N keys, M members of the set",
+        history: &[("6.0.0", "The timeout may be a fraction of a second.")],
         ..row("BZPOPMIN", -3, WAITS.union(Flags::FAST), "5.0.0", blocking::bzpopmin)
     },
     Command {
@@ -66,6 +68,11 @@ pub const TABLE: &[Command] = &[
             ("INCR", Since("3.0.2")),
         ],
         complexity: "O(N log M), N members added, M members of the set",
+        history: &[
+            ("2.4.0", "Several members."),
+            ("3.0.2", "XX, NX, CH and INCR."),
+            ("6.2.0", "GT and LT."),
+        ],
         ..row("ZADD", -4, WRITE_FAST, "1.2.0", add::zadd)
     },
     Command {
@@ -185,6 +192,7 @@ pub const TABLE: &[Command] = &[
             ("LIMIT", Since("6.2.0")),
         ],
         complexity: "O(log N+M), N members of the set, M members returned",
+        history: &[("6.2.0", "REV, BYSCORE, BYLEX and LIMIT.")],
         ..row("ZRANGE", -4, READ, "1.2.0", range::zrange)
     },
     Command {
@@ -204,6 +212,7 @@ pub const TABLE: &[Command] = &[
             ("WITHSCORES", Since("2.0.0")),
         ],
         complexity: "O(log N+M), N members of the set, M members returned",
+        history: &[("2.0.0", "WITHSCORES.")],
         ..row("ZRANGEBYSCORE", -4, READ, "1.0.5", range::zrangebyscore)
     },
     Command {
@@ -218,6 +227,7 @@ pub const TABLE: &[Command] = &[
         summary: "Returns how many members have lower scores than one.",
         syntax: "key member [WITHSCORE]",
         complexity: "O(log N), N members of the set",
+        history: &[("7.2.0", "WITHSCORE.")],
         ..row("ZRANK", -3, READ_FAST, "2.0.0", look::zrank)
     },
     Command {
@@ -225,6 +235,7 @@ pub const TABLE: &[Command] = &[
         summary: "Removes members from a sorted set.",
         syntax: "key member [member ...]",
         complexity: "O(M log N), M members named, N members of the set",
+        history: &[("2.4.0", "Several members.")],
         ..row("ZREM", -3, FREE_FAST, "1.2.0", remove::zrem)
     },
     Command {
@@ -269,6 +280,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key max min [WITHSCORES] [LIMIT offset count]",
         arguments: &[("max", Type("double")), ("min", Type("double"))],
         complexity: "O(log N+M), N members of the set, M members returned",
+        history: &[("2.1.6", "Bounds that are not included.")],
         ..row("ZREVRANGEBYSCORE", -4, READ, "2.2.0", range::zrevrangebyscore)
     },
     Command {
@@ -276,6 +288,7 @@ pub const TABLE: &[Command] = &[
         summary: "Returns how many members have higher scores than one.",
         syntax: "key member [WITHSCORE]",
         complexity: "O(log N), N members of the set",
+        history: &[("7.2.0", "WITHSCORE.")],
         ..row("ZREVRANK", -3, READ_FAST, "2.0.0", look::zrevrank)
     },
     Command {
@@ -284,6 +297,7 @@ pub const TABLE: &[Command] = &[
         summary: "Visits the members of a sorted set and their scores in steps.",
         syntax: "key cursor [MATCH pattern] [COUNT count] [NOSCORES]",
         complexity: "O(N), N elements looked at; O(M) for a whole iteration, M elements",
+        history: &[("8.0.0", "NOSCORES.")],
         ..row("ZSCAN", -3, READ, "2.8.0", scan::zscan)
     },
     Command {

@@ -46,6 +46,7 @@ pub const TABLE: &[Command] = &[
             ("*", Name("auto-id")),
         ],
         complexity: "O(N), N entries removed by trimming; without any, O(1)",
+        history: &[("6.2.0", "NOMKSTREAM, MINID and LIMIT."), ("7.0.0", "Ids of the form ms-*.")],
         ..row("XADD", -5, ADD.union(Flags::FAST), "5.0.0", add::xadd)
     },
     Command {
@@ -55,6 +56,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key group consumer min-idle-time start [COUNT count] [JUSTID]",
         arguments: &[("start", Type("string"))],
         complexity: "O(N), N entries looked at",
+        history: &[("7.0.0", "The reply lists entries that were pending and are deleted.")],
         ..row("XAUTOCLAIM", -6, WRITE_FAST, "6.2.0", claim::xautoclaim)
     },
     Command {
@@ -102,6 +104,7 @@ pub const TABLE: &[Command] = &[
             ("end", Type("string")),
         ],
         complexity: "O(N), N pending entries looked at",
+        history: &[("6.2.0", "IDLE and ranges without their ends.")],
         ..row("XPENDING", -3, READ, "5.0.0", pending::xpending)
     },
     Command {
@@ -110,6 +113,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key start end [COUNT count]",
         arguments: &[("start", Type("string")), ("end", Type("string"))],
         complexity: "O(N), N entries returned",
+        history: &[("6.2.0", "Ranges without their ends.")],
         ..row("XRANGE", -4, READ, "5.0.0", range::xrange)
     },
     Command {
@@ -134,6 +138,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key end start [COUNT count]",
         arguments: &[("end", Type("string")), ("start", Type("string"))],
         complexity: "O(N), N entries returned",
+        history: &[("6.2.0", "Ranges without their ends.")],
         ..row("XREVRANGE", -4, READ, "5.0.0", range::xrevrange)
     },
     Command {
@@ -143,6 +148,7 @@ pub const TABLE: &[Command] = &[
         syntax: "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
         arguments: &[("ENTRIESADDED", Since("7.0.0")), ("MAXDELETEDID", Since("7.0.0"))],
         complexity: "O(1)",
+        history: &[("7.0.0", "ENTRIESADDED and MAXDELETEDID.")],
         ..row("XSETID", -3, ADD.union(Flags::FAST), "5.0.0", add::xsetid)
     },
     Command {
@@ -158,6 +164,7 @@ pub const TABLE: &[Command] = &[
             ("LIMIT", Since("6.2.0")),
         ],
         complexity: "O(N), N entries removed",
+        history: &[("6.2.0", "MINID and LIMIT.")],
         ..row("XTRIM", -4, WRITE, "5.0.0", add::xtrim)
     },
 ];
@@ -174,6 +181,7 @@ const XGROUP: &[Command] = &[
             ("ENTRIESREAD", Display("entries-read")),
         ],
         complexity: "O(1)",
+        history: &[("7.0.0", "ENTRIESREAD.")],
         ..row("CREATE", -5, ADD, "5.0.0", group::create)
     },
     Command {
@@ -209,6 +217,7 @@ const XGROUP: &[Command] = &[
             ("ENTRIESREAD", Display("entries-read")),
         ],
         complexity: "O(1)",
+        history: &[("7.0.0", "ENTRIESREAD.")],
         ..row("SETID", -5, WRITE, "5.0.0", group::setid)
     },
     Command {
@@ -225,6 +234,7 @@ const XINFO: &[Command] = &[
         summary: "Lists the consumers of a group.",
         syntax: "key group",
         complexity: "O(1)",
+        history: &[("7.2.0", "The field inactive; idle counts from the last attempt.")],
         ..row("CONSUMERS", 4, READ, "5.0.0", info::consumers)
     },
     Command {
@@ -232,6 +242,7 @@ const XINFO: &[Command] = &[
         summary: "Lists the groups of a stream.",
         syntax: "key",
         complexity: "O(1)",
+        history: &[("7.0.0", "The fields entries-read and lag.")],
         ..row("GROUPS", 3, READ, "5.0.0", info::groups)
     },
     Command {
@@ -240,6 +251,15 @@ const XINFO: &[Command] = &[
         syntax: "key [FULL [COUNT count]]",
         arguments: &[("full-count", Name("full-block"))],
         complexity: "O(1)",
+        history: &[
+            ("6.0.0", "FULL."),
+            (
+                "7.0.0",
+                "The fields max-deleted-entry-id, entries-added, recorded-first-entry-id, \
+                 entries-read and lag.",
+            ),
+            ("7.2.0", "The field active-time; seen-time is that of the last attempt."),
+        ],
         ..row("STREAM", -3, READ, "5.0.0", info::stream)
     },
     Command {

@@ -173,6 +173,13 @@ pub const TABLE: &[Command] = &[
             ("KEEPTTL", Since("6.0.0")),
         ],
         complexity: "O(1)",
+        history: &[
+            ("2.6.12", "EX, PX, NX and XX."),
+            ("6.0.0", "KEEPTTL."),
+            ("6.2.0", "GET, EXAT and PXAT."),
+            ("7.0.0", "NX together with GET."),
+            ("8.1.0", "IFEQ."),
+        ],
         ..row("SET", -3, WRITE, "1.0.0", set::set)
     },
     Command {

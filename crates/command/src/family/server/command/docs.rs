@@ -17,7 +17,7 @@ pub(super) fn write(reply: &mut Reply<'_>, row: &'static Row) {
         ("complexity", row.spec.complexity),
     ];
     let told = texts.iter().filter(|(_, value)| !value.is_empty());
-    let parts = [is_system, has_arguments, !children.is_empty()];
+    let parts = [is_system, !row.spec.history.is_empty(), has_arguments, !children.is_empty()];
     reply.map(told.clone().count() + parts.iter().filter(|is_there| **is_there).count());
     for (name, value) in told {
         reply.bulk(name.as_bytes());
@@ -28,6 +28,7 @@ pub(super) fn write(reply: &mut Reply<'_>, row: &'static Row) {
         reply.set(1);
         reply.simple("syscmd");
     }
+    write_history(reply, row.spec.history);
     if has_arguments {
         reply.bulk(b"arguments");
         write_arguments(reply, &arguments);
@@ -39,6 +40,19 @@ pub(super) fn write(reply: &mut Reply<'_>, row: &'static Row) {
             reply.bulk(child.full_name.as_bytes());
             write(reply, child);
         }
+    }
+}
+
+fn write_history(reply: &mut Reply<'_>, history: &[(&str, &str)]) {
+    if history.is_empty() {
+        return;
+    }
+    reply.bulk(b"history");
+    reply.set(history.len());
+    for (version, change) in history {
+        reply.array(2);
+        reply.bulk(version.as_bytes());
+        reply.bulk(change.as_bytes());
     }
 }
 
