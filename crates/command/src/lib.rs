@@ -18,7 +18,7 @@
 //! instance, session, statistics       what it works on
 //! pubsub, transaction, waiting::lines subscriptions, watched keys, waiting lines
 //! receivers, acknowledged             who gets messages, who waits for the disk
-//! table, spec, key_spec, needs        what a row is; knows neither calls nor families
+//! table, spec, key_spec, argument_fact, needs   what a row is; knows neither calls nor families
 //! ```
 //! A module uses those below it.
 //!
@@ -32,6 +32,7 @@ mod access_modes;
 mod acknowledged;
 mod applier;
 mod args;
+mod argument_fact;
 mod call;
 mod carrier;
 mod client_eviction;

@@ -3,6 +3,7 @@
 //! A row is generic over its handler, since a handler works on a `Call`, and a call knows its row:
 //! `call::Command` is a row whose handler is a `call::Handler`.
 
+use crate::argument_fact::ArgumentFacts;
 use crate::key_spec::{self, FindKeys, KeySpec};
 use crate::needs::Needs;
 use crate::observing::{FindSecrets, no_secrets};
@@ -60,6 +61,8 @@ bitflags! {
         const RUNS_QUEUE = 1 << 20;
         /// Allowed to a subscriber that speaks RESP2. Not shown by COMMAND INFO.
         const WHILE_SUBSCRIBED = 1 << 23;
+        /// For servers and their tests. Not shown by COMMAND INFO, but by COMMAND DOCS.
+        const SYSTEM = 1 << 24;
         /// Reads, but may change how a value is kept, which has to reach replicas. Not shown by
         /// COMMAND INFO.
         const MAY_REPLICATE = 1 << 14;
@@ -254,11 +257,10 @@ pub struct CommandSpec<Run: 'static> {
     pub complexity: &'static str,
     /// Its arguments as the manual writes them: `key value [NX | XX] [GET] [EX seconds | ...]`.
     pub syntax: &'static str,
-    /// Arguments whose type in COMMAND DOCS does not follow from their name: name and type.
-    pub argument_types: &'static [(&'static str, &'static str)],
-    /// Choices and groups of arguments whose name in COMMAND DOCS is another than what follows from
-    /// their tokens: that name, and theirs.
-    pub group_names: &'static [(&'static str, &'static str)],
+    /// Facts about its arguments that the syntax does not tell.
+    pub arguments: ArgumentFacts,
+    /// Versions that changed it, oldest first, each with what changed.
+    pub history: &'static [(&'static str, &'static str)],
     /// Handler; of a command with subcommands, for requests without one.
     pub run: Run,
     /// Rows of its subcommands.
@@ -294,8 +296,8 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
             summary: "",
             complexity: "",
             syntax: "",
-            argument_types: &[],
-            group_names: &[],
+            arguments: &[],
+            history: &[],
             run,
             subcommands: &[],
         }

@@ -1,5 +1,6 @@
 //! CLIENT: facts that clients report about themselves, and commands about other clients.
 
+mod conditions;
 mod filter;
 mod line;
 mod others;

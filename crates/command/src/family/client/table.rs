@@ -1,6 +1,7 @@
 //! Rows of CLIENT.
 
-use super::{others, own, tracking};
+use super::{conditions, others, own, tracking};
+use crate::argument_fact::ArgumentFact::{Name, Since};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::spec::{Flags, Group};
@@ -10,21 +11,6 @@ const HELP: Flags = Flags::LOADING.union(Flags::STALE);
 const OWN: Flags = HELP.union(Flags::NOSCRIPT);
 const OWN_WHILE_BUSY: Flags = OWN.union(Flags::ALLOW_BUSY);
 const ADMIN: Flags = OWN.union(Flags::ADMIN);
-
-/// Syntax of the conditions of LIST and KILL.
-macro_rules! conditions {
-    () => {
-        "ID client-id [client-id ...] | NOT-ID client-id [client-id ...] \
-         | TYPE <NORMAL | PRIMARY | REPLICA | PUBSUB> \
-         | NOT-TYPE <NORMAL | PRIMARY | REPLICA | PUBSUB> \
-         | ADDR ip:port | NOT-ADDR ip:port | LADDR ip:port | NOT-LADDR ip:port \
-         | IP ip | NOT-IP ip | USER username | NOT-USER username | SKIPME <YES | NO> \
-         | MAXAGE maxage | IDLE seconds | FLAGS flags | NOT-FLAGS flags \
-         | NAME client-name | NOT-NAME client-name | LIB-NAME lib-name | NOT-LIB-NAME lib-name \
-         | LIB-VER lib-version | NOT-LIB-VER lib-version | DB db | NOT-DB db \
-         | CAPA capability | NOT-CAPA capability ..."
-    };
-}
 
 /// Rows of the family.
 pub const TABLE: &[Command] = &[Command {
@@ -36,7 +22,7 @@ const SUBCOMMANDS: &[Command] = &[
     Command {
         summary: "Makes the next command an exception: what it reads is tracked, or is not.",
         syntax: "<YES | NO>",
-        group_names: &[("operation", "mode")],
+        arguments: &[("operation", Name("mode"))],
         ..row("CACHING", 3, OWN_WHILE_BUSY, "6.0.0", tracking::caching)
     },
     Command {
@@ -68,14 +54,18 @@ const SUBCOMMANDS: &[Command] = &[
     },
     Command {
         summary: "Closes the connections that meet all conditions.",
-        syntax: concat!("<ip:port | <", conditions!(), ">>"),
+        syntax: conditions::KILL,
+        arguments: conditions::ARGUMENTS_OF_KILL,
+        history: conditions::HISTORY_OF_KILL,
         complexity: "O(N), N clients",
         ..row("KILL", -3, ADMIN, "2.4.0", others::kill)
     },
     Command {
         tips: tips::NONDETERMINISTIC,
         summary: "Tells about the connections that meet all conditions.",
-        syntax: concat!("[", conditions!(), "]"),
+        syntax: conditions::LIST,
+        arguments: conditions::ARGUMENTS_OF_LIST,
+        history: conditions::HISTORY_OF_LIST,
         complexity: "O(N), N clients",
         ..row("LIST", -2, ADMIN, "2.4.0", others::list)
     },
@@ -92,20 +82,21 @@ const SUBCOMMANDS: &[Command] = &[
     Command {
         summary: "Holds commands back for a time.",
         syntax: "timeout [WRITE | ALL]",
-        group_names: &[("operation", "mode")],
+        arguments: &[("operation", Name("mode")), ("operation", Since("6.2.0"))],
+        history: &[("6.2.0", "WRITE and ALL.")],
         ..row("PAUSE", -3, ADMIN, "3.0.0", others::pause)
     },
     Command {
         summary: "Chooses which replies the connection gets.",
         syntax: "<ON | OFF | SKIP>",
-        group_names: &[("operation", "action")],
+        arguments: &[("operation", Name("action"))],
         ..row("REPLY", 3, OWN_WHILE_BUSY.union(Flags::NO_MULTI), "3.2.0", own::reply)
     },
     Command {
         tips: tips::ALL_NODES,
         summary: "Tells which library the client uses.",
         syntax: "<LIB-NAME libname | LIB-VER libver>",
-        group_names: &[("operation", "attr")],
+        arguments: &[("operation", Name("attr"))],
         ..row("SETINFO", 4, OWN_WHILE_BUSY, "7.2.0", own::set_info)
     },
     Command {
@@ -116,9 +107,9 @@ const SUBCOMMANDS: &[Command] = &[
     },
     Command {
         summary: "Tells the client which keys change that it may have cached, or stops it.",
-        group_names: &[("enabled", "status")],
         syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] \
                  [OPTIN] [OPTOUT] [NOLOOP]",
+        arguments: &[("enabled", Name("status"))],
         ..row("TRACKING", -3, OWN, "6.0.0", tracking::tracking)
     },
     Command {
@@ -128,8 +119,8 @@ const SUBCOMMANDS: &[Command] = &[
     Command {
         summary: "Wakes a client that waits in a blocking command.",
         syntax: "client-id [TIMEOUT | ERROR]",
-        group_names: &[("operation", "unblock-type")],
         complexity: "O(log N), N clients",
+        arguments: &[("operation", Name("unblock-type"))],
         ..row("UNBLOCK", -3, ADMIN, "5.0.0", others::unblock)
     },
     Command {

@@ -1,6 +1,7 @@
 //! The rows of the hash family.
 
 use super::{count, expire, random, read, scan, take, write};
+use crate::argument_fact::ArgumentFact::{Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -26,6 +27,8 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Removes fields of a hash, and the key with the last one.",
         syntax: "key field [field ...]",
+        complexity: "O(N), N fields named",
+        history: &[("2.4.0", "Several fields.")],
         ..row("HDEL", -3, FREE_FAST, "2.0.0", write::hdel)
     },
     Command {
@@ -33,24 +36,30 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Tells whether a hash has a field.",
         syntax: "key field",
+        complexity: "O(1)",
         ..row("HEXISTS", 3, READ_FAST, "2.0.0", read::hexists)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets after how many seconds fields of a hash end.",
-        syntax: "key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+        syntax: "key seconds [NX | XX | GT | LT] <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HEXPIRE", -6, FREE_FAST, "9.0.0", expire::hexpire)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets the second at which fields of a hash end.",
-        syntax: "key unix-time-seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+        syntax: "key unix-time-seconds [NX | XX | GT | LT] <FIELDS numfields field \
+                 [field ...]>",
+        arguments: &[("unix-time-seconds", Type("integer")), ("condition", Since("9.0.0"))],
+        complexity: "O(N), N fields named",
         ..row("HEXPIREAT", -6, FREE_FAST, "9.0.0", expire::hexpireat)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns the second at which fields of a hash end.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HEXPIRETIME", -5, READ_FAST, "9.0.0", expire::hexpiretime)
     },
     Command {
@@ -58,6 +67,7 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Returns the value of a field.",
         syntax: "key field",
+        complexity: "O(1)",
         ..row("HGET", 3, READ_FAST, "2.0.0", read::hget)
     },
     Command {
@@ -65,19 +75,22 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns all fields of a hash with their values.",
         syntax: "key",
+        complexity: "O(N), N fields of the hash",
         ..row("HGETALL", 2, READ, "2.0.0", read::hgetall)
     },
     Command {
         keys: &[KeySpec::one(TAKES)],
         summary: "Returns the values of fields and removes the fields.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HGETDEL", -5, FREE_FAST, "9.1.0", take::hgetdel)
     },
     Command {
         keys: &[KeySpec::one(CHANGES)],
         summary: "Returns the values of fields and sets or takes away their deadlines.",
         syntax: "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT \
-                 unix-time-milliseconds | PERSIST] FIELDS numfields field [field ...]",
+                 unix-time-milliseconds | PERSIST] <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HGETEX", -5, FREE_FAST, "9.0.0", take::hgetex)
     },
     Command {
@@ -85,6 +98,7 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Adds a number to the integer of a field, where none counts as zero.",
         syntax: "key field increment",
+        complexity: "O(1)",
         ..row("HINCRBY", 4, WRITE_FAST, "2.0.0", count::hincrby)
     },
     Command {
@@ -92,6 +106,8 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Adds a decimal number to that of a field, where none counts as zero.",
         syntax: "key field increment",
+        arguments: &[("increment", Type("double"))],
+        complexity: "O(1)",
         ..row("HINCRBYFLOAT", 4, WRITE_FAST, "2.6.0", count::hincrbyfloat)
     },
     Command {
@@ -99,12 +115,14 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the names of all fields of a hash.",
         syntax: "key",
+        complexity: "O(N), N fields of the hash",
         ..row("HKEYS", 2, READ, "2.0.0", read::hkeys)
     },
     Command {
         keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Returns the number of fields of a hash.",
         syntax: "key",
+        complexity: "O(1)",
         ..row("HLEN", 2, READ_FAST, "2.0.0", read::hlen)
     },
     Command {
@@ -112,6 +130,7 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Returns the values of several fields.",
         syntax: "key field [field ...]",
+        complexity: "O(N), N fields named",
         ..row("HMGET", -3, READ_FAST, "2.0.0", read::hmget)
     },
     Command {
@@ -119,37 +138,46 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Sets several fields of a hash.",
         syntax: "key field value [field value ...]",
+        complexity: "O(N), N fields named",
         ..row("HMSET", -4, WRITE_FAST, "2.0.0", write::hmset)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Takes away the deadlines of fields.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HPERSIST", -5, FREE_FAST, "9.0.0", expire::hpersist)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets after how many milliseconds fields of a hash end.",
-        syntax: "key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+        syntax: "key milliseconds [NX | XX | GT | LT] <FIELDS numfields field [field \
+                 ...]>",
+        arguments: &[("condition", Since("9.0.0"))],
+        complexity: "O(N), N fields named",
         ..row("HPEXPIRE", -6, FREE_FAST, "9.0.0", expire::hpexpire)
     },
     Command {
         keys: &[KeySpec::one(UPDATES)],
         summary: "Sets the millisecond at which fields of a hash end.",
-        syntax: "key unix-time-milliseconds [NX | XX | GT | LT] FIELDS numfields field [field \
-                 ...]",
+        syntax: "key unix-time-milliseconds [NX | XX | GT | LT] <FIELDS numfields field \
+                 [field ...]>",
+        arguments: &[("unix-time-milliseconds", Type("integer")), ("condition", Since("9.0.0"))],
+        complexity: "O(N), N fields named",
         ..row("HPEXPIREAT", -6, FREE_FAST, "9.0.0", expire::hpexpireat)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns the millisecond at which fields of a hash end.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HPEXPIRETIME", -5, READ_FAST, "9.0.0", expire::hpexpiretime)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns how many milliseconds fields of a hash have left.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HPTTL", -5, READ_FAST, "9.0.0", expire::hpttl)
     },
     Command {
@@ -157,6 +185,8 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Returns fields of a hash by chance.",
         syntax: "key [count [WITHVALUES]]",
+        arguments: &[("count-withvalues", Name("options"))],
+        complexity: "O(N), N fields returned",
         ..row("HRANDFIELD", -2, READ, "6.2.0", random::hrandfield)
     },
     Command {
@@ -164,6 +194,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Walks over the fields of a hash, some with each call.",
         syntax: "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
+        complexity: "O(N), N elements looked at; O(M) for a whole iteration, M elements",
         ..row("HSCAN", -3, READ, "2.8.0", scan::hscan)
     },
     Command {
@@ -171,14 +202,18 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Sets fields of a hash, which is created if there is none.",
         syntax: "key field value [field value ...]",
+        complexity: "O(N), N fields named",
+        history: &[("4.0.0", "Several fields.")],
         ..row("HSET", -4, WRITE_FAST, "2.0.0", write::hset)
     },
     Command {
         keys: &[KeySpec::one(INSERTS)],
         summary: "Sets fields of a hash, on conditions and with a deadline if wanted.",
         syntax: "key [NX | XX] [FNX | FXX] [EX seconds | PX milliseconds | EXAT \
-                 unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL] FIELDS numfields \
-                 field value [field value ...]",
+                 unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL] <FIELDS \
+                 numfields field value [field value ...]>",
+        arguments: &[("condition", Name("key-condition")), ("condition", Name("fields-condition"))],
+        complexity: "O(N), N fields named",
         ..row("HSETEX", -6, WRITE_FAST, "9.0.0", write::hsetex)
     },
     Command {
@@ -186,6 +221,7 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Sets a field of a hash unless it exists.",
         syntax: "key field value",
+        complexity: "O(1)",
         ..row("HSETNX", 4, WRITE_FAST, "2.0.0", write::hsetnx)
     },
     Command {
@@ -193,12 +229,14 @@ pub const TABLE: &[Command] = &[
         field_at: 2,
         summary: "Returns the number of bytes of a value.",
         syntax: "key field",
+        complexity: "O(1)",
         ..row("HSTRLEN", 3, READ_FAST, "3.2.0", read::hstrlen)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Returns how many seconds fields of a hash have left.",
-        syntax: "key FIELDS numfields field [field ...]",
+        syntax: "key <FIELDS numfields field [field ...]>",
+        complexity: "O(N), N fields named",
         ..row("HTTL", -5, READ_FAST, "9.0.0", expire::httl)
     },
     Command {
@@ -206,6 +244,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the values of all fields of a hash.",
         syntax: "key",
+        complexity: "O(N), N fields of the hash",
         ..row("HVALS", 2, READ, "2.0.0", read::hvals)
     },
 ];

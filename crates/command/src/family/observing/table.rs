@@ -65,6 +65,7 @@ const SLOW_LOG: &[Command] = &[
         summary: "Returns the latest slow commands; ten unless told how many, -1 for all.",
         syntax: "[count]",
         complexity: "O(N), N entries",
+        history: &[("4.0.0", "The address and the name of the client.")],
         ..row("GET", -2, LOGS, "2.2.12", commandlog::get_slow)
     },
     SHOWS_HELP,

@@ -1,6 +1,7 @@
 //! The rows of the set family.
 
 use super::{combine, many, member, random, scan};
+use crate::argument_fact::ArgumentFact::Since;
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Flags, Group};
@@ -24,12 +25,15 @@ pub const TABLE: &[Command] = &[
         keys: &[KeySpec::one(ADDS)],
         summary: "Adds members to a set, which is created if need be.",
         syntax: "key member [member ...]",
+        complexity: "O(N), N elements added",
+        history: &[("2.4.0", "Several members.")],
         ..row("SADD", -3, WRITE_FAST, "1.0.0", member::sadd)
     },
     Command {
         keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Counts the members of a set.",
         syntax: "key",
+        complexity: "O(1)",
         ..row("SCARD", 2, READ_FAST, "1.0.0", member::scard)
     },
     Command {
@@ -37,12 +41,14 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members of a set that are in none of the others.",
         syntax: "key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SDIFF", -2, READ, "1.0.0", combine::sdiff)
     },
     Command {
         keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members of a set that are in none of the others.",
         syntax: "destination key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SDIFFSTORE", -3, WRITE, "1.0.0", combine::sdiffstore)
     },
     Command {
@@ -50,24 +56,28 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members that all sets have.",
         syntax: "key [key ...]",
+        complexity: "O(N*M), N members of the smallest set, M sets",
         ..row("SINTER", -2, READ, "1.0.0", combine::sinter)
     },
     Command {
         keys: &[KeySpec::counted(1, 1, READS)],
         summary: "Counts the members that all sets have, up to a limit if there is one.",
         syntax: "numkeys key [key ...] [LIMIT limit]",
+        complexity: "O(N*M), N members of the smallest set, M sets",
         ..row("SINTERCARD", -3, READ, "7.0.0", combine::sintercard)
     },
     Command {
         keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members that all sets have.",
         syntax: "destination key [key ...]",
+        complexity: "O(N*M), N members of the smallest set, M sets",
         ..row("SINTERSTORE", -3, WRITE, "1.0.0", combine::sinterstore)
     },
     Command {
         keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Tells whether a set has a member.",
         syntax: "key member",
+        complexity: "O(1)",
         ..row("SISMEMBER", 3, READ_FAST, "1.0.0", member::sismember)
     },
     Command {
@@ -75,18 +85,21 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns all members of a set.",
         syntax: "key",
+        complexity: "O(N), N members of the set",
         ..row("SMEMBERS", 2, READ, "1.0.0", many::smembers)
     },
     Command {
         keys: &[KeySpec::one(READS)],
         summary: "Tells of each of several members whether a set has it.",
         syntax: "key member [member ...]",
+        complexity: "O(N), N members asked for",
         ..row("SMISMEMBER", -3, READ_FAST, "6.2.0", member::smismember)
     },
     Command {
         keys: &[KeySpec::one(TAKES), KeySpec::at(2, ADDS)],
         summary: "Moves a member from one set to another.",
         syntax: "source destination member",
+        complexity: "O(1)",
         ..row("SMOVE", 4, TAKE_FAST, "1.0.0", member::smove)
     },
     Command {
@@ -94,6 +107,9 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Takes members out of a set, chosen by chance.",
         syntax: "key [count]",
+        arguments: &[("count", Since("3.2.0"))],
+        complexity: "O(N), N elements returned",
+        history: &[("3.2.0", "The count.")],
         ..row("SPOP", -2, TAKE_FAST, "1.0.0", random::spop)
     },
     Command {
@@ -102,12 +118,17 @@ pub const TABLE: &[Command] = &[
         summary: "Returns members of a set, chosen by chance; with a negative count one may come \
                   several times.",
         syntax: "key [count]",
+        arguments: &[("count", Since("2.6.0"))],
+        complexity: "O(N), N elements returned",
+        history: &[("2.6.0", "The count.")],
         ..row("SRANDMEMBER", -2, READ, "1.0.0", random::srandmember)
     },
     Command {
         keys: &[KeySpec::one(REMOVES)],
         summary: "Removes members from a set, and the set if none is left.",
         syntax: "key member [member ...]",
+        complexity: "O(N), N members named",
+        history: &[("2.4.0", "Several members.")],
         ..row("SREM", -3, TAKE_FAST, "1.0.0", member::srem)
     },
     Command {
@@ -115,6 +136,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC,
         summary: "Iterates over the members of a set, step by step.",
         syntax: "key cursor [MATCH pattern] [COUNT count]",
+        complexity: "O(N), N elements looked at; O(M) for a whole iteration, M elements",
         ..row("SSCAN", -3, READ, "2.8.0", scan::sscan)
     },
     Command {
@@ -122,12 +144,14 @@ pub const TABLE: &[Command] = &[
         tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members that any of the sets has.",
         syntax: "key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SUNION", -2, READ, "1.0.0", combine::sunion)
     },
     Command {
         keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members that any of the sets has.",
         syntax: "destination key [key ...]",
+        complexity: "O(N), N members of all sets",
         ..row("SUNIONSTORE", -3, WRITE, "1.0.0", combine::sunionstore)
     },
 ];

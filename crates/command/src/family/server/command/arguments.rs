@@ -1,29 +1,45 @@
-//! COMMAND DOCS: summary and arguments of a command, from the tree of its syntax.
+//! Arguments of a command in COMMAND DOCS, from the tree of its syntax.
 
+use crate::argument_fact::ArgumentFact;
 use crate::call::Row;
 use crate::syntax::{Node, parse};
-use wire::Reply;
+use std::mem::discriminant;
 
 /// An argument as COMMAND DOCS describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Argument {
-    name: String,
-    kind: &'static str,
-    token: Option<&'static str>,
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    /// Text that stands for it.
+    pub(super) display: String,
+    pub(super) token: Option<&'static str>,
     /// Index of the key specification that finds it.
-    key_spec: Option<usize>,
-    optional: bool,
-    multiple: bool,
+    pub(super) key_spec: Option<usize>,
+    pub(super) optional: bool,
+    pub(super) multiple: bool,
     /// True if its token is repeated with it.
-    repeats_token: bool,
+    pub(super) repeats_token: bool,
+    pub(super) since: Option<&'static str>,
+    pub(super) deprecated_since: Option<&'static str>,
     /// Parts of a block, or alternatives.
-    arguments: Vec<Argument>,
+    pub(super) arguments: Vec<Argument>,
 }
 
 /// Names of arguments that are keys, if the row has keys.
-const KEYS: [&str; 8] =
-    ["key", "key1", "key2", "newkey", "destkey", "source", "sourcekey", "destination"];
-const INTEGERS: [&str; 28] = [
+const KEYS: [&str; 10] = [
+    "key",
+    "key1",
+    "key2",
+    "newkey",
+    "destkey",
+    "source",
+    "src",
+    "sourcekey",
+    "destination",
+    "dst",
+];
+const DOUBLES: [&str; 6] = ["longitude", "latitude", "radius", "width", "height", "score"];
+const INTEGERS: [&str; 37] = [
     "bit",
     "client-id",
     "count",
@@ -32,119 +48,88 @@ const INTEGERS: [&str; 28] = [
     "decrement",
     "destination-db",
     "end",
-    "id",
+    "entries-added",
+    "entries-read",
+    "frequency",
+    "idle",
     "increment",
     "index",
     "index1",
     "index2",
+    "len",
+    "limit",
     "maxage",
     "milliseconds",
     "min-match-len",
+    "num-matches",
+    "num-vertices",
+    "numfields",
     "numkeys",
+    "numreplicas",
     "offset",
     "port",
     "protover",
+    "rank",
     "samples",
     "seconds",
     "size",
     "start",
     "stop",
-    "threshold",
     "timeout",
-    "numreplicas",
+    "weight",
 ];
-
-/// Writes the map of one command, with its subcommands.
-pub(super) fn write_docs(reply: &mut Reply<'_>, row: &'static Row) {
-    let (arguments, children) = (arguments(row), row.children());
-    let has_arguments = !arguments.is_empty() && children.is_empty();
-    let texts = [
-        ("summary", row.spec.summary),
-        ("since", row.spec.since),
-        ("group", row.spec.group.name()),
-        ("complexity", row.spec.complexity),
-    ];
-    let told = texts.iter().filter(|(_, value)| !value.is_empty());
-    let parts = usize::from(has_arguments) + usize::from(!children.is_empty());
-    reply.map(told.clone().count() + parts);
-    for (name, value) in told {
-        reply.bulk(name.as_bytes());
-        reply.bulk(value.as_bytes());
-    }
-    if has_arguments {
-        reply.bulk(b"arguments");
-        write_arguments(reply, &arguments);
-    }
-    if !children.is_empty() {
-        reply.bulk(b"subcommands");
-        reply.map(children.len());
-        for child in children {
-            reply.bulk(child.full_name.as_bytes());
-            write_docs(reply, child);
-        }
-    }
-}
-
-fn write_arguments(reply: &mut Reply<'_>, arguments: &[Argument]) {
-    reply.array(arguments.len());
-    arguments.iter().for_each(|argument| write_argument(reply, argument));
-}
-
-fn write_argument(reply: &mut Reply<'_>, argument: &Argument) {
-    let is_nested = !argument.arguments.is_empty();
-    let has_flags = argument.optional || argument.multiple;
-    let optional_fields = [argument.key_spec.is_some(), argument.token.is_some(), has_flags];
-    reply.map(3 + optional_fields.iter().filter(|is_there| **is_there).count());
-    let mut field = |name: &str, value: &str| {
-        reply.bulk(name.as_bytes());
-        reply.bulk(value.as_bytes());
-    };
-    field("name", &argument.name);
-    field("type", argument.kind);
-    if !is_nested {
-        field("display_text", &argument.name);
-    }
-    if let Some(token) = argument.token {
-        field("token", token);
-    }
-    if let Some(spec) = argument.key_spec {
-        reply.bulk(b"key_spec_index");
-        reply.integer(spec as i64);
-    }
-    if has_flags {
-        reply.bulk(b"flags");
-        let mark = reply.deferred_set();
-        let flags = [
-            ("optional", argument.optional),
-            ("multiple", argument.multiple),
-            ("multiple_token", argument.repeats_token),
-        ];
-        let set = flags.iter().filter(|(_, is_set)| *is_set);
-        let count = set.map(|(name, _)| reply.simple(name)).count();
-        reply.close_set(mark, count);
-    }
-    if is_nested {
-        reply.bulk(b"arguments");
-        write_arguments(reply, &argument.arguments);
-    }
-}
 
 /// Returns the arguments of a row.
 pub(super) fn arguments(row: &Row) -> Vec<Argument> {
-    let mut arguments = Reader { row, keys: 0 }.sequence(&parse(row.spec.syntax));
-    rename_groups(row, &mut arguments);
-    keep_names_apart(&mut arguments);
+    let mut arguments = of_syntax(row);
+    tell_all(&mut row.spec.arguments.to_vec(), &mut arguments);
     arguments
 }
 
-/// Gives groups the names that the row has for them.
-fn rename_groups(row: &Row, arguments: &mut [Argument]) {
-    for argument in arguments.iter_mut().filter(|it| !it.arguments.is_empty()) {
-        let given = row.spec.group_names.iter().find(|(name, _)| *name == argument.name);
-        if let Some((_, name)) = given {
-            argument.name = (*name).to_owned();
+/// Returns the arguments as far as the syntax tells them.
+fn of_syntax(row: &Row) -> Vec<Argument> {
+    Reader { row, keys: 0 }.sequence(&parse(row.spec.syntax))
+}
+
+/// Gives each argument the facts about it, and takes them from the list.
+fn tell_all(facts: &mut Vec<(&'static str, ArgumentFact)>, arguments: &mut [Argument]) {
+    for argument in arguments {
+        let called = argument.token.map_or_else(|| argument.name.clone(), str::to_owned);
+        let mut kinds = Vec::new();
+        facts.retain(|(of, fact)| {
+            let is_meant = *of == called && !kinds.contains(&discriminant(fact));
+            if is_meant {
+                kinds.push(discriminant(fact));
+                argument.tell(*fact);
+            }
+            !is_meant
+        });
+        tell_all(facts, &mut argument.arguments);
+    }
+}
+
+impl Argument {
+    fn tell(&mut self, fact: ArgumentFact) {
+        match fact {
+            ArgumentFact::Name(name) => {
+                self.name = name.to_owned();
+                self.display = name.to_owned();
+            }
+            ArgumentFact::Type(kind) => self.kind = kind,
+            ArgumentFact::Display(text) => self.display = text.to_owned(),
+            ArgumentFact::Since(version) => self.since = Some(version),
+            ArgumentFact::DeprecatedSince(version) => self.deprecated_since = Some(version),
+            ArgumentFact::SpecIndex(spec) => self.key_spec = Some(spec),
+            ArgumentFact::Optional => self.optional = true,
+            ArgumentFact::PartsOptional => {
+                self.arguments.iter_mut().for_each(|part| part.optional = true);
+            }
+            ArgumentFact::TokenInside => {
+                if let Some(first) = self.arguments.first_mut() {
+                    first.token = self.token.take();
+                }
+            }
         }
-        rename_groups(row, &mut argument.arguments);
     }
 }
 
@@ -170,7 +155,7 @@ impl Reader<'_> {
                         arguments.push(argument);
                         rest = tail;
                     } else {
-                        arguments.push(leaf(token.to_ascii_lowercase(), "pure-token", Some(token)));
+                        arguments.push(pure_token(token));
                     }
                 }
                 (Node::Word(word), _) => arguments.push(self.word(word)),
@@ -230,7 +215,10 @@ impl Reader<'_> {
     /// Describes a sequence as one argument.
     fn block(&mut self, nodes: &[Node]) -> Argument {
         // `LIMIT offset count` is a block with a token, not an offset with one.
-        if let [Node::Token(token), Node::Word(_), Node::Word(_) | Node::Token(_), ..] = nodes {
+        if let [Node::Token(token), first, second, ..] = nodes
+            && !matches!(first, Node::Token(_) | Node::Group { optional: true, .. })
+            && !matches!(second, Node::Group { optional: true, .. })
+        {
             let arguments = self.sequence(&nodes[1..]);
             let name = token.to_ascii_lowercase();
             return Argument { token: Some(token), arguments, ..leaf(name, "block", None) };
@@ -241,7 +229,7 @@ impl Reader<'_> {
         }
         let names: Vec<&str> = arguments.iter().map(|it| it.name.as_str()).collect();
         let name = match names.as_slice() {
-            ["key", "value"] => "data".to_owned(),
+            [.., "value" | "member"] => "data".to_owned(),
             ["start", "end", ..] | ["start", "end-unit"] => "range".to_owned(),
             _ => names.join("-"),
         };
@@ -255,12 +243,19 @@ impl Reader<'_> {
             self.keys += 1;
             return Argument { key_spec: Some(spec), ..leaf(name.to_owned(), "key", None) };
         }
-        leaf(name.to_owned(), kind_of(row, name), None)
+        leaf(name.to_owned(), kind_of(name), None)
     }
+}
+
+/// Describes a token that stands for itself. `""` is the empty one.
+fn pure_token(token: &'static str) -> Argument {
+    let token = token.trim_matches('"');
+    leaf(token.to_ascii_lowercase(), "pure-token", Some(token))
 }
 
 fn leaf(name: String, kind: &'static str, token: Option<&'static str>) -> Argument {
     Argument {
+        display: name.clone(),
         name,
         kind,
         token,
@@ -268,18 +263,18 @@ fn leaf(name: String, kind: &'static str, token: Option<&'static str>) -> Argume
         optional: false,
         multiple: false,
         repeats_token: false,
+        since: None,
+        deprecated_since: None,
         arguments: Vec::new(),
     }
 }
 
-fn kind_of(row: &Row, name: &str) -> &'static str {
-    if let Some((_, kind)) = row.spec.argument_types.iter().find(|(it, _)| *it == name) {
-        return kind;
-    }
+fn kind_of(name: &str) -> &'static str {
     match name {
-        "pattern" => "pattern",
+        _ if name.ends_with("pattern") => "pattern",
         _ if name.starts_with("unix-time") => "unix-time",
         _ if INTEGERS.contains(&name) => "integer",
+        _ if DOUBLES.contains(&name) => "double",
         _ => "string",
     }
 }
@@ -291,34 +286,40 @@ fn choice_name(alternatives: &[Vec<Node>]) -> String {
         _ => None,
     });
     let tokens: Vec<&str> = tokens.collect();
-    let name = match tokens.as_slice() {
-        [] => "choice",
-        tokens if tokens.contains(&"EX") => "expiration",
-        tokens if tokens.contains(&"NX") || tokens.contains(&"FNX") => "condition",
-        tokens if tokens.contains(&"ASYNC") => "flush-type",
-        tokens if tokens.contains(&"BYTE") => "unit",
-        ["ON", "OFF"] => "enabled",
-        tokens if tokens.contains(&"LARGE-REPLY") => "type",
-        _ => "operation",
-    };
-    name.to_owned()
+    let named = CHOICES.iter().find(|(token, _)| tokens.contains(token));
+    match (tokens.as_slice(), named) {
+        ([], _) => "choice",
+        (["ON", "OFF"], _) => "enabled",
+        (_, Some((_, name))) => name,
+        (_, None) => "operation",
+    }
+    .to_owned()
 }
 
-/// Numbers choices of the same name, which clients use for labels.
-fn keep_names_apart(arguments: &mut [Argument]) {
-    for at in 1..arguments.len() {
-        let same = |other: &Argument| other.name == arguments[at].name && other.kind == "oneof";
-        if arguments[..at].iter().any(same) {
-            let number = at + 1;
-            arguments[at].name.push_str(&format!("-{number}"));
-        }
-    }
-}
+/// Names of choices, each with a token by which the choice is known.
+const CHOICES: [(&str, &str); 15] = [
+    ("EX", "expiration"),
+    ("NX", "condition"),
+    ("FNX", "condition"),
+    ("GT", "comparison"),
+    ("ASYNC", "flush-type"),
+    ("BYTE", "unit"),
+    ("KM", "unit"),
+    ("ASC", "order"),
+    ("BYSCORE", "sortby"),
+    ("LEFT", "where"),
+    ("MIN", "where"),
+    ("BEFORE", "where"),
+    ("MAXLEN", "strategy"),
+    ("=", "operator"),
+    ("LARGE-REPLY", "type"),
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::commands::table;
+    use std::collections::BTreeSet;
 
     fn of(name: &str) -> Vec<Argument> {
         arguments(table().find(name.as_bytes()).expect("it exists"))
@@ -331,12 +332,20 @@ mod tests {
     }
 
     #[test]
-    fn a_group_has_the_name_that_its_row_gives() {
+    fn every_fact_of_a_row_is_about_one_of_its_arguments() {
         for row in table().rows() {
-            let given = row.spec.group_names.iter().map(|(_, name)| *name);
+            let mut facts = row.spec.arguments.to_vec();
+            tell_all(&mut facts, &mut of_syntax(row));
+            assert_eq!(facts, [], "{}: {:?}", row.full_name, of_syntax(row));
+        }
+    }
+
+    #[test]
+    fn arguments_beside_each_other_have_names_of_their_own() {
+        for row in table().rows() {
             let names: Vec<String> = arguments(row).into_iter().map(|it| it.name).collect();
-            let mut missing = given.filter(|name| !names.iter().any(|it| it == name));
-            assert_eq!(missing.next(), None, "{}: {names:?}", row.full_name);
+            let different: BTreeSet<&String> = names.iter().collect();
+            assert_eq!(different.len(), names.len(), "{}: {names:?}", row.full_name);
         }
     }
 
@@ -349,18 +358,28 @@ mod tests {
     }
 
     #[test]
+    fn a_token_that_is_part_of_a_block_stands_with_its_first_argument() {
+        let search = of("GEOSEARCH");
+        let box_of = &search[2].arguments[1];
+        assert_eq!((box_of.name.as_str(), box_of.token), ("box", None));
+        assert_eq!(box_of.arguments[0].token, Some("BYBOX"));
+    }
+
+    #[test]
     fn options_of_shutdown_are_tokens() {
-        let shutdown = of("SHUTDOWN");
-        assert_eq!(shutdown[0].kind, "oneof");
-        assert_eq!(shutdown[0].arguments[1].token, Some("SAVE"));
-        assert_eq!((shutdown[1].kind, shutdown[1].token), ("pure-token", Some("NOW")));
+        let choice = &of("SHUTDOWN")[0];
+        let options = &choice.arguments[0].arguments;
+        assert_eq!((choice.kind, options[0].kind), ("oneof", "oneof"));
+        assert_eq!(options[0].arguments[1].token, Some("SAVE"));
+        assert_eq!((options[1].kind, options[1].token), ("pure-token", Some("NOW")));
+        assert_eq!(choice.arguments[1].token, Some("ABORT"));
     }
 
     #[test]
     fn every_syntax_describes_as_many_words_as_the_arity_asks_for() {
         for row in table().rows().iter().filter(|row| row.spec.subcommands.is_empty()) {
             let words = 1 + usize::from(row.parent.is_some());
-            let required: usize = arguments(row).iter().map(least_words).sum();
+            let required: usize = of_syntax(row).iter().map(least_words).sum();
             let arity = row.spec.arity.unsigned_abs() as usize;
             assert_eq!(words + required, arity, "{}: {}", row.full_name, row.spec.syntax);
         }

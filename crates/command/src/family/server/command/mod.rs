@@ -3,9 +3,11 @@
 //! | file | derived part |
 //! |---|---|
 //! | `info.rs` | description of a row in COMMAND INFO |
+//! | `docs.rs` | description of a row in COMMAND DOCS |
 //! | `arguments.rs` | the arguments of COMMAND DOCS, from the tree of its syntax |
 
 mod arguments;
+mod docs;
 mod info;
 
 use crate::args::Args;
@@ -79,7 +81,7 @@ pub(super) fn docs(call: &mut Call<'_>) -> Outcome {
     call.reply.map(rows.len());
     for row in rows {
         call.reply.bulk(row.full_name.as_bytes());
-        arguments::write_docs(&mut call.reply, row);
+        docs::write(&mut call.reply, row);
     }
     Ok(())
 }
