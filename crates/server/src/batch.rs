@@ -12,6 +12,9 @@ use std::ops::Range;
 use store::{LOCKS_AHEAD, Sought, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 
+/// Most places of arguments for which an empty batch keeps room: a request may have millions.
+const SPANS_KEPT: usize = 8192;
+
 /// Request of a batch.
 #[derive(Debug)]
 pub struct Request {
@@ -80,6 +83,9 @@ impl Batch {
     /// Drops all requests.
     #[inline]
     pub fn clear(&mut self) {
+        if self.spans.capacity() > SPANS_KEPT {
+            self.spans = Vec::new();
+        }
         self.spans.clear();
         self.requests.clear();
         self.inline.clear();
@@ -201,5 +207,21 @@ impl Batch {
             self.keys.push((key.keyspace, key.hash));
         }
         self.rows = rows;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Batch, SPANS_KEPT};
+    use wire::Span;
+
+    #[test]
+    fn a_request_of_very_many_arguments_leaves_little_behind() {
+        let mut batch = Batch::default();
+        for count in [SPANS_KEPT / 2, 10 * SPANS_KEPT] {
+            batch.spans.extend((0..count).map(|_| Span { start: 0, len: 1 }));
+            batch.clear();
+            assert!(batch.spans.is_empty() && batch.spans.capacity() <= SPANS_KEPT);
+        }
     }
 }
