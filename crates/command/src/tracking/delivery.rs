@@ -6,7 +6,7 @@ use super::tracker::{Invalid, Tracker};
 use crate::clients::{Client, ClientFlags, Clients};
 use crate::message::Message;
 use crate::receivers::{Left, Outgoing, Receivers};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Protocol;
@@ -50,10 +50,9 @@ impl<'d> Delivery<'d> {
     }
 
     fn broadcast(&mut self, trackers: &[Arc<Tracker>], keys: &[(&[u8], u64)]) {
-        let is_excepted = |tracker: &Tracker| {
-            let own = tracker.client.id;
-            tracker.has_no_loop() && keys.iter().any(|(_, author)| *author == own)
-        };
+        let authors: HashSet<u64> = keys.iter().map(|(_, author)| *author).collect();
+        let is_excepted =
+            |tracker: &Tracker| tracker.has_no_loop() && authors.contains(&tracker.client.id);
         let (excepted, others): (Vec<_>, Vec<_>) =
             trackers.iter().cloned().partition(|tracker| is_excepted(tracker));
         let all: Vec<&[u8]> = keys.iter().map(|(key, _)| *key).collect();

@@ -177,16 +177,19 @@ impl Tracking {
 
     /// Takes keys out of a table that is too large: their readers cannot cache them any more.
     fn shrink(&self) {
+        let mut told = Vec::new();
         for _ in 0..EVICTED_AT_ONCE {
             if !self.is_too_large() {
-                return;
+                break;
             }
-            let Some((key, readers)) = self.table.take_any() else { return };
+            let Some((key, readers)) = self.table.take_any() else { break };
             let readers = self.trackers_of(&readers, |_| true);
             if !readers.is_empty() {
-                let told = Told::Read { invalid: Invalid::Key(key), readers };
-                self.pending.put_back(vec![told]);
+                told.push(Told::Read { invalid: Invalid::Key(key), readers });
             }
+        }
+        if !told.is_empty() {
+            self.pending.put_back(told);
         }
     }
 

@@ -7,6 +7,7 @@
 //! A key stands in the slot that its hash says, or in one of the next. A look at it costs one cache
 //! miss, and none if it was announced.
 
+use crate::sparse::smaller_room;
 use base::memory::prefetch;
 use base::{KeyHasher, PositionHash};
 use smallvec::{SmallVec, smallvec};
@@ -258,15 +259,20 @@ impl Table {
 
     /// Takes the readers of a key out, if it has any.
     pub fn take(&self, hash: PositionHash, key: &[u8]) -> Option<Readers> {
-        let mut part = self.shelves.get()?[part_of(hash)].lock();
+        let shelf = &self.shelves.get()?[part_of(hash)];
+        let mut part = shelf.lock();
         let at = part.find(hash, key).filter(|at| !part.slots[*at].readers.is_nobody())?;
-        Some(self.take_at(&mut part, at).readers)
+        Some(self.take_at(shelf, &mut part, at).readers)
     }
 
-    fn take_at(&self, part: &mut Part, at: usize) -> Slot {
+    fn take_at(&self, shelf: &Shelf, part: &mut Part, at: usize) -> Slot {
         let slot = part.take(at, &self.hasher);
         self.keys.fetch_sub(1, Relaxed);
         self.readers.fetch_sub(slot.readers.len(), Relaxed);
+        if let Some(slots) = smaller_room(part.keys, part.slots.len()) {
+            part.rebuild(slots, &self.hasher);
+            shelf.show(part);
+        }
         slot
     }
 
@@ -275,14 +281,15 @@ impl Table {
         let shelves = self.shelves.get()?;
         for _ in 0..PARTS {
             let turn = self.hand.fetch_add(1, Relaxed);
-            let mut part = shelves[turn % PARTS].lock();
+            let shelf = &shelves[turn % PARTS];
+            let mut part = shelf.lock();
             // The rounds of the hand differ from each other as hashes do.
             let round = PositionHash(((turn / PARTS) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             let begin = Part::home(round, part.slots.len());
             let len = part.slots.len();
             let mut places = (begin..len).chain(0..begin);
             let Some(at) = places.find(|at| !part.slots[*at].readers.is_nobody()) else { continue };
-            let slot = self.take_at(&mut part, at);
+            let slot = self.take_at(shelf, &mut part, at);
             return Some((slot.key.into_vec().into(), slot.readers));
         }
         None
@@ -349,6 +356,19 @@ mod tests {
         assert_eq!(readers.iter().collect::<Vec<u64>>(), [3, 4, 5, 9]);
         assert!(table.take(hasher.hash(b"a"), b"a").is_none());
         assert_eq!((table.keys(), table.readers()), (1, 1));
+    }
+
+    #[test]
+    fn keys_that_were_taken_leave_little_room_and_those_left_are_found() {
+        let (table, hasher) = table();
+        let keys: Vec<_> = (0..400_000_u32).map(u32::to_le_bytes).collect();
+        keys.iter().for_each(|key| table.enter(hasher.hash(key), key, 1));
+        let (left, taken) = keys.split_at(4000);
+        assert!(taken.iter().all(|key| table.take(hasher.hash(key), key).is_some()));
+        let shelves = table.shelves.get().expect("there are keys");
+        let slots: usize = shelves.iter().map(|shelf| shelf.lock().slots.len()).sum();
+        assert!(slots <= 28 * PARTS, "{slots} slots");
+        assert!(left.iter().all(|key| table.take(hasher.hash(key), key).is_some()));
     }
 
     #[test]

@@ -81,16 +81,31 @@ impl<'c> Wanted<'c> {
             let text = format!("ERR You can't switch OPTIN/OPTOUT mode {OTHER_MODE}");
             return Err(Refusal::new(text));
         }
-        let own = present.map_or(&[][..], |it| &it.prefixes);
-        self.prefixes.iter().enumerate().try_for_each(|(at, prefix)| {
-            let present = own.iter().find(|other| overlap(prefix, other));
-            let other = self.prefixes[at + 1..].iter().find(|other| overlap(prefix, other));
-            match (present, other) {
-                (Some(present), _) => Err(overlapping(prefix, "an existing", present)),
-                (_, Some(other)) => Err(overlapping(prefix, "another provided", other)),
-                _ => Ok(()),
+        self.check_prefixes(present.map_or(&[][..], |it| &it.prefixes))
+    }
+
+    /// Refuses prefixes that overlap with each other, or with those that the client has. In order,
+    /// all that begin with a prefix stand right behind it.
+    fn check_prefixes(&self, present: &[Prefix]) -> Result<(), Refusal> {
+        let wanted = self.prefixes.iter().enumerate().map(|(at, prefix)| (*prefix, Some(at)));
+        let mut all: Vec<(&[u8], Option<usize>)> = wanted.collect();
+        all.extend(present.iter().map(|prefix| (&prefix[..], None)));
+        all.sort_unstable();
+        let pairs = all.windows(2).filter(|pair| pair[1].0.starts_with(pair[0].0));
+        // Of those that were asked for, the first one that overlaps is named.
+        let first = pairs.filter_map(|pair| {
+            let (one, other) = (pair[0].1, pair[1].1);
+            let at = one.into_iter().chain(other).min()?;
+            let beside = if one == Some(at) { pair[1] } else { pair[0] };
+            Some((at, beside))
+        });
+        match first.min_by_key(|(at, (_, other))| (*at, other.is_some())) {
+            Some((at, (other, None))) => Err(overlapping(self.prefixes[at], "an existing", other)),
+            Some((at, (other, Some(_)))) => {
+                Err(overlapping(self.prefixes[at], "another provided", other))
             }
-        })
+            None => Ok(()),
+        }
     }
 }
 
@@ -100,10 +115,6 @@ const OPTIONS: [(&str, TrackingOptions); 4] = [
     ("OPTOUT", TrackingOptions::OPT_OUT),
     ("NOLOOP", TrackingOptions::NO_LOOP),
 ];
-
-fn overlap(one: &[u8], other: &[u8]) -> bool {
-    one.starts_with(other) || other.starts_with(one)
-}
 
 fn overlapping(prefix: &[u8], which: &str, other: &[u8]) -> Refusal {
     let text = format!(
@@ -143,13 +154,15 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
         tracking.add_prefix(prefix, &tracker);
     }
     if wanted.options.contains(TrackingOptions::BROADCAST) {
+        let has_all = || prefixes.iter().any(|own| own.is_empty());
         let all: [&[u8]; 1] = [b""];
-        let added = if wanted.prefixes.is_empty() { &all[..] } else { &wanted.prefixes };
-        for prefix in added {
-            if !prefixes.iter().any(|own| **own == **prefix) {
-                prefixes.push(tracking.add_prefix(prefix, &tracker));
-            }
-        }
+        let added = match &wanted.prefixes[..] {
+            [] if has_all() => &[][..],
+            [] => &all[..],
+            // They are new ones, as they do not overlap with those that it has.
+            some => some,
+        };
+        prefixes.extend(added.iter().map(|prefix| tracking.add_prefix(prefix, &tracker)));
     }
     client.set_flag(ClientFlags::TRACKING, true);
     client.set_flag(ClientFlags::TRACKING_BROKEN, false);
