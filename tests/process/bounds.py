@@ -5,6 +5,8 @@
 """
 
 import contextlib
+import os
+import resource
 import socket
 import struct
 import sys
@@ -189,6 +191,25 @@ def a_slot_is_free_when_info_says_so():
                 client.close()
 
 
+def connections_that_came_while_no_descriptor_was_free_are_served_once_there_is_one():
+    with Server("--threads", "1") as server:
+        db = server.connect()
+        assert db.command("PING") == b"PONG"
+        used = len(os.listdir("/proc/%d/fd" % server.process.pid))
+        hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (used + 2, hard))
+        clients = [server.connect() for _ in range(6)]
+        for client in clients:
+            server.send(client, "PING")
+        assert [client.read() for client in clients[:2]] == [b"PONG"] * 2
+        assert info(db, "connected_clients") == 3
+        for client in clients[:2]:
+            client.close()
+        assert [client.read() for client in clients[2:4]] == [b"PONG"] * 2
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (hard, hard))
+        assert [client.read() for client in clients[4:]] == [b"PONG"] * 2
+
+
 def collections_of(db, number):
     """Fills one key of each type with so many elements of a hundred bytes, and so many plain keys in database 1."""
     names = ["%0100d" % name for name in range(number)]
@@ -297,6 +318,22 @@ def clients_that_never_read_hold_little_or_are_closed():
             if not limits:
                 server.until(lambda: info(db, "mem_clients_normal") > number * MIB)
                 assert server.resident_peak_mib() < before + 4 * number, "%d MiB" % server.resident_peak_mib()
+
+
+def a_client_that_ends_its_side_of_a_connection_gets_what_its_socket_takes():
+    with Server("--threads", "1") as server:
+        size = MIB
+        assert server.connect().command("SET", "k", "x" * size) == b"OK"
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * size)
+        raw.settimeout(PATIENCE)
+        raw.connect(("127.0.0.1", server.port))
+        raw.sendall(encoded("GET", "k"))
+        raw.shutdown(socket.SHUT_WR)
+        got = b""
+        while more := raw.recv(size):
+            got += more
+        assert len(got) == bulk_len(size), "%d bytes came" % len(got)
 
 
 def a_pipeline_that_is_read_as_it_is_answered_takes_no_memory():
@@ -460,6 +497,36 @@ def a_transaction_beyond_the_query_limit_is_closed_and_one_of_a_million_commands
             greedy.close()
         assert info(db, "client_query_buffer_limit_disconnections") == 2 and db.command("EXISTS", "k") == 0
         server.until(lambda: info(db, "mem_clients_normal") < 10 * MIB)
+
+
+def a_transaction_takes_the_memory_of_its_commands_while_it_is_queued():
+    limit, value = 64 * MIB, b"v" * 1000
+    with Server("--threads", "1", "--maxmemory", limit, "--maxmemory-policy", "allkeys-lru") as server:
+        db, client = server.connect(), server.connect()
+        for first in range(0, 2 * limit // 1000, 1000):
+            db.send_bytes(b"".join(encoded("SET", "k%d" % number, value) for number in range(first, first + 1000)))
+            Reader(db).read(1000 * len("+OK\r\n"))
+        keys = db.command("DBSIZE")
+        assert client.command("MULTI") == b"OK"
+        for _ in range(2400):
+            server.send(client, "SET", "t", "w" * 10240)
+            assert client.read() == b"QUEUED"
+        looked_at = info(db, "lru_clock")
+        server.until(lambda: info(db, "lru_clock") > looked_at + 1)
+        assert db.command("DBSIZE") > keys // 3, "%d of %d keys are left" % (db.command("DBSIZE"), keys)
+
+
+def a_request_of_hundreds_of_megabytes_arrives():
+    with Server("--threads", "1") as server:
+        db, client = server.connect(), server.connect()
+        length = 400 * MIB
+        client.send_bytes(b"*3\r\n$7\r\nPUBLISH\r\n$1\r\nc\r\n$%d\r\n" % length)
+        for _ in range(length // MIB):
+            client.send_bytes(b"x" * MIB)
+            assert db.command("PING") == b"PONG"
+        client.send_bytes(b"\r\n")
+        assert client.read() == 0
+        assert server.resident_peak_mib() < 3 * length // MIB // 2
 
 
 def clients_beyond_their_memory_are_closed_from_the_largest_down():

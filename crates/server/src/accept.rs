@@ -26,28 +26,42 @@ pub struct Acceptor {
     /// Mailboxes of the workers; the first is the worker that accepts.
     workers: Vec<Mailbox>,
     next: usize,
+    /// Listeners whose connections could not be accepted: no event tells when they can.
+    stuck: Vec<Token>,
 }
 
 impl Acceptor {
     /// Returns an acceptor that deals connections of `listeners` out to `workers`; the first worker
     /// is the one that accepts.
     pub fn new(listeners: Arc<Listeners>, workers: Vec<Mailbox>) -> Acceptor {
-        Acceptor { listeners, workers, next: 0 }
+        Acceptor { listeners, workers, next: 0, stuck: Vec::new() }
     }
 
-    /// Accepts the connections that wait at a listener. Returns those that the accepting worker
-    /// keeps.
-    pub fn accept(&mut self, token: Token, instance: &Instance) -> Vec<Stream> {
+    /// Accepts connections that wait at a listener. Returns those that the accepting worker keeps,
+    /// and true if more may wait, of which no event will tell.
+    pub fn accept(&mut self, token: Token, instance: &Instance) -> (Vec<Stream>, bool) {
         let mut own = Vec::new();
         for _ in 0..ACCEPTS_PER_TURN {
             match self.listeners.accept(token) {
-                Ok(None) => break,
+                Ok(None) => return (own, false),
                 Ok(Some(stream)) => own.extend(self.deal(stream, instance)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => tracing::warn!("accepting a client connection: {error}"),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return (own, false),
+                // Its client has given up.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) => {
+                    tracing::warn!("accepting a client connection: {error}");
+                    self.stuck.push(token);
+                    return (own, false);
+                }
             }
         }
-        own
+        (own, true)
+    }
+
+    /// Returns the listeners whose connections could not be accepted, to be tried again, as the
+    /// process may have free file descriptors by now.
+    pub fn take_stuck(&mut self) -> Vec<Token> {
+        std::mem::take(&mut self.stuck)
     }
 
     /// Rejects a connection, gives it to another worker, or returns it for the accepting worker.

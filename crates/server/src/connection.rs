@@ -138,6 +138,12 @@ impl Connection {
         !(self.is_paused || session.close_after_reply || has_read_ahead)
     }
 
+    /// Returns true if its socket may take more of the output than was written at a time.
+    #[inline]
+    pub fn may_write_more(&self) -> bool {
+        self.output.may_write_more()
+    }
+
     /// Returns true if some of the output waits for a position.
     #[inline]
     pub fn is_marked(&self) -> bool {
@@ -184,13 +190,13 @@ impl Connection {
         self.session.close_after_reply = true;
     }
 
-    /// Writes what waits, as far as the socket takes it and positions up to `safe` allow. Returns
-    /// the number of bytes written.
+    /// Writes what waits, as far as the socket takes it and positions up to `safe` allow, but no
+    /// more than `most`. Returns the number of bytes written.
     ///
     /// # Errors
     /// When the connection is broken.
-    pub fn flush(&mut self, safe: u64) -> io::Result<usize> {
-        self.output.write_to(&mut self.stream, safe)
+    pub fn flush(&mut self, safe: u64, most: usize) -> io::Result<usize> {
+        self.output.write_to(&mut self.stream, safe, most)
     }
 
     /// Makes room for the argument that the client is sending.

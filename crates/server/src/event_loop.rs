@@ -9,25 +9,26 @@
 //! entered again, with another pipeline, while a command of the first takes long: events of
 //! connections that are away are then kept for the loop iteration that has lent them.
 
+mod due;
+
 use crate::accept::Acceptor;
 use crate::connection::Connection;
 use crate::connections::Connections;
-use crate::limits::{clients_memory_max, is_too_slow};
+use crate::limits::clients_memory_max;
 use crate::mail::{Inbox, Mail, Mailbox};
+use crate::output::WRITE_MAX;
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
-use base::Millis;
 use command::{
-    Answer, Instance, Letter, Notice, Owner, Pause, Peak, Post, ReplyMode, Session, SharedBytes,
+    Answer, Instance, Letter, Notice, Owner, Pause, Post, ReplyMode, Session, SharedBytes,
     forget_all,
 };
 use mio::Token;
 use settings::{OutputLimits, network};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Token of the mailbox; those of listeners follow, and then those of connections.
@@ -106,7 +107,8 @@ impl<P: Poller> EventLoop<P> {
     /// When the poller is broken.
     #[inline]
     pub fn wait(&mut self, events: &mut P::Events) -> io::Result<()> {
-        let may_sleep = self.unread.is_empty() && self.inbox.fall_asleep();
+        let is_idle = self.unread.is_empty() && self.unwritten.is_empty();
+        let may_sleep = is_idle && self.inbox.fall_asleep();
         let most = if may_sleep { self.timers.millis_to_wait(&self.instance) } else { 0 };
         let outcome = self.poller.wait(events, Duration::from_millis(most));
         if may_sleep {
@@ -130,7 +132,9 @@ impl<P: Poller> EventLoop<P> {
             self.read_mail(pipeline);
         }
         for ready in unread {
-            if let Some(connection) = self.connections.get_mut(connection_at(ready.token)) {
+            if ready.token.0 >= FIRST_CONNECTION
+                && let Some(connection) = self.connections.get_mut(connection_at(ready.token))
+            {
                 connection.is_unread = false;
             }
             self.on_ready(pipeline, ready);
@@ -225,7 +229,7 @@ impl<P: Poller> EventLoop<P> {
             connection.is_ending = true;
         }
         if ready.is_writable {
-            self.flush(pipeline, at);
+            self.flush(pipeline, at, WRITE_MAX);
         }
         let Some(connection) = self.connections.take_if(at, Connection::is_simple) else {
             return self.read(pipeline, ready);
@@ -260,12 +264,12 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Writes what a socket did not take before, if there is any.
+    /// Writes up to `most` bytes of what a socket did not take before, if there are any.
     #[inline]
-    fn flush(&mut self, pipeline: &mut Pipeline, at: usize) {
+    fn flush(&mut self, pipeline: &mut Pipeline, at: usize, most: usize) {
         let has_backlog = |connection: &Connection| connection.backlog() > 0;
         if let Some(connection) = self.connections.take_if(at, has_backlog) {
-            self.write_backlog(pipeline, at, connection);
+            self.write_backlog(pipeline, (at, connection), most);
         }
     }
 
@@ -273,10 +277,10 @@ impl<P: Poller> EventLoop<P> {
     fn write_backlog(
         &mut self,
         pipeline: &mut Pipeline,
-        at: usize,
-        mut connection: Box<Connection>,
+        (at, mut connection): (usize, Box<Connection>),
+        most: usize,
     ) {
-        let fate = pipeline.flush(&mut connection);
+        let fate = pipeline.flush(&mut connection, most);
         self.settle(pipeline, Served { at, connection, fate });
     }
 
@@ -309,6 +313,10 @@ impl<P: Poller> EventLoop<P> {
         if connection.is_waiting {
             self.timers.note_wait(&mut connection, &self.instance);
         }
+        if connection.may_write_more() && !connection.is_unwritten {
+            connection.is_unwritten = true;
+            self.unwritten.push(at);
+        }
         if connection.is_marked() && !connection.is_noted_as_marked {
             connection.is_noted_as_marked = true;
             self.marked.push(at);
@@ -328,9 +336,11 @@ impl<P: Poller> EventLoop<P> {
         // Connections that have sent something do not wait for new ones.
         self.serve_group(pipeline);
         let Some(acceptor) = &mut self.acceptor else { return };
-        for stream in acceptor.accept(token, &self.instance) {
-            self.add(stream);
+        let (accepted, may_be_more) = acceptor.accept(token, &self.instance);
+        if may_be_more {
+            self.unread.push(Ready { token, is_writable: false, is_ending: false });
         }
+        accepted.into_iter().for_each(|stream| self.add(stream));
     }
 
     /// Adds a connection that was admitted.
@@ -485,7 +495,8 @@ impl<P: Poller> EventLoop<P> {
             self.unwritten.push(at);
         }
         if is_much {
-            self.flush(pipeline, at);
+            // Its backlog may have limits, which those shall not reach who read.
+            self.flush(pipeline, at, MESSAGES_PER_ITERATION);
         }
     }
 
@@ -497,7 +508,7 @@ impl<P: Poller> EventLoop<P> {
         for at in std::mem::take(&mut self.unwritten) {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.is_unwritten = false;
-                self.flush(pipeline, at);
+                self.flush(pipeline, at, WRITE_MAX);
             }
         }
     }
@@ -507,83 +518,7 @@ impl<P: Poller> EventLoop<P> {
         for at in std::mem::take(&mut self.marked) {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.is_noted_as_marked = false;
-                self.flush(pipeline, at);
-            }
-        }
-    }
-}
-
-/// Timers: timeouts, pauses, idle and slow clients.
-impl<P: Poller> EventLoop<P> {
-    /// Ends the waits whose deadline has passed. The answers come as mail.
-    fn end_waits(&mut self, now: Millis) {
-        while let Some(client) = self.timers.due(now) {
-            let at = self.connections.find(client);
-            let connection = at.and_then(|at| self.connections.get_mut(at));
-            // A client that is gone has removed its entry.
-            debug_assert!(connection.is_some(), "a wait without a client");
-            let Some(connection) = connection else {
-                self.timers.forget_first();
-                continue;
-            };
-            self.timers.forget_wait(connection, &self.instance);
-            let waiter = connection.session.client.waiter().clone();
-            if let Some(waiter) = waiter {
-                self.instance.time_out(&waiter);
-            }
-        }
-    }
-
-    /// Ends pauses, closes clients that were silent or slow for too long, and frees memory that
-    /// query buffers and the thread's segment do not need.
-    fn look_over(&mut self, pipeline: &mut Pipeline) {
-        let executor = &mut pipeline.executor;
-        let now = executor.now;
-        self.instance.store.rest(&mut executor.thread);
-        if self.instance.clients.paused(now) == Pause::Nothing {
-            self.resume_paused(pipeline);
-        } else {
-            self.timers.look_by(self.instance.clients.paused_until());
-        }
-        self.instance.settle_messages();
-        if self.inbox.has_room() {
-            self.instance.resume_messages();
-        }
-        let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
-        let is_at_rest = self.instance.chores_paused.load(Relaxed);
-        let mut peak = Peak::default();
-        for at in 0..self.connections.slots() {
-            let Some(connection) = self.connections.get_mut(at) else { continue };
-            peak = peak.max(connection.session.client.buffers());
-            let silent = connection.silent_for(now);
-            if !is_at_rest {
-                connection.trim(silent);
-            }
-            let limit = *connection.output_limit(&self.output_limits);
-            let is_slow = is_too_slow(connection, &limit, now);
-            let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
-            if is_slow {
-                pipeline.executor.note_output_limit(connection);
-            }
-            if is_silent || is_slow {
-                self.close(at);
-            }
-        }
-        self.instance.clients.peaks.note(now, peak);
-        self.evict_clients(pipeline);
-    }
-
-    /// Serves the requests that were held back, in the order in which they came: there may be room
-    /// for a few only, and others later.
-    fn resume_paused(&mut self, pipeline: &mut Pipeline) {
-        if !self.timers.take_paused() {
-            return;
-        }
-        for at in self.connections.held_back() {
-            let is_paused = |connection: &Connection| connection.is_paused;
-            if let Some(mut connection) = self.connections.take_if(at, is_paused) {
-                let fate = pipeline.serve_on(&mut connection);
-                self.settle(pipeline, Served { at, connection, fate });
+                self.flush(pipeline, at, WRITE_MAX);
             }
         }
     }

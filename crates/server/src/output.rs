@@ -22,6 +22,9 @@ const BUFFER_BYTES: usize = 32 << 10;
 const SHARED_BYTES_MIN: usize = 64;
 /// Most buffers that one system call writes.
 const SLICES: usize = 64;
+/// Bytes written at a time, however much the socket takes: a client that reads as fast as the worker
+/// writes would otherwise have it for itself until it has everything.
+pub const WRITE_MAX: usize = 256 << 10;
 
 /// Safe position of a server that has no positions: all bytes may leave.
 pub const ALL_SAFE: u64 = u64::MAX;
@@ -48,6 +51,8 @@ struct Queue {
     passed: u64,
     /// Marks in order: both `at` and `position` rise.
     marks: VecDeque<Mark>,
+    /// True if the socket may take more: no event will report that it does.
+    may_write_more: bool,
 }
 
 #[derive(Debug)]
@@ -107,6 +112,13 @@ impl Output {
         self.queue.as_ref().is_some_and(|queue| !queue.marks.is_empty())
     }
 
+    /// Returns true if the last write ended before the socket was full, though more is to be
+    /// written.
+    #[inline]
+    pub fn may_write_more(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.may_write_more)
+    }
+
     /// Drops all that waits.
     pub fn clear(&mut self) {
         self.queue = None;
@@ -129,9 +141,9 @@ impl Output {
         self.queue().share(message);
     }
 
-    /// Writes what waits and then `replies`, as much as `stream` takes and marks up to `safe`
-    /// allow, and keeps the rest. Returns the number of bytes written; `replies` may still hold
-    /// them afterwards.
+    /// Writes what waits and then `replies`, as much as `stream` takes, marks up to `safe` allow
+    /// and is written at a time, and keeps the rest. Returns the number of bytes written; `replies`
+    /// may still hold them afterwards.
     ///
     /// # Errors
     /// When the connection is broken.
@@ -144,23 +156,29 @@ impl Output {
     ) -> io::Result<usize> {
         if self.queue.is_some() {
             self.push(replies, 0);
-            return self.write_to(stream, safe);
+            return self.write_to(stream, safe, WRITE_MAX);
         }
         let taken = write_some(stream, replies)?;
         if taken < replies.len() {
             self.push(replies, taken);
+            self.queue().may_write_more = taken == WRITE_MAX;
         }
         Ok(taken)
     }
 
-    /// Writes as much as `stream` takes and marks up to `safe` allow. Returns the number of bytes
-    /// written.
+    /// Writes as much as `stream` takes and marks up to `safe` allow, but no more than `most`.
+    /// Returns the number of bytes written.
     ///
     /// # Errors
     /// When the connection is broken.
-    pub fn write_to(&mut self, stream: &mut impl Write, safe: u64) -> io::Result<usize> {
+    pub fn write_to(
+        &mut self,
+        stream: &mut impl Write,
+        safe: u64,
+        most: usize,
+    ) -> io::Result<usize> {
         let Some(queue) = &mut self.queue else { return Ok(0) };
-        let taken = queue.write_to(stream, safe)?;
+        let taken = queue.write_to(stream, safe, most)?;
         if queue.len == 0 && queue.marks.is_empty() {
             self.queue = None;
         }
@@ -235,22 +253,27 @@ impl Queue {
         self.buffers.push_back(buffer);
     }
 
-    fn write_to(&mut self, stream: &mut impl Write, safe: u64) -> io::Result<usize> {
+    fn write_to(&mut self, stream: &mut impl Write, safe: u64, most: usize) -> io::Result<usize> {
         let mut taken = 0;
         loop {
-            let most = self.writable(safe);
-            if most == 0 {
+            let writable = self.writable(safe);
+            let next = writable.min(most - taken);
+            self.may_write_more = next < writable;
+            if next == 0 {
                 return Ok(taken);
             }
             let mut slices = [IoSlice::new(&[]); SLICES];
-            let used = self.slices(&mut slices, most);
+            let used = self.slices(&mut slices, next);
             match stream.write_vectored(&slices[..used]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(bytes) => {
                     taken += bytes;
                     self.pass(bytes);
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(taken),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.may_write_more = false;
+                    return Ok(taken);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -302,13 +325,14 @@ impl Queue {
     }
 }
 
-/// Writes as much of `bytes` as `stream` takes, and returns how many bytes that was.
+/// Writes as much of `bytes` as `stream` takes and is written at a time, and returns how many bytes
+/// that was.
 ///
 /// # Errors
 /// When the connection is broken.
 #[inline]
 fn write_some(stream: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
-    let mut taken = 0;
+    let (mut taken, bytes) = (0, &bytes[..bytes.len().min(WRITE_MAX)]);
     while taken < bytes.len() {
         match stream.write(&bytes[taken..]) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

@@ -127,7 +127,7 @@ impl Pipeline {
                 return None;
             }
             Ok(None) => self.fate(&connection, false),
-            Err(_) => Fate::Close,
+            Err(error) => fate_at_end(&mut connection, &error),
         };
         Some(Served { at, connection, fate })
     }
@@ -189,7 +189,7 @@ impl Pipeline {
             }
             match self.read_once(connection, most) {
                 Ok(more) => may_hold_more = more,
-                Err(_) => return Fate::Close,
+                Err(error) => return fate_at_end(connection, &error),
             }
             if connection.is_cut || !may_hold_more {
                 break;
@@ -215,7 +215,7 @@ impl Pipeline {
                     may_hold_more = bytes == self.input.len();
                 }
                 Ok(None) => may_hold_more = false,
-                Err(_) => return Fate::Close,
+                Err(error) => return fate_at_end(connection, &error),
             }
         }
         if !connection.is_query_held() {
@@ -236,10 +236,10 @@ impl Pipeline {
         Ok(bytes == most)
     }
 
-    /// Writes what a socket did not take before, and goes on serving if the connection waited for
-    /// that.
-    pub fn flush(&mut self, connection: &mut Connection) -> Fate {
-        match connection.flush(self.executor.journal.safe()) {
+    /// Writes up to `most` bytes of what a socket did not take before, and goes on serving if the
+    /// connection waited for that.
+    pub fn flush(&mut self, connection: &mut Connection, most: usize) -> Fate {
+        match connection.flush(self.executor.journal.safe(), most) {
             Ok(sent) => self.executor.note_sent(connection, sent),
             Err(_) => return Fate::Close,
         }
@@ -310,6 +310,17 @@ impl Pipeline {
         let is_over = is_done || self.executor.is_over_limits(connection);
         if is_over { Fate::Close } else { Fate::Keep { may_hold_more } }
     }
+}
+
+/// Returns whether to keep or close a connection from which nothing can be read any more. Replies
+/// that were only not written yet as they are many go to the client before it is closed.
+#[cold]
+fn fate_at_end(connection: &mut Connection, error: &io::Error) -> Fate {
+    if error.kind() != io::ErrorKind::UnexpectedEof || !connection.may_write_more() {
+        return Fate::Close;
+    }
+    connection.session.close_after_reply = true;
+    Fate::Keep { may_hold_more: false }
 }
 
 /// Reads once and counts the bytes; `None` when there is nothing to read at present.

@@ -1,4 +1,4 @@
-use super::{ALL_SAFE, BUFFER_BYTES, Output, SLICES};
+use super::{ALL_SAFE, BUFFER_BYTES, Output, SLICES, WRITE_MAX};
 use command::SharedBytes;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
@@ -45,13 +45,49 @@ impl Socket {
     /// far.
     fn drain(&mut self, output: &mut Output, safe: u64) -> &str {
         self.room = usize::MAX;
-        output.write_to(self, safe).expect("the socket is not broken");
+        output.write_to(self, safe, usize::MAX).expect("the socket is not broken");
         str::from_utf8(&self.taken).expect("tests send text")
     }
 }
 
 fn shared(len: usize, byte: u8) -> SharedBytes {
     Arc::new(vec![byte; len])
+}
+
+#[test]
+fn a_socket_that_takes_everything_gets_no_more_at_a_time_than_others_may_wait_for() {
+    for len in [WRITE_MAX - 1, WRITE_MAX, WRITE_MAX + 1, 3 * WRITE_MAX, 10 * WRITE_MAX + 7] {
+        let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
+        output.send(&mut vec![b'a'; len], &mut socket, ALL_SAFE).unwrap();
+        output.share(shared(len, b'b'));
+        let mut written = socket.taken.len();
+        assert_eq!((written, output.may_write_more()), (len.min(WRITE_MAX), len > WRITE_MAX));
+        while output.len() > 0 {
+            let more = output.write_to(&mut socket, ALL_SAFE, WRITE_MAX).unwrap();
+            written += more;
+            assert_eq!((socket.taken.len(), output.len()), (written, 2 * len - written));
+            assert!(more == WRITE_MAX || (more < WRITE_MAX && output.len() == 0));
+            assert_eq!(output.may_write_more(), output.len() > 0);
+        }
+        assert!(socket.taken == [vec![b'a'; len], vec![b'b'; len]].concat());
+    }
+}
+
+#[test]
+fn what_a_full_socket_or_a_mark_holds_back_is_not_to_be_written_at_once() {
+    let mut socket = Socket::with_room(WRITE_MAX + 1);
+    let mut output = Output::default();
+    output.share(shared(3 * WRITE_MAX, b'a'));
+    output.write_to(&mut socket, ALL_SAFE, WRITE_MAX).unwrap();
+    assert!(output.may_write_more());
+    output.write_to(&mut socket, ALL_SAFE, WRITE_MAX).unwrap();
+    assert!(!output.may_write_more(), "an event will tell when there is room");
+    let mut output = Output::default();
+    output.mark(10, 7);
+    output.share(shared(3 * WRITE_MAX, b'a'));
+    socket.room = usize::MAX;
+    output.write_to(&mut socket, 6, WRITE_MAX).unwrap();
+    assert_eq!((output.len(), output.may_write_more()), (3 * WRITE_MAX - 10, false));
 }
 
 #[test]
@@ -70,11 +106,11 @@ fn what_is_pushed_is_written_once_and_in_order() {
             assert!(bytes.is_empty());
         }
         socket.room = 37_000 * (turn % 4);
-        output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+        output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
         assert_eq!(socket.taken.len() + output.len(), expected.len());
     }
     socket.room = usize::MAX;
-    output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+    output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
     assert!(socket.taken == expected && output.len() == 0 && output.room() == 0);
 }
 
@@ -94,14 +130,14 @@ fn a_socket_may_stop_at_every_byte() {
                 }
             }
             let mut socket = Socket::with_room(first);
-            output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+            output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
             assert_eq!(output.len(), whole.len() - first);
             socket.room = second;
             let mut more = b"+MORE\r\n".to_vec();
             let sent = output.send(&mut more, &mut socket, ALL_SAFE);
             assert_eq!(sent.expect("the socket is not broken"), second);
             socket.room = usize::MAX;
-            output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+            output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
             assert_eq!(socket.taken, [&whole[..], b"+MORE\r\n"].concat());
         }
     }
@@ -116,7 +152,7 @@ fn memory_is_given_back_as_it_is_written() {
     }
     for left in (0..100).rev() {
         socket.room = 1 << 20;
-        output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+        output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
         assert!(output.room() <= (left + 1) << 20, "{} bytes", output.room());
     }
     assert_eq!(output.room(), 0);
@@ -127,9 +163,13 @@ fn a_shared_message_is_not_copied_and_let_go_once_written() {
     let (message, mut output) = (shared(100, b'm'), Output::default());
     output.share(Arc::clone(&message));
     assert_eq!(Arc::strong_count(&message), 2);
-    output.write_to(&mut Socket::with_room(99), ALL_SAFE).expect("the socket is not broken");
+    output
+        .write_to(&mut Socket::with_room(99), ALL_SAFE, usize::MAX)
+        .expect("the socket is not broken");
     assert_eq!(Arc::strong_count(&message), 2);
-    output.write_to(&mut Socket::with_room(1), ALL_SAFE).expect("the socket is not broken");
+    output
+        .write_to(&mut Socket::with_room(1), ALL_SAFE, usize::MAX)
+        .expect("the socket is not broken");
     assert_eq!(Arc::strong_count(&message), 1);
 }
 
@@ -224,7 +264,9 @@ fn marks_and_buffers_agree_with_a_plain_model() {
                     let allowed = waits.iter().take_while(|waits| **waits <= safe).count();
                     let expected = allowed.min(socket.taken.len() + socket.room);
                     let expected = expected.max(socket.taken.len());
-                    output.write_to(&mut socket, safe).expect("the socket is not broken");
+                    output
+                        .write_to(&mut socket, safe, usize::MAX)
+                        .expect("the socket is not broken");
                     assert_eq!(socket.taken.len(), expected);
                     assert_eq!(socket.taken.len() + output.len(), bytes.len());
                     continue;
@@ -234,7 +276,7 @@ fn marks_and_buffers_agree_with_a_plain_model() {
             waits.resize(bytes.len(), position);
         }
         socket.room = usize::MAX;
-        output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+        output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
         assert!(socket.taken == bytes && output.room() == 0);
     }
 }
@@ -243,11 +285,11 @@ fn marks_and_buffers_agree_with_a_plain_model() {
 fn the_lowest_backlog_tells_of_a_client_that_caught_up_in_between() {
     let (mut output, mut socket) = (Output::default(), Socket::with_room(90));
     output.share(shared(100, b'a'));
-    output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+    output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
     output.share(shared(100, b'b'));
     assert_eq!((output.take_lowest(), output.len()), (0, 110), "there was no output before");
     socket.room = 105;
-    output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+    output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
     output.share(shared(100, b'c'));
     assert_eq!((output.take_lowest(), output.len()), (5, 105));
     output.share(shared(100, b'd'));

@@ -1,0 +1,89 @@
+//! What the event loop does when it is due: ends of waits and pauses, idle and slow clients.
+
+use super::EventLoop;
+use crate::accept::Acceptor;
+use crate::connection::Connection;
+use crate::limits::is_too_slow;
+use crate::pipeline::{Pipeline, Served};
+use crate::poller::Poller;
+use base::Millis;
+use command::{Pause, Peak};
+use settings::network;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl<P: Poller> EventLoop<P> {
+    /// Ends the waits whose deadline has passed. The answers come as mail.
+    pub(super) fn end_waits(&mut self, now: Millis) {
+        while let Some(client) = self.timers.due(now) {
+            let at = self.connections.find(client);
+            let connection = at.and_then(|at| self.connections.get_mut(at));
+            // A client that is gone has removed its entry.
+            debug_assert!(connection.is_some(), "a wait without a client");
+            let Some(connection) = connection else {
+                self.timers.forget_first();
+                continue;
+            };
+            self.timers.forget_wait(connection, &self.instance);
+            let waiter = connection.session.client.waiter().clone();
+            if let Some(waiter) = waiter {
+                self.instance.time_out(&waiter);
+            }
+        }
+    }
+
+    /// Ends pauses, closes clients that were silent or slow for too long, and frees memory that
+    /// query buffers and the thread's segment do not need.
+    pub(super) fn look_over(&mut self, pipeline: &mut Pipeline) {
+        let now = pipeline.executor.now;
+        self.instance.store.rest(&mut pipeline.executor.thread);
+        for listener in self.acceptor.as_mut().map(Acceptor::take_stuck).unwrap_or_default() {
+            self.accept(pipeline, listener);
+        }
+        if self.instance.clients.paused(now) == Pause::Nothing {
+            self.resume_paused(pipeline);
+        } else {
+            self.timers.look_by(self.instance.clients.paused_until());
+        }
+        self.instance.settle_messages();
+        if self.inbox.has_room() {
+            self.instance.resume_messages();
+        }
+        let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
+        let is_at_rest = self.instance.chores_paused.load(Relaxed);
+        let mut peak = Peak::default();
+        for at in 0..self.connections.slots() {
+            let Some(connection) = self.connections.get_mut(at) else { continue };
+            peak = peak.max(connection.session.client.buffers());
+            let silent = connection.silent_for(now);
+            if !is_at_rest {
+                connection.trim(silent);
+            }
+            let limit = *connection.output_limit(&self.output_limits);
+            let is_slow = is_too_slow(connection, &limit, now);
+            let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
+            if is_slow {
+                pipeline.executor.note_output_limit(connection);
+            }
+            if is_silent || is_slow {
+                self.close(at);
+            }
+        }
+        self.instance.clients.peaks.note(now, peak);
+        self.evict_clients(pipeline);
+    }
+
+    /// Serves the requests that were held back, in the order in which they came: there may be room
+    /// for a few only, and others later.
+    pub(super) fn resume_paused(&mut self, pipeline: &mut Pipeline) {
+        if !self.timers.take_paused() {
+            return;
+        }
+        for at in self.connections.held_back() {
+            let is_paused = |connection: &Connection| connection.is_paused;
+            if let Some(mut connection) = self.connections.take_if(at, is_paused) {
+                let fate = pipeline.serve_on(&mut connection);
+                self.settle(pipeline, Served { at, connection, fate });
+            }
+        }
+    }
+}
