@@ -5,6 +5,7 @@
 //! Entries and nodes are taken out as they are counted, so lazy free and the cleaner, which may
 //! meet the same records, never count one twice.
 
+use crate::keyspaces::DyingKeyspace;
 use crate::shard::Dying;
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
@@ -28,7 +29,7 @@ const NO_TIME: Millis = Millis(0);
 /// Amount that was counted as dead.
 #[derive(Clone, Copy, Debug, Default)]
 struct Freed {
-    /// Number of records, and of collections and keyspaces that were found empty.
+    /// Number of records, and of buckets, collections and keyspaces that were found empty.
     records: usize,
     /// Live bytes of those records.
     bytes: u64,
@@ -81,8 +82,8 @@ impl Store {
             let left = most - freed.records;
             if let Some(dying) = self.shards.next_dying() {
                 freed.add(self.free_collection(thread, dying, left));
-            } else if let Some(keyspace) = self.shards.keyspaces.take_dying() {
-                freed.add(self.free_keyspace(thread, keyspace, left));
+            } else if let Some(dying) = self.shards.keyspaces.take_dying() {
+                freed.add(self.free_keyspace(thread, dying, left));
             } else {
                 break;
             }
@@ -94,17 +95,19 @@ impl Store {
     fn free_keyspace(
         &self,
         thread: &mut ThreadContext,
-        keyspace: KeyspaceId,
+        dying: DyingKeyspace,
         most: usize,
     ) -> Freed {
+        let keyspace = dying.id;
         let mut freed = Freed { records: 1, bytes: 0 };
-        for shard in ShardId::all() {
-            if !self.shards.counts(keyspace, shard).is_empty() {
-                freed.add(self.free_shard(thread, keyspace, shard, most));
-                if freed.records >= most {
-                    self.shards.keyspaces.put_back(keyspace);
-                    return freed;
-                }
+        let mut at = self.next_entries(keyspace, Some(dying.next));
+        while let Some(from) = at {
+            let (of_bucket, next) = self.free_bucket(thread, keyspace, from);
+            freed.add(of_bucket);
+            at = self.next_entries(keyspace, next.or_else(|| from.next_shard()));
+            if let Some(next) = at.filter(|_| freed.records >= most) {
+                self.shards.keyspaces.put_back(DyingKeyspace { id: keyspace, next });
+                return freed;
             }
         }
         for shard in ShardId::all() {
@@ -114,24 +117,34 @@ impl Store {
         freed
     }
 
-    fn free_shard(
+    /// Returns `at`, or where the next shard that has entries begins. Behind the last shard the
+    /// walk begins anew, so none has entries when this is `None`.
+    fn next_entries(&self, keyspace: KeyspaceId, at: Option<Position>) -> Option<Position> {
+        let has_entries =
+            |at: &Position| !self.shards.counts(keyspace, at.hash().shard()).is_empty();
+        let mut ahead = std::iter::successors(at, |at| at.next_shard());
+        let all = || ShardId::all().map(Position::of_shard).find(has_entries);
+        ahead.find(has_entries).or_else(all)
+    }
+
+    /// Takes the entries of one bucket out; returns where to go on in its shard.
+    fn free_bucket(
         &self,
         thread: &mut ThreadContext,
         keyspace: KeyspaceId,
-        shard: ShardId,
-        most: usize,
-    ) -> Freed {
-        let (mut freed, mut at) = (Freed::default(), Some(Position::of_shard(shard)));
-        while let Some(from) = at.filter(|_| freed.records < most) {
-            let (mut guard, mut finished) = (self.shards.lock_quietly(thread, shard, NO_TIME), 0);
-            at = guard.free_bucket(keyspace, from, |bytes, collection| {
-                freed.add(Freed { records: 1, bytes });
-                // A collection counts once its nodes are freed.
-                finished += u64::from(collection.is_none());
-            });
-            guard.thread().counters.lazily_freed.add(finished);
-        }
-        freed
+        from: Position,
+    ) -> (Freed, Option<Position>) {
+        let (mut freed, mut finished) = (Freed::default(), 0);
+        let mut guard = self.shards.lock_quietly(thread, from.hash().shard(), NO_TIME);
+        let next = guard.free_bucket(keyspace, from, |bytes, collection| {
+            freed.add(Freed { records: 1, bytes });
+            // A collection counts once its nodes are freed.
+            finished += u64::from(collection.is_none());
+        });
+        guard.thread().counters.lazily_freed.add(finished);
+        // Where others have taken all entries out, the walk over empty buckets is the work.
+        freed.records = freed.records.max(1);
+        (freed, next)
     }
 
     /// Takes nodes out of a collection that no client can reach, and closes it after the last.
@@ -155,5 +168,84 @@ impl Store {
         }
         self.shards.put_back(dying);
         freed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::access::Access;
+    use crate::databases::Flush;
+    use crate::key::{Encoding, Expiry, Key};
+    use crate::store::StoreConfig;
+    use base::KeyHasher;
+
+    const KEYS: usize = 20_000;
+    const NOW: Millis = Millis(1_000_000);
+
+    struct World {
+        store: Store,
+        thread: ThreadContext,
+    }
+
+    impl World {
+        fn new() -> World {
+            let hasher = KeyHasher::from_seed(1);
+            let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
+            let store = Store::new(config).expect("address space");
+            let thread = store.thread_context().expect("the first thread");
+            World { store, thread }
+        }
+
+        fn on(&mut self, name: &[u8], act: impl FnOnce(&mut Access<'_>, &Key<'_>)) {
+            let World { store, thread } = self;
+            store.enter(thread);
+            let key = store.key(store.keyspace(0).expect("one"), name);
+            store.reserve(thread, 1_000, NOW).expect("room");
+            act(&mut store.lock(thread, &key, NOW).unheard(), &key);
+            store.leave(thread);
+        }
+
+        /// Flushes many keys; returns the number of their records and buckets.
+        fn flush_many(&mut self) -> usize {
+            for number in 0..KEYS {
+                self.on(format!("key:{number}").as_bytes(), |access, key| {
+                    let set = access.set_string(key, b"value", Encoding::Raw, Expiry::Never);
+                    set.expect("room");
+                });
+            }
+            let buckets = narrow::to_usize(self.store.index_places(0)) / 7;
+            assert_eq!(self.store.flush(&mut self.thread, Flush::All), KEYS as u64);
+            KEYS + buckets
+        }
+    }
+
+    #[test]
+    fn slices_of_a_flushed_keyspace_meet_each_of_its_buckets_once() {
+        let mut world = World::new();
+        let all = world.flush_many();
+        let (mut met, mut slices) = (0, 0);
+        while world.store.waiting_for_lazy_free() > 0 {
+            met += world.store.free_lazily(&mut world.thread, 64).records;
+            slices += 1;
+            assert!(met <= all + slices, "{met} of {all} in {slices} slices");
+        }
+        assert!(slices > KEYS / 100, "{slices} slices");
+        assert_eq!(world.store.live_bytes(), 0);
+    }
+
+    #[test]
+    fn an_entry_behind_the_position_is_freed_before_the_keyspace_is() {
+        let mut world = World::new();
+        world.flush_many();
+        let keyspaces = &world.store.shards.keyspaces;
+        let (free, dying) = (keyspaces.free_ids(), keyspaces.take_dying().expect("it was flushed"));
+        let next = Position::of_shard(ShardId(u8::MAX));
+        keyspaces.put_back(DyingKeyspace { next, ..dying });
+        while world.store.free_some(&mut world.thread, 64) {}
+        assert_eq!(world.store.shards.keyspaces.free_ids(), free + 1);
+        assert_eq!(world.store.live_bytes(), 0);
+        assert_eq!(world.thread.counters.lazily_freed.get(), KEYS as u64);
     }
 }
