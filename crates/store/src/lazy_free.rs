@@ -11,6 +11,7 @@ use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, ShardId};
 use index::Position;
+use tree::NodeId;
 
 /// Removed records that are counted as dead in one go.
 pub(crate) const FREED_AT_ONCE: usize = 1024;
@@ -149,25 +150,40 @@ impl Store {
 
     /// Takes nodes out of a collection that no client can reach, and closes it after the last.
     fn free_collection(&self, thread: &mut ThreadContext, mut dying: Dying, most: usize) -> Freed {
-        let mut freed = Freed { records: 1, bytes: 0 };
-        while freed.records < most {
-            let guard = self.shards.lock_owner(thread, dying.id, NO_TIME);
-            let Some(mut guard) = guard else { return freed };
-            let Some(mut nodes) = guard.collection(dying.id) else { return freed };
-            let end = nodes.end();
-            if dying.next >= end {
-                guard.close_collection(dying.id);
-                guard.thread().counters.lazily_freed.add(1);
+        let mut freed = Freed::default();
+        loop {
+            let left = most.saturating_sub(freed.records).clamp(1, NODES_PER_HOLD);
+            let (of_hold, next) = self.free_nodes(thread, dying, left);
+            freed.add(of_hold);
+            let Some(next) = next else { return freed };
+            dying.next = next;
+            if freed.records >= most {
+                self.shards.put_back(dying);
                 return freed;
             }
-            let count = narrow::to_u32((most - freed.records).min(NODES_PER_HOLD));
-            let next = end.min(dying.next + count);
-            let bytes = nodes.drop_nodes(dying.next..next);
-            freed.add(Freed { records: (next - dying.next) as usize, bytes });
-            dying.next = next;
         }
-        self.shards.put_back(dying);
-        freed
+    }
+
+    /// Takes up to `most` nodes out of a collection under one hold of its owner's lock; returns
+    /// where to go on, or `None` after it was closed.
+    fn free_nodes(
+        &self,
+        thread: &mut ThreadContext,
+        dying: Dying,
+        most: usize,
+    ) -> (Freed, Option<NodeId>) {
+        let nothing = Freed { records: 1, bytes: 0 };
+        let guard = self.shards.lock_owner(thread, dying.id, NO_TIME);
+        let Some(mut guard) = guard else { return (nothing, None) };
+        let Some(mut nodes) = guard.collection(dying.id) else { return (nothing, None) };
+        let dropped = nodes.drop_nodes(dying.next, most);
+        if dropped.next.is_none() {
+            guard.close_collection(dying.id);
+            guard.thread().counters.lazily_freed.add(1);
+        }
+        // Numbers without a node earn a writer nothing: a value may have far more of them than
+        // anybody wrote. The hold itself is work.
+        (Freed { records: dropped.nodes.max(1), bytes: dropped.bytes }, dropped.next)
     }
 }
 
@@ -179,6 +195,8 @@ mod tests {
     use crate::databases::Flush;
     use crate::key::{Encoding, Expiry, Key};
     use crate::store::StoreConfig;
+    use crate::value::bitmap;
+    use crate::value::long_string::CHUNK_BYTES;
     use base::KeyHasher;
 
     const KEYS: usize = 20_000;
@@ -247,5 +265,26 @@ mod tests {
         assert_eq!(world.store.shards.keyspaces.free_ids(), free + 1);
         assert_eq!(world.store.live_bytes(), 0);
         assert_eq!(world.thread.counters.lazily_freed.get(), KEYS as u64);
+    }
+
+    #[test]
+    fn holes_of_removed_strings_earn_writers_nothing() {
+        const STRINGS: usize = 100;
+        let mut world = World::new();
+        let last_chunk = (1 << 32) - 8 * CHUNK_BYTES as u64;
+        for _ in 0..STRINGS {
+            world.on(b"sparse", |access, key| {
+                bitmap::set(access, key, last_chunk, true).expect("room");
+                assert!(access.remove(key));
+            });
+        }
+        let appended = world.thread.counters.appended_bytes.get();
+        let mut freed = Freed::default();
+        while world.store.waiting_for_lazy_free() > 0 {
+            freed.add(world.store.free_lazily(&mut world.thread, NODES_PER_HOLD));
+            assert!(freed.cost() <= appended, "{freed:?} of {appended} bytes");
+        }
+        assert!(freed.records >= STRINGS);
+        assert_eq!(world.store.live_bytes(), 0);
     }
 }

@@ -202,8 +202,8 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     assert_eq!(dying.id, id);
     let mut guard = world.shards.lock_owner(&mut world.thread, id, NOW).expect("the same shard");
     let mut nodes = guard.collection(id).expect("it is open");
-    let end = nodes.end();
-    assert!(nodes.drop_nodes(1..end) > 3_150);
+    let dropped = nodes.drop_nodes(dying.next, usize::MAX);
+    assert!(dropped.nodes == 2 && dropped.bytes > 3_150 && dropped.next.is_none());
     guard.close_collection(id);
     assert!(guard.collection(id).is_none());
     drop(guard);
