@@ -2,7 +2,7 @@
 
 use crate::blocks::Blocks;
 use crate::bucket::Entry;
-use crate::table::{EntrySlot, Index, SHARD_BITS};
+use crate::table::{BlockRef, EntrySlot, Index, SHARD_BITS};
 use base::{PositionHash, Random, ShardId};
 
 /// Progress of a walk: the lowest position hash that it has not covered, in 40 bits. Positions
@@ -46,6 +46,16 @@ impl Position {
         let shard = (self.0 >> (64 - SHARD_BITS)) + 1;
         (shard < 1 << SHARD_BITS).then_some(Position(shard << (64 - SHARD_BITS)))
     }
+
+    /// Position that stands at `place`, 2^16 at most, of the block in which this one lies; `None`
+    /// when that is beyond its shard.
+    #[inline]
+    pub(crate) fn in_block(self, block: BlockRef, place: u32) -> Option<Position> {
+        let width = SHARD_BITS + block.depth();
+        let block_begin = self.0 & !(u64::MAX >> width);
+        let there = block_begin.checked_add(u64::from(place) << (48 - width))?;
+        (there >> (64 - SHARD_BITS) == self.0 >> (64 - SHARD_BITS)).then_some(Position(there))
+    }
 }
 
 impl Index {
@@ -62,11 +72,7 @@ impl Index {
         let block = blocks.block(found.frame(), found.size());
         let home = block.home(found.position(from.hash()));
         block.each_native(home, |at, entry| visit(EntrySlot::new(found, at), entry));
-        let width = SHARD_BITS + found.depth();
-        let block_begin = from.0 & !(u64::MAX >> width);
-        let next = u64::from(block.lowest_position(home + 1)) << (48 - width);
-        let next = block_begin.checked_add(next)?;
-        (next >> (64 - SHARD_BITS) == from.0 >> (64 - SHARD_BITS)).then_some(Position(next))
+        from.in_block(found, block.lowest_position(home + 1))
     }
 
     /// Returns a random entry, each about as likely; `None` in an empty index.

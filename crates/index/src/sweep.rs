@@ -2,7 +2,7 @@
 
 use crate::block::SlotAt;
 use crate::blocks::Blocks;
-use crate::bucket::{Entry, SLOTS};
+use crate::bucket::{Bucket, Entry, SLOTS};
 use crate::scan::Position;
 use crate::table::{BlockRef, EntrySlot, Index, SHARD_BITS, block_tick, set_block_tick};
 use base::{Location, Tick};
@@ -84,6 +84,32 @@ impl Index {
         bucket.set_tick(earliest);
     }
 
+    /// Visits the entries with deadlines of the first bucket, from that of `from` on, in which such
+    /// entries lie, wherever they are at home. Returns the begin of the next bucket or, where the
+    /// block has none, of the next block; `None` when that is beyond this shard.
+    ///
+    /// Blocks and buckets without a tick are passed over. An entry is missed only if the index was
+    /// changed between two calls.
+    pub fn scan_deadlines(
+        &self,
+        blocks: &Blocks,
+        from: Position,
+        visit: impl FnMut(Entry),
+    ) -> Option<Position> {
+        let found = self.block_ref(blocks, from.hash())?;
+        let block = blocks.block(found.frame(), found.size());
+        let has_deadlines = |bucket: &u32| {
+            let bucket = block.bucket(*bucket);
+            bucket.tick().is_some() && with_deadline(bucket).next().is_some()
+        };
+        let begin = block.home(found.position(from.hash()));
+        let timed = block_tick(blocks, found.frame())
+            .and_then(|_| (begin..block.len()).find(has_deadlines));
+        let Some(number) = timed else { return next_block(from, found.depth()) };
+        with_deadline(block.bucket(number)).for_each(visit);
+        from.in_block(found, block.lowest_position(number + 1))
+    }
+
     /// Ages the access bits of every entry in the block in which `from` lies. Returns where the
     /// next block begins, or `None` when that is beyond this shard.
     pub fn sweep_access(
@@ -105,6 +131,12 @@ impl Index {
         }
         next_block(from, found.depth())
     }
+}
+
+/// Entries of a bucket with deadlines of their own.
+fn with_deadline(bucket: &Bucket) -> impl Iterator<Item = Entry> {
+    let entries = bucket.codes().occupied().map(|slot| bucket.entry(slot));
+    entries.filter(|entry| entry.has_deadline())
 }
 
 fn prefetch_bucket(

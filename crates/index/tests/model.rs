@@ -47,9 +47,13 @@ impl World {
     }
 
     fn insert(&mut self) {
+        let has_deadline = self.random.one_in(3);
+        self.insert_one(has_deadline);
+    }
+
+    fn insert_one(&mut self, has_deadline: bool) {
         self.next += 1;
         let (at, hash) = (Location::from_bits(self.next), self.hash());
-        let has_deadline = self.random.one_in(3);
         let entry = Entry::new(at, (self.next % 8) as u8, has_deadline).with_access(3);
         self.hashes.0.borrow_mut().insert(at, hash);
         let tick = entry.is_timed().then_some(Tick(100));
@@ -100,6 +104,19 @@ impl World {
         }
         let scanned: BTreeSet<Location> = self.scan(|_| ()).into_iter().collect();
         assert!(scanned.iter().eq(self.model.keys()));
+        self.scan_deadlines();
+    }
+
+    /// Looks for the entries with deadlines; returns in how many steps they were found.
+    fn scan_deadlines(&self) -> u64 {
+        let (mut found, mut at, mut steps) = (Vec::new(), Some(self.start()), 0);
+        while let Some(from) = at {
+            at = self.index.scan_deadlines(&self.blocks, from, |entry| found.push(entry));
+            steps += 1;
+        }
+        found.sort_by_key(|entry| entry.location());
+        assert!(found.iter().eq(self.model.values().filter(|entry| entry.has_deadline())));
+        steps
     }
 
     fn start(&self) -> Position {
@@ -116,6 +133,17 @@ impl World {
         }
         found
     }
+}
+
+#[test]
+fn few_deadlines_among_many_keys_are_found_in_few_steps() {
+    let mut world = World::new(7);
+    let (keys, one_in) = if cfg!(miri) { (400, 100) } else { (40_000, 1_000) };
+    (0..keys).for_each(|number| world.insert_one(number % one_in == 0));
+    // Blocks have 640 buckets at least once there are several.
+    let blocks = world.index.buckets(&world.blocks) / 640 + 1;
+    let steps = world.scan_deadlines();
+    assert!(steps <= keys / one_in + blocks, "{steps} steps");
 }
 
 #[test]

@@ -313,7 +313,7 @@ impl Store {
             return self.relocate_node(&mut guard, cleaner, id, (node, at));
         }
         if let Some(mut nodes) = guard.collection(id) {
-            nodes.drop_nodes(node..node + 1);
+            nodes.drop_node(node);
         }
         true
     }

@@ -1,6 +1,7 @@
 //! The table of keyspaces: which one each database points to, and which wait for lazy free.
 
 use base::KeyspaceId;
+use index::Position;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,11 +36,26 @@ pub(crate) enum Renewed {
 struct Ids {
     free: BTreeSet<u16>,
     /// Keyspaces that were flushed, but that records still name.
-    dying: VecDeque<KeyspaceId>,
+    dying: VecDeque<DyingKeyspace>,
     /// Keyspaces that a snapshot reads.
     read: BTreeSet<u16>,
     /// Those of them that were flushed.
     kept: Vec<KeyspaceId>,
+}
+
+/// A keyspace that no client can reach any more, and how far lazy free has come in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DyingKeyspace {
+    pub id: KeyspaceId,
+    /// Position before which no entry is left. It holds while others take entries out, since
+    /// nothing is put into a flushed keyspace, and no entry ever changes its position.
+    pub next: Position,
+}
+
+impl DyingKeyspace {
+    fn new(id: KeyspaceId) -> DyingKeyspace {
+        DyingKeyspace { id, next: Position::START }
+    }
 }
 
 impl Keyspaces {
@@ -111,7 +127,7 @@ impl Keyspaces {
         if is_read {
             ids.kept.push(KeyspaceId(old));
         } else {
-            ids.dying.push_back(KeyspaceId(old));
+            ids.dying.push_back(DyingKeyspace::new(KeyspaceId(old)));
         }
         let mark = if is_read { KEPT } else { NO_DATABASE };
         self.database_of[usize::from(old)].store(mark, Relaxed);
@@ -168,7 +184,7 @@ impl Keyspaces {
         let kept = std::mem::take(&mut ids.kept);
         for keyspace in &kept {
             self.database_of[keyspace.index()].store(NO_DATABASE, Relaxed);
-            ids.dying.push_back(*keyspace);
+            ids.dying.push_back(DyingKeyspace::new(*keyspace));
         }
         kept
     }
@@ -194,18 +210,18 @@ impl Keyspaces {
 
     /// Takes the keyspace that has waited longest for lazy free. The caller gives it to `put_back`
     /// or `free`, so no other thread works on an id that is used again.
-    pub fn take_dying(&self) -> Option<KeyspaceId> {
+    pub fn take_dying(&self) -> Option<DyingKeyspace> {
         self.ids().dying.pop_front()
     }
 
     /// Keyspaces that wait for lazy free.
     pub fn dying(&self) -> Vec<KeyspaceId> {
-        self.ids().dying.iter().copied().collect()
+        self.ids().dying.iter().map(|dying| dying.id).collect()
     }
 
     /// Puts back a keyspace that lazy free has not finished.
-    pub fn put_back(&self, keyspace: KeyspaceId) {
-        self.ids().dying.push_front(keyspace);
+    pub fn put_back(&self, dying: DyingKeyspace) {
+        self.ids().dying.push_front(dying);
     }
 
     /// Frees the id of a keyspace. To be called when no index and no live record names it any more.

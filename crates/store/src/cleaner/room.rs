@@ -171,7 +171,8 @@ impl Store {
             .is_some_and(|(_, at, hash, keyspace)| self.evict_one(thread, at, hash, keyspace, now))
     }
 
-    /// Evicts the keys of a shard that have a deadline, bucket by bucket.
+    /// Evicts the keys of a shard that have a deadline, bucket by bucket. What is missed where a
+    /// block shrinks meanwhile is found by the next write that needs room.
     fn evict_volatile_of(
         &self,
         thread: &mut ThreadContext,
@@ -184,10 +185,8 @@ impl Store {
             at.filter(|_| self.shards.counts(keyspace, shard).with_deadline() > 0)
         {
             let mut guard = self.shards.lock_quietly(thread, shard, now);
-            at = guard.visit_bucket(keyspace, from, |key| {
-                if key.value().deadline().is_some() {
-                    self.evict_found(key);
-                }
+            at = guard.visit_volatile(keyspace, from, |key| {
+                self.evict_found(key);
             });
         }
     }

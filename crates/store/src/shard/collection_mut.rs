@@ -9,8 +9,22 @@ use super::nodes::{footprint_of, whole};
 use base::{KeyspaceId, Location};
 use heap::Head;
 use index::Index;
-use std::ops::Range;
+use smallvec::SmallVec;
 use tree::NodeId;
+
+/// Nodes that are prefetched before the first of them is removed, without an allocation.
+const NODES_AHEAD: usize = 64;
+
+/// What a removal of some nodes did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dropped {
+    /// Number of nodes that were removed.
+    pub nodes: usize,
+    /// Their live bytes.
+    pub bytes: u64,
+    /// Number from which on there may be others; `None` after the last.
+    pub next: Option<NodeId>,
+}
 
 impl<'a> Guard<'a> {
     /// A collection as a whole, whose owner's shard is locked; `None` if it is closed.
@@ -73,6 +87,7 @@ impl<'a> CollectionMut<'_, 'a> {
     }
 
     /// One more than the highest number of a node.
+    #[cfg(test)]
     pub fn end(&self) -> NodeId {
         self.table.end()
     }
@@ -84,26 +99,38 @@ impl<'a> CollectionMut<'_, 'a> {
         unsafe { footprint_of(&self.guard.shards.heap.record(at)).live }
     }
 
-    /// Removes those of some nodes that exist, of a collection that no client can reach any more;
-    /// returns their live bytes.
-    pub fn drop_nodes(&mut self, nodes: Range<NodeId>) -> u64 {
+    /// Removes up to `most` nodes, from number `from` on, of a collection that no client can reach
+    /// any more. Looks at no more than one group of the table in which there are entries.
+    pub fn drop_nodes(&mut self, from: NodeId, most: usize) -> Dropped {
+        let Some(numbers) = self.table.group_from(from) else {
+            return Dropped { nodes: 0, bytes: 0, next: None };
+        };
+        let end = numbers.end;
+        let found: SmallVec<[(NodeId, Location); NODES_AHEAD]> =
+            numbers.filter_map(|node| Some((node, self.find(node)?))).take(most).collect();
+        found.iter().for_each(|(_, at)| self.guard.shards.prefetch(*at));
+        let bytes = found.iter().map(|(node, _)| self.drop_node(*node)).sum();
+        let last = found.last().filter(|_| found.len() >= most);
+        let next = last.map_or(end, |(node, _)| node + 1);
+        let next = self.table.group_from(next).map(|numbers| numbers.start);
+        Dropped { nodes: found.len(), bytes, next }
+    }
+
+    /// Removes a node, if it exists, of a collection that no client can reach any more; returns its
+    /// live bytes.
+    pub fn drop_node(&mut self, node: NodeId) -> u64 {
         assert!(!self.is_frozen(), "a snapshot still reads it");
         let shards = self.guard.shards;
-        let mut dropped = 0;
-        nodes.clone().filter_map(|node| self.find(node)).for_each(|at| shards.prefetch(at));
-        for node in nodes {
-            let Some(at) = self.find(node) else { continue };
-            // SAFETY: the owner's shard is locked, and the table names the record.
-            let footprint = unsafe { footprint_of(&shards.heap.record(at)) };
-            self.table.free(node);
-            self.table.live_bytes -= u64::from(footprint.live);
-            // SAFETY: the table names the record no more, and nothing reads it afterwards.
-            unsafe { shards.heap.mark_dead(at, footprint) };
-            shards.budget.freed(u64::from(footprint.live));
-            self.guard.thread.counters.lose(footprint);
-            dropped += u64::from(footprint.live);
-        }
-        dropped
+        let Some(at) = self.find(node) else { return 0 };
+        // SAFETY: the owner's shard is locked, and the table names the record.
+        let footprint = unsafe { footprint_of(&shards.heap.record(at)) };
+        self.table.free(node);
+        self.table.live_bytes -= u64::from(footprint.live);
+        // SAFETY: the table names the record no more, and nothing reads it afterwards.
+        unsafe { shards.heap.mark_dead(at, footprint) };
+        shards.budget.freed(u64::from(footprint.live));
+        self.guard.thread.counters.lose(footprint);
+        u64::from(footprint.live)
     }
 
     /// Moves the record of a node, which is named at `at`, to another head; returns false if there

@@ -1,6 +1,7 @@
 //! Where the nodes of a collection lie.
 
 use base::Location;
+use std::ops::Range;
 use std::sync::Arc;
 use tree::NodeId;
 
@@ -111,6 +112,18 @@ impl NodeTable {
         self.end
     }
 
+    /// Numbers from `from` on in the first group that has entries there; `None` if no group has.
+    /// A group without entries costs one step, however many numbers it stands for.
+    pub fn group_from(&self, from: NodeId) -> Option<Range<NodeId>> {
+        let groups = self.groups.iter().enumerate().skip(from as usize / GROUP);
+        let mut numbers = groups.map(|(number, group)| {
+            let begin = number * GROUP;
+            let end = (begin + group.len()).min(self.end as usize);
+            from.max(narrow::to_u32(begin))..narrow::to_u32(end)
+        });
+        numbers.find(|numbers| !numbers.is_empty())
+    }
+
     /// Bytes that the table takes on the general heap.
     pub fn heap_bytes(&self) -> usize {
         let entries: usize = self.groups.iter().map(|group| group.len()).sum();
@@ -144,6 +157,18 @@ mod tests {
         assert_eq!(table.end(), 2_001 + 700 - 667);
         assert_eq!(table.find(0), None);
         assert_eq!(table.find(1 << 30), None);
+    }
+
+    #[test]
+    fn groups_without_a_node_are_stepped_over() {
+        let mut table = NodeTable::default();
+        assert_eq!(table.group_from(1), None);
+        table.put(3, at(1));
+        table.put(30_000, at(2));
+        assert_eq!(table.group_from(1), Some(1..512));
+        assert_eq!(table.group_from(500), Some(500..512));
+        assert_eq!(table.group_from(512), Some(29_696..30_001));
+        assert_eq!(table.group_from(30_001), None);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, Random, ShardId};
 use heap::Head;
-use std::collections::BTreeMap;
+use index::{Index, Position};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use tree::{Nodes, NodesMut};
 
@@ -202,14 +203,44 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     assert_eq!(dying.id, id);
     let mut guard = world.shards.lock_owner(&mut world.thread, id, NOW).expect("the same shard");
     let mut nodes = guard.collection(id).expect("it is open");
-    let end = nodes.end();
-    assert!(nodes.drop_nodes(1..end) > 3_150);
+    let dropped = nodes.drop_nodes(dying.next, usize::MAX);
+    assert!(dropped.nodes == 2 && dropped.bytes > 3_150 && dropped.next.is_none());
     guard.close_collection(id);
     assert!(guard.collection(id).is_none());
     drop(guard);
     world.model.insert(b"tree".to_vec(), (STRING, text, None));
     let indexed: u64 = world.shards.counts_of(KeyspaceId(0)).map(|index| index.bytes()).sum();
     assert_eq!(world.thread.counters.live_bytes.get(), indexed);
+}
+
+#[test]
+fn keys_with_deadlines_are_visited_without_a_look_at_others() {
+    let mut world = World::new(11);
+    let mut volatile = BTreeSet::new();
+    for number in 0..if cfg!(miri) { 60 } else { 6_000_u64 } {
+        let name = format!("key:{number}").into_bytes();
+        let deadline = number.is_multiple_of(20).then_some(Millis(NOW.0 + 1_000));
+        world.with(&name, |guard, key| {
+            guard.key_mut(key).replace_until(STRING, b"value", deadline).expect("room");
+        });
+        volatile.extend(deadline.map(|_| name));
+    }
+    let mut seen = BTreeSet::new();
+    for shard in ShardId::all() {
+        let mut at = Some(Position::of_shard(shard));
+        while let Some(from) = at {
+            let mut guard = world.shards.lock_quietly(&mut world.thread, shard, NOW);
+            at = guard.visit_volatile(KeyspaceId(0), from, |key| {
+                assert!(seen.insert(key.key().bytes.to_vec()), "a key is visited once");
+                if seen.len().is_multiple_of(2) {
+                    key.remove(Reason::Evicted);
+                }
+            });
+        }
+    }
+    assert_eq!(seen, volatile);
+    let left: u64 = world.shards.counts_of(KeyspaceId(0)).map(Index::with_deadline).sum();
+    assert_eq!(left, (volatile.len() - volatile.len() / 2) as u64);
 }
 
 /// A key before a change, the reason for its removal, and its old value.

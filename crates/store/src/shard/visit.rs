@@ -91,19 +91,22 @@ impl<'a> Guard<'a> {
         Some(ValueRef::new(self, self.found(slot, entry)))
     }
 
-    /// Visits the keys in the bucket in which `from` lies; a visit may remove its key. Returns the
-    /// begin of the next bucket; `None` when that is beyond this shard.
-    pub fn visit_bucket(
+    /// Visits the keys with deadlines in the next bucket that has some, in the block in which
+    /// `from` lies; a visit may remove its key. Records of other keys are not read. Returns where
+    /// to go on; `None` when that is beyond this shard.
+    pub fn visit_volatile(
         &mut self,
         keyspace: KeyspaceId,
         from: Position,
         mut visit: impl FnMut(&mut KeyMut<'_, 'a>),
     ) -> Option<Position> {
         let (shards, index) = (self.shards, self.index_of(keyspace, from.hash().shard()));
-        let mut natives: SmallVec<[Location; 16]> = SmallVec::new();
-        let next =
-            index.scan_bucket(&shards.blocks, from, |_, entry| natives.push(entry.location()));
-        for at in natives {
+        let mut volatile: SmallVec<[Location; 8]> = SmallVec::new();
+        let next = index.scan_deadlines(&shards.blocks, from, |entry| {
+            shards.prefetch(entry.location());
+            volatile.push(entry.location());
+        });
+        for at in volatile {
             // SAFETY: the location stands in the index of a locked shard, since a visit removes no
             // key but its own.
             let record = unsafe { shards.heap.record(at) };

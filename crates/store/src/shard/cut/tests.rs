@@ -194,7 +194,10 @@ impl World {
             let guard = self.shards.lock_owner(&mut self.thread, dying.id, NOW);
             let mut guard = guard.expect("it is closed last");
             let mut nodes = guard.collection(dying.id).expect("it is open");
-            nodes.drop_nodes(dying.next..nodes.end());
+            let mut next = Some(dying.next);
+            while let Some(from) = next {
+                next = nodes.drop_nodes(from, usize::MAX).next;
+            }
             guard.close_collection(dying.id);
         }
         assert_eq!(self.thread.counters.live_bytes.get(), 0);
