@@ -22,9 +22,9 @@ pub struct Waiter<Client> {
     pub(super) request: Vec<u8>,
     pub(super) spans: Vec<Span>,
     pub(super) client_state: ClientState,
-    /// The keys that it waits for.
+    /// The keys that it waits for, from which its request only takes.
     pub(super) keys: SmallVec<[DatabaseKey; 1]>,
-    /// Other keys that its request names.
+    /// Other keys that its request names, to which it may write.
     pub(super) others: Vec<DatabaseKey>,
     pub(super) wants: Wants,
     pub(super) late: Late,
