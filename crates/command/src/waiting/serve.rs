@@ -23,7 +23,7 @@ use crate::instance::Instance;
 use crate::observing::{Observer, Seen};
 use crate::run::{Execution, finish};
 use crate::session::Session;
-use crate::spec::{Flags, Wakes};
+use crate::spec::{Flags, Locks, Wakes};
 use crate::statistics::WorkerStatistics;
 use base::{Millis, PositionHash};
 use hashbrown::HashTable;
@@ -168,20 +168,20 @@ impl<'r> Request<'r> {
     }
 
     /// Returns the keys with waiters that the request touches. Adds the shards of all keys that it
-    /// touches to `shards`.
+    /// reaches to `shards`.
     fn touched(self, instance: &Instance, shards: &mut ShardSet) -> Touched {
         let (lines, wakes) = (&instance.waiters.lines, self.row.spec.wakes);
-        if matches!(wakes, Wakes::Anyone | Wakes::AnyoneAfterwards) {
-            *shards = ShardSet::all();
+        if wakes == Wakes::AnyoneAfterwards {
             return begin_of_lines(lines.all());
+        }
+        if self.row.spec.locks == Locks::All {
+            *shards = ShardSet::all();
         }
         let named = self.names();
         let keys = named.iter().map(|key| (*key, instance.store.hash(key)));
         keys.clone().for_each(|(_, hash)| shards.add(hash));
         if wakes == Wakes::ItsKeysAnywhere {
-            let names: HashSet<&[u8]> = keys.map(|(key, _)| key).collect();
-            let awaited = lines.all().into_iter().filter(|key| names.contains(&key.bytes[..]));
-            return begin_of_lines(awaited);
+            return begin_of_lines(keys.flat_map(|(key, hash)| lines.anywhere(key, hash)));
         }
         let awaited = keys.filter(|(key, hash)| lines.has(self.database, key, *hash));
         begin_of_lines(awaited.map(|(key, hash)| DatabaseKey::new(self.database, key, hash)))
@@ -197,8 +197,8 @@ fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
 pub struct Touch<'r> {
     /// Keys, each with the number of its database and its hash.
     pub keys: Vec<(usize, &'r [u8], PositionHash)>,
-    /// Keys that are written in some database.
-    pub anywhere: HashSet<&'r [u8]>,
+    /// Keys that are written in some database, each with its hash.
+    pub anywhere: Vec<(&'r [u8], PositionHash)>,
     /// True if all keys may be written.
     pub all: bool,
 }
@@ -214,9 +214,11 @@ impl Touch<'_> {
             self.keys.iter().filter(|(database, key, hash)| lines.has(*database, key, *hash));
         let awaited = awaited.map(|(database, key, hash)| DatabaseKey::new(*database, key, *hash));
         let mut touched = begin_of_lines(awaited);
-        if self.all || !self.anywhere.is_empty() {
-            let is_meant = |key: &DatabaseKey| self.all || self.anywhere.contains(&key.bytes[..]);
-            touched.extend(begin_of_lines(lines.all().into_iter().filter(is_meant)));
+        if self.all {
+            touched.extend(begin_of_lines(lines.all()));
+        } else {
+            let anywhere = self.anywhere.iter().flat_map(|(key, hash)| lines.anywhere(key, *hash));
+            touched.extend(begin_of_lines(anywhere));
         }
         touched
     }
@@ -300,9 +302,9 @@ struct Served {
 /// What has been seen of those who may be served.
 #[derive(Default)]
 struct Reached {
+    /// Keys that they may write to.
     keys: HashTable<(usize, PositionHash)>,
     /// Their tickets.
-    /// Keys that they may write to.
     waiters: HashSet<u64>,
 }
 

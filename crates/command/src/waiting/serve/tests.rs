@@ -1,6 +1,6 @@
 //! Tests of who is served, and of what is locked and looked at for that.
 
-use super::{Server, begin_of_lines};
+use super::{Request, Server, begin_of_lines};
 use crate::clients::Owner;
 use crate::database_key::DatabaseKey;
 use crate::session::Session;
@@ -37,6 +37,18 @@ fn locked_for(world: &mut World, key: &str) -> ShardSet {
         locked = Server::of(call).shards_of(&touched, ShardSet::new());
     });
     locked
+}
+
+/// The keys with waiters, and their databases, that a request touches.
+fn touched(world: &mut World, line: &str) -> Vec<(usize, String)> {
+    let mut touched = Vec::new();
+    world.run(line, |call| {
+        let keys = Request::of(call).touched(call.instance, &mut ShardSet::new());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        touched.extend(keys.iter().map(|(key, _)| (key.database, text(&key.bytes))));
+    });
+    touched.sort();
+    touched
 }
 
 #[test]
@@ -150,4 +162,42 @@ fn nobody_is_left_waiting_for_a_list_that_is_there() {
 
 fn is_there(world: &mut World, key: u64) -> bool {
     world.answer(&format!("EXISTS k{key}")) == ":1\r\n"
+}
+
+#[test]
+fn a_command_looks_at_the_lines_of_the_keys_that_it_may_write() {
+    let mut world = World::new();
+    for key in ["source", "target", "other"] {
+        wait(&mut world, &format!("BLPOP {key} 0"));
+    }
+    check(&mut world, &[("SELECT 1", "+OK")]);
+    wait(&mut world, "BLPOP target 0");
+    wait(&mut world, "BLPOP else 0");
+    check(&mut world, &[("SELECT 0", "+OK")]);
+    let both = [(0, "target".to_owned()), (1, "target".to_owned())];
+    assert_eq!(touched(&mut world, "SORT none STORE target"), both[..1]);
+    assert!(touched(&mut world, "SORT none").is_empty());
+    assert_eq!(touched(&mut world, "RESTORE target 0 none"), both[..1]);
+    assert_eq!(touched(&mut world, "COPY none target DB 1"), both);
+    assert_eq!(touched(&mut world, "MOVE target 1"), both);
+    assert_eq!(touched(&mut world, "MOVE else 1"), [(1, "else".to_owned())]);
+    assert_eq!(touched(&mut world, "FLUSHALL").len(), 5);
+}
+
+#[test]
+fn a_list_that_comes_from_another_database_or_is_sorted_by_other_keys_serves_who_waits() {
+    let mut world = World::new();
+    check(&mut world, &[("SELECT 1", "+OK")]);
+    let there = wait(&mut world, "BLPOP l m 0");
+    check(&mut world, &[("SELECT 0", "+OK"), ("RPUSH l a b", ":2"), ("MSET w_a 2 w_b 1", "+OK")]);
+    check(&mut world, &[("COPY l m DB 1", ":1")]);
+    assert_eq!(there.take(), ["*2 $1 m $1 a"]);
+    let sorted = wait(&mut world, "BLPOP x s 0");
+    check(&mut world, &[("SORT l BY w_* STORE s", ":2"), ("LRANGE s 0 -1", "*1 $1 a")]);
+    assert_eq!(sorted.take(), ["*2 $1 s $1 b"]);
+    let both = wait(&mut world, "BLPOP t 0");
+    let queue = [("MULTI", "+OK"), ("SORT l BY w_* STORE t", "+QUEUED"), ("EXEC", "*1 :2")];
+    check(&mut world, &queue);
+    assert_eq!(both.take(), ["*2 $1 t $1 b"]);
+    assert_eq!(world.instance.waiters.count(), 0);
 }
