@@ -191,7 +191,7 @@ pub enum Wakes {
     /// Any waiter, after it has ended: it closes the gate, which a thread that holds locks must not
     /// do.
     AnyoneAfterwards,
-    /// No waiter: nothing that it changes can be waited for.
+    /// No waiter: nothing that it changes can be waited for, or it only takes.
     Nobody,
 }
 

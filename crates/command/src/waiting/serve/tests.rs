@@ -201,3 +201,25 @@ fn a_list_that_comes_from_another_database_or_is_sorted_by_other_keys_serves_who
     assert_eq!(both.take(), ["*2 $1 t $1 b"]);
     assert_eq!(world.instance.waiters.count(), 0);
 }
+
+#[test]
+fn who_waits_for_a_stream_is_not_run_again_by_what_brings_nothing() {
+    let mut world = World::new();
+    check(&mut world, &[("XGROUP CREATE s g $ MKSTREAM", "+OK")]);
+    let answers = wait(&mut world, "XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
+    check(
+        &mut world,
+        &[
+            ("XGROUP DELCONSUMER s g alice", ":0"),
+            ("XGROUP CREATECONSUMER s g bob", ":1"),
+            ("XREADGROUP GROUP g bob STREAMS s >", "*-1"),
+            ("XACK s g 1-1", ":0"),
+            ("XDEL s 1-1", ":0"),
+            ("XGROUP DELCONSUMER s g bob", ":0"),
+            ("XINFO CONSUMERS s g", "*0"),
+            ("XADD s 1-1 f v", "$3 1-1"),
+            ("XPENDING s g", "*4 :1 $3 1-1 $3 1-1 *1 *2 $5 alice $1 1"),
+        ],
+    );
+    assert_eq!(answers.take().len(), 1);
+}
