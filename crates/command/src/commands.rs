@@ -72,6 +72,19 @@ mod tests {
     }
 
     #[test]
+    fn who_takes_or_reads_what_others_wait_for_wakes_nobody_and_who_brings_something_does() {
+        let wakes = |name: &str| table().find(name.as_bytes()).map(|row| row.spec.wakes);
+        let takes = "blpop brpop blmpop bzpopmin bzpopmax bzmpop xreadgroup xack xclaim \
+                     xautoclaim xdel xtrim xsetid";
+        for name in takes.split(' ') {
+            assert_eq!(wakes(name), Some(Wakes::Nobody), "{name}");
+        }
+        for name in "blmove brpoplpush rpush zadd xadd sort restore rename del".split(' ') {
+            assert_eq!(wakes(name), Some(Wakes::ItsKeys), "{name}");
+        }
+    }
+
+    #[test]
     fn the_field_of_a_row_is_that_of_its_syntax() {
         for Row { spec, full_name, .. } in table().rows() {
             let words: Vec<&str> = spec.syntax.split([' ', '[', ']', '<', '>', '|']).collect();

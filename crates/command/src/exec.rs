@@ -215,12 +215,12 @@ impl<'q> Plan<'q> {
                     self.touch.keys.push((database, bytes, hash));
                 }
                 Wakes::ItsKeysAnywhere => {
-                    self.touch.anywhere.insert(bytes);
+                    self.touch.anywhere.push((bytes, hash));
                 }
                 _ => {}
             }
         }
-        self.touch.all |= matches!(row.spec.wakes, Wakes::Anyone | Wakes::AnyoneAfterwards);
+        self.touch.all |= row.spec.wakes == Wakes::AnyoneAfterwards;
     }
 }
 

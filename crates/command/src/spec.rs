@@ -184,16 +184,14 @@ impl Group {
 /// Waiters that a command wakes when it has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wakes {
-    /// Waiters of its keys.
+    /// Waiters of the keys that it names, in the database of its client: no others get anything.
     ItsKeys,
     /// Waiters of its keys in any database: it writes to another one than the client's.
     ItsKeysAnywhere,
-    /// Any waiter: it reaches keys that it does not name, so it takes all locks.
-    Anyone,
     /// Any waiter, after it has ended: it closes the gate, which a thread that holds locks must not
     /// do.
     AnyoneAfterwards,
-    /// No waiter: nothing that it changes can be waited for.
+    /// No waiter: nothing that it changes can be waited for, or it only takes.
     Nobody,
 }
 

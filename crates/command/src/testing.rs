@@ -78,6 +78,32 @@ impl Mailbox {
     }
 }
 
+/// Mailbox that keeps the answers to those who have waited.
+#[derive(Default)]
+pub struct Answers(Mutex<Vec<String>>);
+
+impl Post for Answers {
+    fn leave(&self, notice: Notice) -> bool {
+        let Notice::Answer(_, answer) = notice else { panic!("only answers are sent here") };
+        let text = String::from_utf8(answer.reply).expect("text").replace("\r\n", " ");
+        self.0.lock().expect("no panic").push(text.trim_end().to_owned());
+        false
+    }
+
+    fn wake(&self) {}
+
+    fn is_behind(&self) -> bool {
+        false
+    }
+}
+
+impl Answers {
+    /// Returns those that have come, their lines joined by blanks.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().expect("no panic"))
+    }
+}
+
 /// Time at which every world begins.
 pub const BEGIN: Millis = Millis(1_700_000_000_000);
 const ADDRESS_SPACE: usize = 256 << 20;

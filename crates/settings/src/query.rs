@@ -1,7 +1,7 @@
 //! CONFIG GET: settings by name or pattern.
 
 use crate::live::Settings;
-use crate::names::{lookup, names, slot_of};
+use crate::names::{names, slot_of};
 use crate::rows::row_at;
 use crate::value::Value;
 
@@ -11,15 +11,22 @@ impl Settings {
     /// too, and leave hidden settings out.
     pub fn get_matching<P: AsRef<[u8]>>(&self, patterns: &[P]) -> Vec<(String, Vec<u8>)> {
         let mut found: Vec<(String, usize)> = Vec::new();
+        // Those that no pattern has named so far: however many patterns there are, each is found
+        // once.
+        let mut left: Vec<(&str, usize)> = names().collect();
         for pattern in patterns {
             let pattern = pattern.as_ref();
             if pattern.iter().any(|byte| b"[*?".contains(byte)) {
-                names()
-                    .filter(|(_, slot)| !row_at(*slot).hidden)
-                    .filter(|(name, _)| text::glob_match(pattern, name.as_bytes(), true))
-                    .for_each(|(name, slot)| add(&mut found, name, slot));
-            } else if let Some((slot, _)) = lookup(pattern) {
-                add(&mut found, &String::from_utf8_lossy(pattern), slot);
+                let named = left.extract_if(.., |(name, slot)| {
+                    !row_at(*slot).hidden && text::glob_match(pattern, name.as_bytes(), true)
+                });
+                found.extend(named.map(|(name, slot)| (name.to_owned(), slot)));
+            } else {
+                let mut names = left.iter().map(|(name, _)| name.as_bytes());
+                if let Some(at) = names.position(|name| name.eq_ignore_ascii_case(pattern)) {
+                    let (_, slot) = left.swap_remove(at);
+                    found.push((String::from_utf8_lossy(pattern).into_owned(), slot));
+                }
             }
         }
         found.sort();
@@ -30,12 +37,6 @@ impl Settings {
     /// Returns the value of one setting as CONFIG GET replies it.
     pub fn get_text(&self, name: &[u8]) -> Option<Vec<u8>> {
         slot_of(name).map(|slot| self.value(slot, Value::to_bytes))
-    }
-}
-
-fn add(found: &mut Vec<(String, usize)>, name: &str, slot: usize) {
-    if !found.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
-        found.push((name.to_owned(), slot));
     }
 }
 
@@ -59,6 +60,15 @@ mod tests {
             names(&["maxmemory", "maxmemory-p*", "MAXMEMORY", "maxmemory-p*"]),
             ["maxmemory", "maxmemory-policy"]
         );
+    }
+
+    #[test]
+    fn however_many_patterns_name_a_setting_and_its_alias_each_is_answered_once() {
+        let all = names(&["*"]);
+        assert!(all.len() > 100 && all.is_sorted_by(|one, other| one < other));
+        assert_eq!(names(&["*a*", "*", "*", "PORT", "?*"]), all);
+        let shouted = names(&["PORT", "*"]);
+        assert_eq!((shouted.len(), shouted[0].as_str()), (all.len(), "PORT"));
     }
 
     #[test]

@@ -45,9 +45,15 @@ impl Acknowledged {
         self.count.load(SeqCst) == 0
     }
 
-    /// Adds a client.
+    /// Adds a client. Where there is no room, those who do not wait any more are forgotten first,
+    /// and then there is room for as many again as are left: so each is seldom looked at.
     fn add(&self, place: Place) {
         let mut places = self.places();
+        if places.len() == places.capacity() {
+            places.retain(|place| !place.waiter.is_over());
+            let left = places.len();
+            places.reserve(left + 1);
+        }
         places.push(place);
         self.count.store(places.len(), SeqCst);
     }

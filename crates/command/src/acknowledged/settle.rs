@@ -16,8 +16,11 @@ impl Instance {
     /// Enters a client that waits until a position is synced, and for replicas if it wants some.
     pub(crate) fn await_sync(&self, waiter: Arc<Waiter>, position: u64, wants_replicas: bool) {
         self.acknowledged.add(Place { waiter, position, wants_replicas });
-        // It may have been synced in between.
-        self.settle_acknowledged();
+        // In between it may have been synced, or the journal turned off.
+        let is_synced = !wants_replicas && self.journal.is_synced(position);
+        if is_synced || !APPENDONLY.get(&self.settings) {
+            self.settle_acknowledged();
+        }
     }
 
     /// Answers the clients whose changes were synced, or never will be as the journal is off. To be

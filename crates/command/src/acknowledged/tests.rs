@@ -1,28 +1,9 @@
 //! Tests of waiting for acknowledgements, with a journal whose state the test sets.
 
-use crate::clients::{Notice, Owner, Post};
+use crate::clients::Owner;
 use crate::session::Session;
-use crate::testing::{BEGIN, World, check, here};
-use std::sync::{Arc, Mutex};
-
-/// Mailbox that keeps answers.
-#[derive(Default)]
-struct Answers(Mutex<Vec<String>>);
-
-impl Post for Answers {
-    fn leave(&self, notice: Notice) -> bool {
-        let Notice::Answer(_, answer) = notice else { panic!("only answers are sent here") };
-        let text = String::from_utf8(answer.reply).expect("text").replace("\r\n", " ");
-        self.0.lock().expect("no panic").push(text.trim_end().to_owned());
-        false
-    }
-
-    fn wake(&self) {}
-
-    fn is_behind(&self) -> bool {
-        false
-    }
-}
+use crate::testing::{Answers, BEGIN, World, check, here};
+use std::sync::Arc;
 
 /// Returns a server with a journal that has synced nothing, and the answers to its client.
 fn world() -> (World, Arc<Answers>) {
@@ -35,12 +16,6 @@ fn world() -> (World, Arc<Answers>) {
     world.session = Session::new(client, true);
     check(&mut world, &[("CONFIG SET appendonly yes", "+OK")]);
     (world, answers)
-}
-
-impl Answers {
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().expect("no panic"))
-    }
 }
 
 /// Lets the journal sync up to a position.
@@ -109,6 +84,32 @@ fn nothing_is_left_of_a_client_that_is_gone() {
     world.instance.waiters.forget(&world.session.client);
     sync(&world, Some(10));
     assert_eq!((world.instance.acknowledged.count(), answers.take()), (0, vec![]));
+}
+
+#[test]
+fn who_begins_to_wait_looks_at_none_of_those_who_wait_already() {
+    let (mut world, answers) = world();
+    sync(&world, Some(10));
+    world.session.last_unit = 11;
+    assert!(world.waits("WAITAOF 1 0 0"));
+    world.instance.waiters.forget(&world.session.client);
+    assert!(world.waits("WAITAOF 1 0 0"));
+    assert_eq!(world.instance.acknowledged.count(), 2, "it would have been forgotten");
+    sync(&world, Some(11));
+    assert_eq!((world.instance.acknowledged.count(), answers.take().len()), (0, 1));
+}
+
+#[test]
+fn those_whose_time_is_over_do_not_pile_up_while_nothing_is_synced() {
+    let (mut world, answers) = world();
+    sync(&world, None);
+    for _ in 0..1000 {
+        assert!(world.waits("WAITAOF 1 0 0"));
+        let waiter = world.session.client.waiter().clone().expect("it waits");
+        assert!(world.instance.time_out(&waiter));
+    }
+    assert_eq!(answers.take().len(), 1000);
+    assert!(world.instance.acknowledged.count() < 10);
 }
 
 #[test]

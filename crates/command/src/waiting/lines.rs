@@ -95,6 +95,16 @@ impl Lines {
         self.filter.may_have(hash) && self.find(database, bytes, hash)
     }
 
+    /// Returns the key as it stands in each database in which clients wait for it.
+    pub fn anywhere(&self, bytes: &[u8], hash: PositionHash) -> Vec<DatabaseKey> {
+        if !self.filter.may_have(hash) {
+            return Vec::new();
+        }
+        let part = self.part(hash);
+        let keys = part.iter_hash(hash.0).map(|line| &line.key);
+        keys.filter(|key| key.hash == hash && *key.bytes == *bytes).cloned().collect()
+    }
+
     fn find(&self, database: usize, bytes: &[u8], hash: PositionHash) -> bool {
         let is_its = |line: &Line| {
             (line.key.hash, line.key.database, &line.key.bytes[..]) == (hash, database, bytes)

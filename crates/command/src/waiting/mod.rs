@@ -89,14 +89,14 @@ impl Waiters {
 
     fn add(&self, waiter: &Arc<Waiter>) {
         self.count.fetch_add(1, SeqCst);
-        self.bytes.fetch_add(waiter.bytes(), SeqCst);
+        self.bytes.fetch_add(waiter.bytes, SeqCst);
         self.lines.add(waiter);
         self.arrivals.fetch_add(1, SeqCst);
     }
 
     fn remove(&self, waiter: &Arc<Waiter>) {
         self.lines.remove(waiter);
-        self.bytes.fetch_sub(waiter.bytes(), SeqCst);
+        self.bytes.fetch_sub(waiter.bytes, SeqCst);
         self.count.fetch_sub(1, SeqCst);
     }
 
@@ -145,8 +145,8 @@ impl Waiters {
 }
 
 impl Waiter {
-    /// Bytes of the waiter, with a line for each of its keys.
-    pub fn bytes(&self) -> u64 {
+    /// Counts the bytes of the waiter, with a line for each of its keys.
+    fn measure(&self) -> u64 {
         let keys: usize = self.keys.iter().map(|key| key.memory() + PLACE_BYTES).sum();
         let others: usize = self.others.iter().map(DatabaseKey::memory).sum();
         let request = self.request.len() + self.spans.len() * size_of::<Span>();

@@ -2,13 +2,16 @@
 //! keys.
 //!
 //! ```text
-//! locks of the request's keys, and of all keys of those who wait for them (BLMOVE has another one)
+//! locks of the request's keys, and of all keys of those who wait for them or for what these write
 //!   the command ──▶ the first in line ──▶ the next ... ──▶ those who wait for what these wrote
 //! locks go: all that is one unit
 //! ```
 //! No other client takes an element between a push and the look at the line. If its keys have no
 //! waiters, a command runs as usual and looks again at its end: a waiter that came in between,
 //! while the key was still empty, is served then.
+
+#[cfg(test)]
+mod tests;
 
 use super::{Waiter, Waiters};
 use crate::args::Args;
@@ -20,7 +23,7 @@ use crate::instance::Instance;
 use crate::observing::{Observer, Seen};
 use crate::run::{Execution, finish};
 use crate::session::Session;
-use crate::spec::{Flags, Wakes};
+use crate::spec::{Flags, Locks, Wakes};
 use crate::statistics::WorkerStatistics;
 use base::{Millis, PositionHash};
 use hashbrown::HashTable;
@@ -165,20 +168,20 @@ impl<'r> Request<'r> {
     }
 
     /// Returns the keys with waiters that the request touches. Adds the shards of all keys that it
-    /// touches to `shards`.
+    /// reaches to `shards`.
     fn touched(self, instance: &Instance, shards: &mut ShardSet) -> Touched {
         let (lines, wakes) = (&instance.waiters.lines, self.row.spec.wakes);
-        if matches!(wakes, Wakes::Anyone | Wakes::AnyoneAfterwards) {
-            *shards = ShardSet::all();
+        if wakes == Wakes::AnyoneAfterwards {
             return begin_of_lines(lines.all());
+        }
+        if self.row.spec.locks == Locks::All {
+            *shards = ShardSet::all();
         }
         let named = self.names();
         let keys = named.iter().map(|key| (*key, instance.store.hash(key)));
         keys.clone().for_each(|(_, hash)| shards.add(hash));
         if wakes == Wakes::ItsKeysAnywhere {
-            let names: HashSet<&[u8]> = keys.map(|(key, _)| key).collect();
-            let awaited = lines.all().into_iter().filter(|key| names.contains(&key.bytes[..]));
-            return begin_of_lines(awaited);
+            return begin_of_lines(keys.flat_map(|(key, hash)| lines.anywhere(key, hash)));
         }
         let awaited = keys.filter(|(key, hash)| lines.has(self.database, key, *hash));
         begin_of_lines(awaited.map(|(key, hash)| DatabaseKey::new(self.database, key, hash)))
@@ -194,8 +197,8 @@ fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
 pub struct Touch<'r> {
     /// Keys, each with the number of its database and its hash.
     pub keys: Vec<(usize, &'r [u8], PositionHash)>,
-    /// Keys that are written in some database.
-    pub anywhere: HashSet<&'r [u8]>,
+    /// Keys that are written in some database, each with its hash.
+    pub anywhere: Vec<(&'r [u8], PositionHash)>,
     /// True if all keys may be written.
     pub all: bool,
 }
@@ -211,9 +214,11 @@ impl Touch<'_> {
             self.keys.iter().filter(|(database, key, hash)| lines.has(*database, key, *hash));
         let awaited = awaited.map(|(database, key, hash)| DatabaseKey::new(*database, key, *hash));
         let mut touched = begin_of_lines(awaited);
-        if self.all || !self.anywhere.is_empty() {
-            let is_meant = |key: &DatabaseKey| self.all || self.anywhere.contains(&key.bytes[..]);
-            touched.extend(begin_of_lines(lines.all().into_iter().filter(is_meant)));
+        if self.all {
+            touched.extend(begin_of_lines(lines.all()));
+        } else {
+            let anywhere = self.anywhere.iter().flat_map(|(key, hash)| lines.anywhere(key, *hash));
+            touched.extend(begin_of_lines(anywhere));
         }
         touched
     }
@@ -294,9 +299,10 @@ struct Served {
     is_told: bool,
 }
 
-/// Keys that may be reached by serving waiters, and the waiters that name them.
+/// What has been seen of those who may be served.
 #[derive(Default)]
 struct Reached {
+    /// Keys that they may write to.
     keys: HashTable<(usize, PositionHash)>,
     /// Their tickets.
     waiters: HashSet<u64>,
@@ -321,29 +327,31 @@ impl<'s> Server<'s> {
         Server { instance, statistics, now, most, answers: RefCell::default() }
     }
 
-    /// Returns `shards`, and the shards of all keys that may be reached by serving the waiters of
-    /// some keys: each of them may write to other keys, which have waiters of their own.
+    /// Returns `shards`, and the shards of all keys that those name who may be served: the waiters
+    /// of some keys, those of the keys that these may write to, and so on.
     fn shards_of(&self, touched: &Touched, mut shards: ShardSet) -> ShardSet {
         let mut reached = Reached::default();
         let mut next = Vec::new();
         for (key, ticket) in touched {
             shards.add(key.hash);
-            self.reach(key, *ticket, &mut reached, &mut next);
+            self.reach((key, *ticket), &mut shards, &mut reached, &mut next);
         }
         while let Some(key) = next.pop() {
-            shards.add(key.hash);
-            self.reach(&key, 0, &mut reached, &mut next);
+            self.reach((&key, 0), &mut shards, &mut reached, &mut next);
         }
         shards
     }
 
-    /// Adds to `next` the other keys of a key's waiters, unless they have been seen. Keys of one
-    /// database with the same hash count as one: a waiter whose shards are missed by that is served
-    /// in another hold. Each waiter is looked at once, since it is in the line of each of its keys.
+    /// Adds the shards of all keys of a key's waiters, which are locked while these are served, and
+    /// to `next` the keys that they may write to, unless they have been seen. From the keys that it
+    /// waits for a waiter only takes, which serves nobody: their lines are not looked at. Keys of
+    /// one database with the same hash count as one: a waiter whose shards are missed by that is
+    /// served in another hold. Each waiter is looked at once, though it stands in the lines of all
+    /// of its keys.
     fn reach(
         &self,
-        key: &DatabaseKey,
-        ticket: u64,
+        (key, ticket): (&DatabaseKey, u64),
+        shards: &mut ShardSet,
         reached: &mut Reached,
         next: &mut Vec<DatabaseKey>,
     ) {
@@ -351,7 +359,8 @@ impl<'s> Server<'s> {
             if !reached.waiters.insert(waiter.ticket) {
                 return;
             }
-            for other in waiter.all_keys().filter(|other| *other != key) {
+            waiter.all_keys().for_each(|key| shards.add(key.hash));
+            for other in waiter.others.iter().filter(|other| *other != key) {
                 let mark = (other.database, other.hash);
                 let entry = reached.keys.entry(mark.1.0, |it| *it == mark, |it| it.1.0);
                 if let Entry::Vacant(entry) = entry {
@@ -425,9 +434,9 @@ impl<'s> Server<'s> {
                     return Some(ticket);
                 }
                 if self.try_again(thread, &waiter) {
-                    // The request may have written to other keys, and taken the last element of
-                    // this one.
-                    let others = waiter.all_keys().filter(|other| *other != key);
+                    // The request may have written to keys beside those that it waited for, and
+                    // taken the last element of this one.
+                    let others = waiter.others.iter().filter(|other| *other != key);
                     touched.extend(others.map(|other| (other.clone(), 0)));
                     known = None;
                 }

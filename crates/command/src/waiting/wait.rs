@@ -85,7 +85,7 @@ impl Wait<'_> {
         let lengths = request.iter().map(|word| word.len());
         let spans = spans_of(lengths).ok_or(Refusal::OUT_OF_MEMORY)?;
         let waiters = &self.instance.waiters;
-        let waiter = Arc::new(Waiter {
+        let mut waiter = Waiter {
             ticket: waiters.tickets.fetch_add(1, SeqCst) + 1,
             client: Arc::clone(&self.client),
             command: self.row.id,
@@ -97,8 +97,11 @@ impl Wait<'_> {
             wants: self.wants,
             late: self.late,
             deadline: self.timeout.0,
+            bytes: 0,
             is_answered: Mutex::new(false),
-        });
+        };
+        waiter.bytes = waiter.measure();
+        let waiter = Arc::new(waiter);
         *self.client.waiter() = Some(Arc::clone(&waiter));
         waiters.add(&waiter);
         Err(Unanswered::Waits)

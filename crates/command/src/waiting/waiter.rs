@@ -22,14 +22,16 @@ pub struct Waiter<Client> {
     pub(super) request: Vec<u8>,
     pub(super) spans: Vec<Span>,
     pub(super) client_state: ClientState,
-    /// The keys that it waits for.
+    /// The keys that it waits for, from which its request only takes.
     pub(super) keys: SmallVec<[DatabaseKey; 1]>,
-    /// Other keys that its request names.
+    /// Other keys that its request names, to which it may write.
     pub(super) others: Vec<DatabaseKey>,
     pub(super) wants: Wants,
     pub(super) late: Late,
     /// Time at which it stops waiting; `None` for never.
     pub deadline: Option<Millis>,
+    /// Its bytes, with a line for each of its keys: they do not change while it waits.
+    pub(super) bytes: u64,
     /// True once it was answered.
     pub(super) is_answered: Mutex<bool>,
 }
@@ -99,6 +101,11 @@ impl<Client> Waiter<Client> {
     /// Returns true if it was answered, or its client is gone.
     pub(crate) fn is_over(&self) -> bool {
         *self.is_answered()
+    }
+
+    /// Its bytes, with a line for each of its keys.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The answer when its time is over.

@@ -8,6 +8,7 @@ use crate::clients::{Client, ClientFlags};
 use crate::family::connection::DEFAULT_USER;
 use crate::refusal::Refusal;
 use base::Millis;
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,13 +41,16 @@ enum Test<'c> {
     LocalAddress(&'c [u8]),
     Ip(&'c [u8]),
     AnyUser,
-    Flags(&'c [u8]),
+    Flags(Letters),
     Name(&'c [u8]),
     Library(&'c [u8]),
     LibraryVersion(&'c [u8]),
     Database(usize),
-    Capabilities(&'c [u8]),
+    Capabilities(Letters),
 }
+
+/// Different letters, however often each was given.
+type Letters = SmallVec<[u8; 8]>;
 
 /// Type of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,12 +156,12 @@ impl Test<'_> {
             Test::LocalAddress(address) => client.local_address.as_bytes() == address,
             Test::Ip(ip) => comes_from(client.address.as_bytes(), ip),
             Test::AnyUser => true,
-            Test::Flags(wanted) => has_flags(client, wanted),
+            Test::Flags(ref wanted) => has_flags(client, wanted),
             Test::Name(name) => is_told(&client.info().name, name),
             Test::Library(name) => is_told(&client.info().library, name),
             Test::LibraryVersion(version) => is_told(&client.info().library_version, version),
             Test::Database(number) => client.database.load(Relaxed) as usize == number,
-            Test::Capabilities(wanted) => {
+            Test::Capabilities(ref wanted) => {
                 let info = client.info();
                 wanted.iter().all(|letter| info.capabilities.as_bytes().contains(letter))
             }
@@ -255,14 +259,14 @@ fn parse_database(call: &Call<'_>, is_negated: bool, value: &[u8]) -> Result<usi
     })
 }
 
-fn parse_letters<'c>(
+fn parse_letters(
     name: &str,
     is_negated: bool,
-    value: &'c [u8],
+    value: &[u8],
     known: &[u8],
-) -> Result<&'c [u8], Refusal> {
+) -> Result<Letters, Refusal> {
     if value.iter().all(|letter| known.contains(letter)) {
-        return Ok(value);
+        return Ok(known.iter().copied().filter(|letter| value.contains(letter)).collect());
     }
     let place = if is_negated {
         format!("NOT-{}", name.to_ascii_uppercase())
@@ -271,4 +275,17 @@ fn parse_letters<'c>(
     };
     let words = [name.as_bytes(), place.as_bytes(), value];
     Err(Refusal::naming("ERR Unknown {} found in the {} filter: {}", &words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FLAG_LETTERS, Letters, parse_letters};
+
+    #[test]
+    fn a_letter_that_is_given_often_is_looked_for_once() {
+        let letters = |value: &[u8]| parse_letters("flags", false, value, FLAG_LETTERS);
+        assert_eq!(letters(&b"NxN".repeat(1000)), Ok(Letters::from_slice(b"xN")));
+        assert_eq!(letters(b""), Ok(Letters::new()));
+        assert!(letters(b"N?").is_err());
+    }
 }

@@ -222,7 +222,6 @@ pub const TABLE: &[Command] = &[
         locks: Locks::All,
         keys: &[KeySpec::one(LOOKS), KeySpec::unknown(LOOKS), KeySpec::unknown(SETS)],
         find_keys: sort::keys,
-        wakes: Wakes::Anyone,
         categories: SORTING,
         summary: "Puts the elements of a list, a set or a sorted set in order.",
         syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] \
@@ -344,7 +343,6 @@ const fn expiring(name: &'static str, since: &'static str, run: Handler) -> Comm
 const fn restoring(name: &'static str, since: &'static str, also: Flags) -> Command {
     Command {
         keys: WRITTEN,
-        wakes: Wakes::ItsKeysAnywhere,
         categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
         summary: "Creates a key with a value that DUMP returned.",
         syntax: "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",

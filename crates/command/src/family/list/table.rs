@@ -4,7 +4,7 @@ use super::{blocking, edit, ends, look, moves};
 use crate::argument_fact::ArgumentFact::{Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
-use crate::spec::{Flags, Group};
+use crate::spec::{Flags, Group, Wakes};
 
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const WRITE_FAST: Flags = WRITE.union(Flags::FAST);
@@ -39,6 +39,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::counted(2, 1, TAKES)],
+        wakes: Wakes::Nobody,
         summary: "Does what LMPOP does, and waits for an element if there is none.",
         syntax: "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
         arguments: &[("timeout", Type("double"))],
@@ -47,6 +48,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: ALL_BUT_LAST,
+        wakes: Wakes::Nobody,
         summary: "Takes the first element of the first list that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
         arguments: &[("timeout", Type("double"))],
@@ -56,6 +58,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: ALL_BUT_LAST,
+        wakes: Wakes::Nobody,
         summary: "Takes the last element of the first list that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
         arguments: &[("timeout", Type("double"))],

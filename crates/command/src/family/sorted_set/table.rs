@@ -4,7 +4,7 @@ use super::{add, blocking, combine, look, pop, random, range, remove, scan};
 use crate::argument_fact::ArgumentFact::{Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
-use crate::spec::{Flags, Group};
+use crate::spec::{Flags, Group, Wakes};
 use crate::tips;
 
 const READ: Flags = Flags::READONLY;
@@ -28,6 +28,7 @@ const WAITS: Flags = Flags::WRITE.union(Flags::BLOCKING);
 pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::counted(2, 1, TAKES)],
+        wakes: Wakes::Nobody,
         summary: "Does what ZMPOP does, and waits for a member if there is none.",
         syntax: "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
         arguments: &[("timeout", Type("double"))],
@@ -36,6 +37,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::range(1, -2, 1, TAKES)],
+        wakes: Wakes::Nobody,
         summary: "Takes the member with the highest score from the first sorted set \
                   that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
@@ -46,6 +48,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::range(1, -2, 1, TAKES)],
+        wakes: Wakes::Nobody,
         summary: "Takes the member with the lowest score from the first sorted set \
                   that has one, and waits if none has.",
         syntax: "key [key ...] timeout",

@@ -24,6 +24,7 @@ const DELETES: KeyFlags = KeyFlags::RW.union(KeyFlags::DELETE);
 pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::one(CHANGES)],
+        wakes: Wakes::Nobody,
         summary: "Acknowledges entries, so that they are no longer pending in a group.",
         syntax: "key group id [id ...]",
         complexity: "O(N), N ids named",
@@ -51,6 +52,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(DELETES)],
+        wakes: Wakes::Nobody,
         tips: tips::NONDETERMINISTIC,
         summary: "Gives a consumer what has been pending for long with others.",
         syntax: "key group consumer min-idle-time start [COUNT count] [JUSTID]",
@@ -61,6 +63,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(CHANGES)],
+        wakes: Wakes::Nobody,
         tips: tips::NONDETERMINISTIC,
         summary: "Gives a consumer entries that are pending with others.",
         syntax: "key group consumer min-idle-time id [id ...] [IDLE ms] \
@@ -71,6 +74,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(DELETES)],
+        wakes: Wakes::Nobody,
         summary: "Removes entries from a stream, and counts those that it had.",
         syntax: "key id [id ...]",
         complexity: "O(N), N ids named",
@@ -124,6 +128,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::first_half("STREAMS", 4, READS)],
+        wakes: Wakes::Nobody,
         summary: "Gives a consumer entries that no other one of its group was given, or those it \
                   has; may wait for some.",
         syntax: "<GROUP group consumer> [COUNT count] [BLOCK milliseconds] [NOACK] \
@@ -153,6 +158,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(DELETES)],
+        wakes: Wakes::Nobody,
         tips: tips::NONDETERMINISTIC,
         summary: "Removes entries from the front of a stream.",
         syntax: "key <<MAXLEN | MINID> [= | ~] threshold [LIMIT count]>",
@@ -186,6 +192,7 @@ const XGROUP: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::at(2, INSERTS)],
+        wakes: Wakes::Nobody,
         summary: "Makes a consumer in a group.",
         syntax: "key group consumer",
         complexity: "O(1)",
@@ -193,6 +200,7 @@ const XGROUP: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::at(2, DELETES)],
+        wakes: Wakes::Nobody,
         summary: "Removes a consumer, and forgets what is pending with it.",
         syntax: "key group consumer",
         complexity: "O(1)",
