@@ -17,6 +17,7 @@ mod gathered;
 mod integers;
 mod limit;
 mod lookup;
+mod merge;
 mod pop;
 mod read;
 mod remove;
