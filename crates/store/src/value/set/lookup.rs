@@ -80,7 +80,7 @@ fn retain_in_leaves<'x>(
 
 /// Hash table of the members seen so far.
 #[derive(Debug)]
-pub(super) struct Seen<'x> {
+pub(in crate::value) struct Seen<'x> {
     members: Vec<(u32, Element<'x>)>,
     /// Indexes into `members` plus one, hashed by tag with linear probing; zero for a free place.
     places: Vec<u32>,
@@ -105,6 +105,14 @@ impl<'x> Seen<'x> {
     #[inline]
     pub fn has(&self, tag: u32, element: Element<'_>) -> bool {
         self.find(tag, element).is_ok()
+    }
+
+    /// Returns the number of a member, counted from zero in the order in which they were added;
+    /// `None` if it is not in the table.
+    #[inline]
+    pub fn number_of(&self, tag: u32, element: Element<'_>) -> Option<usize> {
+        let place = self.find(tag, element).ok()?;
+        (self.places[place] as usize).checked_sub(1)
     }
 
     /// Finds the place of a member, or as an error the free place for it.

@@ -29,6 +29,7 @@ pub use add::add;
 pub use combine::{Flow, Operation, combine};
 pub use gathered::GatheredSet;
 pub use limit::SetLimit;
+pub(super) use lookup::Seen;
 pub use pop::{Pop, pop};
 pub use read::{Members, Set, lookup_without_touch, read, read_all};
 pub use remove::{move_member, remove};
