@@ -33,6 +33,7 @@ pub(super) use lookup::Seen;
 pub use pop::{Pop, pop};
 pub use read::{Members, Set, lookup_without_touch, read, read_all};
 pub use remove::{move_member, remove};
+pub(super) use sample::choose;
 pub use sample::{draw, random_member};
 pub use store::{Stored, store};
 pub use whole::replace;
