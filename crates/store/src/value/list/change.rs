@@ -438,9 +438,8 @@ fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
             Ok(())
         });
     }
-    for at in places {
-        let place = PackedList::new(key.bytes()).place(narrow::to_usize(*at));
-        key.remove_from_packed(place, 1);
+    if !places.is_empty() {
+        key.remove_some_from_packed(places.iter().rev().map(|at| narrow::to_usize(*at)));
     }
     Ok(())
 }
