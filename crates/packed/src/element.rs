@@ -237,12 +237,6 @@ pub(crate) fn are_short(codes: &[u8]) -> bool {
     codes.chunks(64).all(|chunk| chunk.iter().fold(true, |all, code| all & is_short(*code)))
 }
 
-/// Returns true if no code is that of a long text or of a far element.
-pub(crate) fn has_short_form(codes: &[u8]) -> bool {
-    let is_short = |code: u8| (code != CODE_LONG) & (code != CODE_FAR);
-    codes.chunks(64).all(|chunk| chunk.iter().fold(true, |all, code| all & is_short(*code)))
-}
-
 /// Returns true if a code is that of a text that is not long.
 #[inline]
 pub(crate) fn is_text(code: u8) -> bool {

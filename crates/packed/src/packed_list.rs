@@ -1,8 +1,8 @@
 //! Reading of a packed list: from either end, by number, and by search for an element.
 
 use crate::element::{
-    Element, Far, FormBuffer, are_short, has_far, has_short_form, integer_size, is_small_integer,
-    is_text, short_size, size_at_end, size_at_start, sum_of_sizes,
+    Element, Far, FormBuffer, are_short, has_far, integer_size, is_small_integer, is_text,
+    short_size, size_at_end, size_at_start, sum_of_sizes,
 };
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
@@ -280,14 +280,14 @@ impl<'a> PackedList<'a> {
     }
 
     /// Returns the sum of what `of_text` makes of the length of each text and `of_integer` of the
-    /// bytes of each integer; `None` if there is a long text or a far element.
+    /// bytes of each integer, which are none for a long text; `None` if there is a far element.
     pub fn sum_by_size(
         &self,
         of_text: impl Fn(u8) -> u8,
         of_integer: impl Fn(u8) -> u8,
     ) -> Option<usize> {
-        let is_short = has_short_form(self.codes());
-        is_short.then(|| {
+        let is_far = has_far(self.codes());
+        (!is_far).then(|| {
             // Both are computed, so that many codes are at a time.
             self.sum_over_codes(|code| {
                 let (text, integer) = (of_text(code), of_integer(integer_size(code)));

@@ -199,20 +199,8 @@ impl World {
             let count = self.random.below(7) as i64 - 3;
             let removed =
                 self.on(&key, |access, key| list::remove(access, key, count, &text, limit));
-            let most = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
-            let mut left = most;
-            let mut keep = |other: &Vec<u8>| {
-                let goes = *other == text && left > 0;
-                left -= usize::from(goes);
-                !goes
-            };
             let before = list.len();
-            if count < 0 {
-                let kept: Vec<Vec<u8>> = list.iter().rev().filter(|it| keep(it)).cloned().collect();
-                list = kept.into_iter().rev().collect();
-            } else {
-                list.retain(&mut keep);
-            }
+            list = without(&list, count, &text);
             assert_eq!(removed, Ok((before - list.len()) as u64));
         } else {
             let len = list.len() as u64;
@@ -295,6 +283,46 @@ impl World {
         self.store.enter(&self.thread);
         while self.store.free_some(&mut self.thread, 1_000) {}
         self.store.leave(&self.thread);
+    }
+}
+
+/// Elements that are left when up to `count` with a text are removed, as LREM counts.
+fn without(list: &VecDeque<Vec<u8>>, count: i64, text: &[u8]) -> VecDeque<Vec<u8>> {
+    let mut left = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
+    let stays = |other: &&Vec<u8>| {
+        let goes = *other == text && left > 0;
+        left -= usize::from(goes);
+        !goes
+    };
+    if count < 0 {
+        let kept: Vec<Vec<u8>> = list.iter().rev().filter(stays).cloned().collect();
+        return kept.into_iter().rev().collect();
+    }
+    list.iter().filter(stays).cloned().collect()
+}
+
+#[test]
+fn elements_of_a_small_list_go_wherever_they_stand() {
+    let mut world = World::new(0);
+    let limit = world.limit;
+    // Texts of one length share their code.
+    for other in [&b"oooo"[..], b"others"] {
+        for pattern in 0..256_u32 {
+            let text = |at: u32| if pattern >> at & 1 == 1 { &b"wwww"[..] } else { other };
+            let all: VecDeque<Vec<u8>> = (0..8).map(|at| text(at).to_vec()).collect();
+            for count in [0, 1, 2, -1, -2] {
+                let texts = all.iter().map(Vec::as_slice);
+                let stored = world.on(b"l", |access, key| list::store(access, key, texts, limit));
+                stored.expect("room");
+                let removed =
+                    world.on(b"l", |access, key| list::remove(access, key, count, b"wwww", limit));
+                let kept = without(&all, count, b"wwww");
+                assert_eq!(removed, Ok((all.len() - kept.len()) as u64));
+                world.keep(b"l".to_vec(), kept);
+                world.check(b"l");
+                world.background_jobs();
+            }
+        }
     }
 }
 

@@ -203,6 +203,24 @@ impl<'a> KeyMut<'_, 'a> {
         self.shorten_packed();
     }
 
+    /// Removes the elements with these ascending numbers from the packed list of a small collection
+    /// of single elements. Those that stay are moved once, however many go. The caller removes the
+    /// key if the list becomes empty.
+    pub(crate) fn remove_some_from_packed(&mut self, numbers: impl Iterator<Item = usize>) {
+        let packed = PackedList::new(self.bytes());
+        let (mut pieces, mut from) = (Vec::new(), packed.front());
+        for number in numbers {
+            let gone = packed.forward(from, number);
+            pieces.push((packed, from, gone));
+            from = packed.after(gone);
+        }
+        pieces.push((packed, from, packed.end()));
+        let mut kept = Vec::with_capacity(packed.dense_len());
+        packed::concat(1, &pieces, &mut kept);
+        self.bytes_mut()[..kept.len()].copy_from_slice(&kept);
+        self.shorten_packed();
+    }
+
     /// Shrinks the record of a packed list to the bytes in use, if more than one byte in
     /// `FRONT_SLACK_PART` is unused and there is room to write the record anew.
     pub(crate) fn shorten_packed(&mut self) {

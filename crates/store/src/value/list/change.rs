@@ -1,8 +1,8 @@
 //! Changes of lists.
 
 use super::limit::{
-    LARGE, LISTPACK_BYTES, More, SMALL, element_bytes, listpack_bytes_about,
-    listpack_bytes_at_least, listpack_bytes_at_most, listpack_element_bytes,
+    LARGE, LISTPACK_BYTES, More, SMALL, element_bytes, is_allowed, listpack_bytes_about,
+    listpack_bytes_at_least,
 };
 use super::{End, Leaf, List, ListLimit};
 use crate::access::Access;
@@ -155,7 +155,7 @@ fn rename_if_large<'t>(
             }
         }
     };
-    if !is_small(listpack_bytes_at_most) && !is_small(listpack_element_bytes) {
+    if !is_allowed(is_small) {
         key.set_value_tag(ValueTag::of_tree(Kind::List, LARGE));
     }
 }
@@ -438,9 +438,8 @@ fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
             Ok(())
         });
     }
-    for at in places {
-        let place = PackedList::new(key.bytes()).place(narrow::to_usize(*at));
-        key.remove_from_packed(place, 1);
+    if !places.is_empty() {
+        key.remove_some_from_packed(places.iter().rev().map(|at| narrow::to_usize(*at)));
     }
     Ok(())
 }

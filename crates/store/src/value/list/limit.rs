@@ -60,8 +60,7 @@ impl ListLimit {
             return false;
         }
         let count = packed.len() + more.elements;
-        let allows = |bytes: usize| self.allows(count, LISTPACK_BYTES + bytes + more.bytes);
-        allows(listpack_bytes_at_most(packed)) || allows(listpack_element_bytes(packed))
+        is_allowed(|bytes_of| self.allows(count, LISTPACK_BYTES + bytes_of(packed) + more.bytes))
     }
 }
 
@@ -91,24 +90,52 @@ pub(super) fn listpack_bytes(packed: PackedList<'_>) -> usize {
     LISTPACK_BYTES + listpack_element_bytes(packed)
 }
 
-/// Bytes of the elements of a packed list in a listpack: quickly computed unless some are long, as
-/// each push onto a list that is almost as large as it may be asks for it.
+/// Returns true if `allows` is true for the bytes of elements in a listpack. It gets several ways
+/// to compute them, bounds first: each push onto a list that is almost as large as it may be asks,
+/// and the exact bytes matter for very few of them.
+pub(super) fn is_allowed(allows: impl Fn(fn(PackedList<'_>) -> usize) -> bool) -> bool {
+    let most = |packed: PackedList<'_>| bounds(packed).1;
+    let least = |packed: PackedList<'_>| bounds(packed).0;
+    allows(listpack_bytes_at_most)
+        || allows(most)
+        || allows(least) && allows(listpack_element_bytes)
+}
+
+/// Bytes of the elements of a packed list in a listpack: computed many elements at a time, unless
+/// some are long.
 pub(super) fn listpack_element_bytes(packed: PackedList<'_>) -> usize {
+    let (least, most) = bounds(packed);
+    if least == most { most } else { one_by_one(packed) }
+}
+
+fn one_by_one(packed: PackedList<'_>) -> usize {
+    packed.iter().map(element_bytes).sum()
+}
+
+/// Lower and upper bound of the bytes of the elements of a packed list in a listpack. They are six
+/// bytes apart for each long text, which takes up to four bytes less there, or up to two more if it
+/// is very long.
+fn bounds(packed: PackedList<'_>) -> (usize, usize) {
     let (small_integers, long_texts) = packed.count_unusual();
-    // What a listpack has besides the bytes of each element, but for the smallest integers.
+    // What a listpack has besides the bytes of each element, but for the smallest integers: two
+    // bytes for a long text.
     let of_text = |len: u8| 2 + u8::from(len >= 64) + u8::from(len >= 126);
     let of_integer = |bytes: u8| if bytes < 5 { 2 } else { 10_u8.wrapping_sub(bytes) };
-    let besides = match long_texts {
-        0 if packed.is_all_short() => Some(2 * packed.len()),
-        0 => packed.sum_by_size(of_text, of_integer),
-        _ => None,
+    let besides = if packed.is_all_short() {
+        Some(2 * packed.len())
+    } else {
+        packed.sum_by_size(of_text, of_integer)
     };
-    let Some(besides) = besides else { return packed.iter().map(element_bytes).sum() };
+    let Some(besides) = besides else {
+        let exactly = one_by_one(packed);
+        return (exactly, exactly);
+    };
     let smallest = match small_integers {
         0 => 0,
         _ => packed.count_small_integers(|it| it >= 0, |it| (-4096..4096).contains(&it)),
     };
-    packed.element_bytes().len() + besides - smallest
+    let most = packed.element_bytes().len() + besides - smallest;
+    (most - 6 * long_texts, most)
 }
 
 /// Upper bound, more quickly computed, of the same: a listpack takes at most four bytes more for an
@@ -221,6 +248,25 @@ mod tests {
                 let exactly: usize = list.iter().map(element_bytes).sum();
                 assert_eq!(listpack_element_bytes(list), exactly);
                 assert!(exactly <= listpack_bytes_at_most(list));
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_leave_few_bytes_between_the_bounds() {
+        let mut packed = packed::EMPTY.to_vec();
+        for (long_texts, len) in (1..).zip([240, 4_095, 4_096, 16_377, 16_378, 239 + 5_000]) {
+            for value in -60..60 {
+                packed::push(&mut packed, Element::Integer(value * 7_001));
+            }
+            packed::push(&mut packed, Element::Bytes(&[b't'; 130]));
+            packed::push(&mut packed, Element::Bytes(&vec![b'l'; len]));
+            let list = PackedList::new(&packed);
+            let ((least, most), exactly) = (bounds(list), one_by_one(list));
+            assert!((least..=most).contains(&exactly) && most - least == 6 * long_texts);
+            assert_eq!(listpack_element_bytes(list), exactly);
+            for limit in least - 1..=most + 1 {
+                assert_eq!(is_allowed(|bytes_of| bytes_of(list) <= limit), exactly <= limit);
             }
         }
     }

@@ -5,10 +5,14 @@
 //! | large sets | walked side by side in the order of tags; members are compared where tags agree |
 //! | a small set and others | each of its members is looked up in the others |
 //! | union of small sets only | each member is looked up among those already passed on |
+//!
+//! In a union and a difference a heap knows the next tag of each large set, so that a member costs
+//! little however many sets there are.
 
 use super::build::UNKNOWN;
 use super::cursor::Cursor;
 use super::lookup::{Burst, Lookup, Seen, next_burst};
+use super::merge::{InTagOrder, Merge};
 use super::read::{Form, Set, Wanted};
 use packed::Element;
 use smallvec::SmallVec;
@@ -137,18 +141,21 @@ fn subtract<'x>(sets: &[Option<Set<'x>>], each: &mut impl FnMut(u32, Element<'x>
 
 fn subtract_from_large<'x>(
     mut first: Cursor<'x>,
-    mut others: Streams<'x>,
+    others: Streams<'x>,
     each: &mut impl FnMut(u32, Element<'x>) -> Flow,
 ) -> Flow {
+    let mut others = Merge::new(others);
+    // Members of the others with the current tag.
+    let mut there: SmallVec<[Element<'x>; 4]> = SmallVec::new();
+    let mut there_tag = None;
     while let Some(tag) = first.tag() {
-        let mut element = None;
-        let is_in_other = others.iter_mut().any(|other| {
-            other.seek(tag);
-            other.tag() == Some(tag)
-                && other.holds(tag, *element.get_or_insert_with(|| first.member()))
-        });
-        if !is_in_other {
-            let element = element.unwrap_or_else(|| first.member());
+        if there_tag != Some(tag) {
+            there.clear();
+            there.extend(std::iter::from_fn(|| others.take(tag)));
+            there_tag = Some(tag);
+        }
+        let element = first.member();
+        if !there.contains(&element) {
             each(tag, element)?;
         }
         first.advance();
@@ -177,20 +184,17 @@ fn unite<'x>(sets: &[Option<Set<'x>>], each: &mut impl FnMut(u32, Element<'x>) -
 }
 
 fn unite_streams<'x>(
-    mut streams: Streams<'x>,
+    streams: Streams<'x>,
     each: &mut impl FnMut(u32, Element<'x>) -> Flow,
 ) -> Flow {
+    let mut merge = Merge::new(streams);
     let mut given: SmallVec<[Element<'x>; 4]> = SmallVec::new();
-    while let Some(tag) = streams.iter().filter_map(Stream::tag).min() {
+    while let Some(tag) = merge.tag() {
         given.clear();
-        for stream in &mut streams {
-            while stream.tag() == Some(tag) {
-                let element = stream.member();
-                if !given.contains(&element) {
-                    given.push(element);
-                    each(tag, element)?;
-                }
-                stream.advance();
+        while let Some(element) = merge.take(tag) {
+            if !given.contains(&element) {
+                given.push(element);
+                each(tag, element)?;
             }
         }
     }
@@ -216,6 +220,10 @@ impl<'x> Stream<'x> {
         members.sort_by_key(|(tag, _)| *tag);
         Stream::Small { members, at: 0 }
     }
+}
+
+impl<'x> InTagOrder for Stream<'x> {
+    type Member = Element<'x>;
 
     #[inline]
     fn tag(&self) -> Option<u32> {
@@ -247,18 +255,6 @@ impl<'x> Stream<'x> {
             Stream::Large(cursor) => cursor.seek(tag),
             Stream::Small { members, at } => {
                 *at += members[*at..].iter().take_while(|(other, _)| *other < tag).count();
-            }
-        }
-    }
-
-    /// Returns true if one of the members with this tag, which is the current one, equals `wanted`.
-    #[inline]
-    fn holds(&mut self, tag: u32, wanted: Element<'_>) -> bool {
-        match self {
-            Stream::Large(cursor) => cursor.holds(wanted),
-            Stream::Small { members, at } => {
-                let same_tag = members[*at..].iter().take_while(|(other, _)| *other == tag);
-                same_tag.into_iter().any(|(_, member)| *member == wanted)
             }
         }
     }

@@ -80,7 +80,7 @@ fn retain_in_leaves<'x>(
 
 /// Hash table of the members seen so far.
 #[derive(Debug)]
-pub(super) struct Seen<'x> {
+pub(in crate::value) struct Seen<'x> {
     members: Vec<(u32, Element<'x>)>,
     /// Indexes into `members` plus one, hashed by tag with linear probing; zero for a free place.
     places: Vec<u32>,
@@ -107,11 +107,19 @@ impl<'x> Seen<'x> {
         self.find(tag, element).is_ok()
     }
 
+    /// Returns the number of a member, counted from zero in the order in which they were added;
+    /// `None` if it is not in the table.
+    #[inline]
+    pub fn number_of(&self, tag: u32, element: Element<'_>) -> Option<usize> {
+        let place = self.find(tag, element).ok()?;
+        (self.places[place] as usize).checked_sub(1)
+    }
+
     /// Finds the place of a member, or as an error the free place for it.
     #[inline]
     fn find(&self, tag: u32, element: Element<'_>) -> Result<usize, usize> {
         let mask = self.places.len() - 1;
-        let mut place = tag as usize & mask;
+        let mut place = self.start(tag);
         while let Some(number) = self.places[place].checked_sub(1) {
             let (other_tag, other) = self.members[number as usize];
             if other_tag == tag && other == element {
@@ -120,5 +128,39 @@ impl<'x> Seen<'x> {
             place = (place + 1) & mask;
         }
         Err(place)
+    }
+
+    /// Returns the place where the search for a tag starts: by its upper bits, as the lowest ones
+    /// of all tags of sets are zero.
+    #[inline]
+    fn start(&self, tag: u32) -> usize {
+        tag.swap_bytes() as usize & (self.places.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::collection::short_tag_by;
+    use base::KeyHasher;
+
+    #[test]
+    fn members_stand_near_the_places_where_their_search_starts() {
+        let hasher = KeyHasher::from_seed(2);
+        for count in [1, 16, 128, 1_000, 30_000] {
+            let mut seen = Seen::new(count);
+            let members = || (0..count).map(|number| Element::Integer(number as i64));
+            let tag = |member: Element<'_>| member.with_text(|text| short_tag_by(&hasher, text));
+            assert!(members().all(|member| seen.is_new(tag(member), member)));
+            assert!(!members().any(|member| seen.is_new(tag(member), member)));
+            let mask = seen.places.len() - 1;
+            let steps = |member| {
+                let tag = tag(member);
+                let place = seen.find(tag, member).expect("it is in the table");
+                place.wrapping_sub(seen.start(tag)) & mask
+            };
+            // Half of a step for each is expected at most.
+            assert!(members().map(steps).sum::<usize>() <= 2 * count, "{count} members");
+        }
     }
 }

@@ -40,7 +40,7 @@ pub fn draw<'x>(
 ///
 /// # Panics
 /// If `count` is greater than `len`.
-pub(super) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
+pub(in crate::value) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
     assert!(count <= len);
     if count > len / FEW_PART {
         // Knuth, The Art of Computer Programming 2, section 3.4.2, algorithm S.
@@ -51,6 +51,9 @@ pub(super) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
             is_taken
         };
         return (0..len).filter(is_taken).collect();
+    }
+    if count > len / MARKED_PART {
+        return choose_by_marks(random, len, count);
     }
     let mut chosen: Vec<u64> = Vec::with_capacity(narrow::to_usize(count));
     while (chosen.len() as u64) < count {
@@ -64,6 +67,29 @@ pub(super) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
 
 /// Divisor of the length: up to this part of all positions, they are drawn one by one.
 const FEW_PART: u64 = 3;
+/// Divisor of the length: from this part on, a bit for each position takes no more bytes than those
+/// drawn. Of fewer, almost none is drawn twice, so they are sorted a few times at most.
+const MARKED_PART: u64 = 64;
+
+/// Draws positions and marks each with a bit: so none has to be sorted.
+fn choose_by_marks(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
+    let mut marks = vec![0_u64; narrow::to_usize(len.div_ceil(64))];
+    let mut missing = count;
+    while missing > 0 {
+        let at = random.below(len);
+        let (word, bit) = (&mut marks[narrow::to_usize(at / 64)], 1 << (at % 64));
+        missing -= u64::from(*word & bit == 0);
+        *word |= bit;
+    }
+    let mut chosen = Vec::with_capacity(narrow::to_usize(count));
+    for (first, mut word) in (0..).step_by(64).zip(marks) {
+        while word != 0 {
+            chosen.push(first + u64::from(word.trailing_zeros()));
+            word &= word - 1;
+        }
+    }
+    chosen
+}
 
 impl<'x> Set<'x> {
     /// Returns the member at a position, in the order of `members`.
@@ -146,5 +172,38 @@ impl<'x> Walk<'x> {
         self.place = packed.forward(self.place, narrow::to_usize(at - self.begin));
         let cell = packed.at(self.place).expect("the position is below the number of members");
         resolve(self.view.nodes, cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn as_many_different_positions_are_chosen_as_are_wanted() {
+        let mut random = Random::from_seed(9);
+        for len in [1, 2, 63, 64, 65, 191, 192, 193, 6_400, 10_000] {
+            let parts = [len / MARKED_PART, len / FEW_PART, len / 2, len];
+            let around = parts.iter().flat_map(|part| part.saturating_sub(1)..=part + 1);
+            for count in around.filter(|count| *count <= len) {
+                let chosen = choose(&mut random, len, count);
+                assert_eq!(chosen.len() as u64, count, "of {len}");
+                assert!(chosen.is_sorted_by(|one, next| one < next), "{count} of {len}");
+                assert!(chosen.last().is_none_or(|last| *last < len), "{count} of {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn positions_are_those_that_were_drawn() {
+        for (len, count) in [(64, 2), (65, 21), (1_000, 300), (5_000, 80), (100_000, 33_000)] {
+            let chosen = choose_by_marks(&mut Random::from_seed(len), len, count);
+            let (mut drawn, mut random) = (BTreeSet::new(), Random::from_seed(len));
+            while (drawn.len() as u64) < count {
+                drawn.insert(random.below(len));
+            }
+            assert_eq!(chosen, drawn.into_iter().collect::<Vec<_>>());
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::access::Access;
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
 use crate::shard::ValueRef;
-use crate::value::set::Set;
+use crate::value::set::{Seen, Set};
 use packed::Element;
 
 /// Reads the sets and sorted sets of several keys for a command; `None` for a missing key.
@@ -164,16 +164,42 @@ pub fn count_shared(mut sources: Vec<Source<'_>>, limit: u64) -> u64 {
 }
 
 /// Members of the first source that no other has, in the order of a sorted set.
+///
+/// Either each member of the first is looked up in the others, or each of the others' members among
+/// those of the first, whichever are fewer look-ups.
 pub fn difference<'x>(sources: &[Source<'x>]) -> Combined<'x> {
     let Some((first, others)) = sources.split_first() else { return Vec::new() };
     let Some(first) = first.operand else { return Vec::new() };
+    let others: Vec<Operand<'x>> = present(others).map(|(other, _)| other).collect();
+    let others_len: u64 = others.iter().map(Operand::len).sum();
+    if others_len < first.len().saturating_mul(others.len() as u64) {
+        return in_order(without_members_of(first, &others));
+    }
     let mut left = Vec::new();
     first.each(|member, score| {
-        if !present(others).any(|(other, _)| other.score(member).is_some()) {
+        if others.iter().all(|other| other.score(member).is_none()) {
             left.push((member, score));
         }
     });
     in_order(left)
+}
+
+/// Members of the first operand that are left when all members of the others are struck out.
+fn without_members_of<'x>(first: Operand<'x>, others: &[Operand<'x>]) -> Combined<'x> {
+    let mut left = narrow::to_usize(first.len());
+    let (mut seen, mut pairs) = (Seen::new(left), Vec::with_capacity(left));
+    first.each(|member, score| {
+        seen.is_new(first.tag(member), member);
+        pairs.push(Some((member, score)));
+    });
+    for other in others {
+        other.each_while(|member, _| {
+            let number = seen.number_of(other.tag(member), member);
+            left -= usize::from(number.is_some_and(|number| pairs[number].take().is_some()));
+            left > 0
+        });
+    }
+    pairs.into_iter().flatten().collect()
 }
 
 fn len(source: &Source<'_>) -> u64 {
@@ -209,4 +235,43 @@ fn in_order(mut combined: Combined<'_>) -> Combined<'_> {
         sort_key(one.1).cmp(&sort_key(other.1)).then_with(|| one.0.cmp_text(other.0))
     });
     combined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::sorted_set::SortedSetLimit;
+    use crate::value::sorted_set::tests::{Fixture, Model, in_order, pairs};
+    use base::Random;
+
+    const LIMIT: SortedSetLimit = SortedSetLimit { members_max: 16, member_bytes_max: 40 };
+
+    /// The first set has 30 members: the way changes at 30 in one other, and at 60 in two.
+    #[test]
+    fn what_is_left_of_a_set_is_the_same_however_it_is_looked_for() {
+        let mut random = Random::from_seed(8);
+        for lens in [[10, 0], [29, 0], [30, 0], [31, 0], [1, 58], [58, 2], [59, 2], [200, 300]] {
+            let (mut fixture, mut models) = (Fixture::new(), Vec::new());
+            for (name, len) in ["a", "b", "c"].into_iter().zip([30, lens[0], lens[1]]) {
+                let mut model = Model::new();
+                while model.len() < len {
+                    let number = random.below(if name == "a" { 60 } else { 400 });
+                    let member = if number.is_multiple_of(3) { "" } else { "m" }.to_owned();
+                    let (member, score) = (member + &number.to_string(), random.below(9) as f64);
+                    fixture.add(name, score, member.as_bytes(), LIMIT);
+                    model.insert(member.into_bytes(), score);
+                }
+                models.push(model);
+            }
+            let mut expected = models[0].clone();
+            expected.retain(|member, _| models[1..].iter().all(|it| !it.contains_key(member)));
+            let left = fixture.on(&["a", "b", "c"], |access, keys| {
+                let operands = read_all(access, keys).expect("sorted sets");
+                let source = |operand| Source { operand, weight: 1.0 };
+                let sources: Vec<_> = operands.into_iter().map(source).collect();
+                pairs(difference(&sources).into_iter())
+            });
+            assert_eq!(left, in_order(&expected), "{lens:?}");
+        }
+    }
 }

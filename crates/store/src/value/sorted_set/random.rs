@@ -1,6 +1,7 @@
 //! Random members.
 
 use super::read::SortedSet;
+use crate::value::set::choose;
 use base::Random;
 use packed::Element;
 
@@ -29,13 +30,7 @@ pub fn draw<'x>(
         }
         return;
     }
-    let mut ranks: Vec<u64> = Vec::with_capacity(narrow::to_usize(missing));
-    while (ranks.len() as u64) < missing {
-        let more = missing - ranks.len() as u64;
-        ranks.extend((0..more).map(|_| random.below(len)));
-        ranks.sort_unstable();
-        ranks.dedup();
-    }
+    let ranks = choose(random, len, missing);
     for (member, score) in ranks.into_iter().filter_map(|rank| set.get(rank)) {
         each(member, score);
     }

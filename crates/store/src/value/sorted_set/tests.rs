@@ -21,15 +21,15 @@ const NOW: Millis = Millis(1_000_000);
 const LIMIT: SortedSetLimit = SortedSetLimit { members_max: 16, member_bytes_max: 40 };
 const NEVER_SMALL: SortedSetLimit = SortedSetLimit { members_max: 0, member_bytes_max: 0 };
 
-struct Fixture {
+pub(super) struct Fixture {
     store: Store,
     thread: ThreadContext,
 }
 
-type Model = BTreeMap<Vec<u8>, f64>;
+pub(super) type Model = BTreeMap<Vec<u8>, f64>;
 
 impl Fixture {
-    fn new() -> Fixture {
+    pub fn new() -> Fixture {
         let hasher = KeyHasher::from_seed(2);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(512 << 20) };
         let store = Store::new(config).expect("address space");
@@ -37,7 +37,11 @@ impl Fixture {
         Fixture { store, thread }
     }
 
-    fn on<T>(&mut self, names: &[&str], act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T) -> T {
+    pub fn on<T>(
+        &mut self,
+        names: &[&str],
+        act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T,
+    ) -> T {
         let key = |name: &&'static str| self.store.key(KeyspaceId(0), name.as_bytes());
         let names: Vec<&'static str> = names.iter().map(|name| known(name)).collect();
         let keys: Vec<Key<'_>> = names.iter().map(key).collect();
@@ -50,7 +54,7 @@ impl Fixture {
         self.on(&["a"], |access, keys| add(access, &keys[0], pairs, terms, limit)).expect("room")
     }
 
-    fn add(&mut self, name: &str, score: f64, member: &[u8], limit: SortedSetLimit) -> Added {
+    pub fn add(&mut self, name: &str, score: f64, member: &[u8], limit: SortedSetLimit) -> Added {
         let pairs = [(score, member)];
         self.on(&[name], |access, keys| add(access, &keys[0], &pairs, Terms::default(), limit))
             .expect("room")
@@ -93,13 +97,13 @@ fn forget(model: &mut Model, member: &[u8]) {
     model.remove(member);
 }
 
-fn in_order(model: &Model) -> Vec<(Vec<u8>, f64)> {
+pub(super) fn in_order(model: &Model) -> Vec<(Vec<u8>, f64)> {
     let mut all: Vec<(Vec<u8>, f64)> = model.iter().map(|(m, s)| (m.clone(), *s)).collect();
     all.sort_by(|one, other| (sort_key(one.1), &one.0).cmp(&(sort_key(other.1), &other.0)));
     all
 }
 
-fn pairs<'x>(all: impl Iterator<Item = (Element<'x>, f64)>) -> Vec<(Vec<u8>, f64)> {
+pub(super) fn pairs<'x>(all: impl Iterator<Item = (Element<'x>, f64)>) -> Vec<(Vec<u8>, f64)> {
     all.map(|(member, score)| (member.to_text(), score)).collect()
 }
 

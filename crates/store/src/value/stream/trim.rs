@@ -47,9 +47,10 @@ pub(super) fn count<'n, N: Nodes<'n>>(
     facts: &mut Facts,
     how: Trim,
 ) -> u64 {
+    let before = count_all(view, how.to);
     match how.whole_nodes {
-        None => count_all(view, how.to),
-        Some(limit) => count_nodes(view, facts, how.to, limit),
+        None => before,
+        Some(limit) => count_nodes(view, facts, before, limit),
     }
 }
 
@@ -72,54 +73,46 @@ fn count_all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>, to: Bound) -> u64 
     }
 }
 
-/// Counts the entries in nodes that lie completely before a bound.
+/// Counts the entries in nodes that lie completely within the first `before` entries.
+///
+/// An addition that trims asks each time, and mostly nothing is to be removed: that the first node
+/// reaches beyond these entries is known without a walk over it.
 fn count_nodes<'n, N: Nodes<'n>>(
     view: &View<'n, N, BlockLeaf>,
     facts: &mut Facts,
-    to: Bound,
+    before: u64,
     limit: u64,
 ) -> u64 {
-    let len = view.root.count;
-    let is_kept = |gone: u64, entry: &Packed<'_>| match to {
-        // Without this entry, fewer than `most` would remain: its node is kept.
-        Bound::Length(most) => len - gone <= most,
-        Bound::Id(id) => entry.id >= id,
-    };
-    if let Bound::Length(most) = to {
-        if len <= most {
-            return 0;
-        }
-        if facts.head_entries == 0 {
-            facts.head_entries = count_head(view);
-        }
-        if facts.head_entries > 0 && len < most.saturating_add(facts.head_entries.into()) {
-            return 0;
-        }
+    if before == 0 || before < head_entries(view, facts) {
+        return 0;
     }
     let (mut counted, mut node) = (0, 0);
-    for entry in all(view) {
-        if entry.starts() && node > 0 {
-            if limit > 0 && counted + node > limit {
-                return counted;
-            }
+    let mut entries = all(view);
+    for entry in entries.by_ref().take(narrow::to_usize(before)) {
+        if entry.starts() {
             (counted, node) = (counted + node, 0);
         }
-        if is_kept(counted + node, &entry) {
+        node += 1;
+        if limit > 0 && counted + node > limit {
             return counted;
         }
-        node += 1;
     }
-    if limit > 0 && counted + node > limit { counted } else { counted + node }
+    let is_whole = entries.next().is_none_or(|next| next.starts());
+    if is_whole { counted + node } else { counted }
 }
 
-/// Counts the entries of the first node; zero if it is also the last one, or very long.
-fn count_head<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> u32 {
-    let mut behind = all(view).take(HEAD_ENTRIES_MAX).skip(1);
-    behind.position(|entry| entry.starts()).map_or(0, |at| narrow::to_u32(at) + 1)
+/// Returns the number of entries of the first node, which are counted once.
+fn head_entries<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>, facts: &mut Facts) -> u64 {
+    let len = view.root.count;
+    if facts.nodes <= 1 {
+        return len;
+    }
+    if facts.head_entries == 0 {
+        let next = all(view).skip(1).position(|entry| entry.starts());
+        facts.head_entries = narrow::to_u32(next.map_or(narrow::to_usize(len), |at| at + 1));
+    }
+    facts.head_entries.into()
 }
-
-/// Longest first node whose count is kept; longer ones are counted anew each time.
-const HEAD_ENTRIES_MAX: usize = 1024;
 
 /// Iterates over all entries of a tree.
 fn all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> impl Iterator<Item = Packed<'n>> {
@@ -138,4 +131,105 @@ fn all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> impl Iterator<Item = 
             packed = block.packed.iter();
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::stream::edit::{NewEntry, append, new_tree};
+    use std::cell::Cell;
+    use tree::{MemoryNodes, NodeId, Root, Tree};
+
+    /// Nodes that count how often one is read.
+    #[derive(Clone, Copy)]
+    struct Counted<'n> {
+        nodes: &'n MemoryNodes,
+        reads: &'n Cell<usize>,
+    }
+
+    impl<'n> Nodes<'n> for Counted<'n> {
+        fn bytes(self, node: NodeId) -> &'n [u8] {
+            self.reads.set(self.reads.get() + 1);
+            Nodes::bytes(self.nodes, node)
+        }
+    }
+
+    /// Stream whose nodes, as clients count them, have so many entries, with ids from 1 on.
+    struct Stream {
+        nodes: MemoryNodes,
+        root: Root,
+        facts: Facts,
+        reads: Cell<usize>,
+    }
+
+    impl Stream {
+        fn of(node_lens: &[u64]) -> Stream {
+            let mut nodes = MemoryNodes::default();
+            let root = new_tree(&mut nodes).expect("room");
+            let mut tree: Entries<'_, _> = Tree::new(&mut nodes, root);
+            let (mut facts, mut id) = (Facts::default(), Id::MIN);
+            for starts in node_lens.iter().flat_map(|len| (0..*len).map(|at| at == 0)) {
+                id.ms += 1;
+                let new = NewEntry::new([&b"name"[..], b"some value"].into_iter());
+                append(&mut tree, &mut facts.tail, id, starts, &new).expect("room");
+                facts.note_added(id, starts, new.in_listpack());
+            }
+            let root = tree.root;
+            Stream { nodes, root, facts, reads: Cell::new(0) }
+        }
+
+        /// Counts what a trim of whole nodes removes, and the reads of nodes for that.
+        fn count(&mut self, to: Bound, limit: u64) -> (u64, usize) {
+            self.reads.set(0);
+            let nodes = Counted { nodes: &self.nodes, reads: &self.reads };
+            let how = Trim { to, whole_nodes: Some(limit) };
+            (count(&View::new(nodes, self.root), &mut self.facts, how), self.reads.get())
+        }
+    }
+
+    /// Entries of the whole nodes among the first `before` entries, and within the limit.
+    fn expected(node_lens: &[u64], before: u64, limit: u64) -> u64 {
+        let most = if limit == 0 { before } else { before.min(limit) };
+        let add = |sum: &mut u64, len: &u64| {
+            *sum += len;
+            Some(*sum)
+        };
+        node_lens.iter().scan(0, add).take_while(|sum| *sum <= most).last().unwrap_or(0)
+    }
+
+    #[test]
+    fn as_many_whole_nodes_go_as_lie_before_the_bound() {
+        for lens in [&[][..], &[1], &[5], &[1, 1, 1], &[10, 10, 3], &[3, 40, 1, 2, 300]] {
+            let (mut stream, len) = (Stream::of(lens), lens.iter().sum::<u64>());
+            for (before, limit) in (0..=len).flat_map(|it| [0, 1, 4, 20, 44].map(|at| (it, at))) {
+                let to = [Bound::Length(len - before), Bound::Id(Id { ms: before + 1, seq: 0 })];
+                for to in to {
+                    let counted = stream.count(to, limit).0;
+                    assert_eq!(counted, expected(lens, before, limit), "{to:?} of {lens:?}");
+                }
+            }
+            assert_eq!(stream.count(Bound::Length(len + 1), 0).0, 0);
+        }
+    }
+
+    #[test]
+    fn a_trim_that_removes_nothing_reads_few_nodes_however_long_the_first_one_is() {
+        for lens in [&[5_000][..], &[5_000, 1], &[5_000, 5_000]] {
+            let (mut stream, len) = (Stream::of(lens), lens.iter().sum::<u64>());
+            if lens.len() > 1 {
+                // Its entries are counted once.
+                assert_eq!(stream.count(Bound::Length(len - 1), 0).0, 0);
+            }
+            for before in [1, 2_500, 4_999] {
+                for to in [Bound::Length(len - before), Bound::Id(Id { ms: before + 1, seq: 0 })] {
+                    let (counted, reads) = stream.count(to, 0);
+                    assert_eq!(counted, 0, "{to:?} of {lens:?}");
+                    assert!(reads < 10, "{reads} reads for {to:?} of {lens:?}");
+                }
+            }
+            let (counted, reads) = stream.count(Bound::Length(0), 100);
+            assert_eq!(counted, 0);
+            assert!(reads < 20, "{reads} reads within a limit, of {lens:?}");
+        }
+    }
 }
