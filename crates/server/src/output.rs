@@ -22,8 +22,8 @@ const BUFFER_BYTES: usize = 32 << 10;
 const SHARED_BYTES_MIN: usize = 64;
 /// Most buffers that one system call writes.
 const SLICES: usize = 64;
-/// Bytes written at a time, however much the socket takes: a client that reads as fast as the worker
-/// writes would otherwise have it for itself until it has everything.
+/// Bytes written at a time, however much the socket takes: a client that reads as fast as the
+/// worker writes would otherwise have it for itself until it has everything.
 pub const WRITE_MAX: usize = 256 << 10;
 
 /// Safe position of a server that has no positions: all bytes may leave.
