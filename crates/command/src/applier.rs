@@ -126,7 +126,9 @@ impl<'i> Applier<'i> {
         match (row.spec.run)(&mut call) {
             Ok(()) => Ok(()),
             Err(Unanswered::Refused(refusal)) => Err(refusal),
-            Err(Unanswered::Waits) => Err(Refusal::of("ERR an effect does not wait")),
+            Err(Unanswered::ByMail | Unanswered::Waits) => {
+                Err(Refusal::of("ERR an effect does not wait"))
+            }
         }
     }
 

@@ -22,7 +22,9 @@ pub type Outcome = Result<(), Unanswered>;
 pub enum Unanswered {
     /// The refusal is the reply.
     Refused(Refusal),
-    /// The client waits for keys and is answered later.
+    /// The command is done, and its reply comes as mail: behind messages that are on their way.
+    ByMail,
+    /// The client waits, for keys or for another thread, and is answered later.
     Waits,
 }
 
@@ -180,8 +182,14 @@ impl<'c> Call<'c> {
     ///
     /// # Errors
     /// When memory is used up.
+    #[inline]
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
-        Ok(self.instance.store.reserve(self.thread, bytes, self.now)?)
+        let (store, now) = (&self.instance.store, self.now);
+        if store.reserve_at_once(self.thread, bytes, now) {
+            return Ok(());
+        }
+        let reserve = |thread: &mut ThreadContext| store.reserve(thread, bytes, now);
+        Ok(self.instance.note_eviction(self.thread, reserve)?)
     }
 
     /// Returns the time by which commands that visit many keys judge expiry: zero, so that no key

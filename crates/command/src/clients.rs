@@ -561,6 +561,11 @@ impl Clients {
         self.holds_writes.store(holds, Relaxed);
     }
 
+    /// Returns true while writes are held back because the server is about to end.
+    pub(crate) fn holds_writes(&self) -> bool {
+        self.holds_writes.load(Relaxed)
+    }
+
     /// Has every worker look again at connections that are held back.
     pub fn look_again(&self) {
         self.tell_workers(&Notice::Unpaused);
@@ -574,10 +579,7 @@ impl Clients {
     /// Returns the pause in force at `now`.
     #[inline]
     pub fn paused(&self, now: Millis) -> Pause {
-        let least = match self.holds_writes.load(Relaxed) {
-            true => Pause::Writes,
-            false => Pause::Nothing,
-        };
+        let least = if self.holds_writes() { Pause::Writes } else { Pause::Nothing };
         match self.paused.load(Relaxed) {
             0 => least,
             _ if self.paused_until.load(Relaxed) <= now.0 => least,
@@ -586,9 +588,9 @@ impl Clients {
         }
     }
 
-    /// End of the pause; far away while the server holds writes back.
+    /// End of the pause; while the server holds writes back, the last moment of signed numbers.
     pub fn paused_until(&self) -> Millis {
-        let is_open = self.holds_writes.load(Relaxed);
-        Millis(if is_open { u64::MAX } else { self.paused_until.load(Relaxed) })
+        let is_open = self.holds_writes();
+        Millis(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
     }
 }

@@ -86,7 +86,8 @@ fn run_alone(call: &mut Call<'_>, queue: &Queue, plan: &Plan<'_>) -> Outcome {
 /// the locks of these keys are held.
 fn is_void(call: &Call<'_>) -> bool {
     let Some(watching) = &call.session.watching else { return false };
-    call.session.client.flags().contains(ClientFlags::CHANGED) || watching.has_expired(call.now)
+    call.session.client.flags().contains(ClientFlags::CHANGED)
+        || watching.has_expired(call.visited_at())
 }
 
 fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
@@ -171,6 +172,7 @@ impl<'q> Plan<'q> {
         let mut database = call.session.database;
         for (queued, args) in queue.commands() {
             let row = row_of(queued.command);
+            plan.touch.words += args.len();
             if row.spec.flags.contains(Flags::DENYOOM) {
                 plan.bytes = plan.bytes.saturating_add(args.bytes() + RECORD_OVERHEAD);
             }
@@ -181,7 +183,9 @@ impl<'q> Plan<'q> {
             }
             plan.add_keys(call, (row, args, queued.first_hash), database);
             if row.spec.flags.contains(Flags::SELECTS) {
-                let selected = text::parse_i64(args.get(1)).and_then(|it| usize::try_from(it).ok());
+                let number = text::parse_i64(args.get(1)).and_then(|it| usize::try_from(it).ok());
+                // One that does not exist is refused, and leaves the database as it is.
+                let selected = number.filter(|it| call.instance.store.keyspace(*it).is_some());
                 database = selected.unwrap_or(database);
             }
         }

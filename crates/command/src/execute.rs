@@ -14,7 +14,6 @@ use crate::refusal::{Refusal, begin_of, begin_of_all};
 use crate::run::{Execution, RECORD_OVERHEAD, finish, tell};
 use crate::spec::Flags;
 use crate::waiting;
-use settings::MaxmemoryPolicy;
 use settings::general::HIDE_USER_DATA_FROM_LOG;
 
 /// Reason why a command does not run.
@@ -37,18 +36,7 @@ enum Rejection {
 /// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
 /// is memory for more data.
 pub fn granted_for_batch(instance: &Instance) -> Needs {
-    if has_memory(instance) { Needs::MEMORY } else { Needs::empty() }
-}
-
-fn has_memory(instance: &Instance) -> bool {
-    let most = settings::memory::MAXMEMORY.get(&instance.settings);
-    let policy = settings::memory::MAXMEMORY_POLICY.get(&instance.settings);
-    // With a policy that evicts, the cleaner makes room when it is needed.
-    let is_below = |used: u64| used <= most;
-    most == 0
-        || policy != MaxmemoryPolicy::NoEviction
-        || is_below(instance.used_memory())
-        || is_below(instance.used_memory().saturating_sub(instance.store.held_in_records()))
+    if instance.has_memory() { Needs::MEMORY } else { Needs::empty() }
 }
 
 /// Cache of the row that was found last, since pipelines mostly repeat a command.
@@ -178,8 +166,7 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 #[inline]
 fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
     if call.row.spec.flags.contains(Flags::DENYOOM) {
-        let bytes = call.args.bytes() + RECORD_OVERHEAD;
-        call.instance.store.reserve(call.thread, bytes, call.now)?;
+        call.reserve(call.args.bytes() + RECORD_OVERHEAD)?;
     }
     Ok(())
 }
@@ -217,7 +204,7 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             Needs::AUTHENTICATED => return Err(Rejection::Refused(Refusal::NO_AUTH)),
             Needs::NAMED => return misnamed.map_or(Ok(()), |it| Err(Rejection::Refused(it))),
             // Nothing is evicted in a pause, so nothing is refused for lack of memory.
-            Needs::MEMORY if pause == Pause::Nothing && !has_memory(call.instance) => {
+            Needs::MEMORY if pause == Pause::Nothing && !call.instance.has_memory() => {
                 return Err(Rejection::Refused(Refusal::OUT_OF_MEMORY));
             }
             Needs::DISK => {
@@ -277,8 +264,10 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     match rejection {
         Rejection::Held => return Execution::Held,
         Rejection::Queued => {
-            let command = (call.row.id, call.row.needs);
-            call.session.enqueue(command, call.args, call.first_hash);
+            let mut needs = call.row.needs;
+            // PING tells of a disk that fails, but as a part of a transaction it needs none.
+            needs.set(Needs::DISK, call.row.spec.flags.contains(Flags::WRITE));
+            call.session.enqueue((call.row.id, needs), call.args, call.first_hash);
             call.reply.queued();
         }
         Rejection::RunsQueue => {

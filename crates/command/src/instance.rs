@@ -18,9 +18,9 @@ use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::waiting::Waiters;
 use base::{Clock, Millis, Stopwatch};
-use settings::Settings;
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
+use settings::{MaxmemoryPolicy, Settings};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -178,6 +178,9 @@ pub trait DataFiles: Send + Sync {
 
     /// The state of saving.
     fn saving(&self) -> SavingFacts;
+
+    /// Restarts the counts of saving from zero.
+    fn reset_counts(&self);
 }
 
 /// What became of a request to write the base of the append-only file anew.
@@ -238,6 +241,8 @@ impl DataFiles for NoDataFiles {
     fn saving(&self) -> SavingFacts {
         SavingFacts::default()
     }
+
+    fn reset_counts(&self) {}
 }
 
 impl std::fmt::Debug for Instance {
@@ -311,6 +316,23 @@ impl Instance {
         }
     }
 
+    /// Does what may evict keys, and notes how long that took if it has evicted some.
+    #[cold]
+    #[inline(never)]
+    pub fn note_eviction<T>(
+        &self,
+        thread: &mut ThreadContext,
+        act: impl FnOnce(&mut ThreadContext) -> T,
+    ) -> T {
+        let (evicted, began) = (thread.evicted(), self.stopwatch.read());
+        let outcome = act(thread);
+        if thread.evicted() != evicted {
+            let nanos = self.stopwatch.nanos_between(began, self.stopwatch.read());
+            self.note_latency("eviction-cycle", Duration::from_nanos(nanos));
+        }
+        outcome
+    }
+
     /// Begins to load data: commands that need it are refused until `end_loading`.
     /// Returns false, and does nothing, while data is loaded already.
     pub fn begin_loading(&self, total_bytes: u64) -> bool {
@@ -347,7 +369,9 @@ impl Instance {
     pub fn abort_shutdown(&self) -> bool {
         self.loading.give_up(false);
         let Some(ending) = self.ending().take() else { return false };
-        ending.askers.into_iter().for_each(|asker| asker.refuse(&Refusal::SHUTDOWN_FAILED));
+        for asker in ending.askers {
+            asker.refuse(&self.statistics, &Refusal::SHUTDOWN_FAILED);
+        }
         (self.wake_main)();
         true
     }
@@ -528,6 +552,17 @@ impl Instance {
             }
         }
         self.clients.paused(now)
+    }
+
+    /// Returns true if there is memory for more data.
+    pub(crate) fn has_memory(&self) -> bool {
+        let most = settings::memory::MAXMEMORY.get(&self.settings);
+        let policy = settings::memory::MAXMEMORY_POLICY.get(&self.settings);
+        // With a policy that evicts, the cleaner makes room when it is needed.
+        most == 0
+            || policy != MaxmemoryPolicy::NoEviction
+            || self.used_memory() <= most
+            || self.used_memory().saturating_sub(self.store.held_in_records()) <= most
     }
 
     /// Returns `used_memory`: the present bytes of keys, their index and everything else.

@@ -26,6 +26,8 @@ pub struct JournalState {
     /// One more than the position behind all that is synced, in files that are read at the next
     /// start; zero if there are none.
     synced: AtomicU64,
+    /// True while a sync is made that the writer does not wait for.
+    pub is_syncing: AtomicBool,
     /// Number of syncs that took longer than a second.
     pub delayed_syncs: AtomicU64,
     /// Microseconds for which the writer waits before each write, for tests.
@@ -90,6 +92,13 @@ impl JournalState {
     pub fn cancel_rewrite(&self) {
         self.rewrites().began = None;
         self.is_rewriting.store(false, Relaxed);
+    }
+
+    /// Restarts its counts from zero.
+    pub fn reset_counts(&self) {
+        let mut rewrites = self.rewrites();
+        (rewrites.count, rewrites.failed_in_a_row) = (0, 0);
+        self.delayed_syncs.store(0, Relaxed);
     }
 
     /// What is wrong with the files; `None` if nothing is.

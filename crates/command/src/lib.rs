@@ -13,6 +13,7 @@
 //! manual                              tells about all of them
 //! commands                            the table of all families
 //! family/*                            rows and handlers
+//! outstanding                         commands that others answer
 //! call, waiting::wait, own_changes    one command at work
 //! notifications, tracking, observing, monitors   what others see of it
 //! instance, session, statistics       what it works on
@@ -59,6 +60,7 @@ mod monitors;
 mod needs;
 mod notifications;
 mod observing;
+mod outstanding;
 mod own_changes;
 mod pubsub;
 mod rates;
@@ -108,6 +110,7 @@ pub use migration::Settled;
 pub use monitors::tell_monitors;
 pub use needs::{Grants, Needs, Troubles};
 pub use observing::{Observer, Seen};
+pub use outstanding::Outstanding;
 pub use pubsub::{PubSub, Subscriptions, Topic};
 pub use rates::Rates;
 pub use refusal::Refusal;

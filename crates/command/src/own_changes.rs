@@ -19,7 +19,8 @@ pub(crate) fn tell_evicted(call: &mut Call<'_>) {
 pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
     // A client that waits has no reply yet. One that may have sent itself a message, as that of an
     // event, gets the message first.
-    tell_own(call, execution != Execution::Waits && !call.session.yields);
+    let has_reply = !matches!(execution, Execution::ByMail | Execution::Waits);
+    tell_own(call, has_reply && !call.session.yields);
     let is_in_transaction = call.session.open_queue().is_some();
     let is_client = call.row.parent.is_some_and(|parent| parent.name == "CLIENT");
     if execution != Execution::Held && !is_in_transaction && !is_client {

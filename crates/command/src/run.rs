@@ -11,11 +11,13 @@ use wire::Mark;
 pub enum Execution {
     /// The request is finished, and its reply is written if it gets one.
     Done,
-    /// The same, and its run was counted before those who waited for it were served.
+    /// The request is finished, and its reply comes as mail.
+    ByMail,
+    /// The request is finished, and its run was counted before those who waited for it were served.
     Counted,
     /// The request is answered without a run: it was refused, or queued for EXEC.
     Aside,
-    /// The client waits for keys and is answered later.
+    /// The client waits, for keys or for another thread, and is answered later.
     Waits,
     /// The request is held back by CLIENT PAUSE: nothing has happened, and it is to be executed
     /// later.
@@ -44,6 +46,7 @@ pub fn run_row(call: &mut Call<'_>) {
 pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
     match outcome {
         Ok(()) => Execution::Done,
+        Err(Unanswered::ByMail) => Execution::ByMail,
         Err(Unanswered::Waits) => Execution::Waits,
         Err(Unanswered::Refused(refusal)) => {
             call.reply.truncate(mark);

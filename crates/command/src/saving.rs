@@ -3,6 +3,7 @@
 use crate::clients::{Answer, Client, Notice};
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::statistics::Statistics;
 use base::Millis;
 use std::sync::Arc;
 use wire::{Protocol, Reply};
@@ -17,7 +18,8 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The client of a session. Its handler ends with `Unanswered::Waits`.
+    /// The client of a session. Its handler ends with `Unanswered::Waits`, or with
+    /// `Unanswered::ByMail` if the answer is given at once.
     pub fn of(session: &Session) -> Asker {
         Asker { client: Arc::clone(&session.client), protocol: session.protocol, position: 0 }
     }
@@ -41,8 +43,9 @@ impl Asker {
         self.client.notify(Notice::Answer(self.client.id, answer));
     }
 
-    /// Gives it a refusal as its reply.
-    pub fn refuse(self, refusal: &Refusal) {
+    /// Gives it a refusal as its reply, and counts that.
+    pub fn refuse(self, statistics: &Statistics, refusal: &Refusal) {
+        statistics.count_error(refusal.code());
         self.answer(|reply| reply.error(refusal.text()));
     }
 }

@@ -66,7 +66,7 @@ server_counts! {
     output_bytes,
     /// Reads from sockets that returned bytes.
     reads,
-    /// Writes to sockets.
+    /// Writes to sockets that sent bytes.
     writes,
     /// Loop iterations.
     iterations,
@@ -249,10 +249,9 @@ impl Statistics {
         }
     }
 
-    /// Returns the nanoseconds since the start of the server in which workers did not wait for
-    /// events.
+    /// Returns the nanoseconds since the last reset in which workers did not wait for events.
     pub fn active_nanos(&self) -> u64 {
-        self.all_sums().server.iteration_nanos
+        self.sums().server.iteration_nanos
     }
 
     /// Takes a sample of the sums, from which rates are computed. To be called several times a

@@ -156,10 +156,10 @@ impl World {
         self.execute(&words).0 == Execution::Held
     }
 
-    /// Executes a line; returns true if the client waits for its end.
+    /// Executes a line; returns true if the client waits for its reply.
     pub fn waits(&mut self, line: &str) -> bool {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-        self.execute(&words).0 == Execution::Waits
+        matches!(self.execute(&words).0, Execution::ByMail | Execution::Waits)
     }
 
     /// Executes a line, and calls `seen` behind it.

@@ -243,6 +243,10 @@ impl<'a> PackedListMut<'a> {
             head.begin += span;
             head.codes += gone;
             Place { index: 0, offset: head.begin }
+        } else if at.index == head.count {
+            // Nothing moves: the codes stay where they are, behind room for further elements.
+            head.end -= span;
+            at
         } else {
             self.bytes.copy_within(at.offset + span..head.end, at.offset);
             head.end -= span;

@@ -206,10 +206,29 @@ impl<'a> PackedList<'a> {
         Place { index: self.head.count, offset: self.head.end }
     }
 
-    /// Returns the place of the element with a number, or the end if there is none.
+    /// Returns the place of the element with a number, or the end if there is none. Lengths are
+    /// summed from the nearer end.
     #[inline]
     pub fn place(&self, index: usize) -> Place {
-        if index >= self.head.count { self.end() } else { self.forward(self.front(), index) }
+        if index >= self.head.count {
+            self.end()
+        } else if index > self.head.count / 2 && !self.head.is_repeating() {
+            self.backward(self.end(), index)
+        } else {
+            self.forward(self.front(), index)
+        }
+    }
+
+    /// Returns the place of element `index`, which is not behind `from`, where each element has a
+    /// code of its own.
+    #[inline]
+    fn backward(&self, from: Place, index: usize) -> Place {
+        let codes = &self.bytes[self.head.codes + index..self.head.codes + from.index];
+        let sum = if codes.len() < FEW { None } else { sum_of_sizes(codes) };
+        match sum {
+            Some(sum) => Place { index, offset: from.offset - sum },
+            None => (index..from.index).fold(from, |place, _| self.before(place)),
+        }
     }
 
     /// Returns the place of element `index`, which is not before `from`, nor behind the end.

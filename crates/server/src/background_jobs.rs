@@ -113,14 +113,14 @@ impl BackgroundJobs {
 
     /// Evicts what lowered limits leave no room for.
     fn evict(&mut self, now: Millis) {
-        let (store, began) = (&self.instance.store, Instant::now());
+        let (instance, thread) = (&*self.instance, &mut self.thread);
+        let evict = |thread: &mut ThreadContext| instance.store.evict_beyond_limits(thread, now);
         in_pieces(|| {
-            store.enter(&self.thread);
-            let is_more = store.evict_beyond_limits(&mut self.thread, now);
-            store.leave(&self.thread);
+            instance.store.enter(thread);
+            let is_more = instance.note_eviction(thread, evict);
+            instance.store.leave(thread);
             is_more
         });
-        self.instance.note_latency("eviction-cycle", began.elapsed());
     }
 
     /// Checks the waiters again, as keys that they wait for may have expired or been evicted.

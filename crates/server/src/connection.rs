@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::query::Query;
 use crate::stream::Stream;
 use base::Millis;
-use command::{Session, SharedBytes};
+use command::{Outstanding, Session, SharedBytes};
 use settings::{OutputLimit, OutputLimits};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -37,12 +37,16 @@ pub struct Connection {
     backlog_max: usize,
     /// True while its requests are held back: by CLIENT PAUSE, or since the disk is behind.
     pub is_paused: bool,
+    /// True if CLIENT PAUSE is what held them back last.
+    pub is_held_by_pause: bool,
     /// Place in the line of those that are held back; zero until it has one.
     pub place_in_line: u64,
     /// True while its last command waits for keys and has no answer yet.
     pub is_waiting: bool,
     /// Nanoseconds that the command which waits has run.
     pub ran_nanos: u64,
+    /// The command that waits, if it waits for another thread and not for keys.
+    pub outstanding: Option<Box<Outstanding>>,
     /// True if its slice ended before its requests: `query` holds some that can be served.
     pub is_cut: bool,
     /// True if the client will send nothing beyond what its socket holds.
@@ -74,9 +78,11 @@ impl Connection {
             output: Output::default(),
             backlog_max: BACKLOG_MAX,
             is_paused: false,
+            is_held_by_pause: false,
             place_in_line: 0,
             is_waiting: false,
             ran_nanos: 0,
+            outstanding: None,
             is_cut: false,
             is_ending: false,
             is_unread: false,
@@ -135,7 +141,10 @@ impl Connection {
         // holds.
         let has_read_ahead =
             self.is_waiting && !self.is_ending && self.query.len() > READ_AHEAD_MAX;
-        !(self.is_paused || session.close_after_reply || has_read_ahead)
+        // A pause may be long, and who gave up meanwhile wants nothing to run behind it. What is
+        // held back for the disk runs all the same.
+        let is_held = self.is_paused && !(self.is_held_by_pause && self.is_ending);
+        !(is_held || session.close_after_reply || has_read_ahead)
     }
 
     /// Returns true if its socket may take more of the output than was written at a time.
@@ -212,9 +221,11 @@ impl Connection {
         now.since(Millis(self.session.client.last_interaction.load(Relaxed)))
     }
 
-    /// Returns true if it may be closed for its silence: not while the client waits for the server.
+    /// Returns true if it may be closed for its silence: not while the client waits for the server,
+    /// and not one that only listens, as a subscriber or by MONITOR.
     pub fn may_time_out(&self) -> bool {
-        !self.is_waiting && !self.is_paused
+        let listens = self.session.is_subscriber() || self.session.is_monitor();
+        !self.is_waiting && !self.is_paused && !listens
     }
 
     /// Frees memory that the query buffer did not need lately; its client has been silent for

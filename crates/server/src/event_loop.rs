@@ -291,6 +291,16 @@ impl<P: Poller> EventLoop<P> {
         let Fate::Keep { may_hold_more } = fate else {
             return self.drop_connection(at, *connection);
         };
+        if connection.is_paused {
+            let clients = &self.instance.clients;
+            let is_pause = clients.paused(pipeline.executor.now) != Pause::Nothing;
+            connection.is_held_by_pause = is_pause;
+            if connection.place_in_line == 0 {
+                self.last_in_line += 1;
+                connection.place_in_line = self.last_in_line;
+            }
+            self.timers.note_pause(is_pause.then(|| clients.paused_until()));
+        }
         // No further event reports the end of the stream behind what was read.
         let may_hold_more = may_hold_more || connection.is_ending;
         let is_to_be_read = may_hold_more && connection.is_to_be_read();
@@ -300,15 +310,6 @@ impl<P: Poller> EventLoop<P> {
             connection.is_unread = true;
             let token = token_of(at);
             self.unread.push(Ready { token, is_writable: false, is_ending: false });
-        }
-        if connection.is_paused {
-            let clients = &self.instance.clients;
-            let is_pause = clients.paused(pipeline.executor.now) != Pause::Nothing;
-            if connection.place_in_line == 0 {
-                self.last_in_line += 1;
-                connection.place_in_line = self.last_in_line;
-            }
-            self.timers.note_pause(is_pause.then(|| clients.paused_until()));
         }
         if connection.is_waiting {
             self.timers.note_wait(&mut connection, &self.instance);

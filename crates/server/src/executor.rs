@@ -6,8 +6,9 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    AccessModes, Answer, Call, ClientFlags, Execution, Flags, Instance, Needs, Observer, ReplyMode,
-    Row, Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch, tell_monitors,
+    AccessModes, Answer, Call, ClientFlags, Execution, Instance, Needs, Observer, Outstanding,
+    ReplyMode, Row, Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch,
+    tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -26,6 +27,8 @@ const ANSWER_MAX: usize = 4 << 10;
 const REPLIES_KEPT: usize = 1 << 20;
 /// Most bytes of output that may wait for a client that has never been authenticated.
 const STRANGER_OUTPUT_MAX: u64 = 1 << 10;
+/// Code with which replies to requests begin that are none by the protocol.
+const PROTOCOL_ERROR_CODE: &str = "ERR";
 /// Nanoseconds for which one connection is served before others have their turn.
 const SLICE_NANOS: u64 = 200_000;
 
@@ -192,6 +195,7 @@ impl Executor {
             End::Broken(error) => {
                 let protocol = connection.session.protocol;
                 Reply::new(&mut self.replies, protocol).protocol_error(error);
+                self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
                 connection.session.close_after_reply = true;
                 Some(input.len())
             }
@@ -210,6 +214,10 @@ impl Executor {
         let Answer { mut reply, position, unserved } = answer;
         if let Some(waiter) = &unserved {
             self.count_unserved(connection, waiter, reply.len());
+        }
+        if let Some(outstanding) = connection.outstanding.take() {
+            let (thread, session) = (&mut self.thread, &mut connection.session);
+            outstanding.count(&self.instance, thread, &self.statistics, session, &reply);
         }
         if !connection.session.takes_reply() {
             reply.clear();
@@ -252,15 +260,16 @@ impl Executor {
             self.replies = Vec::new();
         }
         self.note_sent(connection, sent?);
-        self.statistics.server.writes.add(1);
         Ok(())
     }
 
-    /// Counts bytes that were sent.
+    /// Counts a write, if it has sent bytes, and the bytes.
     #[inline]
     pub fn note_sent(&self, connection: &mut Connection, sent: usize) {
         connection.note_sent(sent);
-        self.statistics.server.output_bytes.add(sent as u64);
+        let counts = &self.statistics.server;
+        counts.writes.add(u64::from(sent > 0));
+        counts.output_bytes.add(sent as u64);
     }
 
     fn serve_requests(
@@ -290,13 +299,10 @@ impl Executor {
             match execution {
                 Execution::Done | Execution::Counted => served += 1,
                 Execution::Aside => {}
-                Execution::Waits => {
+                Execution::ByMail | Execution::Waits => {
                     // The event loop records the wait when it puts the connection back.
                     connection.set_waiting(true);
                     is_held = true;
-                    if !request.row.spec.flags.contains(Flags::BLOCKING) {
-                        self.statistics.commands[request.row.id].calls.add(1);
-                    }
                 }
                 Execution::Held => {
                     self.finish_batch(connection, served, now);
@@ -429,16 +435,17 @@ impl Executor {
         let execution = execute(&mut call, granted);
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
-        if execution == Execution::Done {
+        if matches!(execution, Execution::Done | Execution::ByMail) {
             let reply_bytes = (call.reply.written().len() - mark) as u64;
             self.observer.count(&call, Seen { nanos, reply_bytes });
         }
-        let row = call.row;
-        if call.reply.is_cut() {
-            self.give_up(connection);
-        }
+        let (row, is_cut) = (call.row, call.reply.is_cut());
         if execution == Execution::Waits {
             connection.ran_nanos = nanos;
+            connection.outstanding = Outstanding::of(&call, self.command_began);
+        }
+        if is_cut {
+            self.give_up(connection);
         }
         if execution == Execution::Held {
             connection.is_paused = true;
@@ -494,7 +501,9 @@ impl Executor {
         if has_put || self.instance.store.holds_writers_back() {
             self.journal.after_batch(&self.instance);
         }
-        self.instance.store.upkeep(&mut self.thread, now);
+        if self.thread.owes_upkeep() {
+            self.pay_upkeep(now);
+        }
         self.instance.settle_messages();
         if connection.session.has_lines() {
             tell_monitors(&self.instance, &mut connection.session);
@@ -503,6 +512,12 @@ impl Executor {
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);
+    }
+
+    #[cold]
+    fn pay_upkeep(&mut self, now: Millis) {
+        let instance = &*self.instance;
+        instance.note_eviction(&mut self.thread, |thread| instance.store.upkeep(thread, now));
     }
 
     /// Returns true if the query buffer or the output of a client is over its hard limit.

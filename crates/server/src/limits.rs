@@ -77,7 +77,8 @@ pub fn threads(settings: &Settings) -> usize {
     }
 }
 
-/// Returns true if the output of a client was above its soft limit for too long.
+/// Returns true if the output of a client was above its soft limit for longer than it may be: never
+/// when that is first seen.
 pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis) -> bool {
     let soft = limit.soft_output().unwrap_or(u64::MAX);
     // A client that has caught up in between is granted all of the time again.
@@ -89,5 +90,5 @@ pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis
         return false;
     }
     let since = *connection.over_soft_limit_since.get_or_insert(now);
-    now.since(since) >= u64::from(limit.soft_seconds) * 1000
+    now.since(since) > u64::from(limit.soft_seconds) * 1000
 }

@@ -88,6 +88,8 @@ impl<P: Poller> Worker<P> {
 }
 
 #[cfg(test)]
+mod count_tests;
+#[cfg(test)]
 mod memory_tests;
 #[cfg(test)]
 mod message_tests;

@@ -22,6 +22,19 @@ impl Settings {
     /// # Errors
     /// There is no file, or the system refuses; the old file is then untouched.
     pub fn rewrite(&self, config_file: Option<&Path>) -> Result<(), RewriteError> {
+        self.rewrite_with(config_file, Lines::OfChanges)
+    }
+
+    /// Does the same, but the new file has a line for every setting that may have another value,
+    /// also where it has its default.
+    ///
+    /// # Errors
+    /// Those of `rewrite`.
+    pub fn rewrite_all(&self, config_file: Option<&Path>) -> Result<(), RewriteError> {
+        self.rewrite_with(config_file, Lines::OfAll)
+    }
+
+    fn rewrite_with(&self, config_file: Option<&Path>, lines: Lines) -> Result<(), RewriteError> {
         let path = config_file.ok_or(RewriteError::NoFile)?;
         // A symbolic link is followed, so that it stays a link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -30,12 +43,16 @@ impl Settings {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             read => read.map_err(failed)?,
         };
-        replace(&path, &self.rewritten(&old)).map_err(failed)
+        replace(&path, &self.rewritten_with(&old, lines)).map_err(failed)
     }
 
     /// Returns the text of a file with the values in force: comments, order and wording of `old`
     /// where they can stay, new lines at the end.
     pub fn rewritten(&self, old: &[u8]) -> Vec<u8> {
+        self.rewritten_with(old, Lines::OfChanges)
+    }
+
+    fn rewritten_with(&self, old: &[u8], lines: Lines) -> Vec<u8> {
         let mut page = Page::of(old);
         for (slot, row) in all().enumerate() {
             // A fixed row has one value; the line in the file is valid as it is.
@@ -43,12 +60,21 @@ impl Settings {
                 continue;
             }
             for (line, wanted) in self.value(slot, |value| lines_for(row, value)) {
-                page.put(slot, line, wanted);
+                page.put(slot, line, wanted || lines == Lines::OfAll);
             }
             page.drop_rest(slot);
         }
         page.text()
     }
+}
+
+/// Lines that a file gets, besides those that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lines {
+    /// Those of settings whose values differ from the defaults.
+    OfChanges,
+    /// Those of all settings that may have other values.
+    OfAll,
 }
 
 /// Returns the lines for a setting, each with true if it must be in the file, as its value differs

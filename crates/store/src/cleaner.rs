@@ -44,8 +44,6 @@ const UTILISATION_REMOVING: f64 = 0.6;
 const UTILISATION_REST: f64 = 0.97;
 /// Least dead share of a segment that is worth cleaning.
 const DEAD_SHARE_MIN: f64 = 0.02;
-/// Appended or removed bytes after which upkeep is paid for.
-const UPKEEP_BYTES: u64 = 16 << 10;
 
 /// Goal of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +70,8 @@ impl Store {
     /// gate.
     #[inline]
     pub fn upkeep(&self, thread: &mut ThreadContext, now: Millis) {
-        let appended = thread.unpaid();
-        let gained = thread.counters.live_bytes.get().wrapping_sub(thread.paid.live) as i64;
-        let removed = (appended as i64 - gained).max(0) as u64;
-        if appended.max(removed) >= UPKEEP_BYTES {
+        if thread.owes_upkeep() {
+            let (appended, removed) = thread.unpaid();
             thread.paid = Paid {
                 appended: thread.paid.appended + appended,
                 live: thread.counters.live_bytes.get(),

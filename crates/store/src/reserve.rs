@@ -25,10 +25,18 @@ impl Store {
         bytes: usize,
         now: Millis,
     ) -> Result<(), NoSpace> {
-        match thread.head.reserve(&self.shards.heap, bytes, Purpose::Write, now) {
-            Ok(()) if !thread.is_overdrawn => Ok(()),
-            _ => self.reserve_slowly(thread, bytes, now),
+        if self.reserve_at_once(thread, bytes, now) {
+            Ok(())
+        } else {
+            self.reserve_slowly(thread, bytes, now)
         }
+    }
+
+    /// Does the same if it takes neither cleaning nor eviction; returns false otherwise.
+    #[inline]
+    pub fn reserve_at_once(&self, thread: &mut ThreadContext, bytes: usize, now: Millis) -> bool {
+        let reserved = thread.head.reserve(&self.shards.heap, bytes, Purpose::Write, now);
+        reserved.is_ok() && !thread.is_overdrawn
     }
 
     #[cold]

@@ -1,16 +1,18 @@
-//! Walks over all keys of a database: SCAN, KEYS, RANDOMKEY.
+//! Walks over the keys of a database: SCAN, KEYS, RANDOMKEY, and how long keys have left.
 
 use crate::key::Kind;
 use crate::shard::ValueRef;
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
-use base::{KeyspaceId, Millis, Random};
+use base::{KeyspaceId, Millis, Random, ShardId};
 use index::Position;
 
 /// Buckets without a key that one SCAN call passes for each key it was asked for.
 const BUCKETS_PER_KEY: usize = 100;
 /// Attempts to find a random key that has not expired.
 const RANDOM_TRIES: usize = 100;
+/// Number of keys with deadlines from which the mean time left is estimated.
+const TIME_SAMPLES: u64 = 64;
 
 /// Filter for the keys that a walk reports.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,6 +116,35 @@ impl Store {
                 return;
             }
         }
+    }
+
+    /// Estimates the mean time, in milliseconds, until the deadlines of those keys that have one
+    /// and are not past it; zero without any. Of few such keys it looks at each, of many at those
+    /// that follow on a random position: they lie in the order of their hashes.
+    pub fn mean_time_left(
+        &self,
+        thread: &mut ThreadContext,
+        keyspace: KeyspaceId,
+        now: Millis,
+    ) -> u64 {
+        let first = narrow::low_u8(thread.random.below(256));
+        let (mut looks, mut sum, mut count) = (0, 0_u64, 0);
+        for shard in (0..=u8::MAX).map(|number| ShardId(first.wrapping_add(number))) {
+            let has_deadlines = || self.shards.counts(keyspace, shard).with_deadline() > 0;
+            let mut at = Some(Position::of_shard(shard)).filter(|_| has_deadlines());
+            while let Some(from) = at
+                && looks < TIME_SAMPLES
+            {
+                let mut guard = self.shards.lock_quietly(thread, shard, now);
+                at = guard.visit_volatile(keyspace, from, |key| {
+                    looks += 1;
+                    let left = key.value().deadline().map_or(0, |deadline| deadline.since(now));
+                    sum = sum.saturating_add(left);
+                    count += u64::from(left > 0);
+                });
+            }
+        }
+        sum.checked_div(count).unwrap_or(0)
     }
 
     /// Returns a random key of a database, each about as likely.

@@ -6,6 +6,9 @@ use base::{GateMember, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
 
+/// Appended or removed bytes after which upkeep is paid for.
+const UPKEEP_BYTES: u64 = 16 << 10;
+
 /// A thread's hot head, its place at the gate, its counts and its random generator.
 #[derive(Debug)]
 pub struct ThreadContext {
@@ -78,10 +81,25 @@ impl ThreadContext {
         self.pending.position
     }
 
-    /// Bytes appended since upkeep was last paid for.
+    /// Number of keys that the thread has evicted so far.
     #[inline]
-    pub(crate) fn unpaid(&self) -> u64 {
-        self.head.appended_bytes() - self.paid.appended
+    pub fn evicted(&self) -> u64 {
+        self.counters.evicted.get()
+    }
+
+    /// Returns true if the thread has its share of the cleaning to do, which `Store::upkeep` does.
+    #[inline]
+    pub fn owes_upkeep(&self) -> bool {
+        let (appended, removed) = self.unpaid();
+        appended.max(removed) >= UPKEEP_BYTES
+    }
+
+    /// Bytes appended, and bytes removed, since upkeep was last paid for.
+    #[inline]
+    pub(crate) fn unpaid(&self) -> (u64, u64) {
+        let appended = self.head.appended_bytes() - self.paid.appended;
+        let gained = self.counters.live_bytes.get().wrapping_sub(self.paid.live) as i64;
+        (appended, (appended as i64 - gained).max(0) as u64)
     }
 
     /// Makes sure that a change that has begun can append `bytes`, even beyond the budget: the next

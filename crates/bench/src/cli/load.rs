@@ -166,7 +166,7 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
 /// Returns what shows the progress of a load up to its end.
 pub fn progress(stop: Stop, every: Duration) -> Result<Watch> {
     let length = match stop {
-        Stop::Operations(count) => count,
+        Stop::Operations(count) | Stop::Within(count, _) => count,
         Stop::After(time) => time.as_millis() as u64,
     };
     // Shown on a terminal only.
@@ -174,7 +174,7 @@ pub fn progress(stop: Stop, every: Duration) -> Result<Watch> {
     bar.set_style(ProgressStyle::with_template("{bar:40} {percent:>3} % {msg}")?);
     let watch = move |sample: &Sample| {
         bar.set_position(match stop {
-            Stop::Operations(_) => sample.operations,
+            Stop::Operations(_) | Stop::Within(..) => sample.operations,
             Stop::After(_) => (sample.at.as_millis() as u64).min(length),
         });
         bar.set_message(format!("{} operations", sample.operations));

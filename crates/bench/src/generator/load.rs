@@ -60,6 +60,8 @@ impl FromStr for KeyChoice {
 pub enum Stop {
     After(Duration),
     Operations(u64),
+    /// So many operations, or fewer if they take longer than this.
+    Within(u64, Duration),
 }
 
 /// Event upon which a batch is sent; rates are operations per second.
@@ -150,6 +152,7 @@ impl Load {
         match self.stop {
             Stop::After(time) => Stop::After(time),
             Stop::Operations(count) => Stop::Operations(share(count, thread, self.threads)),
+            Stop::Within(count, time) => Stop::Within(share(count, thread, self.threads), time),
         }
     }
 

@@ -102,6 +102,7 @@ impl Schedule {
         let (end, left) = match stop {
             Stop::After(time) => (time.as_nanos() as f64, u64::MAX),
             Stop::Operations(count) => (f64::INFINITY, count),
+            Stop::Within(count, time) => (time.as_nanos() as f64, count),
         };
         let all = end.min(left.div_ceil(pipeline as u64) as f64 * gap);
         let lag = Lag { schedule: Duration::from_nanos(all as u64), ..Lag::default() };

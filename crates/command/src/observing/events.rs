@@ -34,16 +34,16 @@ impl Series {
         self.most = self.most.max(sample.millis);
         self.sum += sample.millis;
         self.count += 1;
-        match self.samples.back_mut() {
-            Some(last) if last.seconds == sample.seconds => {
-                last.millis = last.millis.max(sample.millis);
+        // Threads note what has ended, and may come late: seconds stay in order all the same.
+        let at = self.samples.partition_point(|it| it.seconds < sample.seconds);
+        match self.samples.get_mut(at) {
+            Some(same) if same.seconds == sample.seconds => {
+                same.millis = same.millis.max(sample.millis);
             }
-            _ => {
-                if self.samples.len() == SAMPLES {
-                    self.samples.pop_front();
-                }
-                self.samples.push_back(sample);
-            }
+            _ => self.samples.insert(at, sample),
+        }
+        if self.samples.len() > SAMPLES {
+            self.samples.pop_front();
         }
     }
 }
@@ -63,14 +63,14 @@ impl LatencyEvents {
         self.all().iter().map(|(event, series)| (*event, series.clone())).collect()
     }
 
-    /// Returns the samples of an event.
+    /// Returns the samples of an event, whose name is given letter by letter.
     pub fn find(&self, event: &[u8]) -> Option<(&'static str, Series)> {
         let all = self.all();
-        let found = all.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(event))?;
-        Some((found.0, found.1.clone()))
+        let found = all.iter().find(|(name, _)| name.as_bytes() == event)?;
+        Some((*found.0, found.1.clone()))
     }
 
-    /// Forgets an event, or all; returns how many there were.
+    /// Forgets an event, whose name is given in any case, or all; returns how many there were.
     pub fn reset(&self, event: Option<&[u8]>) -> usize {
         let mut all = self.all();
         let before = all.len();
@@ -82,5 +82,36 @@ impl LatencyEvents {
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<&'static str, Series>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(series: &Series) -> Vec<(u64, u64)> {
+        series.samples.iter().map(|it| (it.seconds, it.millis)).collect()
+    }
+
+    #[test]
+    fn samples_stay_in_order_of_their_seconds_whoever_comes_late() {
+        let mut series = Series::default();
+        for (seconds, millis) in [(10, 5), (12, 7), (10, 9), (11, 3), (12, 6), (9, 1)] {
+            series.add(Sample { seconds, millis });
+        }
+        assert_eq!(samples(&series), [(9, 1), (10, 9), (11, 3), (12, 7)]);
+        assert_eq!((series.most, series.sum, series.count), (9, 31, 6));
+    }
+
+    #[test]
+    fn the_latest_seconds_are_kept() {
+        let mut series = Series::default();
+        let last = SAMPLES as u64 + 9;
+        (10..=last).for_each(|seconds| series.add(Sample { seconds, millis: 1 }));
+        series.add(Sample { seconds: 5, millis: 1 });
+        series.add(Sample { seconds: last + 1, millis: 2 });
+        assert_eq!(series.samples.len(), SAMPLES);
+        assert_eq!(samples(&series).first(), Some(&(11, 1)));
+        assert_eq!(samples(&series).last(), Some(&(last + 1, 2)));
     }
 }

@@ -5,6 +5,7 @@ use super::secrets::REDACTED;
 use crate::call::{Call, Turn};
 use crate::session::ReplyMode;
 use crate::spec::Flags;
+use base::Millis;
 use settings::Settings;
 use settings::observing::{LATENCY_MONITOR_THRESHOLD, LATENCY_TRACKING};
 
@@ -102,10 +103,10 @@ impl Observer {
     }
 
     fn write_down(&self, call: &Call<'_>, seen: Seen) {
-        let flags = call.row.spec.flags;
+        let (flags, now) = (call.row.spec.flags, call.instance.clock.now());
         if seen.nanos >= self.latency_nanos {
             let event = if flags.contains(Flags::FAST) { "fast-command" } else { "command" };
-            call.instance.latency.add(event, seen.nanos / 1_000_000, call.now);
+            call.instance.latency.add(event, seen.nanos / 1_000_000, now);
         }
         if flags.contains(Flags::SKIP_COMMANDLOG) {
             return;
@@ -121,17 +122,17 @@ impl Observer {
         ];
         for (kind, _, value) in values.into_iter().filter(|(_, passes, _)| *passes) {
             let most = kind.most_entries(&call.instance.settings);
-            call.instance.command_log.add(kind, most, || entry(call, value));
+            call.instance.command_log.add(kind, most, || entry(call, value, now));
         }
     }
 }
 
-/// Returns the entry of a command.
-fn entry(call: &Call<'_>, value: u64) -> Entry {
+/// Returns the entry of a command that ended at `now`.
+fn entry(call: &Call<'_>, value: u64, now: Millis) -> Entry {
     let client = &call.session.client;
     Entry {
         id: 0,
-        seconds: call.now.0 / 1000,
+        seconds: now.0 / 1000,
         value,
         args: kept(call),
         address: client.address.clone(),

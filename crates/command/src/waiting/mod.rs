@@ -13,21 +13,24 @@
 mod lines;
 mod serve;
 mod timeout;
+mod touched;
 mod wait;
 pub(crate) mod waiter;
 
 pub use lines::Waiter;
-pub use serve::{Touch, count_unserved, look_again, recheck, run, run_unit};
+pub use serve::{count_unserved, look_again, recheck, run, run_unit};
 pub use timeout::Timeout;
+pub use touched::Touch;
 pub use wait::Wait;
 pub use waiter::{Late, Wants};
 
 use crate::clients::{Answer, Client, Notice};
 use crate::database_key::DatabaseKey;
 use base::Millis;
+use hashbrown::HashTable;
 use lines::{Lines, PLACE_BYTES};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::{Reply, Span};
 
 /// All waiters, and counts of them.
@@ -42,6 +45,8 @@ pub struct Waiters {
     /// Bytes of all waiters and of their places in lines.
     bytes: AtomicU64,
     tickets: AtomicU64,
+    /// Keys whose lines are looked at again once no pause holds commands back.
+    held_back: Mutex<HashTable<DatabaseKey>>,
 }
 
 impl Waiters {
@@ -85,6 +90,23 @@ impl Waiters {
     /// line of a key and under the lock of that key, none has come in between.
     fn arrivals(&self) -> u64 {
         self.arrivals.load(SeqCst)
+    }
+
+    fn held_back(&self) -> MutexGuard<'_, HashTable<DatabaseKey>> {
+        self.held_back.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a pause holds back who waits for a key.
+    #[cold]
+    fn hold_back(&self, key: &DatabaseKey) {
+        let mut keys = self.held_back();
+        let entry = keys.entry(key.hash.0, |it| it == key, |it| it.hash.0);
+        entry.or_insert_with(|| key.clone());
+    }
+
+    /// Takes the keys that `hold_back` has noted.
+    fn take_held_back(&self) -> impl Iterator<Item = DatabaseKey> + use<> {
+        std::mem::take(&mut *self.held_back()).into_iter()
     }
 
     fn add(&self, waiter: &Arc<Waiter>) {

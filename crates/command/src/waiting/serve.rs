@@ -13,25 +13,26 @@
 #[cfg(test)]
 mod tests;
 
+use super::touched::{Request, Touch, Touched, begin_of_lines};
 use super::{Waiter, Waiters};
-use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::{Answer, Client, ClientFlags, Notice};
+use crate::clients::{Answer, Client, ClientFlags, Notice, Pause};
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
+use crate::needs::Needs;
 use crate::observing::{Observer, Seen};
+use crate::refusal::Refusal;
 use crate::run::{Execution, finish};
 use crate::session::Session;
-use crate::spec::{Flags, Locks, Wakes};
+use crate::spec::{Flags, Wakes};
 use crate::statistics::WorkerStatistics;
 use base::{Millis, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
-use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{Author, Key, Kind, ShardSet, ThreadContext};
@@ -43,10 +44,6 @@ const SERVED_AT_ONCE: usize = 16;
 
 /// Kind of value whose loss waiters mind.
 const MINDED: Kind = Kind::Stream;
-
-/// Keys whose lines are to be served, each with the ticket of the last waiter that was looked at;
-/// zero for none.
-type Touched = VecDeque<(DatabaseKey, u64)>;
 
 /// Runs a command that may wake waiters, while there are any. One that does is counted before they
 /// are served: it stands ahead of them in the command log, and their time is not its own.
@@ -72,7 +69,7 @@ pub fn run(call: &mut Call<'_>) -> Execution {
         let touch = |instance: &Instance| request.touched(instance, &mut ShardSet::new());
         let began = call.instance.stopwatch.read();
         let act = |call: &mut Call<'_>| run_counted(call, began);
-        return run_and_serve(call, arrivals, (touched, shards), touch, act);
+        return run_and_serve(call, Server::of(call), arrivals, (touched, shards), touch, act);
     }
     let execution = run_alone(call);
     if call.instance.waiters.arrivals() != arrivals {
@@ -129,8 +126,8 @@ pub fn look_again(call: &mut Call<'_>) {
     }
 }
 
-/// Serves waiters that mind the loss of their keys, if these have expired or been evicted. A key
-/// that is still there is looked at without a trace.
+/// Serves waiters that mind the loss of their keys, if these have expired or been evicted, and
+/// those whom a pause has held back. A key that is still there is looked at without a trace.
 pub fn recheck(
     instance: &Instance,
     thread: &mut ThreadContext,
@@ -141,87 +138,11 @@ pub fn recheck(
     let server = Server { instance, statistics, now, most: SERVED_AT_ONCE, answers };
     let mut lost = instance.waiters.lines.minded();
     lost.retain(|key| server.kind_at(thread, key) != Some(MINDED));
-    server.serve(thread, begin_of_lines(lost));
-}
-
-/// Request as far as waiters matter: its row, its arguments and its database.
-#[derive(Clone, Copy)]
-struct Request<'r> {
-    row: &'static Row,
-    args: Args<'r>,
-    database: usize,
-}
-
-impl<'r> Request<'r> {
-    fn of(call: &Call<'r>) -> Request<'r> {
-        Request { row: call.row, args: call.args, database: call.session.database }
+    let mut touched = begin_of_lines(lost);
+    if instance.clients.paused(now) == Pause::Nothing {
+        touched.extend(begin_of_lines(instance.waiters.take_held_back()));
     }
-
-    /// Returns the keys that the request names.
-    fn names(self) -> SmallVec<[&'r [u8]; 4]> {
-        if self.row.has_one_key {
-            return SmallVec::from_slice(&[self.args.get(self.row.first_key)]);
-        }
-        let words: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
-        let found = (self.row.spec.find_keys)(self.row.spec.keys, &words).unwrap_or_default();
-        found.iter().map(|(key, _)| *key).collect()
-    }
-
-    /// Returns the keys with waiters that the request touches. Adds the shards of all keys that it
-    /// reaches to `shards`.
-    fn touched(self, instance: &Instance, shards: &mut ShardSet) -> Touched {
-        let (lines, wakes) = (&instance.waiters.lines, self.row.spec.wakes);
-        if wakes == Wakes::AnyoneAfterwards {
-            return begin_of_lines(lines.all());
-        }
-        if self.row.spec.locks == Locks::All {
-            *shards = ShardSet::all();
-        }
-        let named = self.names();
-        let keys = named.iter().map(|key| (*key, instance.store.hash(key)));
-        keys.clone().for_each(|(_, hash)| shards.add(hash));
-        if wakes == Wakes::ItsKeysAnywhere {
-            return begin_of_lines(keys.flat_map(|(key, hash)| lines.anywhere(key, hash)));
-        }
-        let awaited = keys.filter(|(key, hash)| lines.has(self.database, key, *hash));
-        begin_of_lines(awaited.map(|(key, hash)| DatabaseKey::new(self.database, key, hash)))
-    }
-}
-
-fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
-    keys.into_iter().map(|key| (key, 0)).collect()
-}
-
-/// Keys that the commands of a unit may write, and with them wake waiters.
-#[derive(Debug, Default)]
-pub struct Touch<'r> {
-    /// Keys, each with the number of its database and its hash.
-    pub keys: Vec<(usize, &'r [u8], PositionHash)>,
-    /// Keys that are written in some database, each with its hash.
-    pub anywhere: Vec<(&'r [u8], PositionHash)>,
-    /// True if all keys may be written.
-    pub all: bool,
-}
-
-impl Touch<'_> {
-    /// Returns the keys with waiters.
-    fn touched(&self, instance: &Instance) -> Touched {
-        let lines = &instance.waiters.lines;
-        if instance.waiters.count() == 0 {
-            return Touched::new();
-        }
-        let awaited =
-            self.keys.iter().filter(|(database, key, hash)| lines.has(*database, key, *hash));
-        let awaited = awaited.map(|(database, key, hash)| DatabaseKey::new(*database, key, *hash));
-        let mut touched = begin_of_lines(awaited);
-        if self.all {
-            touched.extend(begin_of_lines(lines.all()));
-        } else {
-            let anywhere = self.anywhere.iter().flat_map(|(key, hash)| lines.anywhere(key, *hash));
-            touched.extend(begin_of_lines(anywhere));
-        }
-        touched
-    }
+    server.serve(thread, touched);
 }
 
 /// Runs several commands under one hold of the locks of `shards`, and then the waiters that they
@@ -234,19 +155,21 @@ pub fn run_unit(
 ) -> Outcome {
     let arrivals = call.instance.waiters.arrivals();
     let touched = touch.touched(call.instance);
-    run_and_serve(call, arrivals, (touched, shards), |instance| touch.touched(instance), act)
+    let server = Server::behind(call, touch);
+    let again = |instance: &Instance| touch.touched(instance);
+    run_and_serve(call, server, arrivals, (touched, shards), again, act)
 }
 
 /// Runs what `act` does and serves the waiters that it wakes, under one hold of locks: those of
 /// `shards`, and of all keys that those in the lines of the `touched` keys name.
-fn run_and_serve<T>(
-    call: &mut Call<'_>,
+fn run_and_serve<'c, T>(
+    call: &mut Call<'c>,
+    mut server: Server<'c>,
     mut arrivals: u64,
     (mut touched, shards): (Touched, ShardSet),
     touch: impl Fn(&Instance) -> Touched,
     act: impl FnOnce(&mut Call<'_>) -> T,
 ) -> T {
-    let mut server = Server::of(call);
     let mut held = server.shards_of(&touched, shards);
     let mut hold = loop {
         let hold = call.instance.store.hold(call.thread, held);
@@ -325,6 +248,12 @@ impl<'s> Server<'s> {
         let most = call.args.len().max(SERVED_AT_ONCE);
         let Call { instance, statistics, now, .. } = *call;
         Server { instance, statistics, now, most, answers: RefCell::default() }
+    }
+
+    /// As `of`, for a unit that touches these keys.
+    fn behind(call: &Call<'s>, touch: &Touch<'_>) -> Server<'s> {
+        let server = Server::of(call);
+        Server { most: server.most.max(touch.words), ..server }
     }
 
     /// Returns `shards`, and the shards of all keys that those name who may be served: the waiters
@@ -433,6 +362,10 @@ impl<'s> Server<'s> {
                 if !waiter.all_keys().all(|key| held.has(key.hash.shard())) {
                     return Some(ticket);
                 }
+                if self.is_held_back(row_of(&waiter)) {
+                    self.waiters().hold_back(key);
+                    return None;
+                }
                 if self.try_again(thread, &waiter) {
                     // The request may have written to keys beside those that it waited for, and
                     // taken the last element of this one.
@@ -469,10 +402,31 @@ impl<'s> Server<'s> {
         }
     }
 
-    /// Runs the request of a waiter again; returns true if that has answered it.
+    /// Returns true if a pause holds back commands of a row.
+    fn is_held_back(&self, row: &Row) -> bool {
+        let missing = row.needs.difference(self.instance.grants.get());
+        missing.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED)
+            && match self.instance.clients.paused(self.now) {
+                Pause::Nothing => false,
+                Pause::Writes => row.needs.contains(Needs::WRITES_FLOW),
+                Pause::Everything => true,
+            }
+    }
+
+    /// Returns the refusal of a command that was admitted when its client came, and is not now.
+    fn refusal_of(&self, row: &Row) -> Option<Refusal> {
+        if row.needs.contains(Needs::MEMORY) && !self.instance.has_memory() {
+            return Some(Refusal::OUT_OF_MEMORY);
+        }
+        let lacks_disk = !self.instance.grants.get().contains(row.needs & Needs::DISK);
+        lacks_disk.then(|| self.instance.refusal_of_writes()).flatten()
+    }
+
+    /// Runs the request of a waiter again; returns true if that has answered it. A client that is
+    /// to be closed takes nothing.
     fn try_again(&self, thread: &mut ThreadContext, waiter: &Arc<Waiter>) -> bool {
         let mut is_answered = waiter.is_answered();
-        if *is_answered {
+        if *is_answered || waiter.client.is_doomed() {
             return false;
         }
         let (row, mut reply) = (row_of(waiter), Vec::new());
@@ -493,19 +447,28 @@ impl<'s> Server<'s> {
         let (mark, began) = (call.reply.mark(), self.instance.stopwatch.read());
         let author = Author { client: waiter.client.id, is_served: true };
         let others = std::mem::replace(&mut call.thread.author, author);
-        let outcome = (row.spec.run)(&mut call);
+        let rejection = self.refusal_of(row);
+        let is_rejected = rejection.is_some();
+        let outcome = match rejection {
+            Some(refusal) => Err(refusal.into()),
+            None => (row.spec.run)(&mut call),
+        };
         call.thread.author = others;
         match outcome {
             Ok(()) => {}
-            Err(Unanswered::Waits) => return false,
+            Err(Unanswered::ByMail | Unanswered::Waits) => return false,
             Err(Unanswered::Refused(refusal)) => {
                 call.reply.truncate(mark);
                 call.reply.error(refusal.text());
                 self.instance.statistics.count_error(refusal.code());
-                self.statistics.commands[row.id].failed.add(1);
+                let counts = &self.statistics.commands[row.id];
+                let count = if is_rejected { &counts.rejected } else { &counts.failed };
+                count.add(1);
             }
         }
-        observer(&call).count(&call, seen(&call, began, 0));
+        if !is_rejected {
+            observer(&call).count(&call, seen(&call, began, 0));
+        }
         if call.reply.is_cut() {
             self.statistics.server.output_limit_closed.add(1);
             waiter.client.kill();

@@ -232,14 +232,18 @@ impl JournalThread {
         Ok(())
     }
 
+    /// Gives the new base its name, and has the manifest name it. Nothing is written meanwhile, so
+    /// it is a latency event if the disk takes long for it.
     fn switch_base(&mut self) -> Result<(), SetError> {
         let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
-        let first = rotation.first.unwrap_or(0);
-        match (&mut self.log, &mut rotation.set) {
+        let (first, began) = (rotation.first.unwrap_or(0), Instant::now());
+        let switched = match (&mut self.log, &mut rotation.set) {
             (Some(log), _) => log.set().switch_base(rotation.form, first),
             (None, Some(set)) => set.switch_base(rotation.form, first),
             (None, None) => Ok(()),
-        }
+        };
+        self.instance.note_latency("aof-rename", began.elapsed());
+        switched
     }
 
     fn end_rotation(&mut self, now: Millis) {

@@ -334,6 +334,7 @@ impl JournalThread {
     pub(super) fn begin_sync(&mut self, now: Millis) {
         if let Some(job) = self.sync_job(now) {
             self.sync_began = Some(Instant::now());
+            self.instance.journal.is_syncing.store(true, Relaxed);
             self.syncer.begin(job);
         }
     }
@@ -366,6 +367,7 @@ impl JournalThread {
     }
 
     fn after_sync(&mut self, job: SyncJob<OpenFile>, outcome: io::Result<()>) {
+        self.instance.journal.is_syncing.store(false, Relaxed);
         let Some(log) = &mut self.log else { return };
         log.end_sync(job, &outcome);
         if let Err(error) = outcome {

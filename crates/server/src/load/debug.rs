@@ -106,6 +106,10 @@ impl DataFiles for Files {
     fn saving(&self) -> SavingFacts {
         self.saver.facts()
     }
+
+    fn reset_counts(&self) {
+        self.saver.reset_counts();
+    }
 }
 
 impl Files {

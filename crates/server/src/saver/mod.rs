@@ -18,7 +18,7 @@ mod rdb_job;
 pub use job::{Job, JobKind, Sink};
 pub use queue::{Saver, saves_by_itself};
 
-use behind::{Behind, write_behind};
+use behind::write_behind;
 use command::{Instance, timed_version};
 use cores::Bound;
 use queue::Work;
@@ -26,6 +26,7 @@ use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Save, SaveError, SaveProgress};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 use store::ThreadContext;
 
 /// Does jobs until the saver is stopped. `taken` is called again and again, after a part of what
@@ -62,7 +63,8 @@ fn save(
         job.at_cut(instance);
     };
     write_behind(&mut *sink, progress, |behind| {
-        let telling = Telling { behind, taken };
+        let progress = save.progress;
+        let telling = Telling { behind, taken, instance, progress, has_begun: false };
         instance.store.enter(save.thread);
         let written = match writes_commands {
             true => save.write_commands(telling, at_cut),
@@ -98,14 +100,22 @@ pub fn as_set<'a>(
     }
 }
 
-/// Writer that tells after each piece that it has taken it.
-struct Telling<'a> {
-    behind: Behind<'a>,
+/// Writer that tells after each piece that it has taken it. The first piece follows on the cut,
+/// whose pause is a latency event, by the name that those know it by who expect a fork.
+struct Telling<'a, W> {
+    behind: W,
     taken: &'a dyn Fn(),
+    instance: &'a Instance,
+    progress: &'a SaveProgress,
+    has_begun: bool,
 }
 
-impl Write for Telling<'_> {
+impl<W: Write> Write for Telling<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let pause = Duration::from_micros(self.progress.pause_micros.load(Relaxed));
+            self.instance.note_latency("fork", pause);
+        }
         let written = self.behind.write(bytes);
         (self.taken)();
         written

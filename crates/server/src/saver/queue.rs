@@ -436,6 +436,15 @@ impl Saver {
         }
     }
 
+    /// Restarts the count of snapshots from zero, and forgets the last pause at a cut.
+    pub fn reset_counts(&self) {
+        let mut state = self.state();
+        (state.record.saves, state.record.pause_micros) = (0, 0);
+        for accepted in &state.queue {
+            accepted.progress.pause_micros.store(0, Relaxed);
+        }
+    }
+
     /// The state of saving.
     pub fn facts(&self) -> SavingFacts {
         let state = self.state();

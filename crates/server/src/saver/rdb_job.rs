@@ -2,7 +2,7 @@
 
 use super::file::RdbFile;
 use super::job::{Job, JobKind, Sink};
-use command::{Asker, Instance};
+use command::{Asker, Instance, Refusal};
 use crossbeam_channel::Sender;
 use settings::general::DIR;
 use settings::snapshots::{DBFILENAME, RDB_SAVE_INCREMENTAL_FSYNC};
@@ -44,7 +44,7 @@ impl Job for RdbJob {
 
     fn at_cut(&mut self, _: &Instance) {}
 
-    fn end(self: Box<Self>, _: &Instance, saved: Result<(), SaveError>) {
+    fn end(self: Box<Self>, instance: &Instance, saved: Result<(), SaveError>) {
         match (&saved, self.kind()) {
             (Ok(()), JobKind::Background) => {
                 tracing::info!("Background saving terminated with success");
@@ -62,7 +62,9 @@ impl Job for RdbJob {
         }
         match self.tell {
             Tell::Nobody => {}
-            Tell::Asker(asker) if saved.is_err() => asker.refuse(&command::Refusal::SAVE_FAILED),
+            Tell::Asker(asker) if saved.is_err() => {
+                asker.refuse(&instance.statistics, &Refusal::SAVE_FAILED);
+            }
             Tell::Asker(asker) | Tell::Bystander(asker) => asker.answer(|reply| reply.ok()),
             // Who has gone does not want to know.
             Tell::Thread(sender) => drop(sender.send(saved)),

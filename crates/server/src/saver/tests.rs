@@ -1,10 +1,11 @@
+use super::Telling;
 use super::job::{Job, JobKind, Sink};
 use super::queue::{Saver, Work};
 use crate::worker::testing::{BEGIN, instance};
 use command::{Begun, Cancelled, DataFiles, Instance, NoDataFiles, Refusal, SavingFacts, When};
 use settings::{Origin, Settings};
-use snapshot::SaveError;
-use std::io;
+use snapshot::{SaveError, SaveProgress};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{Encoding, Expiry};
@@ -282,6 +283,44 @@ fn the_pause_at_the_cut_is_told_from_the_cut_on() {
     assert_eq!(world.look().pause_micros, 7);
     world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
     assert_eq!(world.look().pause_micros, 7, "until the next one");
+}
+
+#[test]
+fn the_pause_at_the_cut_is_a_latency_event_of_the_moment_when_writing_begins() {
+    let world = World::new();
+    world.set("latency-monitor-threshold", "5");
+    let progress = SaveProgress::default();
+    let events = || {
+        let series = world.instance.latency.find(b"fork").map(|(_, series)| series);
+        series.map(|it| (it.samples.back().map(|last| last.millis), it.count))
+    };
+    for (micros, noted) in [(4_999, None), (7_000, Some((Some(7), 1)))] {
+        progress.pause_micros.store(micros, Relaxed);
+        let (instance, progress) = (&*world.instance, &progress);
+        let (behind, taken) = (Vec::<u8>::new(), &|| ());
+        let mut telling = Telling { behind, taken, instance, progress, has_begun: false };
+        assert_eq!(telling.write(b"first").ok(), Some(5));
+        assert_eq!(events(), noted);
+        telling.write_all(b"second").expect("there is room");
+        assert_eq!(events(), noted, "it is noted once");
+    }
+}
+
+#[test]
+fn a_reset_forgets_how_many_snapshots_were_begun_and_the_pause_at_the_last_cut() {
+    let world = World::new();
+    let counts = || {
+        let facts = world.look();
+        (facts.saves, facts.pause_micros)
+    };
+    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
+    let work = world.saver.next().expect("work");
+    work.progress.pause_micros.store(7, Relaxed);
+    assert_eq!(counts(), (1, 7));
+    world.saver.reset_counts();
+    assert_eq!(counts(), (0, 0));
+    world.saver.finish(&world.instance, work, Ok(0));
+    assert_eq!(counts(), (0, 0), "its end brings nothing back");
 }
 
 #[test]

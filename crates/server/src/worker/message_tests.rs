@@ -108,6 +108,44 @@ fn a_worker_that_gets_nothing_but_mail_keeps_time() {
 }
 
 #[test]
+fn a_client_above_its_soft_limit_is_closed_once_more_than_its_seconds_have_passed() {
+    for (seconds, millis) in [(0, 250), (2, 2000)] {
+        let mut world = World::new();
+        let (peer, other) = (subscriber(&mut world), world.connect());
+        let limits =
+            format!("CONFIG SET client-output-buffer-limit \"pubsub 0 100kb {seconds}\"\r\n");
+        assert_eq!(world.ask(&other, &limits), "+OK");
+        world.mailbox.send(peer.message(&"m".repeat(3 << 20)));
+        world.iterate(&[]);
+        let mut look_after = |millis| {
+            world.instance.clock.advance(millis);
+            world.iterate(&[]);
+            world.instance.clients.count()
+        };
+        assert_eq!(look_after(250), 2, "its output is seen above the limit");
+        if seconds > 0 {
+            assert_eq!(look_after(millis), 2, "just as long as it may be");
+        }
+        assert_eq!(look_after(250), 1);
+    }
+}
+
+#[test]
+fn clients_that_only_listen_are_not_closed_for_their_silence() {
+    let mut world = World::new();
+    let (peer, monitor) = (subscriber(&mut world), world.connect());
+    let (silent, other) = (world.connect(), world.connect());
+    assert_eq!(world.ask(&monitor, "MONITOR\r\n"), "+OK");
+    // Administrators' commands are not shown, so nothing is sent to the monitor.
+    assert_eq!(world.ask(&other, "CONFIG SET timeout 10\r\n"), "+OK");
+    world.instance.clock.advance(10_001);
+    world.ask(&other, "CONFIG GET timeout\r\n");
+    world.iterate(&[]);
+    assert!(silent.is_closed() && !peer.is_closed() && !monitor.is_closed());
+    assert_eq!(world.instance.clients.count(), 3);
+}
+
+#[test]
 fn a_publisher_is_held_back_while_a_worker_has_much_to_read_and_goes_on_then() {
     let mut world = World::new();
     let (peer, publisher) = (subscriber(&mut world), world.connect());

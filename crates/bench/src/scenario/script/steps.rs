@@ -221,8 +221,12 @@ impl LoadText {
         load.threads = self.threads.unwrap_or(1).min(load.connections);
         load.pipeline = self.pipeline.unwrap_or(load.pipeline);
         load.arrival = self.arrival.unwrap_or(load.arrival);
-        let time = self.ms.map(|ms| Stop::After(Duration::from_millis(ms)));
-        load.stop = self.count.map(Stop::Operations).or(time).unwrap_or(load.stop);
+        load.stop = match (self.count, self.ms.map(Duration::from_millis)) {
+            (Some(count), Some(time)) => Stop::Within(count, time),
+            (Some(count), None) => Stop::Operations(count),
+            (None, Some(time)) => Stop::After(time),
+            (None, None) => load.stop,
+        };
         load.warm_up = Duration::from_millis(self.warm_up_ms);
         load.opens = self.opens.iter().filter(|it| !it.is_empty()).cloned().collect();
         Ok(Load { refusals: self.refusals.unwrap_or_default(), ..load })

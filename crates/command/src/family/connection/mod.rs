@@ -211,7 +211,7 @@ fn reset(call: &mut Call<'_>) -> Outcome {
     if is_told_more {
         // Behind all that was on its way to it.
         Asker::of(session).answer(|reply| reply.simple("RESET"));
-        return Err(Unanswered::Waits);
+        return Err(Unanswered::ByMail);
     }
     reply.simple("RESET");
     Ok(())

@@ -83,32 +83,31 @@ pub struct Asked {
 /// Finds the keys of a search that may store its result: the last STORE or STOREDIST counts.
 pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
     let mut found = find(specs, request)?;
-    let mut rest = request.get(STORE_FROM..)?.iter();
-    let mut destination = None;
-    while let Some(word) = rest.next() {
-        if [&b"STORE"[..], b"STOREDIST"].iter().any(|it| it.eq_ignore_ascii_case(word)) {
-            destination = rest.next().or(destination);
-        }
-    }
-    found.extend(destination.map(|key| (*key, KeyFlags::OW | KeyFlags::UPDATE)));
+    let store_at = last_store(request.get(STORE_FROM..)?.iter().copied());
+    found.extend(store_at.map(|at| (request[at], KeyFlags::OW | KeyFlags::UPDATE)));
     Some(found)
 }
 
 /// First position at which a search around a place may have STORE or STOREDIST.
 const STORE_FROM: usize = 5;
 
-/// Returns the position of the key for the result, if there is one.
+/// Returns the position of the key for the result, if there is one. It is among those that `keys`
+/// finds, even if the parser refuses the request: no other one may be locked.
 pub fn store_key(args: Args<'_>, style: Style) -> Option<usize> {
     if style.is_store {
         return Some(1);
     }
-    let (mut at, mut found) = (style.options_at(), None);
-    while style.may_store && at < args.len() {
-        let names_key = args.is(at, "STORE") || args.is(at, "STOREDIST");
-        if names_key && at + 1 < args.len() {
-            found = Some(at + 1);
+    if style.may_store { last_store(args.from(STORE_FROM)) } else { None }
+}
+
+/// Returns the position of the argument behind the last STORE or STOREDIST; `words` are the
+/// arguments from `STORE_FROM` on.
+fn last_store<'r>(words: impl Iterator<Item = &'r [u8]>) -> Option<usize> {
+    let (mut words, mut found) = ((STORE_FROM..).zip(words), None);
+    while let Some((_, word)) = words.next() {
+        if [&b"STORE"[..], b"STOREDIST"].iter().any(|it| it.eq_ignore_ascii_case(word)) {
+            found = words.next().map(|(at, _)| at).or(found);
         }
-        at += if names_key || args.is(at, "COUNT") { 2 } else { 1 };
     }
     found
 }

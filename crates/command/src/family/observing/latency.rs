@@ -180,21 +180,58 @@ fn report(all: &[(&'static str, Series)], threshold: u64, now: u64) -> String {
             series.most
         );
     }
-    report.push_str("\nWhat can be done:\n\n");
-    let advice = all.iter().filter_map(|(event, _)| match *event {
-        "command" => Some(
-            "- Slow commands: COMMANDLOG GET 10 slow tells which they are, once \
-             commandlog-execution-slower-than is no higher than the threshold in microseconds.\n",
-        ),
-        "fast-command" => Some(
-            "- Fast commands that take long: the threads of the server do not get their cores. \
-             Give it fewer threads than the machine has cores, or the machine less else to do.\n",
-        ),
-        _ => None,
-    });
-    report.extend(advice);
+    let has = |begin: &str| all.iter().any(|(event, _)| event.starts_with(begin));
+    let advice: Vec<&str> = ADVICE.iter().filter(|it| has(it.0)).map(|it| it.1).collect();
+    if !advice.is_empty() {
+        report.push_str("\nWhat can be done:\n\n");
+        report.extend(advice);
+    }
     report
 }
+
+/// Advice for events, each with how their names begin.
+const ADVICE: [(&str, &str); 7] = [
+    (
+        "command",
+        "- Slow commands: COMMANDLOG GET 10 slow tells which they are, once \
+         commandlog-execution-slower-than is no higher than the threshold in microseconds.\n",
+    ),
+    (
+        "fast-command",
+        "- Fast commands that take long: the threads of the server do not get their cores. Give it \
+         fewer threads than the machine has cores, or the machine less else to do.\n",
+    ),
+    (
+        "aof-write",
+        "- Writes of the append-only file: a thread of its own makes them, and clients wait only \
+         under appendfsync always, or when the disk is far behind: aof_buffer_length of INFO \
+         persistence tells how far. Give the file a faster disk, or one that it shares with \
+         nobody.\n",
+    ),
+    (
+        "aof-fsync-always",
+        "- Syncs of appendfsync always: replies to changes wait for them. A disk whose cache \
+         outlasts a loss of power takes less time; under appendfsync everysec no reply waits, and \
+         the changes of about a second may be lost.\n",
+    ),
+    (
+        "expire-cycle",
+        "- Expiry: many keys or fields have reached their deadlines at once. They are removed in \
+         the background, in small pieces, which takes a part of a core from the others: deadlines \
+         that are spread over some minutes spread the work too.\n",
+    ),
+    (
+        "eviction-cycle",
+        "- Eviction: at maxmemory, who writes makes room before. Raise maxmemory, give keys that \
+         are not needed for long a deadline, or split large collections, which go whole.\n",
+    ),
+    (
+        "fork",
+        "- Snapshots: no process is forked, but all clients are kept out at the moment of the cut, \
+         until the commands at work have ended. It takes long where these do, or where more \
+         threads want to run than the machine has cores.\n",
+    ),
+];
 
 #[cfg(test)]
 mod tests {
@@ -214,6 +251,21 @@ mod tests {
         assert_eq!(lines[0], "command - high 9 ms, low 1 ms (all time high 9 ms)");
         assert_eq!(lines[2..6], ["  #", "  |", " #|", "_||"]);
         assert_eq!(lines[7..9], ["111", "mmm"]);
+    }
+
+    #[test]
+    fn advice_is_given_once_for_all_events_that_it_is_for_and_has_no_heading_without_any() {
+        let of = |events: &[&'static str]| {
+            let all: Vec<_> = events.iter().map(|event| (*event, series(&[7]))).collect();
+            report(&all, 5, 104)
+        };
+        let advised = of(&["aof-write", "aof-write-alone", "eviction-cycle", "fork"]);
+        let (_, advice) = advised.split_once("What can be done:\n\n").expect("there is advice");
+        let subjects: Vec<&str> =
+            advice.lines().filter_map(|line| line.split(':').next()).collect();
+        let expected = ["- Writes of the append-only file", "- Eviction", "- Snapshots"];
+        assert_eq!(subjects, expected);
+        assert!(!of(&["aof-rename"]).contains("What can be done"));
     }
 
     #[test]

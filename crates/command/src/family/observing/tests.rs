@@ -1,7 +1,10 @@
 //! Tests of what is seen of commands: with limits of zero, every command passes them.
 
 use crate::observing::{Observer, Seen};
-use crate::testing::{World, check, say};
+use crate::testing::{BEGIN, World, check, say};
+use base::Stopwatch;
+use std::time::Duration;
+use store::{EvictionPolicy, Limits};
 
 /// A server that keeps every command, and whose commands take this long.
 fn world(settings: &[&str]) -> World {
@@ -102,10 +105,57 @@ fn events_are_kept_by_second() {
                  *6 $12 fast-command :1700000000 :9 :9 :14 :2",
             ),
             ("LATENCY HISTORY fast-command", "*1 *2 :1700000000 :9"),
+            ("LATENCY HISTORY Fast-Command", "*0"),
             ("LATENCY HISTORY nosuch", "*0"),
+            ("LATENCY GRAPH COMMAND", "-ERR No samples available for event 'COMMAND'"),
             ("LATENCY GRAPH nosuch", "-ERR No samples available for event 'nosuch'"),
-            ("LATENCY RESET command nosuch", ":1"),
+            ("LATENCY RESET Command nosuch", ":1"),
             ("LATENCY RESET", ":1"),
         ],
     );
+}
+
+#[test]
+fn eviction_that_took_long_is_an_event_and_other_work_for_room_is_not() {
+    let mut world = world(&["latency-monitor-threshold 1"]);
+    world.instance.stopwatch = Stopwatch::calibrate();
+    let value = "x".repeat(10_000);
+    for key in 0..4000 {
+        check(&mut world, &[(&format!("SET k{key} {value}"), "+OK")]);
+    }
+    let World { instance, thread, .. } = &mut world;
+    let mut evict = |maxmemory| {
+        instance.store.set_limits(&Limits {
+            maxmemory,
+            other_bytes: 0,
+            workers: 1,
+            eviction: EvictionPolicy::AllKeysRandom,
+            reclaim: Default::default(),
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        });
+        instance.store.enter(thread);
+        instance.note_eviction(thread, |thread| {
+            while instance.store.evict_beyond_limits(thread, BEGIN) {}
+            std::thread::sleep(Duration::from_millis(2));
+        });
+        instance.store.leave(thread);
+        instance.latency.series().iter().map(|(event, _)| *event).collect::<Vec<_>>()
+    };
+    assert!(evict(0).is_empty());
+    assert_eq!(evict(24 << 20), ["eviction-cycle"]);
+}
+
+#[test]
+fn what_took_long_is_noted_with_the_time_of_its_end() {
+    let mut world = world(&["latency-monitor-threshold 5", "slowlog-log-slower-than 1000"]);
+    let observer = Observer::of(&world.instance.settings);
+    // The time of a command is that of the begin of its batch.
+    world.run("GET k", |call| {
+        call.instance.clock.advance(3000);
+        observer.count(call, Seen { nanos: 9_000_000, reply_bytes: 5 });
+    });
+    check(&mut world, &[("LATENCY HISTORY fast-command", "*1 *2 :1700000003 :9")]);
+    let latest = say(&mut world, "SLOWLOG GET 1");
+    assert!(latest.starts_with("*1 *6 :0 :1700000003 :9000 "), "{latest}");
 }

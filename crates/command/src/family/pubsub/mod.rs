@@ -80,7 +80,7 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     client.notify(Notice::Message(client.id, bytes.into()));
     let answer = Answer { reply: Vec::new(), position: 0, unserved: None };
     client.notify(Notice::Answer(client.id, answer));
-    Err(Unanswered::Waits)
+    Err(Unanswered::ByMail)
 }
 
 /// Ends all subscriptions of a client, without a word.

@@ -56,7 +56,10 @@ pub(super) fn secrets(args: &Args<'_>) -> Positions {
 }
 
 pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
-    call.instance.statistics.reset(call.instance.store.totals());
+    let instance = call.instance;
+    instance.statistics.reset(instance.store.totals());
+    instance.journal.reset_counts();
+    instance.data_files.reset_counts();
     call.reply.ok();
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::info::MemoryFacts;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use heap::{SegmentFacts, SegmentState};
+use std::sync::atomic::Ordering::Relaxed;
 use wire::Reply;
 
 /// Bytes of data below which there is too little to judge by.
@@ -108,7 +109,8 @@ pub(super) fn purge(call: &mut Call<'_>) -> Outcome {
 pub(super) fn stats(call: &mut Call<'_>) -> Outcome {
     let facts = MemoryFacts::of(call.instance);
     let mark = call.reply.deferred_map();
-    let mut count = write_totals(&mut call.reply, &facts);
+    let journal_bytes = call.instance.journal.resident_bytes.load(Relaxed);
+    let mut count = write_totals(&mut call.reply, &facts, journal_bytes);
     count += write_databases(call);
     count += write_rest(&mut call.reply, &facts);
     call.reply.close_map(mark, count);
@@ -123,7 +125,7 @@ fn write_numbers(reply: &mut Reply<'_>, numbers: &[(&str, u64)]) -> usize {
     numbers.len()
 }
 
-fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts) -> usize {
+fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts, journal_bytes: u64) -> usize {
     let numbers = [
         ("peak.allocated", facts.peak),
         ("total.allocated", facts.used),
@@ -133,7 +135,9 @@ fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts) -> usize {
         ("clients.slaves", 0),
         ("clients.normal", facts.clients),
         ("cluster.links", 0),
-        ("aof.buffer", 0),
+        ("cluster.slot_import", 0),
+        ("cluster.slot_export", 0),
+        ("aof.buffer", journal_bytes),
         ("lua.caches", 0),
         ("functions.caches", 0),
     ];

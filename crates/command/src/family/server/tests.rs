@@ -94,6 +94,20 @@ fn a_shutdown_is_asked_for_and_taken_back() {
 }
 
 #[test]
+fn info_tells_that_writes_are_held_back_before_the_end() {
+    let mut world = World::new();
+    let fields = ["paused_reason", "paused_actions", "paused_timeout_milliseconds"];
+    world.instance.hold_writes(true);
+    let far = (i64::MAX.unsigned_abs() - BEGIN.0).to_string();
+    let held = ["shutdown_in_progress", "write", far.as_str()];
+    assert_eq!(fields.map(|field| info(&mut world, field)), held);
+    world.instance.hold_writes(false);
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["none", "none", "0"]);
+    world.answer("CLIENT PAUSE 500 WRITE");
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["client_pause", "write", "500"]);
+}
+
+#[test]
 fn functions_can_be_flushed_and_listed_as_there_are_none() {
     play(
         &mut World::new(),
@@ -137,8 +151,18 @@ fn info_tells_the_sections_that_are_asked_for_each_once() {
     let text = world.answer("INFO cpu DEFAULT");
     assert_eq!(text.matches("used_cpu_user_children").count(), 1);
     assert!(text.contains("# Keyspace") && !text.contains("# Commandstats"));
+    assert!(!text.contains("# TLS") && !text.contains("# Scripting Engines"));
     assert_eq!(world.answer("INFO nosuch"), "$0\r\n\r\n");
     assert!(world.answer("INFO commandSTATS").contains("cmdstat_info:calls=2,"));
+    let titles = |text: &str| -> Vec<String> {
+        text.lines().filter_map(|line| line.strip_prefix("# ").map(str::to_owned)).collect()
+    };
+    let named = world.answer("INFO Cluster_Info tls scriptingengines module_list");
+    assert_eq!(titles(&named), ["TLS", "Modules", "Cluster Info", "Scripting Engines"]);
+    let all = titles(&world.answer("INFO all"));
+    assert_eq!(all[..3], ["Server", "TLS", "Clients"]);
+    let last = ["Latencystats", "Cluster", "Cluster Info", "Scripting Engines", "Keyspace"];
+    assert_eq!(all[all.len() - last.len()..], last);
     world.session.protocol = Protocol::Resp3;
     assert_eq!(world.answer("INFO keyspace"), "=16\r\ntxt:# Keyspace\r\n\r\n");
 }
@@ -171,6 +195,40 @@ fn info_counts_what_happened_since_the_last_reset() {
     assert_eq!(info(&mut world, "keyspace_hits"), "0");
     assert_eq!(info(&mut world, "total_error_replies"), "0");
     assert!(!world.answer("INFO commandstats").contains("cmdstat_get:"));
+}
+
+#[test]
+fn the_mean_time_left_is_that_of_keys_with_deadlines_however_few_they_are() {
+    let mut world = debugging();
+    world.answer("DEBUG POPULATE 1000");
+    world.answer("SET soon v PX 5000");
+    world.answer("SET later v PX 7000");
+    let told = |left| format!("keys=1002,expires=2,avg_ttl={left},keys_with_volatile_items=0");
+    assert_eq!(info(&mut world, "db0"), told(6000));
+    // What is past its deadline counts for none, until it is removed.
+    world.instance.clock.advance(6000);
+    assert_eq!(info(&mut world, "db0"), told(1000));
+    for key in 0..200 {
+        world.answer(&format!("SET volatile:{key} v PX 3500"));
+    }
+    assert!(info(&mut world, "db0").contains(",expires=202,avg_ttl=3"), "64 of them are enough");
+}
+
+#[test]
+fn a_reset_restarts_the_counts_of_files_and_of_time() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let mut world = World::new();
+    let journal = &world.instance.journal;
+    journal.begin_rewrite(BEGIN);
+    journal.end_rewrite(true, BEGIN);
+    journal.delayed_syncs.store(3, Relaxed);
+    world.statistics.server.iteration_nanos.add(5_000_000_000);
+    let fields =
+        ["aof_rewrites", "aof_rewrites_consecutive_failures", "used_active_time_main_thread"];
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["1", "1", "5.000000"]);
+    assert_eq!(world.answer("CONFIG RESETSTAT"), "+OK\r\n");
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["0", "0", "0.000000"]);
+    assert_eq!(world.instance.journal.delayed_syncs.load(Relaxed), 0);
 }
 
 #[test]
@@ -214,6 +272,36 @@ fn segments_are_listed_with_what_they_hold() {
     assert_eq!(world.answer("MEMORY SEGMENTS COUNT 1"), text);
     assert_eq!(world.answer("MEMORY SEGMENTS COUNT 0"), "-ERR COUNT must be positive\r\n");
     assert_eq!(world.answer("MEMORY SEGMENTS BAD"), "-ERR syntax error\r\n");
+}
+
+#[test]
+fn info_tells_what_the_journal_is_to_do() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let mut world = World::new();
+    load(&world, "appendonly yes");
+    let fields = ["aof_pending_rewrite", "aof_pending_bio_fsync"];
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["0", "0"]);
+    world.instance.journal.is_scheduled.store(true, Relaxed);
+    world.instance.journal.is_syncing.store(true, Relaxed);
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["1", "1"]);
+}
+
+#[test]
+fn a_client_whose_watched_key_has_changed_watches_nothing() {
+    let mut world = World::new();
+    world.answer("WATCH k l");
+    assert_eq!(info(&mut world, "watching_clients"), "1");
+    world.answer("SET k v");
+    assert_eq!(info(&mut world, "watching_clients"), "0");
+}
+
+#[test]
+fn memory_of_the_journal_is_told_by_memory_stats_as_by_info() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let mut world = World::new();
+    world.instance.journal.resident_bytes.store(12_345, Relaxed);
+    assert!(world.answer("MEMORY STATS").contains("\r\naof.buffer\r\n:12345\r\n"));
+    assert_eq!(info(&mut world, "mem_aof_buffer"), "12345");
 }
 
 #[test]
@@ -324,6 +412,10 @@ fn debug_switches_and_odd_words() {
         < +OK
         > DEBUG PAUSE-CRON 1
         < +OK
+        > DEBUG HASHTABLE-CAN-ABORT-SHRINK 0
+        < +OK
+        > DEBUG CONFIG-REWRITE-FORCE-ALL
+        < -ERR The server is running without a config file
         > DEBUG SLEEP -1
         < +OK
         > DEBUG SLEEP 1e300

@@ -6,6 +6,7 @@ use super::group::XGROUP_CREATECONSUMER;
 use super::{entries, id, refusal_of};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::key_spec::{FoundKeys, KeySpec, find};
 use crate::refusal::Refusal;
 use crate::waiting::{Timeout, Wait, Wants};
 use smallvec::SmallVec;
@@ -32,6 +33,29 @@ pub struct Request<'c> {
 /// Ids behind which the streams of a request are read. `$` and `+` are resolved as of the arrival
 /// of the request, so that it may be looked at again later.
 pub type Begins = SmallVec<[Option<Id>; 4]>;
+
+/// Finds the keys of XREADGROUP. The group or the consumer may be called STREAMS, so options are
+/// walked as the handler walks them; what it would refuse is left to the specification.
+pub fn keys_of_group<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let (mut rest, mut has_group) = (request.iter().skip(1), false);
+    while let Some(word) = rest.next() {
+        match word.to_ascii_uppercase().as_slice() {
+            b"COUNT" | b"BLOCK" => drop(rest.next()),
+            b"GROUP" => {
+                has_group = true;
+                rest.nth(1);
+            }
+            b"NOACK" => {}
+            b"STREAMS" if has_group => {
+                let half = rest.len() / 2;
+                let keys = rest.take(half).map(|key| (*key, specs[0].flags));
+                return (half > 0).then(|| keys.collect());
+            }
+            _ => break,
+        }
+    }
+    find(specs, request)
+}
 
 impl<'c> Request<'c> {
     /// Reads the options of a request.

@@ -128,6 +128,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::first_half("STREAMS", 4, READS)],
+        find_keys: read::keys_of_group,
         wakes: Wakes::Nobody,
         summary: "Gives a consumer entries that no other one of its group was given, or those it \
                   has; may wait for some.",

@@ -1,6 +1,6 @@
 //! Tests of who is served, and of what is locked and looked at for that.
 
-use super::{Request, Server, begin_of_lines};
+use super::{Request, Server, Touch, begin_of_lines};
 use crate::clients::Owner;
 use crate::database_key::DatabaseKey;
 use crate::session::Session;
@@ -110,9 +110,8 @@ fn those_beyond_the_ones_that_are_reckoned_with_are_served_in_further_holds() {
     let mut world = World::new();
     let waiters: Vec<_> =
         (0..100).map(|at| wait(&mut world, &format!("BLPOP k{at} k x{at} 0"))).collect();
-    check(&mut world, &[("MULTI", "+OK")]);
-    (0..90).for_each(|at| check(&mut world, &[(&*format!("RPUSH k {at}"), "+QUEUED")]));
-    world.answer("EXEC");
+    (0..90).for_each(|at| drop(world.answer(&format!("RPUSH there {at}"))));
+    check(&mut world, &[("RENAME there k", "+OK")]);
     for (at, waiter) in waiters.iter().enumerate() {
         let length = at.to_string().len();
         let served = format!("*2 $1 k ${length} {at}");
@@ -120,6 +119,25 @@ fn those_beyond_the_ones_that_are_reckoned_with_are_served_in_further_holds() {
     }
     check(&mut world, &[("EXISTS k", ":0")]);
     assert_eq!((world.instance.waiters.count(), world.instance.waiters.keys()), (10, 21));
+}
+
+#[test]
+fn behind_a_transaction_as_many_are_reckoned_with_as_its_requests_have_words() {
+    let mut world = World::new();
+    let waiters: Vec<_> = (0..40).map(|at| wait(&mut world, &format!("BLPOP k k{at} 0"))).collect();
+    let key = world.instance.store.hash(b"k");
+    let all: Vec<_> = (0..40).map(|at| format!("k{at}")).chain(["k".to_owned()]).collect();
+    let all = shards(&world, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    let keys = vec![(0, &b"k"[..], key)];
+    let touch = Touch { keys, words: 42, ..Touch::default() };
+    world.run("PING", |call| {
+        let touched = touch.touched(call.instance);
+        assert_eq!(Server::behind(call, &touch).shards_of(&touched, ShardSet::new()), all);
+    });
+    check(&mut world, &[("MULTI", "+OK")]);
+    (0..40).for_each(|at| check(&mut world, &[(&*format!("RPUSH k {at}"), "+QUEUED")]));
+    world.answer("EXEC");
+    assert!(waiters.iter().all(|waiter| waiter.take().len() == 1));
 }
 
 #[test]

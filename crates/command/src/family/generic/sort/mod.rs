@@ -42,9 +42,7 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
         match word.to_ascii_lowercase().as_slice() {
             b"limit" => drop(words.nth(1)),
             b"by" | b"get" => drop(words.next()),
-            // The next word is read again, as it may be an option too: SORT itself refuses what
-            // makes no sense.
-            b"store" => destination = words.clone().next().copied().or(destination),
+            b"store" => destination = words.next().copied().or(destination),
             _ => {}
         }
     }

@@ -43,13 +43,20 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 29] = [
+const SUBCOMMANDS: [Subcommand; 31] = [
     subcommand(
         "AOF-FLUSH-SLEEP",
         3..=3,
         "<microseconds>",
         "Lets the append-only file wait before each write.",
         switches::aof_flush_sleep,
+    ),
+    subcommand(
+        "CONFIG-REWRITE-FORCE-ALL",
+        2..=2,
+        "",
+        "Writes the configuration file with a line for every setting.",
+        switches::rewrite_config,
     ),
     subcommand(
         "DICT-RESIZING",
@@ -67,6 +74,13 @@ const SUBCOMMANDS: [Subcommand; 29] = [
         digest::digest_value,
     ),
     subcommand("ERROR", 3..=3, "<text>", "Answers an error.", switches::error),
+    subcommand(
+        "HASHTABLE-CAN-ABORT-SHRINK",
+        3..=3,
+        "<0|1>",
+        "Is accepted; the index shrinks in small steps.",
+        switches::accepted,
+    ),
     subcommand(
         "HTSTATS",
         3..=4,

@@ -35,6 +35,15 @@ pub(super) fn pause_cron(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+/// Writes the configuration file with a line for every setting.
+pub(super) fn rewrite_config(call: &mut Call<'_>) -> Outcome {
+    let file = call.instance.identity.config_file.as_deref();
+    let written = call.instance.settings.rewrite_all(file);
+    written.map_err(|error| Refusal::new(error.to_string()))?;
+    call.reply.ok();
+    Ok(())
+}
+
 /// Accepts a switch of something that Varve does not have.
 pub(super) fn accepted(call: &mut Call<'_>) -> Outcome {
     call.reply.ok();

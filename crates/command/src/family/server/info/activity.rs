@@ -58,9 +58,9 @@ fn bytes_of_append_only_file(text: &mut Text, call: &Call<'_>) {
         text.fields(&[
             ("aof_current_size", &journal.bytes.load(Relaxed)),
             ("aof_base_size", &journal.base_bytes.load(Relaxed)),
-            ("aof_pending_rewrite", &0),
+            ("aof_pending_rewrite", &u8::from(journal.is_scheduled.load(Relaxed))),
             ("aof_buffer_length", &journal.pending_bytes.load(Relaxed)),
-            ("aof_pending_bio_fsync", &0),
+            ("aof_pending_bio_fsync", &u8::from(journal.is_syncing.load(Relaxed))),
             ("aof_delayed_fsync", &journal.delayed_syncs.load(Relaxed)),
         ]);
     }

@@ -11,16 +11,19 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let mut subscribed: u64 = 0;
     for client in clients.list() {
         peak = peak.max(client.buffers());
-        watching += u64::from(client.watched.load(Relaxed) > 0);
+        // The first watched key that changes ends all watching.
+        let is_void = client.flags().contains(ClientFlags::CHANGED);
+        watching += u64::from(client.watched.load(Relaxed) > 0 && !is_void);
         subscribed += u64::from(client.flags().contains(ClientFlags::PUBSUB));
         held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
     }
     let waiters = &call.instance.waiters;
     let paused = clients.paused(call.now);
-    let actions = match paused {
-        Pause::Nothing => "none",
-        Pause::Writes => "write",
-        Pause::Everything => "all",
+    let (reason, actions) = match paused {
+        Pause::Nothing => ("none", "none"),
+        Pause::Writes if clients.holds_writes() => ("shutdown_in_progress", "write"),
+        Pause::Writes => ("client_pause", "write"),
+        Pause::Everything => ("client_pause", "all"),
     };
     let is_paused = paused != Pause::Nothing;
     let left = if is_paused { clients.paused_until().since(call.now) } else { 0 };
@@ -38,7 +41,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("total_watched_keys", &call.instance.watches.keys()),
         ("total_blocking_keys", &waiters.keys()),
         ("total_blocking_keys_on_nokey", &waiters.keys_that_may_be_lost()),
-        ("paused_reason", &if is_paused { "client_pause" } else { "none" }),
+        ("paused_reason", &reason),
         ("paused_actions", &actions),
         ("paused_timeout_milliseconds", &left),
     ]);

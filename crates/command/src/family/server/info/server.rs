@@ -71,8 +71,25 @@ fn listeners(text: &mut Text, call: &Call<'_>) {
     }
 }
 
+/// Certificates, of which there are none.
+pub(super) fn tls(text: &mut Text, _: &mut Call<'_>) {
+    for whose in ["server", "client", "ca"] {
+        text.line(format_args!("tls_{whose}_cert_serial:none"));
+        text.line(format_args!("tls_{whose}_cert_expires_in_seconds:0"));
+    }
+}
+
 pub(super) fn cluster(text: &mut Text, _: &mut Call<'_>) {
     text.field("cluster_enabled", 0);
+}
+
+/// Engines for scripts, of which there are none.
+pub(super) fn engines(text: &mut Text, _: &mut Call<'_>) {
+    text.fields(&[
+        ("engines_count", &0),
+        ("engines_total_used_memory", &0),
+        ("engines_total_memory_overhead", &0),
+    ]);
 }
 
 pub(super) fn cpu(text: &mut Text, call: &mut Call<'_>) {
