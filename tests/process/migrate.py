@@ -239,6 +239,11 @@ def a_target_that_never_answers_costs_the_timeout_and_no_key():
         answer = ask(here, to(target, "k", timeout=300))
         assert answer == Error(b"IOERR error or timeout reading to target instance"), answer
         assert here.command("GET", "k") == b"v"
+        counts = here.command("INFO", "commandstats").decode().split("cmdstat_migrate:")[1].split("\r\n")[0]
+        counts = dict(field.split("=") for field in counts.split(","))
+        assert (counts["calls"], counts["failed_calls"]) == ("1", "1"), counts
+        # The time of the target is its own.
+        assert int(counts["usec"]) >= 300_000, counts
 
 
 def a_key_that_changes_on_its_way_is_sent_again():

@@ -212,12 +212,12 @@ impl Executor {
     /// Puts the answer to a command that has waited before the replies to later requests.
     pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> io::Result<()> {
         let Answer { mut reply, position, unserved } = answer;
-        if let Some(waiter) = &unserved {
-            self.count_unserved(connection, waiter, reply.len());
-        }
+        // What another thread did for a command, as for MIGRATE, is time of its own.
         if let Some(outstanding) = connection.outstanding.take() {
             let (thread, session) = (&mut self.thread, &mut connection.session);
             outstanding.count(&self.instance, thread, &self.statistics, session, &reply);
+        } else if let Some(waiter) = &unserved {
+            self.count_unserved(connection, waiter, reply.len());
         }
         if !connection.session.takes_reply() {
             reply.clear();

@@ -13,6 +13,8 @@ const BUCKETS_PER_KEY: usize = 100;
 const RANDOM_TRIES: usize = 100;
 /// Number of keys with deadlines from which the mean time left is estimated.
 const TIME_SAMPLES: u64 = 64;
+/// Most blocks of the index in which they are looked for.
+const TIME_BLOCKS: u64 = 1024;
 
 /// Filter for the keys that a walk reports.
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,7 +122,8 @@ impl Store {
 
     /// Estimates the mean time, in milliseconds, until the deadlines of those keys that have one
     /// and are not past it; zero without any. Of few such keys it looks at each, of many at those
-    /// that follow on a random position: they lie in the order of their hashes.
+    /// that follow on a random position: they lie in the order of their hashes. Where they are few
+    /// among very many keys it does not find all.
     pub fn mean_time_left(
         &self,
         thread: &mut ThreadContext,
@@ -128,13 +131,15 @@ impl Store {
         now: Millis,
     ) -> u64 {
         let first = narrow::low_u8(thread.random.below(256));
-        let (mut looks, mut sum, mut count) = (0, 0_u64, 0);
+        let (mut looks, mut steps, mut sum, mut count) = (0, 0, 0_u64, 0);
         for shard in (0..=u8::MAX).map(|number| ShardId(first.wrapping_add(number))) {
             let has_deadlines = || self.shards.counts(keyspace, shard).with_deadline() > 0;
             let mut at = Some(Position::of_shard(shard)).filter(|_| has_deadlines());
             while let Some(from) = at
                 && looks < TIME_SAMPLES
+                && steps < TIME_BLOCKS
             {
+                steps += 1;
                 let mut guard = self.shards.lock_quietly(thread, shard, now);
                 at = guard.visit_volatile(keyspace, from, |key| {
                     looks += 1;
