@@ -184,10 +184,17 @@ impl<'c> Call<'c> {
     /// When memory is used up.
     #[inline]
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
-        let (store, now) = (&self.instance.store, self.now);
-        if store.reserve_at_once(self.thread, bytes, now) {
-            return Ok(());
+        if self.instance.store.reserve_at_once(self.thread, bytes, self.now) {
+            Ok(())
+        } else {
+            self.reserve_slowly(bytes)
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reserve_slowly(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let (store, now) = (&self.instance.store, self.now);
         let reserve = |thread: &mut ThreadContext| store.reserve(thread, bytes, now);
         Ok(self.instance.note_eviction(self.thread, reserve)?)
     }

@@ -163,7 +163,7 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 }
 
 /// Makes room for what the command may append.
-#[inline]
+#[inline(always)]
 fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
     if call.row.spec.flags.contains(Flags::DENYOOM) {
         call.reserve(call.args.bytes() + RECORD_OVERHEAD)?;
