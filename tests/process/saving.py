@@ -12,6 +12,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -201,6 +202,17 @@ def flushall_ends_a_snapshot_and_leaves_an_empty_file_if_save_points_are_set():
             size = (server.place / "dump.rdb").stat().st_size
             assert size == full if points == "" else size < 200, size
             assert told["rdb_changes_since_last_save"] == ("202" if points == "" else "0"), told
+
+
+def flushall_that_saves_answers_before_it_tells_that_no_cached_key_is_valid():
+    with Saving("--save", "3600 1") as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as raw:
+            raw.settimeout(LOADING_PATIENCE)
+            raw.sendall(b"HELLO 3\r\nCLIENT TRACKING ON\r\nGET k\r\nFLUSHALL\r\nPING\r\n")
+            got = b""
+            while b"+PONG" not in got:
+                got += raw.recv(4096)
+        assert got.endswith(b"+OK\r\n_\r\n+OK\r\n>2\r\n$10\r\ninvalidate\r\n_\r\n+PONG\r\n"), got
 
 
 def the_pause_at_the_cut_is_told():

@@ -294,9 +294,16 @@ impl Command {
 /// the client is told of. One that may change them does so behind its change.
 #[cold]
 #[inline(never)]
-fn enter_reads(instance: &Instance, session: &Session, row: &Row, keys: &[Key<'_>]) {
+fn enter_reads(
+    access: &mut Access<'_>,
+    instance: &Instance,
+    session: &Session,
+    (row, keys): (&Row, &[Key<'_>]),
+) {
     let flags = row.spec.flags;
     if flags.contains(Flags::READONLY) && !flags.contains(Flags::MAY_REPLICATE) {
+        // Removed behind its entry, an expired key would take the client out again.
+        keys.iter().for_each(|key| access.drop_expired(key));
         enter_all(instance, session.client.id, keys);
     }
 }
@@ -318,7 +325,7 @@ fn begin(
     if !session.modes.is_empty() {
         session.mark(access);
         if session.modes.contains(AccessModes::ENTERS_READS) {
-            enter_reads(instance, session, row, keys);
+            enter_reads(access, instance, session, (row, keys));
         }
     }
     if access.is_heard() {

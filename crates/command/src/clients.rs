@@ -1,11 +1,11 @@
 //! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
 
+pub use crate::client_flags::ClientFlags;
 use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
 use crate::message::SharedBytes;
 use crate::waiting::waiter::{self, Waiter};
 use base::Millis;
-use bitflags::bitflags;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -13,41 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Number of queued commands of a client that has opened no transaction and watched nothing.
 pub(crate) const NEVER_QUEUED: u64 = u64::MAX;
-
-bitflags! {
-    /// Flags of a client, shown by CLIENT LIST as letters.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct ClientFlags: u32 {
-        /// Connected through a unix socket.
-        const UNIX_SOCKET = 1 << 0;
-        /// Never closed for taking too much memory.
-        const NO_EVICT = 1 << 1;
-        /// Leaves the access bits of keys unchanged.
-        const NO_TOUCH = 1 << 2;
-        /// Loads data in import mode, and sees keys whose deadline has passed.
-        const IMPORT_SOURCE = 1 << 3;
-        /// Will be closed once its replies are written.
-        const CLOSING = 1 << 4;
-        /// Waits for keys; set in `shown_flags` only.
-        const BLOCKED = 1 << 5;
-        /// Held back by CLIENT PAUSE.
-        const PAUSED = 1 << 6;
-        /// Queues commands for EXEC.
-        const MULTI = 1 << 7;
-        /// A key that it watches has changed.
-        const CHANGED = 1 << 8;
-        /// Has subscribed to something.
-        const PUBSUB = 1 << 9;
-        /// Is told when keys change that it may have cached.
-        const TRACKING = 1 << 10;
-        /// The client that was to be told in its place is gone.
-        const TRACKING_BROKEN = 1 << 11;
-        /// Is told of all changes behind prefixes.
-        const BROADCAST = 1 << 12;
-        /// Runs MONITOR.
-        const MONITOR = 1 << 13;
-    }
-}
 
 /// Message from another thread to one worker.
 #[derive(Clone, Debug)]
@@ -569,6 +534,11 @@ impl Clients {
     /// Has every worker look again at connections that are held back.
     pub fn look_again(&self) {
         self.tell_workers(&Notice::Unpaused);
+    }
+
+    /// Returns true if a worker has more letters to read than it is to have.
+    pub fn is_any_behind(&self) -> bool {
+        self.workers().iter().any(|post| post.is_behind())
     }
 
     /// Sends a notice to every worker.

@@ -11,7 +11,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn};
-use crate::clients::ClientFlags;
+use crate::clients::{ClientFlags, Notice};
 use crate::commands::table;
 use crate::family::forget_watches;
 use crate::monitors::note;
@@ -19,6 +19,7 @@ use crate::observing::{Observer, Seen};
 use crate::own_changes::tell_evicted;
 use crate::refusal::Refusal;
 use crate::run::{RECORD_OVERHEAD, run_row};
+use crate::session::ReplyMode;
 use crate::spec::{Flags, Locks, Wakes};
 use crate::transaction::Queue;
 use crate::waiting::{self, Touch};
@@ -132,6 +133,11 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         if is_closing {
             // The client has ended itself by a command before.
             inner.reply.truncate(begin);
+        }
+        if row.spec.replies_by_push() && inner.session.reply_mode != ReplyMode::On {
+            // The client wants no reply of EXEC, but what is pushed.
+            let (client, push) = (&inner.session.client, inner.reply.written_since(begin).to_vec());
+            client.notify(Notice::Message(client.id, push.into()));
         }
         let ended = stopwatch.read();
         let nanos = stopwatch.nanos_between(began, ended);

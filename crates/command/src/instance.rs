@@ -448,10 +448,11 @@ impl Instance {
         self.grants.withdraw(needs);
     }
 
-    /// Lets commands go on that were held back until a worker has read its mail.
+    /// Lets commands go on that were held back until a worker has read its mail, unless another one
+    /// has not.
     pub fn resume_messages(&self) {
         let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM;
-        if !self.grants.get().contains(rooms) {
+        if !self.grants.get().contains(rooms) && !self.clients.is_any_behind() {
             self.grants.restore(rooms);
             self.clients.look_again();
         }

@@ -4,7 +4,8 @@
 use crate::call::Call;
 use crate::clients::Notice;
 use crate::run::Execution;
-use crate::session::ReplyMode;
+use crate::session::{ReplyMode, Session};
+use crate::spec::Flags;
 use wire::{Protocol, Reply};
 
 /// Tells the client which keys were evicted to make room for its command, before the reply.
@@ -20,11 +21,38 @@ pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
     // A client that waits has no reply yet. One that may have sent itself a message, as that of an
     // event, gets the message first.
     let has_reply = !matches!(execution, Execution::ByMail | Execution::Waits);
-    tell_own(call, has_reply && !call.session.yields);
+    // What another thread answers is told behind its answer.
+    let is_told_later =
+        execution == Execution::Waits && !call.row.spec.flags.contains(Flags::BLOCKING);
+    if !is_told_later {
+        tell_own(call, has_reply && !call.session.yields);
+    }
     let is_in_transaction = call.session.open_queue().is_some();
     let is_client = call.row.parent.is_some_and(|parent| parent.name == "CLIENT");
     if execution != Execution::Held && !is_in_transaction && !is_client {
         call.session.set_caching_exception(false);
+    }
+}
+
+/// Tells the client what its command has changed that another thread has answered: appends it to
+/// the answer.
+#[cold]
+pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
+    let Some(tracking) = &session.tracking else { return };
+    let own = tracking.tracker.take_own();
+    if session.protocol == Protocol::Resp3 && !session.close_after_reply {
+        let mut messages = Reply::new(answer, Protocol::Resp3);
+        own.iter().for_each(|invalid| invalid.write(&mut messages));
+    }
+}
+
+/// Tells the client by mail what its commands have changed while it was tracked as it is not any
+/// more.
+pub(crate) fn tell_by_mail(session: &Session) {
+    let mut bytes = Vec::new();
+    tell_behind_answer(session, &mut bytes);
+    if !bytes.is_empty() {
+        session.client.notify(Notice::Message(session.client.id, bytes.into()));
     }
 }
 

@@ -56,6 +56,9 @@ pub struct Session {
     pub(crate) tracking: Option<Box<OwnTracking>>,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
+    /// Protocol of the messages that it is told: that of before RESET until RESET is answered, as
+    /// they come ahead of the answer.
+    told_in: Protocol,
     /// True if messages that its last command has caused may be on their way to itself: they come
     /// before its next command runs.
     pub yields: bool,
@@ -83,6 +86,7 @@ impl Session {
             subscriptions: None,
             tracking: None,
             last_unit: 0,
+            told_in: Protocol::Resp2,
             yields: false,
             lines: Vec::new(),
             memory_changed: false,
@@ -244,6 +248,7 @@ impl Session {
     /// Switches to another version of the protocol.
     pub fn speak(&mut self, protocol: Protocol) {
         self.protocol = protocol;
+        self.told_in = protocol;
         let version = if protocol == Protocol::Resp3 { 3 } else { 2 };
         self.client.protocol.store(version, Relaxed);
         self.grant_by_subscriptions();
@@ -340,12 +345,25 @@ impl Session {
         }
     }
 
+    /// Returns the protocol of the messages that the client is told.
+    #[inline]
+    pub fn told_in(&self) -> Protocol {
+        self.told_in
+    }
+
+    /// Notes that all that was on its way when the protocol changed has come.
+    pub fn settle_protocol(&mut self) {
+        self.told_in = self.protocol;
+    }
+
     /// Resets the session to its state when the client connected, except what the client's library
-    /// reported about itself.
+    /// reported about itself. Messages come in the protocol of before until `settle_protocol`.
     pub fn reset(&mut self, authenticated: bool) {
         self.discard_queue();
         self.select(0);
+        let told_in = self.told_in;
         self.speak(Protocol::Resp2);
+        self.told_in = told_in;
         self.set_authenticated(authenticated);
         self.modes = AccessModes::empty();
         if self.reply_mode == ReplyMode::Off {

@@ -121,14 +121,17 @@ impl<P: Poller> EventLoop<P> {
     #[inline]
     pub fn serve_ready(&mut self, pipeline: &mut Pipeline, events: &P::Events) {
         let unread = std::mem::take(&mut self.unread);
+        // What the last request of a connection caused comes before its next one, also of one that
+        // is ready and among those not finished.
+        if !unread.is_empty() {
+            self.read_mail(pipeline);
+        }
         for ready in P::ready(events) {
             self.on_ready(pipeline, ready);
         }
         // Members of the group are not in the table.
         self.serve_group(pipeline);
         if !unread.is_empty() {
-            // A connection may be among both, and what its last request caused comes before its
-            // next one.
             self.read_mail(pipeline);
         }
         for ready in unread {
@@ -422,7 +425,7 @@ impl<P: Poller> EventLoop<P> {
                 if session.client.id == receiver.client
                     && is_wanted
                     && let Some(bytes) =
-                        message.bytes_for(session.protocol, session.is_subscriber())
+                        message.bytes_for(session.told_in(), session.is_subscriber())
                 {
                     given += bytes.len();
                     self.give(pipeline, at, Arc::clone(bytes));
@@ -479,6 +482,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.set_waiting(false);
+        connection.session.settle_protocol();
         let fate = pipeline.answer(&mut connection, answer);
         self.settle(pipeline, Served { at, connection, fate });
     }

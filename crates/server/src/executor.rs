@@ -8,7 +8,7 @@ use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
     AccessModes, Answer, Call, ClientFlags, Execution, Instance, Needs, Observer, Outstanding,
     ReplyMode, Row, Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch,
-    tell_monitors,
+    tell_behind_answer, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -213,7 +213,9 @@ impl Executor {
     pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> io::Result<()> {
         let Answer { mut reply, position, unserved } = answer;
         // What another thread did for a command, as for MIGRATE, is time of its own.
-        if let Some(outstanding) = connection.outstanding.take() {
+        let outstanding = connection.outstanding.take();
+        let is_outstanding = outstanding.is_some();
+        if let Some(outstanding) = outstanding {
             let (thread, session) = (&mut self.thread, &mut connection.session);
             outstanding.count(&self.instance, thread, &self.statistics, session, &reply);
         } else if let Some(waiter) = &unserved {
@@ -221,6 +223,9 @@ impl Executor {
         }
         if !connection.session.takes_reply() {
             reply.clear();
+        }
+        if is_outstanding {
+            tell_behind_answer(&connection.session, &mut reply);
         }
         let last_unit = &mut connection.session.last_unit;
         *last_unit = position.max(*last_unit);
@@ -312,7 +317,7 @@ impl Executor {
             if self.thread.journal_position() != self.position {
                 self.follow_journal(connection, request.row, mark);
             }
-            keep_replies(connection, request.row, &mut self.replies, mark);
+            keep_replies(connection, (request.row, execution), &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX {
                 if self.send_replies(connection).is_err() {
                     connection.session.close_after_reply = true;
@@ -569,15 +574,21 @@ impl Executor {
     }
 }
 
-/// Drops the reply behind `mark`, which the client does not want, unless it is a push.
+/// Drops the reply behind `mark`, which the client does not want, unless it is a push. A command
+/// that was queued or refused has pushed nothing.
 #[inline]
-fn keep_replies(connection: &mut Connection, row: &Row, replies: &mut Vec<u8>, mark: usize) {
+fn keep_replies(
+    connection: &mut Connection,
+    (row, execution): (&Row, Execution),
+    replies: &mut Vec<u8>,
+    mark: usize,
+) {
     let session = &mut connection.session;
     // A command that waits is asked about when it is answered.
     if session.reply_mode == ReplyMode::On || connection.is_waiting {
         return;
     }
-    if !row.spec.replies_by_push() {
+    if execution == Execution::Aside || !row.spec.replies_by_push() {
         replies.truncate(mark);
     }
     session.takes_reply();

@@ -90,7 +90,9 @@ impl PubSub {
     pub(crate) fn publish(&self, topic: Topic, name: &[u8], payload: &[u8]) -> Left {
         let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
         let channels = self.channels(topic);
-        let channel = (channels.count() > 0).then(|| channels.lock(name));
+        // Who has subscribed to patterns sees the messages of a channel in one order, too.
+        let is_wanted = channels.count() > 0 || patterns.is_some();
+        let channel = is_wanted.then(|| channels.lock(name));
         let mut outgoing = Outgoing::default();
         if let Some(receivers) = channel.as_ref().and_then(Locked::receivers) {
             let word = if topic == Topic::Channel { &b"message"[..] } else { b"smessage" };

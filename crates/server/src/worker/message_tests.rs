@@ -1,8 +1,9 @@
 //! Tests of the ways that messages take through a worker.
 
 use super::testing::{Peer, World, woken};
-use command::Post;
-use std::sync::atomic::Ordering::SeqCst;
+use command::{Needs, Notice, Post};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 const SUBSCRIBED: &str = "*3 $9 subscribe $1 c :1";
 const HELLO: &str = "*3 $7 message $1 c $1 1";
@@ -47,6 +48,22 @@ fn what_a_client_publishes_to_itself_comes_behind_that_reply_and_before_the_next
 }
 
 #[test]
+fn what_a_client_publishes_behind_an_answer_by_mail_comes_before_its_next_reply_too() {
+    let mut world = World::new();
+    let peer = world.connect();
+    peer.send("HELLO 3\r\nSUBSCRIBE c d\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.read();
+    peer.send("UNSUBSCRIBE d\r\nPUBLISH c 1\r\nECHO x\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.send("PING\r\n");
+    world.iterate(&[peer.readable()]);
+    world.settle();
+    let confirmed = ">3 $11 unsubscribe $1 d :1";
+    assert_eq!(peer.read(), format!("{confirmed} :1 >3 $7 message $1 c $1 1 $1 x +PONG"));
+}
+
+#[test]
 fn the_end_of_a_subscription_is_confirmed_behind_what_was_published_before() {
     let mut world = World::new();
     let (peer, publisher) = (subscriber(&mut world), world.connect());
@@ -57,6 +74,35 @@ fn the_end_of_a_subscription_is_confirmed_behind_what_was_published_before() {
     assert_eq!(publisher.read(), ":1");
     assert_eq!(peer.read(), format!("{HELLO} *3 $11 unsubscribe $1 c :0 +PONG"));
     assert_eq!(world.ask(&publisher, "PUBLISH c 1\r\n"), ":0");
+}
+
+#[test]
+fn a_reset_is_answered_behind_messages_in_the_protocol_of_before() {
+    let mut world = World::new();
+    let (peer, publisher) = (world.connect(), world.connect());
+    peer.send("HELLO 3\r\nSUBSCRIBE c\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.read();
+    publisher.send("PUBLISH c 1\r\n");
+    peer.send("RESET\r\nPING\r\n");
+    world.iterate(&[publisher.readable(), peer.readable()]);
+    world.settle();
+    assert_eq!(peer.read(), ">3 $7 message $1 c $1 1 +RESET +PONG");
+    assert_eq!(world.ask(&peer, "SUBSCRIBE c\r\n"), SUBSCRIBED);
+    world.ask(&publisher, "PUBLISH c 1\r\n");
+    assert_eq!(peer.read(), HELLO);
+}
+
+#[test]
+fn pushes_of_a_transaction_come_although_replies_are_off() {
+    let mut world = World::new();
+    let (peer, publisher) = (world.connect(), world.connect());
+    peer.send("CLIENT REPLY OFF\r\nMULTI\r\nECHO x\r\nSUBSCRIBE c\r\nEXEC\r\n");
+    world.iterate(&[peer.readable()]);
+    world.settle();
+    assert_eq!(peer.read(), SUBSCRIBED);
+    world.ask(&publisher, "PUBLISH c 1\r\n");
+    assert_eq!(peer.read(), HELLO);
 }
 
 #[test]
@@ -163,6 +209,43 @@ fn a_publisher_is_held_back_while_a_worker_has_much_to_read_and_goes_on_then() {
     }
     assert!(most < 16 << 20, "{most} bytes waited");
     assert!(!world.mailbox.is_behind());
+}
+
+/// Way to a worker that is busy, with more letters to read than it is to have while this is true.
+struct Busy(AtomicBool);
+
+impl Post for Busy {
+    fn leave(&self, _: Notice) -> bool {
+        false
+    }
+
+    fn wake(&self) {}
+
+    fn is_behind(&self) -> bool {
+        self.0.load(SeqCst)
+    }
+}
+
+#[test]
+fn a_worker_that_has_read_its_mail_lets_publishers_go_on_only_if_no_other_one_is_behind() {
+    let mut world = World::new();
+    let busy = Arc::new(Busy(AtomicBool::new(true)));
+    world.instance.clients.add_worker(busy.clone());
+    let (peer, publisher) = (subscriber(&mut world), world.connect());
+    world.ask(&publisher, "PUBLISH c 1\r\n");
+    world.instance.grants.withdraw(Needs::MAIL_ROOM);
+    let has_room = |world: &World| world.instance.grants.get().contains(Needs::MAIL_ROOM);
+    let look_over = |world: &mut World| {
+        world.mailbox.send(peer.message("m"));
+        world.instance.clock.advance(250);
+        world.iterate(&[]);
+        world.settle();
+    };
+    look_over(&mut world);
+    assert!(!has_room(&world));
+    busy.0.store(false, SeqCst);
+    look_over(&mut world);
+    assert!(has_room(&world));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::clients::ClientFlags;
 use crate::instance::Instance;
+use crate::own_changes::tell_by_mail;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::tracking::{OwnTracking, Prefix, Tracker, TrackingOptions};
@@ -129,8 +130,10 @@ pub fn tracking(call: &mut Call<'_>) -> Outcome {
     let wanted = Wanted::parse(call.instance, call.args)?;
     if call.args.is(2, "ON") {
         wanted.check(call.session.tracking.as_deref())?;
+        tell_by_mail(call.session);
         begin(call, &wanted);
     } else if call.args.is(2, "OFF") {
+        tell_by_mail(call.session);
         forget_tracking(call.instance, call.session);
     } else {
         return Err(Refusal::SYNTAX.into());

@@ -213,6 +213,7 @@ fn reset(call: &mut Call<'_>) -> Outcome {
         Asker::of(session).answer(|reply| reply.simple("RESET"));
         return Err(Unanswered::ByMail);
     }
+    session.settle_protocol();
     reply.simple("RESET");
     Ok(())
 }
