@@ -17,9 +17,10 @@ use crate::effects;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::value_limits::timed_version;
+use base::PositionHash;
 use settings::snapshots::RDBCOMPRESSION;
 use std::collections::HashSet;
-use store::{Access, Event, Key, ShardSet, ThreadContext};
+use store::{Access, Author, Event, Key, ShardSet, ThreadContext};
 
 /// What became of a key that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,22 @@ impl Migration {
         let hashes: Vec<_> = arrived.iter().map(|at| store.hash(&self.parcels[*at].name)).collect();
         let mut shards = ShardSet::new();
         hashes.iter().for_each(|hash| shards.add(*hash));
+        // They go by the command of the client, which is told of them behind its answer.
+        let author = Author { client: self.waiter.client.id, is_served: false };
+        let others = std::mem::replace(&mut thread.author, author);
+        let settled = self.remove_arrived(instance, thread, (arrived, hashes), shards);
+        thread.author = others;
+        settled
+    }
+
+    fn remove_arrived(
+        &mut self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        (arrived, hashes): (&[usize], Vec<PositionHash>),
+        shards: ShardSet,
+    ) -> Vec<Settled> {
+        let store = &instance.store;
         let mut access = store.lock_all(thread, shards, instance.clock.now());
         let (mut left, mut settled) = (HashSet::new(), Vec::with_capacity(arrived.len()));
         for (at, hash) in arrived.iter().zip(hashes) {

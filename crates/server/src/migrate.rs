@@ -220,6 +220,7 @@ impl Courier {
         }
         instance.store.upkeep(&mut self.thread, now);
         instance.store.leave(&self.thread);
+        instance.settle_messages();
         settled
     }
 

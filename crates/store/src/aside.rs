@@ -1,8 +1,9 @@
 //! Databases set aside while others are loaded in their place: what was there returns when loading
 //! fails.
 
-use crate::databases::Flush;
+use crate::databases::{Flush, NO_TIME};
 use crate::keyspaces::Renewed;
+use crate::shard::Databases;
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::KeyspaceId;
@@ -14,15 +15,16 @@ use base::KeyspaceId;
 pub struct Aside(Vec<(usize, KeyspaceId)>);
 
 impl Store {
-    /// Sets all databases aside; they are empty from then on.
+    /// Sets all databases aside; they are empty from then on. Listeners are told as of a flush.
     pub fn set_aside(&self, thread: &mut ThreadContext) -> Aside {
         let mut aside = Vec::new();
         loop {
             let wanted = self.not_empty().count();
             self.make_ids(thread, wanted);
-            let is_complete = self.exclusively(thread, |store| {
-                store.not_empty().all(|database| {
-                    let old = store.shards.keyspaces.set_aside(database);
+            let is_complete = self.closed(thread, |thread| {
+                self.announce(thread, &Databases::Emptied(0..self.databases()), NO_TIME);
+                self.not_empty().all(|database| {
+                    let old = self.shards.keyspaces.set_aside(database);
                     aside.extend(old.map(|old| (database, old)));
                     old.is_some()
                 })

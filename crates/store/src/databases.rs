@@ -36,7 +36,7 @@ pub enum Flush {
 }
 
 /// Time of a guard that looks at no deadline.
-const NO_TIME: Millis = Millis(0);
+pub(crate) const NO_TIME: Millis = Millis(0);
 
 const FLUSHALL: &[u8] = b"FLUSHALL";
 const FLUSHDB: &[u8] = b"FLUSHDB";
@@ -116,7 +116,7 @@ impl Store {
     }
 
     /// Runs `act` while the gate is closed, by this call or by the thread before.
-    fn closed<T>(
+    pub(crate) fn closed<T>(
         &self,
         thread: &mut ThreadContext,
         act: impl FnOnce(&mut ThreadContext) -> T,
@@ -193,7 +193,7 @@ impl Store {
     }
 
     /// Tells listeners of a change of databases as a whole. To be called while the gate is closed.
-    fn announce(&self, thread: &mut ThreadContext, change: &Databases, now: Millis) {
+    pub(crate) fn announce(&self, thread: &mut ThreadContext, change: &Databases, now: Millis) {
         if !self.hears_any(Interests::KEYS | Interests::MARKED_KEYS) {
             return;
         }

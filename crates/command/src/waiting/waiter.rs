@@ -15,7 +15,7 @@ use wire::{Protocol, Span};
 pub struct Waiter<Client> {
     /// Number that rises from one waiter to the next; never zero.
     pub(super) ticket: u64,
-    pub(super) client: Arc<Client>,
+    pub(crate) client: Arc<Client>,
     /// Id of its command's row.
     pub(crate) command: usize,
     /// Request, one argument behind the other, and the places of the arguments in it.

@@ -139,6 +139,8 @@ impl Event {
     pub const DEL: Event = Event::new(EventClass::Generic, "del");
     /// A key is removed because its deadline has passed.
     pub const EXPIRED: Event = Event::new(EventClass::Expired, "expired");
+    /// Fields of a hash are removed because their deadlines have passed, upon no command.
+    pub const FIELDS_EXPIRED: Event = Event::new(EventClass::Expired, "hexpired");
     /// A key is removed because its memory was needed.
     pub const EVICTED: Event = Event::new(EventClass::Evicted, "evicted");
 

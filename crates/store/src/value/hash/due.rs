@@ -183,16 +183,13 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
         guard.say_nothing();
         return removed;
     }
-    guard.say_unasked(HEXPIRED, key, || {
+    guard.say_unasked(Event::FIELDS_EXPIRED, key, || {
         let words = [b"HDEL".to_vec(), key.bytes.to_vec()];
         words.into_iter().chain(names.unwrap_or_default()).collect()
     });
     access.happened_if_gone(key);
     removed
 }
-
-/// Event for fields of a hash that are removed because their deadlines have passed.
-const HEXPIRED: Event = Event::hash("hexpired");
 
 fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize, names: &mut Names) -> Removed {
     let mut tags = take_due(key, most);
