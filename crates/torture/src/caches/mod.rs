@@ -7,10 +7,12 @@
 //! rest: each cache is compared with GETs of a plain connection
 //! ```
 //! Between the rests, whatever a cache reads of a key must not be older than what it has read
-//! before: each key has one writer, which numbers its values.
+//! before: each key has one writer, which numbers its values. Some caches are told through another
+//! connection, whose messages may come before the replies that they are about, or behind them.
 
 mod rest;
 mod streams;
+mod target;
 
 use crate::client::{Client, Reply, encoded};
 use crate::hammer::process::Server;
@@ -23,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 use streams::{Adder, Follower};
+use target::Target;
 
 /// Arguments of `varve-torture caches`.
 #[derive(Clone, Debug, clap::Args)]
@@ -54,13 +57,16 @@ const MAXMEMORY: &str = "48mb";
 /// Time between two rests.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// Ways in which clients are told, and how many there are of each.
-const WAYS: [(&str, usize); 5] = [
+/// Ways in which clients are told, and how many there are of each. A redirection goes to a client
+/// of RESP3 and to one of RESP2 by turns.
+const WAYS: [(&str, usize); 7] = [
     ("CLIENT TRACKING ON", 2),
     ("CLIENT TRACKING ON OPTIN", 1),
     ("CLIENT TRACKING ON OPTOUT", 1),
     ("CLIENT TRACKING ON BCAST PREFIX k", 1),
     ("CLIENT TRACKING ON NOLOOP", 2),
+    ("CLIENT TRACKING ON REDIRECT", 2),
+    ("CLIENT TRACKING ON BCAST PREFIX k REDIRECT", 2),
 ];
 
 /// Runs rounds until the time is over.
@@ -75,7 +81,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for (number, (line, count)) in WAYS.iter().enumerate() {
         for copy in 0..*count {
             let seed = arguments.seed << 8 | (number << 4 | copy) as u64;
-            caches.push(Cache::open(server.port, line, seed, arguments.fault)?);
+            let target = match line.ends_with("REDIRECT") {
+                true => Some(Target::open(server.port, copy % 2 == 0)?),
+                false => None,
+            };
+            caches.push(Cache::open(server.port, line, target, (seed, arguments.fault))?);
         }
     }
     let mut writers = Vec::new();
@@ -203,6 +213,8 @@ impl Writer {
 struct Cache {
     client: Client,
     line: &'static str,
+    /// Connection that is told of this one's keys, if it is another.
+    target: Option<Target>,
     /// Values by number of key; `None` for a key that is not there.
     cached: HashMap<u64, Option<u64>>,
     /// Newest version that was read of each key.
@@ -214,15 +226,21 @@ struct Cache {
 }
 
 impl Cache {
-    fn open(port: u16, line: &'static str, seed: u64, ignores_some: bool) -> Result<Cache> {
+    fn open(
+        port: u16,
+        line: &'static str,
+        target: Option<Target>,
+        (seed, ignores_some): (u64, bool),
+    ) -> Result<Cache> {
         let mut client = Client::open(port, PATIENCE)?;
         client.ask(&["HELLO", "3"])?;
-        let words: Vec<&str> = line.split(' ').collect();
+        let id = target.as_ref().map(|target| target.id().to_string());
+        let words: Vec<&str> = line.split(' ').chain(id.as_deref()).collect();
         let reply = client.ask(&words)?;
         ensure!(reply == Reply::Simple(b"OK".to_vec()), "{line}: {reply:?}");
         let dice = Random::from_seed(seed);
         let (cached, newest) = (HashMap::new(), HashMap::new());
-        Ok(Cache { client, line, cached, newest, dice, ignores_some, reads: 0, dropped: 0 })
+        Ok(Cache { client, line, target, cached, newest, dice, ignores_some, reads: 0, dropped: 0 })
     }
 
     fn work(&mut self, is_over: &AtomicBool) -> Result<()> {
@@ -267,7 +285,9 @@ impl Cache {
             self.cached.insert(*key, version);
             self.reads += 1;
         }
-        self.receive().map(drop)
+        self.receive()?;
+        let Some(target) = &mut self.target else { return Ok(()) };
+        target.messages()?.iter().try_for_each(|words| self.obey(words))
     }
 
     /// Has a key of its own cache expire earlier: it is not told, so it drops the key itself.

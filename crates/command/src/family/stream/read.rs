@@ -175,7 +175,8 @@ impl<'c> Request<'c> {
     }
 
     /// Writes the entries of the streams behind these ids. Writes nothing and returns false if no
-    /// stream has any, which is what a client waits for.
+    /// stream has any, which is what a client waits for. Each key is read once more, behind the
+    /// reads of `begins`: to clients, that is two hits or two misses.
     ///
     /// # Errors
     /// When a group has gone, or there is no memory for what becomes pending.
@@ -239,13 +240,12 @@ impl<'c> Request<'c> {
     #[inline]
     fn serve_one(
         &self,
-        access: &Access<'_>,
+        access: &mut Access<'_>,
         key: &Key<'_>,
         begin: Id,
         reply: &mut Reply<'_>,
     ) -> Result<bool, Refusal> {
-        let stream =
-            stream::lookup_without_touch(access, key)?.filter(|stream| stream.has_above(begin));
+        let stream = stream::read(access, key)?.filter(|stream| stream.has_above(begin));
         let (Some(stream), Some(from)) = (stream, begin.next()) else { return Ok(false) };
         open(reply, key);
         entries::write_all(reply, stream.range(from, Id::MAX), self.count);

@@ -7,14 +7,19 @@ use super::{PLAIN, SMALL, TIMED, large, small, value_tag_of_packed};
 use crate::access::Access;
 use crate::fault::{NoSpace, WrongKind};
 use crate::key::{Key, Kind};
-use crate::shard::{KeyMut, Reason};
+use crate::shard::{Event, KeyMut, Reason};
 use base::Millis;
+
+/// Event for fields past their deadlines that a command overwrites: they have expired before.
+const HEXPIRED: Event = Event::hash("hexpired");
 
 /// A hash opened for change, or a key that may become one.
 #[derive(Debug)]
 pub struct HashMut<'g, 'a> {
     key: KeyMut<'g, 'a>,
     limit: HashLimit,
+    /// True once a field past its deadline was overwritten.
+    overwrote_expired: bool,
 }
 
 impl<'g, 'a> HashMut<'g, 'a> {
@@ -28,7 +33,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
         key: &Key<'g>,
         limit: HashLimit,
     ) -> Result<HashMut<'g, 'a>, WrongKind> {
-        Ok(HashMut { key: access.open(key, Kind::Hash)?, limit })
+        Ok(HashMut { key: access.open(key, Kind::Hash)?, limit, overwrote_expired: false })
     }
 
     /// Opens the hash of a key for a command that also reads; counts a hit or a miss.
@@ -40,7 +45,8 @@ impl<'g, 'a> HashMut<'g, 'a> {
         key: &Key<'g>,
         limit: HashLimit,
     ) -> Result<HashMut<'g, 'a>, WrongKind> {
-        Ok(HashMut { key: access.open_to_read(key, Kind::Hash)?, limit })
+        let key = access.open_to_read(key, Kind::Hash)?;
+        Ok(HashMut { key, limit, overwrote_expired: false })
     }
 
     /// Returns true if the hash exists.
@@ -60,7 +66,8 @@ impl<'g, 'a> HashMut<'g, 'a> {
         if self.exists() { Hash::of(self.key.value()).get(field) } else { None }
     }
 
-    /// Sets a field; the hash is created if need be.
+    /// Sets a field; the hash is created if need be. A field past its deadline counts as expired,
+    /// which listeners are told.
     ///
     /// # Errors
     /// When there is no room.
@@ -74,7 +81,9 @@ impl<'g, 'a> HashMut<'g, 'a> {
             self.key.remove(Reason::Deleted);
         }
         let was = was?;
-        self.count_expired(was);
+        if was == Was::Expired {
+            self.note_overwritten();
+        }
         Ok(was)
     }
 
@@ -181,7 +190,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
     pub fn expire(&mut self, field: &[u8]) -> bool {
         let is_removed = self.remove(field);
         if is_removed {
-            self.count_expired(Was::Expired);
+            self.count_expired();
         }
         is_removed
     }
@@ -189,7 +198,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
     /// Handles the write of a field whose deadline has already passed: an existing field is
     /// removed, a missing one is not created. True if a field was removed.
     pub fn set_expired(&mut self, field: &[u8]) -> bool {
-        self.count_expired(Was::Expired);
+        self.count_expired();
         self.remove(field)
     }
 
@@ -218,9 +227,18 @@ impl<'g, 'a> HashMut<'g, 'a> {
         Ok(true)
     }
 
-    fn count_expired(&mut self, was: Was) {
-        if was == Was::Expired {
-            self.key.guard().count_expired_parts(1);
+    /// Counts an overwritten field that was past its deadline. One event stands for all of them,
+    /// ahead of the command's own.
+    #[cold]
+    fn note_overwritten(&mut self) {
+        self.count_expired();
+        if !std::mem::replace(&mut self.overwrote_expired, true) {
+            let key = *self.key.key();
+            self.key.guard().note_event(HEXPIRED, &key);
         }
+    }
+
+    fn count_expired(&mut self) {
+        self.key.guard().count_expired_parts(1);
     }
 }

@@ -62,20 +62,20 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
         if options.looks_up() { call.lock_everything() } else { call.lock(&keys) };
     let mut elements = load(&mut access, &source, &options)?;
     elements.weigh(|text| match &options.by {
-        Some(pattern) => pattern.look_up(&access, store, keyspace, text),
+        Some(pattern) => pattern.look_up(&mut access, store, keyspace, text),
         None => Some(text.to_vec()),
     });
     if !elements.sort() {
         return Err(NO_NUMBER.into());
     }
-    let find = |access: &Access<'_>, pattern: &Pattern<'_>, text: &[u8]| {
+    let find = |access: &mut Access<'_>, pattern: &Pattern<'_>, text: &[u8]| {
         pattern.look_up(access, store, keyspace, text)
     };
     let Some(target) = target else {
-        show(&access, &elements, &options, find, reply);
+        show(&mut access, &elements, &options, find, reply);
         return Ok(());
     };
-    let results = gather(&access, &elements, &options, find);
+    let results = gather(&mut access, &elements, &options, find);
     let texts = results.iter().map(Vec::as_slice);
     let is_removed = results.is_empty() && access.lookup_for_write(&target).is_some();
     list::store(&mut access, &target, texts, ListLimit::of_setting(setting))?;
@@ -93,10 +93,10 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
 
 /// Replies with the elements, or with the values that GET finds for each.
 fn show(
-    access: &Access<'_>,
+    access: &mut Access<'_>,
     elements: &Elements,
     options: &Options<'_>,
-    find: impl Fn(&Access<'_>, &Pattern<'_>, &[u8]) -> Option<Vec<u8>>,
+    find: impl Fn(&mut Access<'_>, &Pattern<'_>, &[u8]) -> Option<Vec<u8>>,
     reply: &mut Reply<'_>,
 ) {
     let chosen = elements.chosen();
@@ -119,10 +119,10 @@ fn show(
 
 /// Collects the results to be stored: those of `show`, with an empty string for what is missing.
 fn gather(
-    access: &Access<'_>,
+    access: &mut Access<'_>,
     elements: &Elements,
     options: &Options<'_>,
-    find: impl Fn(&Access<'_>, &Pattern<'_>, &[u8]) -> Option<Vec<u8>>,
+    find: impl Fn(&mut Access<'_>, &Pattern<'_>, &[u8]) -> Option<Vec<u8>>,
 ) -> Vec<Vec<u8>> {
     let mut results = Vec::new();
     for text in elements.chosen() {

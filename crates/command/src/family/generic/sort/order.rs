@@ -95,7 +95,7 @@ fn part(len: u64, is_read_in_order: bool, options: &Options<'_>) -> (usize, usiz
 
 impl Elements {
     /// Looks up the value by which each element is compared.
-    pub fn weigh(&mut self, look_up: impl Fn(&[u8]) -> Option<Vec<u8>>) {
+    pub fn weigh(&mut self, mut look_up: impl FnMut(&[u8]) -> Option<Vec<u8>>) {
         match self.way {
             Way::Kept | Way::Text { is_by: false } => {}
             Way::Text { is_by: true } => {

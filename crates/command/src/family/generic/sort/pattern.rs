@@ -18,10 +18,10 @@ impl<'c> Pattern<'c> {
         self.0.contains(&b'*')
     }
 
-    /// Returns the value that it finds for an element.
+    /// Returns the value that it finds for an element. The key is read: a hit or a miss of its own.
     pub fn look_up(
         &self,
-        access: &Access<'_>,
+        access: &mut Access<'_>,
         store: &Store,
         keyspace: KeyspaceId,
         element: &[u8],
@@ -41,10 +41,10 @@ impl<'c> Pattern<'c> {
         let key = store.key(keyspace, &name);
         match field {
             Some(field) => {
-                let found = hash::lookup_without_touch(access, &key).ok().flatten()?.get(field)?;
+                let found = hash::read(access, &key).ok().flatten()?.get(field)?;
                 Some(found.value.to_text())
             }
-            None => Some(access.lookup_string_without_touch(&key).ok().flatten()?.to_vec()),
+            None => Some(access.read_string(&key).ok().flatten()?.to_vec()),
         }
     }
 }

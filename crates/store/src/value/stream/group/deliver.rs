@@ -45,7 +45,7 @@ pub struct Served {
     pub is_new_consumer: bool,
 }
 
-/// Reads for a consumer, and records the deliveries.
+/// Reads for a consumer, and records the deliveries; counts a hit or a miss.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -55,7 +55,7 @@ pub fn read_group(
     read: GroupRead<'_>,
     give: impl FnMut(Given<'_>),
 ) -> Result<Served, GroupError> {
-    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let mut key = access.open_to_read(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     let now = key.now().0;
     let stream = Stream::of(key.value());
     let extent = Extent::of(&stream);
