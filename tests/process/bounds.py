@@ -516,6 +516,43 @@ def a_transaction_takes_the_memory_of_its_commands_while_it_is_queued():
         assert db.command("DBSIZE") > keys // 3, "%d of %d keys are left" % (db.command("DBSIZE"), keys)
 
 
+def what_one_command_sends_a_client_that_cannot_read_meanwhile_is_bounded_by_its_limit():
+    """Events of a million keys, and a message for each of many patterns: the subscriber is closed at its limit."""
+    keys, patterns, payload = 1_000_000, 500, 40 * MIB
+    with Server("--threads", "2", "--notify-keyspace-events", "KEA") as server, contextlib.ExitStack() as stack:
+        db = Connection("127.0.0.1:%d" % server.port, 120)
+        words = [b"MSET"]
+        for number in range(keys):
+            words += (b"k%07d" % number, b"v")
+        assert db.command(*words) == b"OK"
+        alone = server.resident_peak_mib()
+        heard = [stack.enter_context(slow_client(server, encoded("PSUBSCRIBE", "__key*"))) for _ in range(4)]
+        server.until(lambda: info(db, "pubsub_clients") == len(heard))
+        assert db.command(*words) == b"OK"
+        server.until(lambda: info(db, "pubsub_clients") == 0)
+        assert server.resident_peak_mib() < alone + 800, "%d MiB, %d without events" % (server.resident_peak_mib(), alone)
+        del words
+        names = ["a" * len + "*" for len in range(1, patterns + 1)]
+        stack.enter_context(slow_client(server, encoded("PSUBSCRIBE", *names)))
+        server.until(lambda: info(db, "pubsub_patterns") == patterns)
+        before = server.resident_mib()
+        assert db.command("PUBLISH", "a" * 1000, b"x" * payload) == patterns
+        server.until(lambda: info(db, "pubsub_clients") == 0)
+        assert server.resident_peak_mib() < max(before, alone + 800) + 400, "%d MiB, %d before" % (server.resident_peak_mib(), before)
+
+
+def a_subscriber_without_a_limit_hears_of_every_key_of_a_command():
+    keys = 300_000
+    with Server("--threads", "2", "--notify-keyspace-events", "E$", "--client-output-buffer-limit", "pubsub 0 0 0") as server:
+        db, subscriber = server.connect(), Connection("127.0.0.1:%d" % server.port, 60)
+        subscriber.command("SUBSCRIBE", "__keyevent@0__:set")
+        words = [b"MSET"]
+        for number in range(keys):
+            words += (b"k%06d" % number, b"v")
+        assert db.command(*words) == b"OK"
+        assert [subscriber.read()[2] for _ in range(keys)] == words[1::2]
+
+
 def a_request_of_hundreds_of_megabytes_arrives():
     with Server("--threads", "1") as server:
         db, client = server.connect(), server.connect()

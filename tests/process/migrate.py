@@ -242,6 +242,7 @@ def a_target_that_never_answers_costs_the_timeout_and_no_key():
         counts = here.command("INFO", "commandstats").decode().split("cmdstat_migrate:")[1].split("\r\n")[0]
         counts = dict(field.split("=") for field in counts.split(","))
         assert (counts["calls"], counts["failed_calls"]) == ("1", "1"), counts
+        assert b"errorstat_IOERR:count=1\r\n" in here.command("INFO", "errorstats")
         # The time of the target is its own.
         assert int(counts["usec"]) >= 300_000, counts
 

@@ -8,7 +8,8 @@ use crate::waiting::waiter::{self, Waiter};
 use base::Millis;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Number of queued commands of a client that has opened no transaction and watched nothing.
@@ -19,6 +20,8 @@ pub(crate) const NEVER_QUEUED: u64 = u64::MAX;
 pub enum Notice {
     /// Close the client with this id.
     Close(u64),
+    /// Close the client with this id, which was sent more than its output may hold.
+    Flooded(u64),
     /// Give the client with this id, which has waited, its reply.
     Answer(u64, Answer),
     /// Send the client with this id a message that is shared with other clients.
@@ -45,6 +48,11 @@ pub trait Post: Send + Sync {
 
     /// Returns true if the worker has more letters to read than it is to have.
     fn is_behind(&self) -> bool;
+
+    /// Returns true if it has so many more that what each client gets is to be counted.
+    fn is_flooded(&self) -> bool {
+        false
+    }
 }
 
 impl dyn Post {
@@ -331,6 +339,16 @@ impl Client {
         self.sum.change(self.counted.swap(bytes, Relaxed), bytes);
     }
 
+    /// Returns true if a key that it watches has changed, so that EXEC runs nothing.
+    pub(crate) fn is_void(&self) -> bool {
+        self.flags().contains(ClientFlags::CHANGED)
+    }
+
+    /// Returns the number of keys that it watches; the first that changes ends all watching.
+    pub(crate) fn watches(&self) -> u64 {
+        if self.is_void() { 0 } else { self.watched.load(Relaxed) }
+    }
+
     /// Asks its worker to close it since it takes `bytes` of memory; returns false if it was to be
     /// closed before.
     pub(crate) fn evict(&self, bytes: u64, eviction: &Eviction) -> bool {
@@ -350,7 +368,7 @@ impl Client {
 
     /// Asks its worker to close it; returns false if that was asked before.
     pub fn kill(&self) -> bool {
-        let is_first = !self.doomed.swap(true, Relaxed);
+        let is_first = !self.doomed.swap(true, AcqRel);
         if is_first {
             self.notify(Notice::Close(self.id));
         }
@@ -486,6 +504,8 @@ impl Clients {
         let removed = self.all().remove(&id);
         if let Some(client) = removed {
             client.count_as(0);
+            // From here on nobody chooses it; who did has noted its bytes before.
+            client.doomed.swap(true, AcqRel);
             client.has_left(&self.eviction);
             self.dismiss();
         }
@@ -558,9 +578,10 @@ impl Clients {
         }
     }
 
-    /// End of the pause; while the server holds writes back, the last moment of signed numbers.
-    pub fn paused_until(&self) -> Millis {
-        let is_open = self.holds_writes();
+    /// Returns the end of the pause in force at `now`. While the server holds writes back, and no
+    /// client everything, there is none: `i64::MAX`, as INFO shows it.
+    pub fn paused_until(&self, now: Millis) -> Millis {
+        let is_open = self.holds_writes() && self.paused(now) != Pause::Everything;
         Millis(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
     }
 }

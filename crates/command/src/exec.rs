@@ -27,6 +27,7 @@ use base::PositionHash;
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};
+use wire::Reply;
 
 const WITHOUT_MULTI: Refusal = Refusal::of("ERR EXEC without MULTI");
 const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of previous errors.");
@@ -111,34 +112,35 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
         let (row, begin) = (row_of(queued.command), call.reply.mark());
-        let (mark, is_closing) = (call.reply.written().len(), call.session.close_after_reply);
+        let is_closing = call.session.close_after_reply;
         if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
             // Events before it are told as settings and subscriptions were then, and ahead of its
             // messages.
             call.instance.store.tell_events(call.thread);
+        } else {
+            call.instance.store.tell_if_many_events(call.thread);
         }
+        // A client that wants no replies gets what is pushed all the same, and not as a part of the
+        // reply of EXEC.
+        let mut push = Vec::new();
+        let is_apart = row.spec.replies_by_push() && call.session.reply_mode != ReplyMode::On;
+        let protocol = call.session.protocol;
+        let reply =
+            if is_apart { Reply::new(&mut push, protocol) } else { call.reply.reborrow() };
+        let mark = reply.written().len();
         let mut inner = Call {
             instance: call.instance,
             thread: call.thread,
             session: call.session,
             statistics: call.statistics,
             args,
-            reply: call.reply.reborrow(),
+            reply,
             now: call.now,
             row,
             first_hash: queued.first_hash,
             turn: Turn::Only,
         };
-        run_row(&mut inner);
-        if is_closing {
-            // The client has ended itself by a command before.
-            inner.reply.truncate(begin);
-        }
-        if row.spec.replies_by_push() && inner.session.reply_mode != ReplyMode::On {
-            // The client wants no reply of EXEC, but what is pushed.
-            let (client, push) = (&inner.session.client, inner.reply.written_since(begin).to_vec());
-            client.notify(Notice::Message(client.id, push.into()));
-        }
+        let is_done = run_row(&mut inner);
         let ended = stopwatch.read();
         let nanos = stopwatch.nanos_between(began, ended);
         began = ended;
@@ -148,7 +150,16 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             note(&mut inner);
         }
         let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
-        call.reply.take_over(is_cut, protocol);
+        if !is_apart {
+            call.reply.take_over(is_cut, protocol);
+        } else if is_done && !is_closing {
+            let client = &call.session.client;
+            client.notify(Notice::Message(client.id, push.into()));
+        }
+        if is_closing {
+            // The client has ended itself by a command before.
+            call.reply.truncate(begin);
+        }
     }
 }
 

@@ -453,6 +453,7 @@ impl Instance {
     pub fn resume_messages(&self) {
         let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM;
         if !self.grants.get().contains(rooms) && !self.clients.is_any_behind() {
+            self.pubsub.end_flood();
             self.grants.restore(rooms);
             self.clients.look_again();
         }

@@ -104,6 +104,9 @@ impl Migration {
 
     /// Answers the client with OK or an error, once what was settled before `position` is safe.
     pub fn answer(&self, instance: &Instance, position: u64, outcome: Result<(), Refusal>) {
+        if let Err(refusal) = &outcome {
+            instance.statistics.count_error(refusal.code());
+        }
         instance.waiters.answer_behind(&self.waiter, position, |reply| match &outcome {
             Ok(()) => reply.ok(),
             Err(refusal) => reply.error(refusal.text()),

@@ -47,12 +47,13 @@ pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
 }
 
 /// Tells the client by mail what its commands have changed while it was tracked as it is not any
-/// more.
-pub(crate) fn tell_by_mail(session: &Session) {
+/// more; its next request waits for that.
+pub(crate) fn tell_by_mail(session: &mut Session) {
     let mut bytes = Vec::new();
     tell_behind_answer(session, &mut bytes);
     if !bytes.is_empty() {
         session.client.notify(Notice::Message(session.client.id, bytes.into()));
+        session.yields = true;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Clients that receive the same messages, by worker.
 
 use crate::clients::{Client, Notice, Post};
+use crate::flood::Flood;
 use crate::letter::{Letter, Receiver};
 use crate::message::Message;
 use crate::sparse::smaller_room;
@@ -90,9 +91,17 @@ impl Group {
 pub(crate) struct Outgoing<'r> {
     letters: SmallVec<[(&'r Arc<dyn Post>, Letter); 4]>,
     receivers: usize,
+    flood: Option<&'r Flood>,
+    /// Clients that are to be closed, as they were sent too much.
+    flooded: Vec<(&'r Arc<dyn Post>, u64)>,
 }
 
 impl<'r> Outgoing<'r> {
+    /// Nothing so far; what clients get is counted by `flood` where it is far too much.
+    pub fn counted_by(flood: &'r Flood) -> Outgoing<'r> {
+        Outgoing { flood: Some(flood), ..Outgoing::default() }
+    }
+
     /// Adds a message for all of `receivers`. `write` formats it, for clients of a protocol first.
     pub fn add(&mut self, receivers: &'r Receivers, write: impl FnOnce(Protocol) -> Message) {
         let Some(first) = receivers.groups.first() else { return };
@@ -100,7 +109,16 @@ impl<'r> Outgoing<'r> {
         for Group { post, members, shared } in &receivers.groups {
             self.receivers += members.len();
             let shared = shared.get_or_init(|| members.as_slice().into());
-            self.letter_to(post).add(&message, shared);
+            match self.flood {
+                Some(flood) if post.is_flooded() => {
+                    let closed = |client| self.flooded.push((post, client));
+                    let kept = flood.admit(shared, message.size(), closed);
+                    if !kept.is_empty() {
+                        self.letter_to(post).add(&message, &kept);
+                    }
+                }
+                _ => self.letter_to(post).add(&message, shared),
+            }
         }
     }
 
@@ -117,10 +135,12 @@ impl<'r> Outgoing<'r> {
     pub fn leave(self) -> Left {
         let mut left = Left { receivers: self.receivers, ..Left::default() };
         for (post, letter) in self.letters {
-            if post.leave(Notice::Letter(letter)) {
-                left.sleepers.push(Arc::clone(post));
-            }
+            left.leave(post, Notice::Letter(letter));
             left.is_behind |= post.is_behind();
+        }
+        for (post, client) in self.flooded {
+            left.leave(post, Notice::Flooded(client));
+            left.is_behind = true;
         }
         left
     }
@@ -136,4 +156,12 @@ pub(crate) struct Left {
     pub is_behind: bool,
     /// Workers that may sleep, to be woken without locks: that costs a system call for each.
     pub sleepers: SmallVec<[Arc<dyn Post>; 4]>,
+}
+
+impl Left {
+    fn leave(&mut self, post: &Arc<dyn Post>, notice: Notice) {
+        if post.leave(notice) {
+            self.sleepers.push(Arc::clone(post));
+        }
+    }
 }

@@ -27,10 +27,12 @@ pub enum Execution {
 /// Maximum bytes that a record takes besides its key and value.
 pub const RECORD_OVERHEAD: usize = 32;
 
-/// Runs a command of a transaction, which never waits, and writes one reply.
-pub fn run_row(call: &mut Call<'_>) {
+/// Runs a command of a transaction, which never waits, and writes one reply. Returns false if it
+/// was refused.
+pub fn run_row(call: &mut Call<'_>) -> bool {
     let mark = call.reply.mark();
     let outcome = (call.row.spec.run)(call);
+    let is_refused = matches!(outcome, Err(Unanswered::Refused(_)));
     if finish(call, outcome, mark) == Execution::Waits {
         call.reply.truncate(mark);
         if call.row.spec.flags.contains(Flags::ANSWERS_NULL) {
@@ -39,6 +41,7 @@ pub fn run_row(call: &mut Call<'_>) {
             call.reply.null_array();
         }
     }
+    !is_refused
 }
 
 /// Makes the refusal of a command that was refused its reply, and counts it.

@@ -9,12 +9,13 @@ use crate::commands::table;
 use crate::execute::{RowMemo, execute, granted_for_batch};
 use crate::instance::{Identity, Instance, NoDataFiles};
 use crate::letter::Letter;
+use crate::message::MessageBytes;
 use crate::run::Execution;
 use crate::session::Session;
 use crate::statistics::WorkerStatistics;
 use base::{Clock, KeyHasher, Millis, Stopwatch};
 use settings::Settings;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use store::{Store, StoreConfig, ThreadContext};
 use wire::{Protocol, Reply, Span};
@@ -41,15 +42,26 @@ pub fn here() -> Endpoint {
 #[derive(Default)]
 pub struct Mailbox {
     letters: Mutex<Vec<Letter>>,
+    /// Clients that are to be closed, as they were sent too much.
+    flooded: Mutex<Vec<u64>>,
     /// How often it was woken.
     pub wakes: AtomicUsize,
+    /// True while it is to say that it has far too much mail.
+    pub is_flooded: AtomicBool,
 }
 
 impl Post for Mailbox {
     fn leave(&self, notice: Notice) -> bool {
-        let Notice::Letter(letter) = notice else { panic!("only letters are sent here") };
-        self.letters.lock().expect("no panic").push(letter);
+        match notice {
+            Notice::Letter(letter) => self.letters.lock().expect("no panic").push(letter),
+            Notice::Flooded(client) => self.flooded.lock().expect("no panic").push(client),
+            other => panic!("it is not sent here: {other:?}"),
+        }
         true
+    }
+
+    fn is_flooded(&self) -> bool {
+        self.is_flooded.load(Relaxed)
     }
 
     fn wake(&self) {
@@ -67,11 +79,25 @@ impl Mailbox {
         self.letters.lock().expect("no panic").len()
     }
 
-    /// Returns what the letters bring, as client and text, in order.
+    /// Returns the clients that are to be closed, as they were sent too much.
+    pub fn take_flooded(&self) -> Vec<u64> {
+        std::mem::take(&mut *self.flooded.lock().expect("no panic"))
+    }
+
+    /// Removes the letters and returns what they bring, as client and text, in order.
     pub fn take(&self) -> Vec<(u64, String)> {
-        let letters = std::mem::take(&mut *self.letters.lock().expect("no panic"));
+        let given = self.given();
+        self.letters.lock().expect("no panic").clear();
+        given
+    }
+
+    /// Returns what the letters bring, as client and text, in order.
+    pub fn given(&self) -> Vec<(u64, String)> {
+        let letters = self.letters.lock().expect("no panic");
         let given = letters.iter().flat_map(Letter::messages).flat_map(|(message, receivers)| {
-            let text = String::from_utf8_lossy(message.bytes(Protocol::Resp3)).replace("\r\n", " ");
+            let MessageBytes { head, payload } = message.bytes(Protocol::Resp3);
+            let bytes = [&head[..], payload.map_or(&[][..], |payload| payload)].concat();
+            let text = String::from_utf8_lossy(&bytes).replace("\r\n", " ");
             receivers.iter().map(move |receiver| (receiver.client, text.clone()))
         });
         given.collect()

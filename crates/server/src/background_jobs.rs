@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use store::ThreadContext;
+use store::{Interests, ThreadContext};
 
 /// Time from one round to the next.
 const ROUND: Duration = Duration::from_millis(100);
@@ -89,7 +89,10 @@ impl BackgroundJobs {
         let now = self.instance.clock.now();
         self.sample();
         limits::apply(&self.instance);
-        if self.instance.active_expire.load(Relaxed) {
+        // What nobody asks for adds no events to mail that is not read yet.
+        let makes_room = !(self.instance.store.hears_any(Interests::EVENTS)
+            && self.instance.clients.is_any_behind());
+        if makes_room && self.instance.active_expire.load(Relaxed) {
             let began = Instant::now();
             self.instance.store.sweep_deadlines(&mut self.thread, now);
             let took = began.elapsed();
@@ -97,7 +100,9 @@ impl BackgroundJobs {
             self.statistics.server.sweep_nanos.add(nanos);
             self.instance.note_latency("expire-cycle", took);
         }
-        self.evict(now);
+        if makes_room {
+            self.evict(now);
+        }
         self.look_after_waiters(now);
         self.instance.settle_messages();
         self.instance.look_after_keys(&self.thread);

@@ -240,6 +240,12 @@ impl Connection {
     #[inline]
     pub fn publish(&mut self, now: Millis) {
         self.session.client.last_interaction.store(now.0, Relaxed);
+        self.publish_buffers();
+    }
+
+    /// Publishes the memory of the connection for other threads, if that may have changed.
+    #[inline]
+    pub fn publish_buffers(&mut self) {
         if self.has_buffers() | self.is_shown_with_buffers | self.session.memory_changed {
             self.publish_memory();
         }

@@ -10,6 +10,8 @@ pub struct Connections {
     slots: Vec<Option<Box<Connection>>>,
     /// Slots without a connection.
     free: Vec<usize>,
+    /// Slots whose connections have left since the last wait: events of theirs may still be served.
+    left: Vec<usize>,
     by_client: HashMap<u64, usize>,
 }
 
@@ -33,10 +35,18 @@ impl Connections {
         self.put(at, connection);
     }
 
-    /// Removes a connection that is away and does not come back.
+    /// Removes a connection that is away and does not come back. Its slot stays empty until
+    /// `free_left`.
     pub fn remove(&mut self, at: usize, connection: &Connection) {
         self.by_client.remove(&connection.session.client.id);
-        self.free.push(at);
+        self.left.push(at);
+    }
+
+    /// Frees the slots of connections that have left. To be called when no event of theirs is to be
+    /// served any more.
+    #[inline]
+    pub fn free_left(&mut self) {
+        self.free.append(&mut self.left);
     }
 
     /// Puts back a connection that was away.

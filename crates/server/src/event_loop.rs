@@ -22,7 +22,7 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::timers::Timers;
 use command::{
-    Answer, Instance, Letter, Notice, Owner, Pause, Post, ReplyMode, Session, SharedBytes,
+    Answer, Instance, Letter, MessageBytes, Notice, Owner, Pause, Post, ReplyMode, Session,
     forget_all,
 };
 use mio::Token;
@@ -35,6 +35,10 @@ use std::time::Duration;
 pub const MAILBOX: Token = Token(0);
 /// Bytes of messages that are given to clients before they are written and others are served.
 const MESSAGES_PER_ITERATION: usize = 16 << 20;
+/// Bytes as which a message counts at least, for the time that it takes to give it to a client.
+const MESSAGE_BYTES_MIN: usize = 256;
+/// Bytes as which a letter counts at least, though all who were to receive it are gone.
+const LETTER_BYTES_MIN: usize = 1024;
 /// Bytes of messages that gather for one client before they are written.
 const MESSAGES_PER_WRITE: usize = 256 << 10;
 /// First token of a connection.
@@ -107,6 +111,7 @@ impl<P: Poller> EventLoop<P> {
     /// When the poller is broken.
     #[inline]
     pub fn wait(&mut self, events: &mut P::Events) -> io::Result<()> {
+        self.connections.free_left();
         let is_idle = self.unread.is_empty() && self.unwritten.is_empty();
         let may_sleep = is_idle && self.inbox.fall_asleep();
         let most = if may_sleep { self.timers.millis_to_wait(&self.instance) } else { 0 };
@@ -120,12 +125,9 @@ impl<P: Poller> EventLoop<P> {
     /// Serves the connections that are ready or were not finished before, and reads the mail.
     #[inline]
     pub fn serve_ready(&mut self, pipeline: &mut Pipeline, events: &P::Events) {
+        // What the last request of a connection caused comes before its next one.
+        self.read_mail(pipeline);
         let unread = std::mem::take(&mut self.unread);
-        // What the last request of a connection caused comes before its next one, also of one that
-        // is ready and among those not finished.
-        if !unread.is_empty() {
-            self.read_mail(pipeline);
-        }
         for ready in P::ready(events) {
             self.on_ready(pipeline, ready);
         }
@@ -296,13 +298,14 @@ impl<P: Poller> EventLoop<P> {
         };
         if connection.is_paused {
             let clients = &self.instance.clients;
-            let is_pause = clients.paused(pipeline.executor.now) != Pause::Nothing;
+            let now = pipeline.executor.now;
+            let is_pause = clients.paused(now) != Pause::Nothing;
             connection.is_held_by_pause = is_pause;
             if connection.place_in_line == 0 {
                 self.last_in_line += 1;
                 connection.place_in_line = self.last_in_line;
             }
-            self.timers.note_pause(is_pause.then(|| clients.paused_until()));
+            self.timers.note_pause(is_pause.then(|| clients.paused_until(now)));
         }
         // No further event reports the end of the stream behind what was read.
         let may_hold_more = may_hold_more || connection.is_ending;
@@ -413,7 +416,8 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Gives the messages of a letter to the clients of this worker. Returns the bytes given.
+    /// Gives the messages of a letter to the clients of this worker. Returns the bytes as which
+    /// that counts.
     fn on_letter(&mut self, pipeline: &mut Pipeline, letter: &Letter) -> usize {
         let mut given = 0;
         for (message, receivers) in letter.messages() {
@@ -427,12 +431,12 @@ impl<P: Poller> EventLoop<P> {
                     && let Some(bytes) =
                         message.bytes_for(session.told_in(), session.is_subscriber())
                 {
-                    given += bytes.len();
-                    self.give(pipeline, at, Arc::clone(bytes));
+                    given += bytes.size().max(MESSAGE_BYTES_MIN);
+                    self.give(pipeline, at, bytes);
                 }
             }
         }
-        given
+        given.max(LETTER_BYTES_MIN)
     }
 
     /// Reads only mail that is not about clients: they may be away, and their notices must stay in
@@ -447,7 +451,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Does what a message asks for. Returns the bytes of messages given to clients.
+    /// Does what a message asks for. Returns the bytes as which messages given to clients count.
     fn on_mail(&mut self, pipeline: &mut Pipeline, mail: Mail) -> usize {
         match mail {
             Mail::Accepted(stream) => self.add(stream),
@@ -456,18 +460,24 @@ impl<P: Poller> EventLoop<P> {
                     self.close(at);
                 }
             }
+            Mail::Notice(Notice::Flooded(client)) => {
+                if let Some(at) = self.connections.find(client)
+                    && let Some(connection) = self.connections.take(at)
+                {
+                    pipeline.executor.note_output_limit(&connection);
+                    self.drop_connection(at, *connection);
+                }
+            }
             Mail::Notice(Notice::Answer(client, answer)) => {
                 self.on_answer(pipeline, client, answer);
             }
             Mail::Notice(Notice::Message(client, message)) => {
                 if let Some(at) = self.connections.find(client) {
-                    self.give(pipeline, at, message);
+                    let bytes = MessageBytes { head: &message, payload: None };
+                    self.give(pipeline, at, bytes);
                 }
             }
-            // One whose receivers are gone makes room, too.
-            Mail::Notice(Notice::Letter(letter)) => {
-                return self.on_letter(pipeline, &letter).max(1);
-            }
+            Mail::Notice(Notice::Letter(letter)) => return self.on_letter(pipeline, &letter),
             Mail::Notice(Notice::Safe) => self.on_safe(pipeline),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
             Mail::Stop => self.is_stopping = true,
@@ -489,12 +499,13 @@ impl<P: Poller> EventLoop<P> {
 
     /// Gives a message to a client; it is written at the end of the loop iteration together with
     /// others.
-    fn give(&mut self, pipeline: &mut Pipeline, at: usize, message: SharedBytes) {
+    fn give(&mut self, pipeline: &mut Pipeline, at: usize, message: MessageBytes<'_>) {
         let Some(connection) = self.connections.get_mut(at) else { return };
         if connection.session.close_after_reply {
             return;
         }
-        connection.share(message);
+        connection.share(Arc::clone(message.head));
+        message.payload.into_iter().for_each(|payload| connection.share(Arc::clone(payload)));
         let is_much = connection.backlog() > MESSAGES_PER_WRITE;
         if !std::mem::replace(&mut connection.is_unwritten, true) {
             self.unwritten.push(at);

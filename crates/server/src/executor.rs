@@ -117,6 +117,7 @@ impl Executor {
 
     /// Sets new limits of outputs.
     pub fn follow_limits(&mut self, limits: OutputLimits) {
+        self.instance.pubsub.follow_limit(limits.pubsub.hard_output());
         self.output_limits = limits;
         self.replies_max = usize::MAX;
     }
@@ -147,6 +148,12 @@ impl Executor {
     pub fn begin_slice(&mut self, connection: &mut Connection) {
         self.slice_nanos = SLICE_NANOS;
         connection.is_cut = false;
+    }
+
+    /// Returns true if the slice of the connection that was served last is over.
+    #[inline]
+    pub fn is_slice_over(&self) -> bool {
+        self.slice_nanos == 0
     }
 
     /// Serves the requests in `input`, beginning at `served`. Returns the offset up to which they
@@ -450,7 +457,7 @@ impl Executor {
             connection.outstanding = Outstanding::of(&call, self.command_began);
         }
         if is_cut {
-            self.give_up(connection);
+            self.give_up(connection, row);
         }
         if execution == Execution::Held {
             connection.is_paused = true;
@@ -491,8 +498,8 @@ impl Executor {
 
     /// Closes a client whose reply went beyond its limit, unless it did not want that reply.
     #[cold]
-    fn give_up(&mut self, connection: &mut Connection) {
-        if connection.session.reply_mode == ReplyMode::On {
+    fn give_up(&mut self, connection: &mut Connection, row: &Row) {
+        if connection.session.reply_mode == ReplyMode::On || row.spec.replies_by_push() {
             self.note_output_limit(connection);
             self.replies = Vec::new();
             connection.give_up();

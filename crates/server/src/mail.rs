@@ -3,7 +3,8 @@
 //!
 //! The number of clients bounds what may wait: a client is closed once, and answered once for each
 //! time it waits; and one message that pauses are over is enough for all. Letters, which carry what
-//! clients publish, are bounded by holding publishers back while a worker has many of them to read.
+//! clients publish, are bounded by holding publishers back while a worker has many of them to read,
+//! and by closing clients whom a single command sends more than their outputs may hold.
 
 use crate::stream::Stream;
 use base::WakeState;
@@ -16,6 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 
 /// Bytes of letters that may wait in a mailbox before publishers are held back.
 const LETTERS_MAX: u64 = 8 << 20;
+/// Bytes of letters beyond which what a command sends to each client is counted: it was not held
+/// back, so it sends all this by itself.
+const FLOOD: u64 = 4 * LETTERS_MAX;
 
 /// Message to a worker.
 #[derive(Debug)]
@@ -138,6 +142,10 @@ impl Post for Mailbox {
 
     fn is_behind(&self) -> bool {
         self.shared.letters.load(Relaxed) > LETTERS_MAX
+    }
+
+    fn is_flooded(&self) -> bool {
+        self.shared.letters.load(Relaxed) > FLOOD
     }
 }
 

@@ -191,7 +191,8 @@ impl Pipeline {
                 Ok(more) => may_hold_more = more,
                 Err(error) => return fate_at_end(connection, &error),
             }
-            if connection.is_cut || !may_hold_more {
+            // What the last request caused comes before the next one, which may not have come yet.
+            if connection.is_cut || self.executor.is_slice_over() || !may_hold_more {
                 break;
             }
         }
@@ -239,11 +240,16 @@ impl Pipeline {
     /// Writes up to `most` bytes of what a socket did not take before, and goes on serving if the
     /// connection waited for that.
     pub fn flush(&mut self, connection: &mut Connection, most: usize) -> Fate {
+        // Who only takes what it was sent keeps time too.
+        self.executor.read_clock();
         match connection.flush(self.executor.journal.safe(), most) {
-            Ok(sent) => self.executor.note_sent(connection, sent),
+            Ok(0) => connection.publish_buffers(),
+            Ok(sent) => {
+                self.executor.note_sent(connection, sent);
+                connection.publish(self.executor.now);
+            }
             Err(_) => return Fate::Close,
         }
-        connection.publish(self.executor.instance.clock.now());
         // One whose slice is over has its turn in the next loop iteration.
         let goes_on = !connection.is_query_held() && !connection.is_cut;
         if goes_on && !connection.query.is_empty() {
@@ -313,10 +319,12 @@ impl Pipeline {
 }
 
 /// Returns whether to keep or close a connection from which nothing can be read any more. Replies
-/// that were only not written yet as they are many go to the client before it is closed.
+/// that were only not written yet, as they are many or wait for the disk, go to the client before
+/// it is closed.
 #[cold]
 fn fate_at_end(connection: &mut Connection, error: &io::Error) -> Fate {
-    if error.kind() != io::ErrorKind::UnexpectedEof || !connection.may_write_more() {
+    let is_owed = connection.may_write_more() || connection.is_marked();
+    if error.kind() != io::ErrorKind::UnexpectedEof || !is_owed {
         return Fate::Close;
     }
     connection.session.close_after_reply = true;

@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
 use crate::key::Key;
-use crate::shard::{Hold, Interests, Listener, ShardSet, Shards, Sought};
+use crate::shard::{EVENTS_GATHERED, Hold, Interests, Listener, ShardSet, Shards, Sought};
 use crate::thread_context::ThreadContext;
 use base::{Gate, KeyFilter, KeyHasher, KeyspaceId, Millis, PositionHash, contention};
 use heap::Heap;
@@ -113,6 +113,15 @@ impl Store {
     #[inline]
     pub fn tell_events(&self, thread: &mut ThreadContext) {
         self.shards.tell_events(&mut thread.pending);
+    }
+
+    /// Does the same if so much has happened that it is not to gather until the end of the unit. To
+    /// be called between two commands.
+    #[inline]
+    pub fn tell_if_many_events(&self, thread: &mut ThreadContext) {
+        if thread.pending.unit.events.len() >= EVENTS_GATHERED {
+            self.shards.tell_events(&mut thread.pending);
+        }
     }
 
     /// Prefetches index buckets and first bytes of the records of `keys`, which are looked for one

@@ -359,11 +359,6 @@ impl<'a> Reply<'a> {
         Mark(self.out.len())
     }
 
-    /// Returns what was written since `mark`.
-    pub fn written_since(&self, mark: Mark) -> &[u8] {
-        &self.out[mark.0..]
-    }
-
     /// Removes everything written since `mark`.
     #[inline]
     pub fn truncate(&mut self, mark: Mark) {

@@ -83,6 +83,15 @@ fn where_nobody_may_go_nobody_is_looked_for_for_a_while() {
 }
 
 #[test]
+fn who_leaves_by_itself_meanwhile_is_not_counted_as_evicted() {
+    let world = World::new();
+    let client = world.add(90_000);
+    world.clients.remove(client.id);
+    assert!(!client.evict(90_000, &world.clients.eviction));
+    assert_eq!((world.clients.eviction.leaving(), world.clients.memory()), (0, 0));
+}
+
+#[test]
 fn who_was_killed_meanwhile_is_not_counted_as_evicted() {
     let world = World::new();
     let client = world.add(90_000);

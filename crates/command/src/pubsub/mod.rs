@@ -22,7 +22,8 @@ pub(crate) use topic::Name;
 pub use topic::Topic;
 
 use crate::clients::Client;
-use crate::message::Message;
+use crate::flood::Flood;
+use crate::message::{Message, Payload};
 use crate::receivers::{Left, Outgoing, Receivers};
 use channels::{Channels, Locked};
 use patterns::{Matching, Patterns};
@@ -34,6 +35,7 @@ pub struct PubSub {
     channels: Channels,
     shard_channels: Channels,
     patterns: Patterns,
+    flood: Flood,
 }
 
 impl PubSub {
@@ -85,6 +87,16 @@ impl PubSub {
         self.channels.count() == 0 && self.patterns.count() == 0
     }
 
+    /// Sets the most bytes that may wait for one client.
+    pub fn follow_limit(&self, most: Option<u64>) {
+        self.flood.follow_limit(most);
+    }
+
+    /// Forgets what clients were sent while their workers had too much to read.
+    pub(crate) fn end_flood(&self) {
+        self.flood.end();
+    }
+
     /// Sends a message to those who have subscribed to a channel or to a pattern that fits, or to a
     /// shard channel.
     pub(crate) fn publish(&self, topic: Topic, name: &[u8], payload: &[u8]) -> Left {
@@ -93,14 +105,15 @@ impl PubSub {
         // Who has subscribed to patterns sees the messages of a channel in one order, too.
         let is_wanted = channels.count() > 0 || patterns.is_some();
         let channel = is_wanted.then(|| channels.lock(name));
-        let mut outgoing = Outgoing::default();
+        let payload = Payload::of(payload);
+        let mut outgoing = Outgoing::counted_by(&self.flood);
         if let Some(receivers) = channel.as_ref().and_then(Locked::receivers) {
             let word = if topic == Topic::Channel { &b"message"[..] } else { b"smessage" };
-            outgoing.add(receivers, |protocol| Message::push(protocol, &[word, name, payload]));
+            outgoing.add(receivers, |protocol| Message::push(protocol, &[word, name], &payload));
         }
         for (pattern, receivers) in patterns.iter().flat_map(Matching::iter) {
-            let words = [b"pmessage", &pattern[..], name, payload];
-            outgoing.add(receivers, |protocol| Message::push(protocol, &words));
+            let words = [b"pmessage", &pattern[..], name];
+            outgoing.add(receivers, |protocol| Message::push(protocol, &words, &payload));
         }
         outgoing.leave()
     }

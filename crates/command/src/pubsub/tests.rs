@@ -1,6 +1,7 @@
 //! Tests of the table of subscriptions, without sockets.
 
 use super::{PubSub, Topic};
+use crate::message::{LARGE_PAYLOAD, Message, MessageBytes, Payload};
 use crate::clients::{Client, Clients, Owner, Post};
 use crate::testing::{Mailbox, here};
 use base::Millis;
@@ -102,8 +103,70 @@ fn a_letter_keeps_the_receivers_of_its_moment() {
 
 #[test]
 fn a_message_is_formatted_once_for_each_protocol() {
-    let message = crate::message::Message::push(Resp3, &[b"message", b"c", b"x"]);
-    assert_eq!(&message.bytes(Resp3)[..], b">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n");
-    assert_eq!(&message.bytes(Resp2)[..], b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n");
-    assert!(Arc::ptr_eq(message.bytes(Resp2), message.bytes(Resp2)));
+    let message = Message::push(Resp3, &[b"message", b"c"], &Payload::of(b"x"));
+    let words = b"3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n";
+    assert_eq!(message.bytes(Resp3).head[..], [b">", &words[..]].concat());
+    assert_eq!(message.bytes(Resp2).head[..], [b"*", &words[..]].concat());
+    assert!(Arc::ptr_eq(message.bytes(Resp2).head, message.bytes(Resp2).head));
+}
+
+#[test]
+fn a_large_payload_is_there_once_for_all_messages_and_protocols() {
+    for (len, is_shared) in [(LARGE_PAYLOAD - 1, false), (LARGE_PAYLOAD, true)] {
+        let bytes = vec![b'x'; len];
+        let payload = Payload::of(&bytes);
+        let [first, second] =
+            [b"a", b"b"].map(|name| Message::push(Resp2, &[b"message", name], &payload));
+        let bytes_of = |message: &Message, protocol| {
+            let MessageBytes { head, payload } = message.bytes(protocol);
+            [&head[..], payload.map_or(&[][..], |payload| payload)].concat()
+        };
+        for (message, name) in [(&first, "a"), (&second, "b")] {
+            let head = format!("3\r\n$7\r\nmessage\r\n$1\r\n{name}\r\n${len}\r\n");
+            for (protocol, kind) in [(Resp2, "*"), (Resp3, ">")] {
+                let expected = [kind.as_bytes(), head.as_bytes(), &bytes, b"\r\n"].concat();
+                assert_eq!(bytes_of(message, protocol), expected);
+            }
+            assert_eq!(message.size(), bytes_of(message, Resp2).len());
+            let has_own_part = message.bytes(Resp3).payload.is_some();
+            assert_eq!(has_own_part, is_shared, "{len}");
+        }
+        assert!(first.room() > len);
+        assert_eq!(second.room() < len, is_shared, "{} of {len}", second.room());
+    }
+}
+
+#[test]
+fn who_is_sent_more_than_its_limit_while_its_worker_cannot_read_is_to_be_closed() {
+    let world = World::new();
+    let (many, few) = (world.client(0), world.client(0));
+    let elsewhere = world.client(1);
+    for client in [&many, &elsewhere] {
+        world.subscribe(Topic::Channel, "c", client);
+    }
+    world.subscribe(Topic::Pattern, "*", &few);
+    world.workers[0].is_flooded.store(true, Relaxed);
+    let message = ">3 $7 message $1 c $5 hello ".len() + 7;
+    world.pubsub.follow_limit(Some(3 * message as u64));
+    for _ in 0..10 {
+        world.publish(Topic::Channel, "c");
+    }
+    let given = |worker: usize, client: &Client| {
+        world.workers[worker].given().iter().filter(|(id, _)| *id == client.id).count()
+    };
+    assert_eq!(given(0, &many), 3);
+    assert_eq!(given(1, &elsewhere), 10, "that worker reads");
+    assert!(given(0, &few) < 3, "messages of patterns are longer");
+    let mut closed = world.workers[0].take_flooded();
+    closed.sort_unstable();
+    assert_eq!(closed, [many.id, few.id]);
+    assert!(world.workers[1].take_flooded().is_empty());
+    world.pubsub.end_flood();
+    world.publish(Topic::Channel, "c");
+    assert_eq!(given(0, &many), 4);
+    world.pubsub.follow_limit(None);
+    for _ in 0..10 {
+        world.publish(Topic::Channel, "c");
+    }
+    assert_eq!(given(0, &many), 14);
 }

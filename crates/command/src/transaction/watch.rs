@@ -99,9 +99,11 @@ impl Watches {
         lock(&self.parts[hash.shard().index()])
     }
 
-    /// Returns the number of keys that are watched.
+    /// Returns the number of keys that are watched. Those of a client whose first one has changed
+    /// are not any more, though it leaves their entries later.
     pub fn keys(&self) -> usize {
-        self.parts.iter().map(|part| lock(part).len()).sum()
+        let is_watched = |it: &Watched| it.watchers.iter().any(|it| !it.client.is_void());
+        self.parts.iter().map(|part| lock(part).iter().filter(|it| is_watched(it)).count()).sum()
     }
 
     /// Lets a client watch a key, whose lock is held; `deadline` is that of the key.

@@ -42,7 +42,7 @@ impl<P: Poller> EventLoop<P> {
         if self.instance.clients.paused(now) == Pause::Nothing {
             self.resume_paused(pipeline);
         } else {
-            self.timers.look_by(self.instance.clients.paused_until());
+            self.timers.look_by(self.instance.clients.paused_until(now));
         }
         self.instance.settle_messages();
         if self.inbox.has_room() {

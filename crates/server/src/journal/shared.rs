@@ -5,8 +5,8 @@ use crate::output::ALL_SAFE;
 use command::Instance;
 use journal::{CutMark, Lane, Reader, Ring};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
-use std::sync::atomic::{AtomicUsize, Ordering::Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::ThreadContext;
@@ -107,7 +107,7 @@ impl Journal {
     /// Replies up to this position may leave.
     #[inline]
     pub fn safe(&self) -> u64 {
-        self.safe.load(Acquire)
+        self.safe.load(SeqCst)
     }
 
     /// Sets the position up to which replies may leave.
@@ -122,7 +122,8 @@ impl Journal {
     pub fn holds_reply(&self, position: u64) -> bool {
         let holds = self.holds_replies.load(Acquire) && position > self.safe();
         if holds {
-            self.awaited.fetch_max(position, Relaxed);
+            // Whoever does not see this has what is safe seen by the write that follows.
+            self.awaited.fetch_max(position, SeqCst);
         }
         holds
     }

@@ -29,7 +29,7 @@ use settings::journal::{AOF_DISABLE_AUTO_GC, AOF_TIMESTAMP_ENABLED};
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use store::ThreadContext;
@@ -413,8 +413,9 @@ impl JournalThread {
         instance.journal.safe.store(safe.position, Release);
         // What stands in a file that is no part of the set is lost with the machine.
         if !log.is_apart() && journal.holds_replies.load(Relaxed) {
-            let before = journal.safe.swap(safe.position, Release);
-            if before < safe.position && journal.awaited.load(Relaxed) > before {
+            // In one order with `holds_reply`: who is not seen to wait sees what is safe.
+            let before = journal.safe.swap(safe.position, SeqCst);
+            if before < safe.position && journal.awaited.load(SeqCst) > before {
                 instance.clients.tell_workers(&Notice::Safe);
             }
         }

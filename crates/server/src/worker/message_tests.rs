@@ -64,6 +64,37 @@ fn what_a_client_publishes_behind_an_answer_by_mail_comes_before_its_next_reply_
 }
 
 #[test]
+fn what_it_publishes_behind_that_answer_comes_before_a_request_that_is_sent_later() {
+    let mut world = World::new();
+    let peer = world.connect();
+    peer.send("HELLO 3\r\nSUBSCRIBE c d\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.read();
+    peer.send("UNSUBSCRIBE d\r\nPUBLISH c 1\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.send("PING\r\n");
+    world.iterate(&[peer.readable()]);
+    world.settle();
+    let confirmed = ">3 $11 unsubscribe $1 d :1";
+    assert_eq!(peer.read(), format!("{confirmed} :1 >3 $7 message $1 c $1 1 +PONG"));
+}
+
+#[test]
+fn what_it_has_changed_before_it_is_tracked_otherwise_comes_before_its_next_reply() {
+    let mut world = World::new();
+    let peer = world.connect();
+    peer.send("HELLO 3\r\nCLIENT TRACKING ON\r\nGET g\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.read();
+    peer.send("MULTI\r\nSET g 2\r\nCLIENT TRACKING ON NOLOOP\r\nEXEC\r\nGET g\r\n");
+    world.iterate(&[peer.readable()]);
+    world.settle();
+    let invalid = ">2 $10 invalidate *1 $1 g";
+    let expected = format!("+OK +QUEUED +QUEUED *2 +OK +OK {invalid} $1 2");
+    assert_eq!(peer.read(), expected);
+}
+
+#[test]
 fn the_end_of_a_subscription_is_confirmed_behind_what_was_published_before() {
     let mut world = World::new();
     let (peer, publisher) = (subscriber(&mut world), world.connect());
@@ -103,6 +134,39 @@ fn pushes_of_a_transaction_come_although_replies_are_off() {
     assert_eq!(peer.read(), SUBSCRIBED);
     world.ask(&publisher, "PUBLISH c 1\r\n");
     assert_eq!(peer.read(), HELLO);
+}
+
+#[test]
+fn refusals_of_a_transaction_and_replies_beyond_a_limit_do_not_come_while_replies_are_off() {
+    let mut world = World::new();
+    let (peer, owner) = (world.connect(), world.connect());
+    let limit = "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"\r\n";
+    assert_eq!(world.ask(&owner, limit), "+OK");
+    assert_eq!(world.ask(&owner, "SETBIT k 16000000 0\r\n"), ":0");
+    let requests = "MULTI\r\nSSUBSCRIBE c\r\nGET k\r\nSUBSCRIBE c\r\nEXEC\r\n";
+    peer.send(&format!("CLIENT REPLY OFF\r\n{requests}"));
+    world.iterate(&[peer.readable()]);
+    world.settle();
+    assert_eq!(peer.read(), SUBSCRIBED);
+}
+
+#[test]
+fn who_is_pushed_more_than_its_limit_is_closed_although_replies_are_off() {
+    let mut world = World::new();
+    let (peer, owner) = (world.connect(), world.connect());
+    let limit = "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0 pubsub 1mb 0 0\"\r\n";
+    assert_eq!(world.ask(&owner, limit), "+OK");
+    peer.send("CLIENT REPLY OFF\r\n");
+    let names: String = (0..30_000).map(|number| format!("$40\r\n{number:040}\r\n")).collect();
+    let request = format!("*30001\r\n$9\r\nSUBSCRIBE\r\n{names}");
+    let mut unsent = request.as_bytes();
+    while !unsent.is_empty() {
+        let sent = peer.send_some(unsent);
+        unsent = &unsent[sent..];
+        world.iterate(&[peer.readable()]);
+    }
+    world.settle();
+    assert_eq!(world.instance.clients.count(), 1);
 }
 
 #[test]

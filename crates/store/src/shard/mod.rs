@@ -67,5 +67,6 @@ pub(crate) use nodes::WriteNodes;
 pub(crate) use pending::Pending;
 pub(crate) use read_nodes::ReadNodes;
 pub(crate) use shards::Shards;
+pub(crate) use unit::EVENTS_GATHERED;
 pub use value_ref::ValueRef;
 pub(crate) use visit::Verdict;

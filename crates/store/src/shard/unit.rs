@@ -13,6 +13,9 @@ use crate::key::Key;
 use base::KeyspaceId;
 
 const DEL: &[u8] = b"DEL";
+/// Events of a unit that gather before they are told ahead of its end, where that may be: a read of
+/// many keys, or a transaction, would have them take as much memory as there are keys.
+pub(crate) const EVENTS_GATHERED: usize = 4096;
 /// Most arguments of one DEL for removals that nobody asked for.
 const DEL_ARGS_MAX: usize = 1024;
 
@@ -241,8 +244,11 @@ impl<'a> Guard<'a> {
     #[cold]
     fn push_event(&mut self, event: Event, key: &Key<'_>) {
         if let Some(database) = self.shards.keyspaces.database_of(key.keyspace) {
-            let key = key.bytes.to_vec();
-            self.thread.pending.unit.events.push(Happened { event, database, key });
+            let pending = &mut self.thread.pending;
+            if event == Event::MISS && pending.unit.events.len() >= EVENTS_GATHERED {
+                self.shards.tell_events(pending);
+            }
+            pending.unit.events.push(Happened { event, database, key: key.bytes.to_vec() });
         }
     }
 

@@ -71,7 +71,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         client.patterns.load(Relaxed),
         client.shard_channels.load(Relaxed),
         queued(client),
-        watched(client),
+        client.watches(),
         client.argument_bytes.load(Relaxed),
         // The socket of a client whose output waits is to tell when it takes bytes again.
         if client.output_bytes.load(Relaxed) > 0 { "rw" } else { "r" },
@@ -89,17 +89,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
 /// Returns the number of commands queued since MULTI that may still run; -1 for a client without a
 /// transaction so far.
 fn queued(client: &Client) -> i64 {
-    if is_void(client) { 0 } else { client.queued.load(Relaxed).cast_signed() }
-}
-
-/// Returns the number of keys that are watched. The first that changes ends all watching.
-fn watched(client: &Client) -> u64 {
-    if is_void(client) { 0 } else { client.watched.load(Relaxed) }
-}
-
-/// Returns true if a watched key has changed.
-fn is_void(client: &Client) -> bool {
-    client.flags().contains(ClientFlags::CHANGED)
+    if client.is_void() { 0 } else { client.queued.load(Relaxed).cast_signed() }
 }
 
 fn command_name(commands: &'static Table, id_plus_one: u32) -> &'static str {

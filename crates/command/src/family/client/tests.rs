@@ -227,7 +227,7 @@ fn a_stricter_pause_wins_and_unpause_ends_it() {
     );
     world.instance.pause(Pause::Writes, Millis(now.0 + 500), now);
     assert_eq!(world.instance.clients.paused(now), Pause::Everything);
-    assert_eq!(world.instance.clients.paused_until().since(now), 1000);
+    assert_eq!(world.instance.clients.paused_until(now).since(now), 1000);
     assert!(world.is_held("CLIENT UNPAUSE"));
     world.instance.unpause();
     assert_eq!(world.instance.clients.paused(now), Pause::Nothing);

@@ -289,10 +289,11 @@ fn info_tells_what_the_journal_is_to_do() {
 #[test]
 fn a_client_whose_watched_key_has_changed_watches_nothing() {
     let mut world = World::new();
+    let fields = ["watching_clients", "total_watched_keys"];
     world.answer("WATCH k l");
-    assert_eq!(info(&mut world, "watching_clients"), "1");
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["1", "2"]);
     world.answer("SET k v");
-    assert_eq!(info(&mut world, "watching_clients"), "0");
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["0", "0"]);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use super::text::Text;
 use crate::call::Call;
 use crate::clients::{ClientFlags, Pause};
-use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
@@ -11,9 +10,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let mut subscribed: u64 = 0;
     for client in clients.list() {
         peak = peak.max(client.buffers());
-        // The first watched key that changes ends all watching.
-        let is_void = client.flags().contains(ClientFlags::CHANGED);
-        watching += u64::from(client.watched.load(Relaxed) > 0 && !is_void);
+        watching += u64::from(client.watches() > 0);
         subscribed += u64::from(client.flags().contains(ClientFlags::PUBSUB));
         held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
     }
@@ -26,7 +23,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         Pause::Everything => ("client_pause", "all"),
     };
     let is_paused = paused != Pause::Nothing;
-    let left = if is_paused { clients.paused_until().since(call.now) } else { 0 };
+    let left = if is_paused { clients.paused_until(call.now).since(call.now) } else { 0 };
     text.fields(&[
         ("connected_clients", &clients.count()),
         ("cluster_connections", &0),
