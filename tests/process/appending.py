@@ -454,6 +454,32 @@ def replies_come_in_the_order_of_requests_though_some_wait():
                 assert replies == [turn + 1, b"PONG", None, 1, b"%d" % turn, None, b"%d" % turn], replies
 
 
+def waitaof_waits_until_the_last_write_of_its_client_is_on_the_disk():
+    for policy in ("always", "everysec"):
+        with Appending("--appendfsync", policy) as server:
+            db, other = server.connect(), server.connect()
+            assert db.command("WAITAOF", 1, 0, 0) == [1, 0], "it has written nothing"
+            for number in range(3):
+                db.command("SET", "k%d" % number, "v")
+                began = time.monotonic()
+                assert db.command("WAITAOF", 1, 0, 10_000) == [1, 0]
+                assert time.monotonic() - began < 5
+                assert any(b"k%d" % number in pathlib.Path(path).read_bytes() for path in server.appended.paths("i"))
+            db.send_bytes(b"MULTI\r\nSET k x\r\nWAITAOF 1 0 0\r\nEXEC\r\n")
+            replies = [db.read() for _ in range(4)]
+            assert replies[:3] == [b"OK", b"QUEUED", b"QUEUED"] and replies[3][0] == b"OK", replies
+            assert replies[3][1][1] == 0, "inside a transaction it does not wait"
+            if policy == "everysec":
+                # A sync that is not due keeps whoever waits, and nobody else.
+                other.command("SET", "other", "v")
+                server.send(db, "SET", "k", "y")
+                assert db.read() == b"OK"
+                server.send(db, "WAITAOF", 1, 0, 1)
+                early = db.read()
+                assert early in ([0, 0], [1, 0]), early
+                assert db.command("WAITAOF", 1, 0, 0) == [1, 0]
+
+
 def whoever_is_served_by_another_waits_for_the_sync_too():
     with Appending("--appendfsync", "always") as server:
         db, waiting = server.connect(), [server.connect() for _ in range(20)]

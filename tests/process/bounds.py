@@ -553,6 +553,39 @@ def a_subscriber_without_a_limit_hears_of_every_key_of_a_command():
         assert [subscriber.read()[2] for _ in range(keys)] == words[1::2]
 
 
+def who_is_told_of_keys_in_the_place_of_another_and_never_reads_is_closed_at_its_limit():
+    with Server("--threads", "2", "--client-output-buffer-limit", "pubsub 1mb 0 0") as server, slow_client(server, encoded("CLIENT", "ID")) as target:
+        db, reader = server.connect(), server.connect()
+        number = int(target.recv(100).strip()[1:])
+        target.sendall(encoded("SUBSCRIBE", "__redis__:invalidate"))
+        server.until(lambda: info(db, "pubsub_clients") == 1)
+        reader.command("HELLO", 3)
+        assert reader.command("CLIENT", "TRACKING", "ON", "BCAST", "REDIRECT", number) == b"OK"
+        before = server.resident_mib()
+        keys = [b"%s%06d" % (b"k" * 1000, at) for at in range(1000)]
+
+        def is_closed():
+            assert db.command("MSET", *(word for key in keys for word in (key, b"v"))) == b"OK"
+            return info(db, "pubsub_clients") == 0
+
+        server.until(is_closed)
+        assert info(db, "client_output_buffer_limit_disconnections") == 1
+        assert server.resident_peak_mib() < before + 100, "%d MiB, %d before" % (server.resident_peak_mib(), before)
+        db.command("SET", "k", "v")
+        told = reader.read()
+        assert (told.kind, told.value) == ("push", [b"tracking-redir-broken", number]), told.value
+
+
+def the_log_names_clients_and_what_they_say_of_themselves_unless_that_is_hidden():
+    for hidden, names in (("no", True), ("yes", False)):
+        with Server("--hide-user-data-from-log", hidden, "--client-output-buffer-limit", "normal 1mb 0 0") as server:
+            db = server.connect()
+            db.command("SET", "k", "x" * MIB)
+            with slow_client(server, encoded("CLIENT", "SETNAME", "private-name"), encoded("GET", "k") * 20):
+                server.until(lambda: b"output buffer is over its limit" in server.output.read_bytes())
+            assert (b"private-name" in server.output.read_bytes()) == names, hidden
+
+
 def a_request_of_hundreds_of_megabytes_arrives():
     with Server("--threads", "1") as server:
         db, client = server.connect(), server.connect()

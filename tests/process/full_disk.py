@@ -93,14 +93,26 @@ def a_full_disk_refuses_writes_and_nothing_else():
             # Nobody removes it before nothing may be removed.
             db.command("DEBUG", "SET-ACTIVE-EXPIRE", 0)
             db.command("SET", "mortal", "x", "PX", 1)
+            queued = server.connect()
+            assert [queued.command(*it) for it in (("MULTI",), ("GET", "k1"), ("SET", "k1", "w"))] == [b"OK", b"QUEUED", b"QUEUED"]
+            reading = server.connect()
+            assert [reading.command(*it) for it in (("MULTI",), ("GET", "k1"))] == [b"OK", b"QUEUED"]
             full(server)
             number, refusal = write_until_refused(db)
             assert refusal == MISCONF + words, refusal
+            aborted = queued.command("EXEC")
+            assert aborted == b"EXECABORT Transaction discarded because of: " + MISCONF + words, aborted
+            assert queued.command("EXEC") == b"ERR EXEC without MULTI"
+            assert reading.command("EXEC") == [b"v"], "it writes nothing"
             db.command("DEBUG", "SET-ACTIVE-EXPIRE", 1)
             assert facts(db)["aof_last_write_status"] == "err"
             assert db.command("GET", "k1") == b"v" and db.command("INCR", "n").startswith(b"MISCONF")
             for request in (("SET", "k1", "w"), ("DEL", "k1"), ("LPOP", "queue"), ("FLUSHALL",), ("SWAPDB", 0, 1), ("BLPOP", "queue", 0), ("RENAME", "k1", "k2")):
                 assert db.command(*request) == MISCONF + words, request
+            assert db.command("MULTI") == b"OK" and db.command("GET", "k1") == b"QUEUED"
+            refused = db.command("SET", "k1", "w")
+            assert refused == MISCONF + words, refusal
+            assert db.command("EXEC").startswith(b"EXECABORT "), "it was spoiled"
             # What expires is hidden, and stays, since its removal could not be written; nothing is evicted either.
             server.until(lambda: plain(db.command("GET", "mortal")) is None)
             keys = db.command("DBSIZE")

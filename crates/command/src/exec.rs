@@ -125,8 +125,7 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         let mut push = Vec::new();
         let is_apart = row.spec.replies_by_push() && call.session.reply_mode != ReplyMode::On;
         let protocol = call.session.protocol;
-        let reply =
-            if is_apart { Reply::new(&mut push, protocol) } else { call.reply.reborrow() };
+        let reply = if is_apart { Reply::new(&mut push, protocol) } else { call.reply.reborrow() };
         let mark = reply.written().len();
         let mut inner = Call {
             instance: call.instance,

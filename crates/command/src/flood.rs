@@ -2,8 +2,8 @@
 //!
 //! Who publishes is held back between commands while a worker has much mail to read. A command that
 //! publishes without end, as EXEC or the events of a MSET may, is not: the workers of those who
-//! receive it read nothing meanwhile. So what it sends is counted by client, and who has got as much
-//! as its output may hold is closed, as it would be by its worker.
+//! receive it read nothing meanwhile. So what it sends is counted by client, and who has got as
+//! much as its output may hold is closed, as it would be by its worker.
 
 use crate::letter::Receiver;
 use std::collections::HashMap;

@@ -59,7 +59,7 @@ pub struct Executor {
     /// Commands served in this loop iteration.
     pub commands_served: u64,
     /// Nanoseconds left for the connection being served.
-    slice_nanos: u64,
+    pub slice_nanos: u64,
     /// Replies to the connection being served.
     replies: Vec<u8>,
     /// Most bytes that `replies` may grow to before the client is over its limit.
@@ -148,12 +148,6 @@ impl Executor {
     pub fn begin_slice(&mut self, connection: &mut Connection) {
         self.slice_nanos = SLICE_NANOS;
         connection.is_cut = false;
-    }
-
-    /// Returns true if the slice of the connection that was served last is over.
-    #[inline]
-    pub fn is_slice_over(&self) -> bool {
-        self.slice_nanos == 0
     }
 
     /// Serves the requests in `input`, beginning at `served`. Returns the offset up to which they

@@ -192,7 +192,7 @@ impl Pipeline {
                 Err(error) => return fate_at_end(connection, &error),
             }
             // What the last request caused comes before the next one, which may not have come yet.
-            if connection.is_cut || self.executor.is_slice_over() || !may_hold_more {
+            if connection.is_cut || self.executor.slice_nanos == 0 || !may_hold_more {
                 break;
             }
         }

@@ -88,6 +88,8 @@ impl<P: Poller> Worker<P> {
 }
 
 #[cfg(test)]
+mod closing_tests;
+#[cfg(test)]
 mod count_tests;
 #[cfg(test)]
 mod memory_tests;

@@ -1,8 +1,8 @@
 //! Tests of the table of subscriptions, without sockets.
 
 use super::{PubSub, Topic};
-use crate::message::{LARGE_PAYLOAD, Message, MessageBytes, Payload};
 use crate::clients::{Client, Clients, Owner, Post};
+use crate::message::{LARGE_PAYLOAD, Message, MessageBytes, Payload};
 use crate::testing::{Mailbox, here};
 use base::Millis;
 use std::sync::Arc;
