@@ -46,7 +46,9 @@ impl Connections {
     /// served any more.
     #[inline]
     pub fn free_left(&mut self) {
-        self.free.append(&mut self.left);
+        if !self.left.is_empty() {
+            self.free.append(&mut self.left);
+        }
     }
 
     /// Puts back a connection that was away.
