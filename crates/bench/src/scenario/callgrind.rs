@@ -117,12 +117,6 @@ fn parse(text: &str) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Adds up the counts of two threads.
-pub fn merged(mut counts: Counts, others: Counts) -> Counts {
-    others.iter().for_each(|(function, cost)| add(&mut counts, function, cost));
-    counts
-}
-
 /// Adds events of a function.
 fn add(counts: &mut Counts, function: &str, cost: &Events) {
     let before = counts.entry(function.to_owned()).or_default();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::callgrind::{Counts, Events, Profiled, merged, sum};
+use super::callgrind::{Counts, Events, Profiled, sum};
 use super::script::{Step, Steps, Values, one};
 use super::{Bench, Scale, Scenario};
 use crate::generator::{EventLoop, Load, Protocol, ReplyReader, Sender, Stop};
@@ -159,7 +159,7 @@ impl Plan {
     }
 
     /// Returns the counts of the thread that executed most, since others do timed work, of which a
-    /// slow machine sees more; with caches, which they use as well, those of all threads.
+    /// slow machine sees more, and the profiler most of all.
     fn count_once(
         &self,
         profiled: &mut Profiled,
@@ -191,10 +191,7 @@ impl Plan {
         profiled.counts()?;
         drive(&mut counted, requests)?;
         let threads = profiled.counts()?.into_iter();
-        let counts = match self.last_level {
-            None => threads.max_by_key(|counts| sum(counts.values())[0]),
-            Some(_) => threads.reduce(merged),
-        };
+        let counts = threads.max_by_key(|counts| sum(counts.values())[0]);
         if let Some(after) = &row.after {
             drive(&mut sender(after)?, warm_up + requests)?;
         }
