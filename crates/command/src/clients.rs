@@ -32,6 +32,8 @@ pub enum Notice {
     Safe,
     /// Look at paused connections again.
     Unpaused,
+    /// Look again at the deadline of the client with this id: it waits anew.
+    Deadline(u64),
 }
 
 /// Reply to a client that has waited.

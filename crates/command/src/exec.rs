@@ -188,7 +188,6 @@ impl<'q> Plan<'q> {
         let mut database = call.session.database;
         for (queued, args) in queue.commands() {
             let row = row_of(queued.command);
-            plan.touch.words += args.len();
             if row.spec.flags.contains(Flags::DENYOOM) {
                 plan.bytes = plan.bytes.saturating_add(args.bytes() + RECORD_OVERHEAD);
             }
@@ -220,6 +219,12 @@ impl<'q> Plan<'q> {
     ) {
         let store = &call.instance.store;
         let is_write = row.spec.flags.contains(Flags::WRITE);
+        let may_wake = match row.spec.wakes {
+            Wakes::ItsKeys => is_write,
+            Wakes::ItsKeysAnywhere | Wakes::AnyoneAfterwards => true,
+            Wakes::Nobody => false,
+        };
+        self.touch.words += if may_wake { args.len() } else { 0 };
         let known = first_hash.filter(|_| row.has_one_key);
         let Some(names) = names(row, args) else {
             self.shards = ShardSet::all();

@@ -198,7 +198,7 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             return Err(Rejection::Refused(not_in_a_transaction(call.row)));
         }
     }
-    let pause = call.instance.held_back(call.now);
+    let pause = pause_in_force(call);
     for need in needs.difference(granted).iter() {
         match need {
             Needs::AUTHENTICATED => return Err(Rejection::Refused(Refusal::NO_AUTH)),
@@ -234,6 +234,13 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
         missing if missing.intersects(Needs::UNOBSERVED) => Err(Rejection::Observed),
         _ => Ok(()),
     }
+}
+
+/// Returns the pause in force. If it is over, those whom it held back while they waited run before
+/// anything is granted again.
+fn pause_in_force(call: &mut Call<'_>) -> Pause {
+    waiting::resume_held_back(call.instance, call.thread, call.statistics, call.now);
+    call.instance.held_back(call.now)
 }
 
 /// Returns the rejection of a command that is only observed or queued, as most rejected ones are.

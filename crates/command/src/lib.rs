@@ -127,4 +127,4 @@ pub use statistics::{
 pub use tracking::{Tracking, TrackingOptions};
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
-pub use waiting::{Waiter, Waiters, count_unserved, recheck};
+pub use waiting::{Waiter, Waiters, count_unserved, recheck, resume_held_back};

@@ -110,7 +110,11 @@ pub struct Answers(Mutex<Vec<String>>);
 
 impl Post for Answers {
     fn leave(&self, notice: Notice) -> bool {
-        let Notice::Answer(_, answer) = notice else { panic!("only answers are sent here") };
+        let answer = match notice {
+            Notice::Answer(_, answer) => answer,
+            Notice::Deadline(_) => return false,
+            _ => panic!("only those who wait are told here"),
+        };
         let text = String::from_utf8(answer.reply).expect("text").replace("\r\n", " ");
         self.0.lock().expect("no panic").push(text.trim_end().to_owned());
         false

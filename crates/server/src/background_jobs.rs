@@ -128,7 +128,8 @@ impl BackgroundJobs {
         });
     }
 
-    /// Checks the waiters again, as keys that they wait for may have expired or been evicted.
+    /// Checks the waiters again, as keys that they wait for may have expired or been evicted, and a
+    /// pause that held some back may be over.
     fn look_after_waiters(&mut self, now: Millis) {
         if self.instance.waiters.count() > 0 {
             self.instance.store.enter(&self.thread);

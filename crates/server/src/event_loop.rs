@@ -480,6 +480,7 @@ impl<P: Poller> EventLoop<P> {
             Mail::Notice(Notice::Letter(letter)) => return self.on_letter(pipeline, &letter),
             Mail::Notice(Notice::Safe) => self.on_safe(pipeline),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
+            Mail::Notice(Notice::Deadline(client)) => self.follow_deadline(client),
             Mail::Stop => self.is_stopping = true,
         }
         0

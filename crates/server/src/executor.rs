@@ -1,6 +1,8 @@
 //! Executor of commands: a worker's thread context, counts, clock and reply buffer; and the order
 //! in which the requests of a batch are executed.
 
+mod held_back;
+
 use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
 use crate::journal::Journal;

@@ -101,3 +101,5 @@ mod monitor_tests;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waiting_tests;

@@ -5,11 +5,13 @@
 //! a write touches a key that somebody waits for ──▶ serve: the first in its line runs again,
 //!                                                   before the locks of the key go
 //! timeout, CLIENT UNBLOCK, disconnect ──▶ out of all lines
+//! its turn comes in a pause ──▶ held_back: it runs when the pause is over
 //! ```
 //! A waiter keeps its whole request, and a thread that writes to one of its keys runs the request
 //! once more for it. It joins the lines before the locks of its keys are released, so no write is
-//! missed. `is_answered` makes sure that it gets one answer.
+//! missed. Its state makes sure that it gets one answer.
 
+mod held_back;
 mod lines;
 mod serve;
 mod timeout;
@@ -18,7 +20,8 @@ mod wait;
 pub(crate) mod waiter;
 
 pub use lines::Waiter;
-pub use serve::{count_unserved, look_again, recheck, run, run_unit};
+pub use serve::rerun::count_unserved;
+pub use serve::{look_again, recheck, resume_held_back, run, run_unit};
 pub use timeout::Timeout;
 pub use touched::Touch;
 pub use wait::Wait;
@@ -27,10 +30,11 @@ pub use waiter::{Late, Wants};
 use crate::clients::{Answer, Client, Notice};
 use crate::database_key::DatabaseKey;
 use base::Millis;
-use hashbrown::HashTable;
+use held_back::HeldBack;
 use lines::{Lines, PLACE_BYTES};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use waiter::State;
 use wire::{Reply, Span};
 
 /// All waiters, and counts of them.
@@ -45,8 +49,7 @@ pub struct Waiters {
     /// Bytes of all waiters and of their places in lines.
     bytes: AtomicU64,
     tickets: AtomicU64,
-    /// Keys whose lines are looked at again once no pause holds commands back.
-    held_back: Mutex<HashTable<DatabaseKey>>,
+    held_back: HeldBack,
 }
 
 impl Waiters {
@@ -92,21 +95,9 @@ impl Waiters {
         self.arrivals.load(SeqCst)
     }
 
-    fn held_back(&self) -> MutexGuard<'_, HashTable<DatabaseKey>> {
-        self.held_back.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that a pause holds back who waits for a key.
-    #[cold]
-    fn hold_back(&self, key: &DatabaseKey) {
-        let mut keys = self.held_back();
-        let entry = keys.entry(key.hash.0, |it| it == key, |it| it.hash.0);
-        entry.or_insert_with(|| key.clone());
-    }
-
-    /// Takes the keys that `hold_back` has noted.
-    fn take_held_back(&self) -> impl Iterator<Item = DatabaseKey> + use<> {
-        std::mem::take(&mut *self.held_back()).into_iter()
+    /// Draws a number that is higher than all before; never zero.
+    fn ticket(&self) -> u64 {
+        self.tickets.fetch_add(1, SeqCst) + 1
     }
 
     fn add(&self, waiter: &Arc<Waiter>) {
@@ -122,7 +113,21 @@ impl Waiters {
         self.count.fetch_sub(1, SeqCst);
     }
 
-    /// Answers a waiter and removes it from all lines; returns false if it was answered before.
+    /// Takes a waiter whose turn has come out of its lines until no pause holds commands back. The
+    /// locks of its keys are held, or it stands in no line.
+    #[cold]
+    fn hold_back(&self, waiter: &Arc<Waiter>) {
+        let mut state = waiter.state();
+        if *state != State::Over {
+            let place = self.ticket();
+            *state = State::HeldBack(place);
+            self.held_back.add(place, waiter);
+            self.lines.remove(waiter);
+        }
+    }
+
+    /// Answers a waiter and removes it from all lines; returns false if it was answered before, or
+    /// is held back by a pause.
     pub fn answer(&self, waiter: &Arc<Waiter>, write: impl FnOnce(&mut Reply<'_>)) -> bool {
         self.answer_behind(waiter, 0, write)
     }
@@ -134,14 +139,14 @@ impl Waiters {
         position: u64,
         write: impl FnOnce(&mut Reply<'_>),
     ) -> bool {
-        let mut is_answered = waiter.is_answered();
-        if *is_answered {
+        let mut state = waiter.state();
+        if *state != State::Waits {
             return false;
         }
         let mut bytes = Vec::new();
         write(&mut Reply::new(&mut bytes, waiter.client_state.protocol));
-        *is_answered = true;
-        drop(is_answered);
+        *state = State::Over;
+        drop(state);
         self.remove_answered(waiter);
         let unserved = Some(Arc::clone(waiter));
         let answer = Answer { reply: bytes, position, unserved };
@@ -151,11 +156,18 @@ impl Waiters {
 
     /// Removes the waiter of a disconnected client from all lines.
     pub fn forget(&self, client: &Client) {
-        let Some(waiter) = client.waiter().take() else { return };
-        let mut is_answered = waiter.is_answered();
-        if !std::mem::replace(&mut *is_answered, true) {
-            drop(is_answered);
-            self.remove(&waiter);
+        loop {
+            let Some(waiter) = client.waiter().take() else { return };
+            let state = std::mem::replace(&mut *waiter.state(), State::Over);
+            match state {
+                State::Waits => return self.remove(&waiter),
+                State::HeldBack(place) => {
+                    self.held_back.remove(place);
+                    return self.remove(&waiter);
+                }
+                // It may wait anew by now.
+                State::Over => {}
+            }
         }
     }
 

@@ -10,36 +10,32 @@
 //! waiters, a command runs as usual and looks again at its end: a waiter that came in between,
 //! while the key was still empty, is served then.
 
+pub(super) mod rerun;
 #[cfg(test)]
 mod tests;
 
 use super::touched::{Request, Touch, Touched, begin_of_lines};
 use super::{Waiter, Waiters};
-use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::{Answer, Client, ClientFlags, Notice, Pause};
+use crate::call::{Call, Outcome, Row, Turn};
+use crate::clients::{Answer, Client, Notice, Pause};
 use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::needs::Needs;
 use crate::observing::{Observer, Seen};
-use crate::refusal::Refusal;
 use crate::run::{Execution, finish};
-use crate::session::Session;
 use crate::spec::{Flags, Wakes};
 use crate::statistics::WorkerStatistics;
 use base::{Millis, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use store::{Author, Key, Kind, ShardSet, ThreadContext};
-use wire::Reply;
+use store::{Key, Kind, ShardSet, ThreadContext};
 
-/// Number of waiters in a line whose keys are locked at once, unless the request has more
-/// arguments.
+/// Number of waiters in a line whose keys are locked at once, unless the request has more arguments
+/// or the requests of the unit have.
 const SERVED_AT_ONCE: usize = 16;
 
 /// Kind of value whose loss waiters mind.
@@ -126,27 +122,39 @@ pub fn look_again(call: &mut Call<'_>) {
     }
 }
 
-/// Serves waiters that mind the loss of their keys, if these have expired or been evicted, and
-/// those whom a pause has held back. A key that is still there is looked at without a trace.
+/// Serves those whom a pause has held back, if nobody has when it ended, and waiters that mind the
+/// loss of their keys, if these have expired or been evicted. A key that is still there is looked
+/// at without a trace.
 pub fn recheck(
     instance: &Instance,
     thread: &mut ThreadContext,
     statistics: &WorkerStatistics,
     now: Millis,
 ) {
-    let answers = RefCell::default();
-    let server = Server { instance, statistics, now, most: SERVED_AT_ONCE, answers };
+    resume_held_back(instance, thread, statistics, now);
+    let server = Server::at(instance, statistics, now);
     let mut lost = instance.waiters.lines.minded();
     lost.retain(|key| server.kind_at(thread, key) != Some(MINDED));
-    let mut touched = begin_of_lines(lost);
-    if instance.clients.paused(now) == Pause::Nothing {
-        touched.extend(begin_of_lines(instance.waiters.take_held_back()));
+    server.serve(thread, begin_of_lines(lost));
+}
+
+/// Runs the requests of those whom a pause has held back, if it is over. The thread has no locks.
+pub fn resume_held_back(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    statistics: &WorkerStatistics,
+    now: Millis,
+) {
+    let held_back = &instance.waiters.held_back;
+    if !held_back.is_any() || instance.clients.paused(now) != Pause::Nothing {
+        return;
     }
-    server.serve(thread, touched);
+    let server = Server::at(instance, statistics, now);
+    held_back.run_all(|waiter| server.resume(thread, waiter));
 }
 
 /// Runs several commands under one hold of the locks of `shards`, and then the waiters that they
-/// wake: all that is one unit.
+/// wake: all that is one unit. If it has ended a pause, those run then whom that held back.
 pub fn run_unit(
     call: &mut Call<'_>,
     shards: ShardSet,
@@ -157,7 +165,12 @@ pub fn run_unit(
     let touched = touch.touched(call.instance);
     let server = Server::behind(call, touch);
     let again = |instance: &Instance| touch.touched(instance);
-    run_and_serve(call, server, arrivals, (touched, shards), again, act)
+    let outcome = run_and_serve(call, server, arrivals, (touched, shards), again, act);
+    if call.instance.waiters.held_back.is_any() {
+        let now = call.instance.clock.now();
+        resume_held_back(call.instance, call.thread, call.statistics, now);
+    }
+    outcome
 }
 
 /// Runs what `act` does and serves the waiters that it wakes, under one hold of locks: those of
@@ -250,6 +263,11 @@ impl<'s> Server<'s> {
         Server { instance, statistics, now, most, answers: RefCell::default() }
     }
 
+    /// Returns a server of no request.
+    fn at(instance: &'s Instance, statistics: &'s WorkerStatistics, now: Millis) -> Server<'s> {
+        Server { instance, statistics, now, most: SERVED_AT_ONCE, answers: RefCell::default() }
+    }
+
     /// As `of`, for a unit that touches these keys.
     fn behind(call: &Call<'s>, touch: &Touch<'_>) -> Server<'s> {
         let server = Server::of(call);
@@ -303,8 +321,24 @@ impl<'s> Server<'s> {
     /// Serves the waiters of some keys, in as many holds of locks as it takes.
     fn serve(&self, thread: &mut ThreadContext, mut touched: Touched) {
         touched.retain(|(key, _)| self.waiters().lines.has(key.database, &key.bytes, key.hash));
-        let mut shards = ShardSet::new();
         while !touched.is_empty() {
+            let serve_held = |thread: &mut ThreadContext, held: &ShardSet, touched| {
+                self.serve_held(thread, held, touched)
+            };
+            touched = self.in_hold(thread, touched, ShardSet::new(), serve_held);
+        }
+    }
+
+    /// Runs what `act` does under a hold of `shards` and of the shards of all keys that those name
+    /// who may be served when some keys are touched. Then the replies to those served leave.
+    fn in_hold<T>(
+        &self,
+        thread: &mut ThreadContext,
+        touched: Touched,
+        mut shards: ShardSet,
+        act: impl FnOnce(&mut ThreadContext, &ShardSet, Touched) -> T,
+    ) -> T {
+        loop {
             let arrivals = self.waiters().arrivals();
             shards = self.shards_of(&touched, shards);
             let mut hold = self.instance.store.hold(thread, shards);
@@ -314,13 +348,12 @@ impl<'s> Server<'s> {
                 false => self.shards_of(&touched, shards),
             };
             if held == shards {
-                touched = self.serve_held(hold.thread(), &held, touched);
-                shards = ShardSet::new();
+                let outcome = act(hold.thread(), &held, touched);
                 drop(hold);
                 self.send_answers(thread.journal_position());
-            } else {
-                shards = held;
+                return outcome;
             }
+            shards = held;
         }
     }
 
@@ -363,10 +396,8 @@ impl<'s> Server<'s> {
                     return Some(ticket);
                 }
                 if self.is_held_back(row_of(&waiter)) {
-                    self.waiters().hold_back(key);
-                    return None;
-                }
-                if self.try_again(thread, &waiter) {
+                    self.waiters().hold_back(&waiter);
+                } else if self.try_again(thread, &waiter, Turn::Again) {
                     // The request may have written to keys beside those that it waited for, and
                     // taken the last element of this one.
                     let others = waiter.others.iter().filter(|other| *other != key);
@@ -391,17 +422,6 @@ impl<'s> Server<'s> {
         store.lock(thread, &key, self.now).lookup_without_touch(&key).map(|value| value.kind)
     }
 
-    /// Bytes that a reply to a client may take before the client is over its limit.
-    fn reply_room(&self, client: &Client) -> usize {
-        let limits = CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
-        match limits.normal.hard_output() {
-            None => usize::MAX,
-            Some(hard) => {
-                narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1))
-            }
-        }
-    }
-
     /// Returns true if a pause holds back commands of a row.
     fn is_held_back(&self, row: &Row) -> bool {
         let missing = row.needs.difference(self.instance.grants.get());
@@ -411,78 +431,6 @@ impl<'s> Server<'s> {
                 Pause::Writes => row.needs.contains(Needs::WRITES_FLOW),
                 Pause::Everything => true,
             }
-    }
-
-    /// Returns the refusal of a command that was admitted when its client came, and is not now.
-    fn refusal_of(&self, row: &Row) -> Option<Refusal> {
-        if row.needs.contains(Needs::MEMORY) && !self.instance.has_memory() {
-            return Some(Refusal::OUT_OF_MEMORY);
-        }
-        let lacks_disk = !self.instance.grants.get().contains(row.needs & Needs::DISK);
-        lacks_disk.then(|| self.instance.refusal_of_writes()).flatten()
-    }
-
-    /// Runs the request of a waiter again; returns true if that has answered it. A client that is
-    /// to be closed takes nothing.
-    fn try_again(&self, thread: &mut ThreadContext, waiter: &Arc<Waiter>) -> bool {
-        let mut is_answered = waiter.is_answered();
-        if *is_answered || waiter.client.is_doomed() {
-            return false;
-        }
-        let (row, mut reply) = (row_of(waiter), Vec::new());
-        let most = self.reply_room(&waiter.client);
-        let mut session = session_of(waiter);
-        let mut call = Call {
-            instance: self.instance,
-            thread,
-            session: &mut session,
-            statistics: self.statistics,
-            args: waiter.args(),
-            reply: Reply::with_limit(&mut reply, waiter.client_state.protocol, most),
-            now: self.now,
-            row,
-            first_hash: None,
-            turn: Turn::Again,
-        };
-        let (mark, began) = (call.reply.mark(), self.instance.stopwatch.read());
-        let author = Author { client: waiter.client.id, is_served: true };
-        let others = std::mem::replace(&mut call.thread.author, author);
-        let rejection = self.refusal_of(row);
-        let is_rejected = rejection.is_some();
-        let outcome = match rejection {
-            Some(refusal) => Err(refusal.into()),
-            None => (row.spec.run)(&mut call),
-        };
-        call.thread.author = others;
-        match outcome {
-            Ok(()) => {}
-            Err(Unanswered::ByMail | Unanswered::Waits) => return false,
-            Err(Unanswered::Refused(refusal)) => {
-                call.reply.truncate(mark);
-                call.reply.error(refusal.text());
-                self.instance.statistics.count_error(refusal.code());
-                let counts = &self.statistics.commands[row.id];
-                let count = if is_rejected { &counts.rejected } else { &counts.failed };
-                count.add(1);
-            }
-        }
-        if !is_rejected {
-            observer(&call).count(&call, seen(&call, began, 0));
-        }
-        if call.reply.is_cut() {
-            self.statistics.server.output_limit_closed.add(1);
-            waiter.client.kill();
-        }
-        *is_answered = true;
-        drop(is_answered);
-        self.waiters().remove_answered(waiter);
-        let is_told = waiter.client.flags().contains(ClientFlags::TRACKING);
-        if is_told {
-            self.instance.tracking.begin_answer();
-        }
-        let client = Arc::clone(&waiter.client);
-        self.answers.borrow_mut().push(Served { client, reply, is_told });
-        true
     }
 
     /// Sends the replies to those who were served, which leave once `position` is safe.
@@ -495,41 +443,6 @@ impl<'s> Server<'s> {
             }
         }
     }
-}
-
-/// Counts the command of a waiter whose wait ended without another run of it: its time was over, or
-/// CLIENT UNBLOCK ended it.
-pub fn count_unserved(
-    instance: &Instance,
-    thread: &mut ThreadContext,
-    statistics: &WorkerStatistics,
-    now: Millis,
-    waiter: &Waiter,
-    seen: Seen,
-) {
-    let (mut session, mut reply) = (session_of(waiter), Vec::new());
-    let call = Call {
-        instance,
-        thread,
-        session: &mut session,
-        statistics,
-        args: waiter.args(),
-        reply: Reply::new(&mut reply, waiter.client_state.protocol),
-        now,
-        row: row_of(waiter),
-        first_hash: None,
-        turn: Turn::Again,
-    };
-    observer(&call).count(&call, seen);
-}
-
-/// Returns a session in the state in which the client began to wait.
-fn session_of(waiter: &Waiter) -> Session {
-    let mut session = Session::new(Arc::clone(&waiter.client), true);
-    session.database = waiter.client_state.database;
-    session.protocol = waiter.client_state.protocol;
-    session.modes = waiter.client_state.modes;
-    session
 }
 
 fn row_of(waiter: &Waiter) -> &'static Row {

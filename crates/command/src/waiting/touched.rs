@@ -73,7 +73,7 @@ pub struct Touch<'r> {
     pub anywhere: Vec<(&'r [u8], PositionHash)>,
     /// True if all keys may be written.
     pub all: bool,
-    /// Words of the requests: as many waiters may be served for each key.
+    /// Words of the requests that may wake somebody: as many waiters may be served for each key.
     pub words: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
-use super::waiter::{ClientState, Late, Waiter, Wants};
+use super::waiter::{ClientState, Late, State, Waiter, Wants};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
 use crate::clients::Client;
@@ -9,7 +9,6 @@ use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use wire::Span;
 
@@ -86,7 +85,7 @@ impl Wait<'_> {
         let spans = spans_of(lengths).ok_or(Refusal::OUT_OF_MEMORY)?;
         let waiters = &self.instance.waiters;
         let mut waiter = Waiter {
-            ticket: waiters.tickets.fetch_add(1, SeqCst) + 1,
+            ticket: waiters.ticket(),
             client: Arc::clone(&self.client),
             command: self.row.id,
             spans,
@@ -98,7 +97,7 @@ impl Wait<'_> {
             late: self.late,
             deadline: self.timeout.0,
             bytes: 0,
-            is_answered: Mutex::new(false),
+            state: Mutex::new(State::Waits),
         };
         waiter.bytes = waiter.measure();
         let waiter = Arc::new(waiter);

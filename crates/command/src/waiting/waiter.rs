@@ -32,8 +32,18 @@ pub struct Waiter<Client> {
     pub deadline: Option<Millis>,
     /// Its bytes, with a line for each of its keys: they do not change while it waits.
     pub(super) bytes: u64,
-    /// True once it was answered.
-    pub(super) is_answered: Mutex<bool>,
+    pub(super) state: Mutex<State>,
+}
+
+/// What may become of a waiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It is answered when its turn comes, when its time is over, or when its wait is ended.
+    Waits,
+    /// Its turn has come in a pause: it runs when that is over. Its place among those held back.
+    HeldBack(u64),
+    /// It was answered, it waits anew as another waiter, or its client is gone.
+    Over,
 }
 
 /// State of the session that the request depends on, fixed while the client waits.
@@ -94,13 +104,13 @@ impl<Client: fmt::Debug> fmt::Debug for Waiter<Client> {
 }
 
 impl<Client> Waiter<Client> {
-    pub(super) fn is_answered(&self) -> MutexGuard<'_, bool> {
-        self.is_answered.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true if it was answered, or its client is gone.
     pub(crate) fn is_over(&self) -> bool {
-        *self.is_answered()
+        *self.state() == State::Over
     }
 
     /// Its bytes, with a line for each of its keys.

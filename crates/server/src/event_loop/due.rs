@@ -7,8 +7,9 @@ use crate::limits::is_too_slow;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
 use base::Millis;
-use command::{Pause, Peak};
+use command::{Pause, Peak, Waiter};
 use settings::network;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<P: Poller> EventLoop<P> {
@@ -25,9 +26,20 @@ impl<P: Poller> EventLoop<P> {
             };
             self.timers.forget_wait(connection, &self.instance);
             let waiter = connection.session.client.waiter().clone();
-            if let Some(waiter) = waiter {
+            // One that waits anew may have a later deadline by now, of which mail is on its way.
+            let is_due = |waiter: &Arc<Waiter>| waiter.deadline.is_some_and(|it| it <= now);
+            if let Some(waiter) = waiter.filter(is_due) {
                 self.instance.time_out(&waiter);
             }
+        }
+    }
+
+    /// Takes over the deadline of a client that waits anew.
+    pub(super) fn follow_deadline(&mut self, client: u64) {
+        let at = self.connections.find(client);
+        if let Some(connection) = at.and_then(|at| self.connections.get_mut(at)) {
+            self.timers.forget_wait(connection, &self.instance);
+            self.timers.note_wait(connection, &self.instance);
         }
     }
 
@@ -72,9 +84,10 @@ impl<P: Poller> EventLoop<P> {
         self.evict_clients(pipeline);
     }
 
-    /// Serves the requests that were held back, in the order in which they came: there may be room
-    /// for a few only, and others later.
+    /// Serves those who have waited and were held back, and then the requests that were held back,
+    /// in the order in which they came: there may be room for a few only, and others later.
     pub(super) fn resume_paused(&mut self, pipeline: &mut Pipeline) {
+        pipeline.executor.resume_held_back();
         if !self.timers.take_paused() {
             return;
         }

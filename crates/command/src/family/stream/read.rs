@@ -30,8 +30,7 @@ pub struct Request<'c> {
     pub streams: usize,
 }
 
-/// Ids behind which the streams of a request are read. `$` and `+` are resolved as of the arrival
-/// of the request, so that it may be looked at again later.
+/// Ids behind which the streams of a request are read.
 pub type Begins = SmallVec<[Option<Id>; 4]>;
 
 /// Finds the keys of XREADGROUP. The group or the consumer may be called STREAMS, so options are
@@ -222,13 +221,14 @@ impl<'c> Request<'c> {
         Ok(())
     }
 
-    /// Makes the client wait, with ids in place of words whose meaning changes later.
+    /// Makes the client wait, with the ids of its arrival in place of `$`. `+` stays: it is what
+    /// comes last when the client is woken.
     fn wait(&self, wait: Wait<'_>, begins: &Begins) -> Outcome {
         let ids_at = self.first + self.streams;
         let ids: Vec<Vec<u8>> = (ids_at..self.args.len())
             .zip(begins)
             .map(|(at, begin)| match (self.args.get(at), begin) {
-                (b"$" | b"+", Some(begin)) => id::text(*begin),
+                (b"$", Some(begin)) => id::text(*begin),
                 (word, _) => word.to_vec(),
             })
             .collect();

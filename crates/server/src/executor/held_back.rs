@@ -1,0 +1,19 @@
+//! Waiters that a pause has held back, when it is over.
+
+use super::Executor;
+
+impl Executor {
+    /// Runs their requests if the pause is over.
+    pub fn resume_held_back(&mut self) {
+        self.read_clock();
+        command::resume_held_back(&self.instance, &mut self.thread, &self.statistics, self.now);
+        let position = self.thread.journal_position();
+        if std::mem::replace(&mut self.position, position) != position {
+            self.journal.after_batch(&self.instance);
+        }
+        if self.thread.owes_upkeep() {
+            self.pay_upkeep(self.now);
+        }
+        self.instance.settle_messages();
+    }
+}
