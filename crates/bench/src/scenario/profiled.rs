@@ -158,8 +158,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the counts of the thread that executed most, since others do timed work, of which a
-    /// slow machine sees more, and the profiler most of all.
+    /// Returns the counts of the thread that executed most, of the named functions if there are
+    /// some: others do timed work, of which a slow machine sees more, and the profiler most of all.
     fn count_once(
         &self,
         profiled: &mut Profiled,
@@ -191,11 +191,20 @@ impl Plan {
         profiled.counts()?;
         drive(&mut counted, requests)?;
         let threads = profiled.counts()?.into_iter();
-        let counts = threads.max_by_key(|counts| sum(counts.values())[0]);
+        let counts = threads.max_by_key(|counts| match self.functions[..] {
+            [] => sum(counts.values())[0],
+            _ => self.of_functions(counts)[0],
+        });
         if let Some(after) = &row.after {
             drive(&mut sender(after)?, warm_up + requests)?;
         }
         Ok(counts.unwrap_or_default())
+    }
+
+    /// Adds up the events of the named functions.
+    fn of_functions(&self, counts: &Counts) -> Events {
+        let is_one = |name: &str| self.functions.iter().any(|begin| name.starts_with(begin));
+        sum(counts.iter().filter(|(name, _)| is_one(name)).map(|(_, events)| events))
     }
 
     /// Shows a load on one server, and with caches also the functions with most misses.
@@ -219,9 +228,7 @@ impl Plan {
         let misses = sum(first.values())[2] as f64;
         let share = |events: &Events| 100.0 * events[2] as f64 / misses;
         if !self.functions.is_empty() {
-            let is_one = |name: &str| self.functions.iter().any(|begin| name.starts_with(begin));
-            let of_these = first.iter().filter(|(name, _)| is_one(name));
-            values[5] = vec![share(&sum(of_these.map(|(_, events)| events)))];
+            values[5] = vec![share(&self.of_functions(first))];
         }
         section.measured(row, server, &values);
         let mut shown: Vec<_> =
