@@ -11,6 +11,7 @@ import functools
 import os
 import pathlib
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -207,16 +208,20 @@ def a_rotation_on_a_full_disk_says_once_a_second_what_is_wrong_and_none_is_begun
 
 
 def who_waits_for_a_sync_waits_until_there_is_space_again():
-    def case(folder, full, free, words):
+    def case(in_transaction, folder, full, free, words):
         with Appending("--appendfsync", "always", folder=folder) as server:
             waiting, other = server.connect(), server.connect()
+            if in_transaction:
+                queued = ("MULTI",), ("STRLEN", "large"), ("SET", "large", "x" * 9000), ("STRLEN", "large")
+                assert [waiting.command(*words) for words in queued] == [b"OK"] + [b"QUEUED"] * 3
             full(server)
-            server.send(waiting, "SET", "large", "x" * 9000)
+            server.send(waiting, *(["EXEC"] if in_transaction else ["SET", "large", "x" * 9000]))
             server.until(lambda: facts(other)["aof_last_write_status"] == "err")
             assert other.command("SET", "refused", "x") == MISCONF + words
             assert other.command("STRLEN", "large") == 9000, "who only reads is served, and may see it"
+            assert not waiting.buffer and not select.select([waiting.socket], [], [], 0)[0], "no part of the reply has come"
             free(server)
-            assert waiting.read() == b"OK"
+            assert waiting.read() == ([0, b"OK", 9000] if in_transaction else b"OK")
             server.until(lambda: other.command("SET", "accepted", "x") == b"OK")
             server.kill()
             with Appending(folder=folder) as second:
@@ -224,7 +229,8 @@ def who_waits_for_a_sync_waits_until_there_is_space_again():
                 assert db.command("STRLEN", "large") == 9000 and db.command("MGET", "accepted")[0] == b"x"
                 assert db.command("EXISTS", "refused") == 0
 
-    on_full_disks(case)
+    for in_transaction in (False, True):
+        on_full_disks(functools.partial(case, in_transaction))
 
 
 def the_server_does_not_end_while_a_full_disk_keeps_data_from_the_files_unless_it_is_forced():
