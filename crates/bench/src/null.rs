@@ -60,7 +60,7 @@ impl Worker {
             for event in &events {
                 let number = event.data.u64() as usize;
                 if self.turn(number, &mut connections[number], &mut input, &mut output).is_err() {
-                    connections.remove(number);
+                    self.poller.remove(&connections.remove(number).socket)?;
                 }
             }
         }

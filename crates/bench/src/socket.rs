@@ -79,6 +79,12 @@ impl Poller {
         Ok(epoll::modify(&self.0, &socket.stream, EventData::new_u64(number as u64), to)?)
     }
 
+    /// Ends the watch of a socket. Closing it does that only once nobody holds a copy, as a process
+    /// that another thread is starting may for a moment.
+    pub(crate) fn remove(&self, socket: &Socket) -> io::Result<()> {
+        Ok(epoll::delete(&self.0, &socket.stream)?)
+    }
+
     /// Waits for events, with numbers of sockets; there may be none, after `longest` or before.
     pub(crate) fn wait(
         &self,
@@ -91,5 +97,30 @@ impl Poller {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_removed_socket_has_no_events_though_a_copy_of_it_is_open() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        let _copy = stream.try_clone().unwrap();
+        let (poller, socket) = (Poller::new().unwrap(), Socket::new(stream).unwrap());
+        let mut events = Vec::with_capacity(1);
+        poller.add(&socket, 7).unwrap();
+        peer.write_all(b"x").unwrap();
+        poller.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
+        assert_eq!(events[0].data.u64(), 7);
+        poller.remove(&socket).unwrap();
+        drop(socket);
+        poller.wait(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(events.is_empty());
     }
 }
