@@ -123,6 +123,12 @@ impl Server {
         process::cpu_time(self.pid).with_context(|| self.complaint())
     }
 
+    /// Stops its process, or lets it go on. One that has ended is noticed by whoever uses it.
+    pub fn pause(&self, is_paused: bool) {
+        let signal = if is_paused { Signal::STOP } else { Signal::CONT };
+        let _ = pid_of(self.pid).map(|pid| kill_process(pid, signal));
+    }
+
     /// Asks the server to end, and waits until it has, for two minutes at most. Fails if it ended
     /// by itself before.
     pub fn end(&mut self) -> Result<()> {

@@ -107,6 +107,9 @@ struct Group {
     servers: Vec<Entry>,
     #[serde(default)]
     fresh: bool,
+    /// True if a server's process is stopped while others are measured: it may use cores when idle.
+    #[serde(default)]
+    alone: bool,
     /// True if each row has servers of its own, which wait for `rest_ms` at the same time and are
     /// measured in turns with those of the other rows.
     #[serde(default)]
@@ -219,6 +222,7 @@ impl Plan {
         let mut seats = self.seats(at)?;
         for seat in seats.iter_mut().filter(|seat| !group.fresh && !seat.entry.is_null()) {
             seat.running = self.start(at, seat.entry, None);
+            seat.pause(group.alone);
         }
         for row in &rows {
             let is_for_null = row.null_reply().is_some();
@@ -245,7 +249,9 @@ impl Plan {
             if let (true, 1, Ok(running)) = (group.apart, round, &mut seat.running) {
                 running.take_all(&group.rested)?;
             }
+            seat.pause(false);
             let measured = self.measure_row(group, row, seat, round);
+            seat.pause(group.alone);
             if group.fresh && measured.is_err() {
                 // It may end by itself, which is told when it is dropped.
                 seat.running = Err(anyhow!("it failed"));
@@ -397,8 +403,13 @@ impl Row {
 }
 
 impl Seat<'_> {
+    fn pause(&self, is_paused: bool) {
+        let _ = self.running.as_ref().map(|it| it.server.pause(is_paused));
+    }
+
     /// Ends the server; ours by itself: an attack, for one, must leave it able to.
     fn end(&mut self) -> Result<()> {
+        self.pause(false);
         match mem::replace(&mut self.running, Err(anyhow!("it has ended"))) {
             Ok(mut running) if running.server.kind == Kind::Varve => running.end(),
             _ => Ok(()),
