@@ -3,9 +3,14 @@
 //! ```text
 //!            fall_asleep                   notify: the waker is called
 //!  Awake ◀──────────────────▶ Asleep ──────────────────────────┐
-//!    │            wake                                         ▼
-//!    └──── notify: no call is made ────────────────────────▶ Notified ── take_notice ──▶ Awake
+//!    │            wake          │ notify_later                 ▼
+//!    │                          └────────────▶ Uncalled ─▶ Notified ── take_notice ──▶ Awake
+//!    │                                           └────── take_notice, as from Notified ─▶ Awake
+//!    └──── notify: no call is made ────────────────────────▶ Notified
 //! ```
+//! Who holds locks leaves mail first and calls the waker when they are given back. Until then the
+//! thread is `Uncalled`, and others who notify it make the call themselves.
+//!
 //! Waking an event loop is a system call, so it is done only while the loop sleeps or is about to.
 //! All steps read and change one word atomically, so none can miss another.
 
@@ -13,7 +18,10 @@ use crate::sync::{AtomicU32, Ordering};
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
+/// It has mail, and is awake or was called.
 const NOTIFIED: u32 = 2;
+/// It has mail, and the waker is not called yet.
+const UNCALLED: u32 = 3;
 
 /// Wake state of one thread, which sleeps; any thread notifies it.
 #[derive(Debug)]
@@ -34,7 +42,15 @@ impl WakeState {
     /// Notes that mail was put into the mailbox. Returns true if the caller must wake the thread.
     pub fn notify(&self) -> bool {
         // Releases the mail to `take_notice`.
-        self.0.swap(NOTIFIED, Ordering::AcqRel) == ASLEEP
+        matches!(self.0.swap(NOTIFIED, Ordering::AcqRel), ASLEEP | UNCALLED)
+    }
+
+    /// Notes that mail was put into the mailbox. Returns true if the caller must wake the thread,
+    /// for which it may take its time.
+    pub fn notify_later(&self) -> bool {
+        let may_sleep = |state| matches!(state, ASLEEP | UNCALLED);
+        let next = |state| Some(if may_sleep(state) { UNCALLED } else { NOTIFIED });
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, next).is_ok_and(may_sleep)
     }
 
     /// Notes that the thread is about to sleep. Returns false if it must not, as it was notified.
@@ -54,8 +70,8 @@ impl WakeState {
     /// least all that it holds at this moment.
     #[inline(always)]
     pub fn take_notice(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == NOTIFIED
-            && self.0.swap(AWAKE, Ordering::Acquire) == NOTIFIED
+        self.0.load(Ordering::Relaxed) >= NOTIFIED
+            && self.0.swap(AWAKE, Ordering::Acquire) >= NOTIFIED
     }
 }
 
@@ -70,6 +86,32 @@ mod tests {
         assert!(state.notify());
         assert!(!state.notify());
         state.wake();
+        assert!(state.take_notice());
+        assert!(!state.take_notice());
+    }
+
+    #[test]
+    fn others_make_the_call_that_somebody_leaves_for_later() {
+        let state = WakeState::new();
+        assert!(state.fall_asleep());
+        assert!(state.notify_later());
+        assert!(state.notify_later());
+        assert!(state.notify());
+        assert!(!state.notify());
+        assert!(!state.notify_later());
+        state.wake();
+        assert!(state.take_notice());
+        assert!(!state.notify_later());
+        assert!(!state.fall_asleep());
+    }
+
+    #[test]
+    fn whoever_wakes_by_itself_finds_what_was_left() {
+        let state = WakeState::new();
+        assert!(state.fall_asleep());
+        assert!(state.notify_later());
+        state.wake();
+        assert!(!state.fall_asleep());
         assert!(state.take_notice());
         assert!(!state.take_notice());
     }
@@ -94,20 +136,16 @@ mod loom_tests {
     fn no_message_is_slept_through() {
         loom::model(|| {
             let shared = Arc::new((WakeState::new(), AtomicU32::new(0), Notify::new()));
-            let send = |shared: &(WakeState, AtomicU32, Notify)| {
-                shared.1.fetch_add(1, Ordering::Relaxed);
-                if shared.0.notify() {
-                    shared.2.notify();
-                }
-            };
-            let other = Arc::clone(&shared);
-            let senders = [
-                loom::thread::spawn(move || send(&other)),
-                loom::thread::spawn({
-                    let other = Arc::clone(&shared);
-                    move || send(&other)
-                }),
-            ];
+            // One calls the waker at once, the other later.
+            let senders = [WakeState::notify, WakeState::notify_later].map(|notify| {
+                let shared = Arc::clone(&shared);
+                loom::thread::spawn(move || {
+                    shared.1.fetch_add(1, Ordering::Relaxed);
+                    if notify(&shared.0) {
+                        shared.2.notify();
+                    }
+                })
+            });
             let (state, mailbox, waker) = (&shared.0, &shared.1, &shared.2);
             let mut received = 0;
             while received < 2 {

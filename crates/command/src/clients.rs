@@ -41,9 +41,16 @@ pub type Answer = waiter::Answer<Client>;
 
 /// Way to a worker from any thread.
 pub trait Post: Send + Sync {
-    /// Leaves a notice in its mailbox. Returns true if the worker may sleep, and has to be woken
-    /// for it.
+    /// Leaves a notice in its mailbox. Returns true if the worker may sleep and the caller has to
+    /// wake it, as soon as it holds no locks. Whoever sends it something meanwhile wakes it, too.
     fn leave(&self, notice: Notice) -> bool;
+
+    /// Delivers a notice, and wakes the worker if it may sleep.
+    fn send(&self, notice: Notice) {
+        if self.leave(notice) {
+            self.wake();
+        }
+    }
 
     /// Wakes the worker, which may cost a system call.
     fn wake(&self);
@@ -54,15 +61,6 @@ pub trait Post: Send + Sync {
     /// Returns true if it has so many more that what each client gets is to be counted.
     fn is_flooded(&self) -> bool {
         false
-    }
-}
-
-impl dyn Post {
-    /// Delivers a notice.
-    pub fn send(&self, notice: Notice) {
-        if self.leave(notice) {
-            self.wake();
-        }
     }
 }
 

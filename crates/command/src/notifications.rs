@@ -99,7 +99,11 @@ impl Notifications {
     fn note(&self, left: Left) {
         if left.is_behind || !left.sleepers.is_empty() {
             let mut later = self.later();
-            later.sleepers.extend(left.sleepers);
+            for post in left.sleepers {
+                if !later.sleepers.iter().any(|known| Arc::ptr_eq(known, &post)) {
+                    later.sleepers.push(post);
+                }
+            }
             later.is_behind |= left.is_behind;
             self.has_left.store(true, Relaxed);
         }

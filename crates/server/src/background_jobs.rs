@@ -94,7 +94,8 @@ impl BackgroundJobs {
             && self.instance.clients.is_any_behind());
         if makes_room && self.instance.active_expire.load(Relaxed) {
             let began = Instant::now();
-            self.instance.store.sweep_deadlines(&mut self.thread, now);
+            let settle = || self.instance.settle_messages();
+            self.instance.store.sweep_deadlines_pausing(&mut self.thread, now, settle);
             let took = began.elapsed();
             let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
             self.statistics.server.sweep_nanos.add(nanos);
@@ -104,7 +105,6 @@ impl BackgroundJobs {
             self.evict(now);
         }
         self.look_after_waiters(now);
-        self.instance.settle_messages();
         self.instance.look_after_keys(&self.thread);
         self.age();
         self.free_lazily();
@@ -124,6 +124,7 @@ impl BackgroundJobs {
             instance.store.enter(thread);
             let is_more = instance.note_eviction(thread, evict);
             instance.store.leave(thread);
+            instance.settle_messages();
             is_more
         });
     }
@@ -135,6 +136,8 @@ impl BackgroundJobs {
             self.instance.store.enter(&self.thread);
             command::recheck(&self.instance, &mut self.thread, &self.statistics, now);
             self.instance.store.leave(&self.thread);
+            self.instance.settle_messages();
+            self.journal.after_batch(&self.instance);
         }
     }
 

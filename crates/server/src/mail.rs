@@ -109,12 +109,12 @@ impl Mailbox {
     /// Delivers a message, and wakes the worker if it may sleep. A message to a worker that has
     /// ended is dropped.
     pub fn send(&self, mail: Mail) {
-        if self.put(mail) {
+        if self.put(mail) && self.shared.state.notify() {
             (self.shared.wake)();
         }
     }
 
-    /// Puts a message into the mailbox. Returns true if the worker may sleep.
+    /// Puts a message into the mailbox. Returns false if it is not needed.
     fn put(&self, mail: Mail) -> bool {
         let shared = &*self.shared;
         let is_unpaused = matches!(mail, Mail::Notice(Notice::Unpaused));
@@ -123,17 +123,21 @@ impl Mailbox {
         }
         let (bytes, is_letter) = (mail.bytes(), mail.is_letter());
         shared.count(bytes, is_letter);
-        if self.sender.send(mail).is_err() {
+        let outcome = self.sender.send(mail);
+        if outcome.is_err() {
             shared.discount(bytes, is_letter);
-            return false;
         }
-        shared.state.notify()
+        outcome.is_ok()
     }
 }
 
 impl Post for Mailbox {
     fn leave(&self, notice: Notice) -> bool {
-        self.put(Mail::Notice(notice))
+        self.put(Mail::Notice(notice)) && self.shared.state.notify_later()
+    }
+
+    fn send(&self, notice: Notice) {
+        Mailbox::send(self, Mail::Notice(notice));
     }
 
     fn wake(&self) {
@@ -259,6 +263,18 @@ mod tests {
         };
         let (mailbox, inbox) = Mailbox::new(wake, Arc::clone(&bytes));
         Post { mailbox, inbox, wakes, bytes }
+    }
+
+    #[test]
+    fn who_sends_something_wakes_a_worker_that_was_only_left_mail() {
+        let post = post();
+        assert!(post.inbox.fall_asleep());
+        assert!(command::Post::leave(&post.mailbox, Notice::Safe));
+        assert_eq!(post.wakes.load(SeqCst), 0, "whoever has left it wakes the worker later");
+        post.mailbox.send(Mail::Notice(Notice::Safe));
+        assert_eq!(post.wakes.load(SeqCst), 1);
+        post.mailbox.send(Mail::Notice(Notice::Safe));
+        assert_eq!(post.wakes.load(SeqCst), 1);
     }
 
     #[test]

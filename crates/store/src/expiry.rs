@@ -40,15 +40,25 @@ fn judge(value: ValueRef<'_>, now: Millis, in_part: &mut Vec<Vec<u8>>) -> Verdic
 
 impl Store {
     /// Sweeps all databases once. To be called several times a second by a thread outside the gate;
-    /// it goes in and out once per shard, so that no thread waits long for it.
+    /// it goes in and out many times per shard, so that no thread waits long for it.
     pub fn sweep_deadlines(&self, thread: &mut ThreadContext, now: Millis) -> Swept {
+        self.sweep_deadlines_pausing(thread, now, || {})
+    }
+
+    /// The same; calls `pause` each time it has come out, without locks.
+    pub fn sweep_deadlines_pausing(
+        &self,
+        thread: &mut ThreadContext,
+        now: Millis,
+        pause: impl Fn(),
+    ) -> Swept {
         let mut swept = Swept::default();
         if self.keeps_expired() {
             return swept;
         }
         for database in self.used_databases() {
             for shard in ShardId::all().filter(|shard| self.may_expire(database, *shard)) {
-                swept.expired += self.sweep_shard(thread, database, shard, now);
+                swept.expired += self.sweep_shard(thread, (database, shard), now, &pause);
             }
         }
         swept
@@ -64,9 +74,9 @@ impl Store {
     fn sweep_shard(
         &self,
         thread: &mut ThreadContext,
-        database: usize,
-        shard: ShardId,
+        (database, shard): (usize, ShardId),
         now: Millis,
+        pause: &impl Fn(),
     ) -> u64 {
         let Some(keyspace) = self.keyspace(database) else { return 0 };
         let index = self.shards.counts(keyspace, shard);
@@ -87,9 +97,10 @@ impl Store {
             drop(guard);
             expired += thread.counters.expired_by_sweep.get() - before;
             self.leave(thread);
+            pause();
             thread.pacer.yield_if_due();
             if !in_part.is_empty() {
-                self.expire_parts(thread, (database, keyspace), &in_part, now);
+                self.expire_parts(thread, (database, keyspace), &in_part, now, pause);
             }
         }
         expired
@@ -102,6 +113,7 @@ impl Store {
         (database, keyspace): (usize, KeyspaceId),
         keys: &[Vec<u8>],
         now: Millis,
+        pause: &impl Fn(),
     ) {
         let mut keys = keys.iter().map(|key| self.key(keyspace, key));
         let mut next = keys.next();
@@ -116,6 +128,7 @@ impl Store {
                 }
             }
             self.leave(thread);
+            pause();
             thread.pacer.yield_if_due();
         }
     }
