@@ -6,7 +6,7 @@ use command::{Instance, Notice};
 use journal::writer::SyncPolicy;
 use settings::AppendFsync;
 use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
-use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::{MutexGuard, PoisonError};
 
 /// When what was written is synced at present.
@@ -54,6 +54,15 @@ impl Journal {
 
     fn deciding(&self) -> MutexGuard<'_, ()> {
         self.policy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets replies up to `position` leave, unless they have just ceased to wait: then all may.
+    /// Returns the position up to which they could leave before.
+    pub fn move_safe(&self, position: u64) -> u64 {
+        // In one order with `holds_reply`: who is not seen to wait sees what is safe.
+        let moved = |before| (before != ALL_SAFE).then_some(position);
+        let (Ok(before) | Err(before)) = self.safe.fetch_update(SeqCst, SeqCst, moved);
+        before
     }
 
     /// Has replies wait for syncs, or not, as the settings say. Holds when it returns.

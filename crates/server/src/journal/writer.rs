@@ -413,8 +413,7 @@ impl JournalThread {
         instance.journal.safe.store(safe.position, Release);
         // What stands in a file that is no part of the set is lost with the machine.
         if !log.is_apart() && journal.holds_replies.load(Relaxed) {
-            // In one order with `holds_reply`: who is not seen to wait sees what is safe.
-            let before = journal.safe.swap(safe.position, SeqCst);
+            let before = journal.move_safe(safe.position);
             if before < safe.position && journal.awaited.load(SeqCst) > before {
                 instance.clients.tell_workers(&Notice::Safe);
             }
