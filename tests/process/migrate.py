@@ -282,6 +282,23 @@ def a_key_that_is_deleted_on_its_way_does_not_come_back():
         assert here.read() == b"OK"
 
 
+def a_key_that_arrives_in_a_pause_of_writes_leaves_when_it_ends():
+    with varve() as source, Target() as target:
+        here, other = source.connect(), source.connect()
+        here.command("SET", "a", "v")
+        here.send([str(word).encode() for word in to(target, "a")])
+        target.accept()
+        target.expect(b"SELECT", b"0")
+        target.expect(b"RESTORE", b"a")
+        assert other.command("CLIENT", "PAUSE", 100000, "WRITE") == b"OK"
+        target.reply(b"+OK", b"+OK")
+        for _ in range(1000):
+            assert other.command("GET", "a") == b"v"
+        assert other.command("CLIENT", "UNPAUSE") == b"OK"
+        assert here.read() == b"OK"
+        assert other.command("EXISTS", "a") == 0
+
+
 def a_key_that_always_changes_stays():
     with varve() as source, Target() as target:
         here, other = source.connect(), source.connect()

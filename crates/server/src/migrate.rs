@@ -11,7 +11,7 @@ mod effects;
 
 use crate::journal::Journal;
 use base::Millis;
-use command::{Carrier, Instance, Migration, Refusal, Settled, WorkerStatistics};
+use command::{Carrier, Instance, Migration, Pause, Refusal, Settled, WorkerStatistics};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -34,6 +34,8 @@ const COURIERS_MAX: usize = 4;
 const ROUNDS_MAX: usize = 5;
 /// Longest line of a reply.
 const LINE_BYTES_MAX: u64 = 64 << 10;
+/// Time between two looks whether writes are still held back.
+const PAUSE_LOOK: Duration = Duration::from_millis(10);
 /// Bytes that are written at once.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -206,12 +208,16 @@ impl Courier {
         Err(Refusal::of(CHANGING))
     }
 
-    /// Removes keys that have arrived, and serves those who mind their loss.
+    /// Removes keys that have arrived, and serves those who mind their loss. While writes are held
+    /// back it waits: the keys stay here, and are sent again if they have changed by then.
     fn settle(&mut self, migration: &mut Migration, arrived: &[usize]) -> Vec<Settled> {
-        let Some(instance) = self.instance.upgrade() else { return Vec::new() };
         if arrived.is_empty() {
             return Vec::new();
         }
+        while self.holds_writes() {
+            thread::sleep(PAUSE_LOOK);
+        }
+        let Some(instance) = self.instance.upgrade() else { return Vec::new() };
         instance.store.enter(&self.thread);
         let settled = migration.settle(&instance, &mut self.thread, arrived);
         let now = instance.clock.now();
@@ -222,6 +228,12 @@ impl Courier {
         instance.store.leave(&self.thread);
         instance.settle_messages();
         settled
+    }
+
+    /// Returns true while clients may not write, in a pause or as the server is about to end.
+    fn holds_writes(&self) -> bool {
+        let is_paused = |it: Arc<Instance>| it.clients.paused(it.clock.now()) != Pause::Nothing;
+        self.instance.upgrade().is_some_and(is_paused)
     }
 
     fn now(&self) -> Millis {
