@@ -104,35 +104,48 @@ const STEPS: &[u8] = b"_o#";
 /// Rows of a graph.
 const ROWS: u64 = 4;
 
+/// Samples that are drawn beside each other.
+const COLUMNS: usize = 80;
+
 /// Draws the samples of an event as columns, with the age of each below.
 fn drawn(event: &str, series: &Series, now: u64) -> String {
     let all = || series.samples.iter().map(|sample| sample.millis);
     let (low, high) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
     let mut graph =
         format!("{event} - high {high} ms, low {low} ms (all time high {} ms)\n", series.most);
-    graph += &"-".repeat(80);
+    graph += &"-".repeat(COLUMNS);
     graph.push('\n');
     let steps = ROWS * STEPS.len() as u64;
-    let height = |millis: u64| (millis - low) * (steps - 1) / (high - low).max(1);
+    let height = |millis: u64| ((millis - low) * steps / (high - low).max(1)).min(steps - 1);
+    let columns: Vec<(u64, String)> = series
+        .samples
+        .iter()
+        .map(|it| (height(it.millis), age(now.saturating_sub(it.seconds))))
+        .collect();
+    let blocks: Vec<String> = columns.chunks(COLUMNS).map(block).collect();
+    graph + &blocks.join("\n")
+}
+
+/// Draws columns of these heights, with what stands below each.
+fn block(columns: &[(u64, String)]) -> String {
+    let mut drawn = String::new();
     for row in (0..ROWS).rev() {
-        for millis in all() {
-            let above = height(millis).checked_sub(row * STEPS.len() as u64);
+        for (height, _) in columns {
+            let above = height.checked_sub(row * STEPS.len() as u64);
             let step = above.map(|above| STEPS[narrow::to_usize(above).min(STEPS.len() - 1)]);
             let full = above.is_some_and(|above| above >= STEPS.len() as u64);
-            graph.push(if full { '|' } else { step.map_or(' ', char::from) });
+            drawn.push(if full { '|' } else { step.map_or(' ', char::from) });
         }
-        graph.push('\n');
+        drawn.push('\n');
     }
-    graph.push('\n');
-    let ages: Vec<String> =
-        series.samples.iter().map(|it| age(now.saturating_sub(it.seconds))).collect();
-    for row in 0..ages.iter().map(String::len).max().unwrap_or(0) {
-        let letters =
-            ages.iter().map(|age| age.as_bytes().get(row).map_or(' ', |it| char::from(*it)));
-        graph.extend(letters);
-        graph.push('\n');
+    drawn += &" ".repeat(columns.len());
+    drawn.push('\n');
+    for row in 0..columns.iter().map(|(_, below)| below.len()).max().unwrap_or(0) {
+        let letter = |below: &String| below.as_bytes().get(row).map_or(' ', |it| char::from(*it));
+        drawn.extend(columns.iter().map(|(_, below)| letter(below)));
+        drawn.push('\n');
     }
-    graph
+    drawn
 }
 
 /// Returns an age in its largest unit.
@@ -249,8 +262,18 @@ mod tests {
         let graph = drawn("command", &series(&[1, 5, 9]), 162);
         let lines: Vec<&str> = graph.lines().collect();
         assert_eq!(lines[0], "command - high 9 ms, low 1 ms (all time high 9 ms)");
-        assert_eq!(lines[2..6], ["  #", "  |", " #|", "_||"]);
+        assert_eq!(lines[2..7], ["  #", " _|", " ||", "_||", "   "]);
         assert_eq!(lines[7..9], ["111", "mmm"]);
+    }
+
+    #[test]
+    fn samples_beyond_eighty_stand_below_the_others() {
+        let graph = drawn("command", &series(&[7; 82]), 181);
+        let lines: Vec<&str> = graph.lines().collect();
+        let widths = [80; 8].into_iter().chain([0]).chain([2; 7]);
+        let of_graph = lines[2..].iter().map(|line| line.len());
+        assert_eq!(of_graph.collect::<Vec<_>>(), widths.collect::<Vec<_>>());
+        assert_eq!(lines[5], "_".repeat(80));
     }
 
     #[test]
