@@ -111,6 +111,11 @@ impl Tracking {
         self.prefixes.add(prefix, tracker)
     }
 
+    /// Has a client told of changes behind one of its prefixes as `tracker` says from now on.
+    pub(crate) fn replace_prefix(&self, prefix: &Prefix, tracker: &Arc<Tracker>) {
+        self.prefixes.replace(prefix, tracker);
+    }
+
     /// Removes a prefix of a client.
     pub(crate) fn remove_prefix(&self, prefix: &Prefix, client: u64) {
         self.prefixes.remove(prefix, client);

@@ -69,6 +69,15 @@ impl Prefixes {
         prefix
     }
 
+    /// Has a client, which is told of changes behind a prefix, told as `tracker` says from now on;
+    /// there is no moment at which it is not told.
+    pub fn replace(&self, prefix: &Prefix, tracker: &Arc<Tracker>) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let told = all.by_bytes.get_mut(prefix).into_iter().flatten();
+        told.filter(|other| other.client.id == tracker.client.id)
+            .for_each(|other| other.clone_from(tracker));
+    }
+
     /// Removes a client from those who are told of changes behind a prefix.
     pub fn remove(&self, prefix: &Prefix, client: u64) {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);

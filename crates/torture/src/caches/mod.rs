@@ -53,6 +53,8 @@ const WRITERS: u64 = 3;
 const FOLLOWERS: u64 = 3;
 /// Keys of the filler, by which the cached ones are evicted too.
 const FILLERS: u64 = 100_000;
+/// Most prefixes that a client adds to those of which it is told.
+const WIDENED_MAX: u64 = 500;
 const MAXMEMORY: &str = "48mb";
 /// Time between two rests.
 const ROUND: Duration = Duration::from_millis(500);
@@ -221,6 +223,8 @@ struct Cache {
     newest: HashMap<u64, u64>,
     dice: Random,
     ignores_some: bool,
+    /// Prefixes that were added.
+    widened: u64,
     reads: u64,
     dropped: u64,
 }
@@ -240,7 +244,18 @@ impl Cache {
         ensure!(reply == Reply::Simple(b"OK".to_vec()), "{line}: {reply:?}");
         let dice = Random::from_seed(seed);
         let (cached, newest) = (HashMap::new(), HashMap::new());
-        Ok(Cache { client, line, target, cached, newest, dice, ignores_some, reads: 0, dropped: 0 })
+        Ok(Cache {
+            client,
+            line,
+            target,
+            cached,
+            newest,
+            dice,
+            ignores_some,
+            widened: 0,
+            reads: 0,
+            dropped: 0,
+        })
     }
 
     fn work(&mut self, is_over: &AtomicBool) -> Result<()> {
@@ -251,6 +266,9 @@ impl Cache {
             self.read(&missing)?;
             if self.line.ends_with("NOLOOP") && self.dice.below(4) == 0 {
                 self.touch()?;
+            }
+            if self.line.ends_with("PREFIX k") && self.widened < WIDENED_MAX {
+                self.widen()?;
             }
         }
         Ok(())
@@ -296,6 +314,16 @@ impl Cache {
         self.client.send(&encoded(&["PEXPIRE", &format!("k{key}"), "60000"]))?;
         self.receive()?;
         self.cached.remove(&key);
+        Ok(())
+    }
+
+    /// Has the client told of the changes behind one more prefix.
+    fn widen(&mut self) -> Result<()> {
+        let prefix = format!("z{}:", self.widened);
+        self.widened += 1;
+        self.client.send(&encoded(&["CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", &prefix]))?;
+        let reply = self.receive()?;
+        ensure!(reply == Reply::Simple(b"OK".to_vec()), "{prefix}: {reply:?}");
         Ok(())
     }
 

@@ -45,8 +45,9 @@ impl Adder {
 /// Waits for entries.
 pub(super) struct Follower {
     client: Client,
-    /// Id of the last entry of each stream, as long as it is valid.
-    cached: HashMap<String, String>,
+    /// Id of the last entry of each stream, as long as it is valid; of one in which nothing new was
+    /// found, which may be gone, true besides.
+    cached: HashMap<String, (String, bool)>,
     /// The same, valid or not: where the next read begins.
     seen: HashMap<String, String>,
     dice: Random,
@@ -71,14 +72,16 @@ impl Follower {
             }
             let seen = self.seen.get(&key).cloned().unwrap_or_else(|| "0".to_owned());
             let request = ["XREAD", "BLOCK", "20", "STREAMS", &key, &seen];
-            let last = match self.receive_behind(&request)? {
-                Reply::Null => seen,
-                Reply::Map(streams) => last_id(&streams).context("XREAD answers otherwise")?,
+            let (last, may_be_gone) = match self.receive_behind(&request)? {
+                Reply::Null => (seen, true),
+                Reply::Map(streams) => {
+                    (last_id(&streams).context("XREAD answers otherwise")?, false)
+                }
                 other => anyhow::bail!("XREAD answers {other:?}"),
             };
             self.reads += 1;
             self.seen.insert(key.clone(), last.clone());
-            self.cached.insert(key, last);
+            self.cached.insert(key, (last, may_be_gone));
         }
         Ok(())
     }
@@ -107,10 +110,10 @@ impl Follower {
     pub fn compare(&mut self, plain: &mut Client) -> Result<()> {
         told_at_rest(|| {
             self.receive_behind(&["PING"])?;
-            for (key, cached) in &self.cached {
+            for (key, (cached, may_be_gone)) in &self.cached {
                 let newest = plain.ask(&["XREVRANGE", key, "+", "-", "COUNT", "1"])?;
                 let is_right = match &newest {
-                    Reply::Array(entries) if entries.is_empty() => cached == "0",
+                    Reply::Array(entries) if entries.is_empty() => *may_be_gone,
                     Reply::Array(entries) => first_id(entries).as_ref() == Some(cached),
                     _ => false,
                 };

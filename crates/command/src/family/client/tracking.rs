@@ -85,28 +85,39 @@ impl<'c> Wanted<'c> {
         self.check_prefixes(present.map_or(&[][..], |it| &it.prefixes))
     }
 
-    /// Refuses prefixes that overlap with each other, or with those that the client has. In order,
-    /// all that begin with a prefix stand right behind it.
+    /// Refuses prefixes that overlap with each other, or with those that the client has.
     fn check_prefixes(&self, present: &[Prefix]) -> Result<(), Refusal> {
+        let Some(first) = self.first_overlapping(present) else { return Ok(()) };
+        let prefix = self.prefixes[first];
+        let overlaps = |other: &[u8]| other.starts_with(prefix) || prefix.starts_with(other);
+        let existing = present.iter().map(|other| &other[..]).filter(|other| overlaps(other)).min();
+        let provided = || self.prefixes[first + 1..].iter().copied().find(|other| overlaps(other));
+        let (which, other) = match existing {
+            Some(other) => ("an existing", other),
+            None => ("another provided", provided().unwrap_or_default()),
+        };
+        let text = format!(
+            "ERR Prefix '{{}}' overlaps with {which} prefix '{{}}'. Prefixes for a single client \
+             must not overlap."
+        );
+        Err(Refusal::naming(&text, &[prefix, other]))
+    }
+
+    /// Returns the place of the first prefix asked for that overlaps with a later one, or with one
+    /// that the client has. In order, all that begin with a prefix stand right behind it.
+    fn first_overlapping(&self, present: &[Prefix]) -> Option<usize> {
         let wanted = self.prefixes.iter().enumerate().map(|(at, prefix)| (*prefix, Some(at)));
         let mut all: Vec<(&[u8], Option<usize>)> = wanted.collect();
         all.extend(present.iter().map(|prefix| (&prefix[..], None)));
         all.sort_unstable();
-        let pairs = all.windows(2).filter(|pair| pair[1].0.starts_with(pair[0].0));
-        // Of those that were asked for, the first one that overlaps is named.
-        let first = pairs.filter_map(|pair| {
-            let (one, other) = (pair[0].1, pair[1].1);
-            let at = one.into_iter().chain(other).min()?;
-            let beside = if one == Some(at) { pair[1] } else { pair[0] };
-            Some((at, beside))
-        });
-        match first.min_by_key(|(at, (_, other))| (*at, other.is_some())) {
-            Some((at, (other, None))) => Err(overlapping(self.prefixes[at], "an existing", other)),
-            Some((at, (other, Some(_)))) => {
-                Err(overlapping(self.prefixes[at], "another provided", other))
-            }
-            None => Ok(()),
+        let (mut first, mut begins) = (None, Vec::<(&[u8], Option<usize>)>::new());
+        for (prefix, at) in all {
+            while begins.pop_if(|(begin, _)| !prefix.starts_with(begin)).is_some() {}
+            let others = begins.iter().map(|(_, other)| *other);
+            first = others.flat_map(|other| at.into_iter().chain(other)).chain(first).min();
+            begins.push((prefix, at));
         }
+        first
     }
 }
 
@@ -116,14 +127,6 @@ const OPTIONS: [(&str, TrackingOptions); 4] = [
     ("OPTOUT", TrackingOptions::OPT_OUT),
     ("NOLOOP", TrackingOptions::NO_LOOP),
 ];
-
-fn overlapping(prefix: &[u8], which: &str, other: &[u8]) -> Refusal {
-    let text = format!(
-        "ERR Prefix '{{}}' overlaps with {which} prefix '{{}}'. Prefixes for a single client must \
-         not overlap."
-    );
-    Refusal::naming(&text, &[prefix, other])
-}
 
 /// Turns tracking on or off.
 pub fn tracking(call: &mut Call<'_>) -> Outcome {
@@ -152,10 +155,7 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let is_exception = present.as_ref().is_some_and(|it| it.is_exception);
     let mut prefixes = present.map_or_else(Vec::new, |it| it.prefixes);
     // The table has those who are told, and how.
-    for prefix in &prefixes {
-        tracking.remove_prefix(prefix, client.id);
-        tracking.add_prefix(prefix, &tracker);
-    }
+    prefixes.iter().for_each(|prefix| tracking.replace_prefix(prefix, &tracker));
     if wanted.options.contains(TrackingOptions::BROADCAST) {
         let has_all = || prefixes.iter().any(|own| own.is_empty());
         let all: [&[u8]; 1] = [b""];
