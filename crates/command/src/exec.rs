@@ -11,7 +11,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn};
-use crate::clients::{ClientFlags, Notice};
+use crate::clients::ClientFlags;
 use crate::commands::table;
 use crate::family::forget_watches;
 use crate::monitors::note;
@@ -27,32 +27,35 @@ use base::PositionHash;
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};
-use wire::Reply;
+use wire::{Mark, Reply};
 
 const WITHOUT_MULTI: Refusal = Refusal::of("ERR EXEC without MULTI");
 const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of previous errors.");
 
-/// Runs what the client has queued, and ends its transaction.
+/// Runs what the client has queued, and ends its transaction. Its reply begins at `mark`, which is
+/// moved if something comes before it.
 ///
 /// # Errors
 /// When there is none, when a command was refused, or when there is no room for all of them.
-pub fn exec(call: &mut Call<'_>) -> Outcome {
+pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     let queue = call.session.take_queue().ok_or(WITHOUT_MULTI)?;
     call.session.show_command(call.row.id);
-    let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue) };
+    let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue, mark) };
     forget_watches(call.instance, call.session);
     call.session.keep_queue(queue);
     outcome
 }
 
-fn run(call: &mut Call<'_>, queue: &Queue) -> Outcome {
+fn run(call: &mut Call<'_>, queue: &Queue, mark: &mut Mark) -> Outcome {
     if is_void(call) {
         call.reply.null_array();
         return Ok(());
     }
     let plan = Plan::of(call, queue);
-    call.reserve(plan.bytes).map_err(|refusal| refusal.aborting())?;
+    let room = call.reserve(plan.bytes);
     tell_evicted(call);
+    *mark = call.reply.mark();
+    room.map_err(|refusal| refusal.aborting())?;
     if plan.closes_gate {
         return run_alone(call, queue, &plan);
     }
@@ -152,8 +155,7 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         if !is_apart {
             call.reply.take_over(is_cut, protocol);
         } else if is_done && !is_closing {
-            let client = &call.session.client;
-            client.notify(Notice::Message(client.id, push.into()));
+            call.session.pushed_apart.append(&mut push);
         }
         if is_closing {
             // The client has ended itself by a command before.

@@ -278,17 +278,18 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             call.reply.queued();
         }
         Rejection::RunsQueue => {
-            let mark = call.reply.mark();
-            let outcome = exec(call);
+            let mut mark = call.reply.mark();
+            let outcome = exec(call, &mut mark);
             let execution = finish(call, outcome, mark);
             show(call);
             return execution;
         }
         Rejection::Observed => {
-            if let Err(refusal) = make_room(call) {
+            let room = make_room(call);
+            tell_evicted(call);
+            if let Err(refusal) = room {
                 return finish_rejected(call, Rejection::Refused(refusal));
             }
-            tell_evicted(call);
             let execution = run(call);
             show(call);
             return execution;

@@ -54,6 +54,8 @@ pub struct Session {
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// How it is told of keys that change.
     pub(crate) tracking: Option<Box<OwnTracking>>,
+    /// What commands of its last transaction have pushed, whose other replies it does not get.
+    pub pushed_apart: Vec<u8>,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
     /// Protocol of the messages that it is told: that of before RESET until RESET is answered, as
@@ -85,6 +87,7 @@ impl Session {
             watching: None,
             subscriptions: None,
             tracking: None,
+            pushed_apart: Vec::new(),
             last_unit: 0,
             told_in: Protocol::Resp2,
             yields: false,

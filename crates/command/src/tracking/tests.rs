@@ -59,11 +59,15 @@ impl Two {
 
     /// Has keys evicted from 24 megabytes on.
     fn limit_memory(&mut self) {
+        self.limit_memory_by(EvictionPolicy::AllKeysRandom);
+    }
+
+    fn limit_memory_by(&mut self, eviction: EvictionPolicy) {
         self.world.instance.store.set_limits(&Limits {
             maxmemory: 24 << 20,
             other_bytes: 0,
             workers: 1,
-            eviction: EvictionPolicy::AllKeysRandom,
+            eviction,
             reclaim: Default::default(),
             lfu_log_factor: 10,
             lfu_decay_minutes: 1,
@@ -285,6 +289,29 @@ fn what_is_evicted_to_make_room_for_a_transaction_is_told_before_its_reply() {
     let (pushes, behind) = reply.split_once("*100 ").expect("a reply to all");
     assert!(pushes.contains(">2 $10 invalidate *1 $"), "nothing was evicted");
     assert!(!behind.contains("invalidate"), "{behind}");
+}
+
+#[test]
+fn what_is_evicted_in_vain_is_told_before_the_refusal() {
+    let value = "x".repeat(100_000);
+    for is_queued in [false, true] {
+        let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
+        two.limit_memory_by(EvictionPolicy::VolatileLru);
+        two.say("SET timed v EX 1000", "+OK");
+        two.say("GET timed", "$1 v");
+        let reply = (0..1000).find_map(|number| {
+            let line = format!("SET k{number} {value}");
+            let reply = match is_queued {
+                true => ["MULTI", &line, "EXEC"].map(|it| say(&mut two.world, it))[2].clone(),
+                false => say(&mut two.world, &line),
+            };
+            reply.contains("OOM").then_some(reply)
+        });
+        let code = if is_queued { "-EXECABORT" } else { "-OOM" };
+        let expected = format!(">2 $10 invalidate *1 $5 timed {code}");
+        let reply = reply.expect("it was refused");
+        assert!(reply.starts_with(&expected), "{reply}");
+    }
 }
 
 /// A request of each command that reads; its keys are `a` and `b`.

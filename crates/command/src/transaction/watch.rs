@@ -17,7 +17,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Author, Change, Databases, Listener, Presence, Reason, ShardSet};
+use store::{Author, Change, Databases, Listener, Presence, ShardSet};
 
 /// Keys that one client watches.
 #[derive(Debug)]
@@ -161,7 +161,8 @@ impl Watches {
                 && it.key.bytes[..] == *change.key.bytes
         };
         let Ok(mut entry) = part.find_entry(mixed(change.key.hash), is_its) else { return };
-        let is_expiry = change.removal == Some(Reason::Expired);
+        // One that is past its deadline may be evicted instead.
+        let is_expiry = !change.is_asked_for();
         if entry.get_mut().change(is_expiry) {
             entry.remove();
             self.marked.remove(change.key.hash);
@@ -190,8 +191,8 @@ impl Watched {
         self.watchers.is_empty()
     }
 
-    /// Marks those who watch the key, which then leave; of an expiry only those who saw the key
-    /// alive. Returns true if nobody is left.
+    /// Marks those who watch the key, which then leave; of an expiry or eviction only those who saw
+    /// the key alive. Returns true if nobody is left.
     fn change(&mut self, is_expiry: bool) -> bool {
         self.watchers.retain(|watcher| {
             let is_none = is_expiry && std::mem::take(&mut watcher.had_expired);

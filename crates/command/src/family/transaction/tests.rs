@@ -4,7 +4,7 @@ use super::forget_watches;
 use crate::testing::{World, check, say};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
-use store::{EvictionPolicy, Interests, Limits, Listener, Unit};
+use store::{Author, Change, EvictionPolicy, Interests, Limits, Listener, Reason, Unit};
 
 /// Listener that keeps the units it gets.
 #[derive(Debug, Default)]
@@ -127,6 +127,23 @@ fn a_transaction_for_which_there_is_never_room_is_refused_whole() {
         let keys = if fits { count } else { 0 };
         check(&mut world, &[("DBSIZE", &format!(":{keys}"))]);
         check(&mut world, &[("EXEC", "-ERR EXEC without MULTI")]);
+    }
+}
+
+#[test]
+fn a_key_that_had_expired_when_it_was_watched_may_be_evicted_and_one_that_had_not_may_not() {
+    for (millis, reply) in [(20, "*1 +PONG"), (5, "*-1")] {
+        let mut world = World::new();
+        check(&mut world, &[("SET k v PX 10", "+OK")]);
+        world.instance.clock.advance(millis);
+        check(&mut world, &[("WATCH k", "+OK")]);
+        let store = &world.instance.store;
+        let key = store.key(store.keyspace(0).expect("a database"), b"k");
+        let removal = Some(Reason::Evicted);
+        let author = Author::default();
+        let change = Change { key, database: 0, removal, old: None, author };
+        world.instance.watches.before(&change);
+        check(&mut world, &[("MULTI", "+OK"), ("PING", "+QUEUED"), ("EXEC", reply)]);
     }
 }
 
