@@ -127,12 +127,7 @@ impl<'c> Args<'c> {
 
     #[cold]
     fn write_out(&self, to: &mut Vec<u8>) {
-        write_header(b'*', self.len(), to);
-        for arg in self.from(0) {
-            write_header(b'$', arg.len(), to);
-            to.extend_from_slice(arg);
-            to.extend_from_slice(b"\r\n");
-        }
+        write_words(self.from(0), to);
     }
 
     /// The bytes of the request, if it came as an array of bulks: headers stand before its words.
@@ -164,6 +159,16 @@ impl<'c> Args<'c> {
     pub fn bytes(&self) -> usize {
         // The arguments lie in order, so the last one's end is close to their sum.
         self.spans.last().map_or(0, |span| span.start as usize + span.len as usize)
+    }
+}
+
+/// Appends the request of these words in RESP.
+pub(crate) fn write_words<'w>(words: impl ExactSizeIterator<Item = &'w [u8]>, to: &mut Vec<u8>) {
+    write_header(b'*', words.len(), to);
+    for word in words {
+        write_header(b'$', word.len(), to);
+        to.extend_from_slice(word);
+        to.extend_from_slice(b"\r\n");
     }
 }
 

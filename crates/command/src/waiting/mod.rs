@@ -34,8 +34,8 @@ use held_back::HeldBack;
 use lines::{Lines, PLACE_BYTES};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use waiter::State;
-use wire::{Reply, Span};
+use waiter::{Request, State};
+use wire::Reply;
 
 /// All waiters, and counts of them.
 #[derive(Debug, Default)]
@@ -183,7 +183,7 @@ impl Waiter {
     fn measure(&self) -> u64 {
         let keys: usize = self.keys.iter().map(|key| key.memory() + PLACE_BYTES).sum();
         let others: usize = self.others.iter().map(DatabaseKey::memory).sum();
-        let request = self.request.len() + self.spans.len() * size_of::<Span>();
-        (size_of::<Waiter>() + request + keys + others) as u64
+        let requests = self.sent.iter().chain([&self.request]).map(Request::memory).sum::<usize>();
+        (size_of::<Waiter>() + requests + keys + others) as u64
     }
 }

@@ -1,16 +1,16 @@
 //! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
-use super::waiter::{ClientState, Late, State, Waiter, Wants};
+use super::waiter::{ClientState, Late, Request, State, Waiter, Wants};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
 use crate::clients::Client;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
+use crate::session::ReplyMode;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
-use wire::Span;
 
 /// Command that waits if it finds nothing. Made before it locks its keys.
 pub struct Wait<'c> {
@@ -38,6 +38,7 @@ impl<'c> Call<'c> {
                 database: session.database,
                 protocol: session.protocol,
                 modes: session.modes,
+                is_answered: session.reply_mode == ReplyMode::On,
             },
             timeout,
             wants,
@@ -81,15 +82,15 @@ impl Wait<'_> {
         // The keys that it waits for come first.
         let named = (self.row.spec.find_keys)(self.row.spec.keys, request).unwrap_or_default();
         let others = named.iter().skip(keys.len()).map(|(bytes, _)| key(bytes)).collect();
-        let lengths = request.iter().map(|word| word.len());
-        let spans = spans_of(lengths).ok_or(Refusal::OUT_OF_MEMORY)?;
+        let is_other = !self.args.from(0).eq(request.iter().copied());
+        let sent: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
         let waiters = &self.instance.waiters;
         let mut waiter = Waiter {
             ticket: waiters.ticket(),
             client: Arc::clone(&self.client),
             command: self.row.id,
-            spans,
-            request: request.concat(),
+            request: Request::of(request).ok_or(Refusal::OUT_OF_MEMORY)?,
+            sent: is_other.then(|| Request::of(&sent)).flatten(),
             client_state: self.client_state,
             keys,
             others,
@@ -106,31 +107,5 @@ impl Wait<'_> {
         waiters.add(&waiter);
         *self.client.waiter() = Some(waiter);
         Err(Unanswered::Waits)
-    }
-}
-
-/// Returns the spans of arguments of these lengths, one behind the other; `None` if they take 4 GiB
-/// or more.
-fn spans_of(lengths: impl Iterator<Item = usize>) -> Option<Vec<Span>> {
-    let mut start = 0_u32;
-    let span = |len| {
-        let span = Span { start, len: u32::try_from(len).ok()? };
-        start = start.checked_add(span.len)?;
-        Some(span)
-    };
-    lengths.map(span).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Span, spans_of};
-
-    #[test]
-    fn words_that_take_4_gib_together_are_no_request_that_can_wait() {
-        let most = u32::MAX as usize;
-        let ends = |spans: Vec<Span>| spans.iter().map(|it| it.start + it.len).collect::<Vec<_>>();
-        assert_eq!(spans_of([5, most - 5].into_iter()).map(ends), Some(vec![5, u32::MAX]));
-        assert_eq!(spans_of([5, most - 4].into_iter()), None);
-        assert_eq!(spans_of([most + 1].into_iter()), None);
     }
 }

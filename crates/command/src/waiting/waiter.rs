@@ -1,7 +1,7 @@
 //! Client that waits for keys, with its request.
 
 use crate::access_modes::AccessModes;
-use crate::args::Args;
+use crate::args::{Args, write_words};
 use crate::database_key::DatabaseKey;
 use base::Millis;
 use smallvec::SmallVec;
@@ -18,9 +18,10 @@ pub struct Waiter<Client> {
     pub(crate) client: Arc<Client>,
     /// Id of its command's row.
     pub(crate) command: usize,
-    /// Request, one argument behind the other, and the places of the arguments in it.
-    pub(super) request: Vec<u8>,
-    pub(super) spans: Vec<Span>,
+    /// The request that runs when its turn comes.
+    pub(super) request: Request,
+    /// The one that the client has sent, if that is another.
+    pub(super) sent: Option<Request>,
     pub(super) client_state: ClientState,
     /// The keys that it waits for, from which its request only takes.
     pub(super) keys: SmallVec<[DatabaseKey; 1]>,
@@ -52,7 +53,55 @@ pub(super) struct ClientState {
     pub(super) database: usize,
     pub(super) protocol: Protocol,
     pub(super) modes: AccessModes,
+    /// True if it gets replies.
+    pub(super) is_answered: bool,
 }
+
+/// Request in the form in which clients send it, and the places of its arguments.
+#[derive(Debug)]
+pub(super) struct Request {
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+}
+
+impl Request {
+    /// Returns the request of these words; `None` if it takes 4 GiB or more.
+    pub fn of(words: &[&[u8]]) -> Option<Request> {
+        let spans = spans_of(words.iter().map(|word| word.len()))?;
+        let len = spans.last().map_or(0, |last| (last.start + last.len) as usize + LINE_END);
+        let mut bytes = Vec::with_capacity(len);
+        write_words(words.iter().copied(), &mut bytes);
+        Some(Request { bytes, spans })
+    }
+
+    pub fn args(&self) -> Args<'_> {
+        Args::new(&self.bytes, &self.spans)
+    }
+
+    /// Returns its bytes of memory.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + self.spans.len() * size_of::<Span>()
+    }
+}
+
+/// Returns the places of words of these lengths in a request; `None` if it takes 4 GiB or more.
+fn spans_of(lengths: impl ExactSizeIterator<Item = usize>) -> Option<Vec<Span>> {
+    let mut at = header_len(lengths.len());
+    let span = |len| {
+        let start = at + header_len(len);
+        at = start + len + LINE_END;
+        u32::try_from(at).ok()?;
+        Some(Span { start: narrow::to_u32(start), len: narrow::to_u32(len) })
+    };
+    lengths.map(span).collect()
+}
+
+/// Returns the length of the line that announces so many words or bytes.
+fn header_len(number: usize) -> usize {
+    1 + number.checked_ilog10().map_or(1, |digits| digits as usize + 1) + LINE_END
+}
+
+const LINE_END: usize = b"\r\n".len();
 
 /// Answer to a client that gives up waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +183,39 @@ impl<Client> Waiter<Client> {
     }
 
     pub(super) fn args(&self) -> Args<'_> {
-        Args::new(&self.request, &self.spans)
+        self.request.args()
+    }
+
+    /// The arguments as the client has sent them.
+    pub(super) fn sent_args(&self) -> Args<'_> {
+        self.sent.as_ref().unwrap_or(&self.request).args()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Request, Span, spans_of};
+
+    #[test]
+    fn the_words_of_a_request_stand_where_its_spans_say() {
+        let long = [b'x'; 1000];
+        for words in [&[&b"BLPOP"[..], b"", b"0123456789", &long][..], &[b"EXEC"], &[&b""[..]; 100]]
+        {
+            let request = Request::of(words).expect("it is short");
+            assert_eq!(request.args().from(0).collect::<Vec<_>>(), words);
+            assert_eq!(request.args().request_bytes(), request.bytes.len());
+        }
+    }
+
+    #[test]
+    fn words_that_take_4_gib_together_are_no_request_that_can_wait() {
+        let most = u32::MAX as usize;
+        let ends = |spans: Vec<Span>| spans.iter().map(|it| it.start + it.len).collect::<Vec<_>>();
+        // *2, $5, five bytes, and then $ with ten digits.
+        let before = 4 + 4 + 5 + 2 + 13;
+        let last = most - 2 - before;
+        assert_eq!(spans_of([5, last].into_iter()).map(ends), Some(vec![13, u32::MAX - 2]));
+        assert_eq!(spans_of([5, last + 1].into_iter()), None);
+        assert_eq!(spans_of([most + 1].into_iter()), None);
     }
 }

@@ -49,14 +49,18 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     let seconds = |since: u64| call.now.since(Millis(since)) / 1000;
     let Sizes { query, query_free, queue, room, buffered, blocks, listed, total } =
         Sizes::of(client);
+    // The arguments of the request that is at work are counted nowhere else.
+    let is_own = client.id == call.session.client.id;
+    let own = if is_own { call.args.from(0).map(|arg| arg.len() as u64).sum() } else { 0 };
+    let (arguments, total) = (client.argument_bytes.load(Relaxed) + own, total + own);
     // Writing to a vector cannot fail.
     let _ = writeln!(
         out,
         "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
-         sub={} psub={} ssub={} multi={} watch={} qbuf={query} qbuf-free={query_free} argv-mem={} \
-         multi-mem={queue} rbs={room} rbp={room} obl={buffered} oll={blocks} omem={listed} \
-         tot-mem={total} events={} cmd={} user=default redir={} resp={} lib-name={} lib-ver={} \
-         tot-net-in={} tot-net-out={} tot-cmds={}",
+         sub={} psub={} ssub={} multi={} watch={} qbuf={query} qbuf-free={query_free} \
+         argv-mem={arguments} multi-mem={queue} rbs={room} rbp={room} obl={buffered} \
+         oll={blocks} omem={listed} tot-mem={total} events={} cmd={} user=default redir={} \
+         resp={} lib-name={} lib-ver={} tot-net-in={} tot-net-out={} tot-cmds={}",
         client.id,
         client.address,
         client.local_address,
@@ -72,7 +76,6 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         client.shard_channels.load(Relaxed),
         queued(client),
         client.watches(),
-        client.argument_bytes.load(Relaxed),
         // The socket of a client whose output waits is to tell when it takes bytes again.
         if client.output_bytes.load(Relaxed) > 0 { "rw" } else { "r" },
         command_name(call.row.table(), client.last_command.load(Relaxed)),

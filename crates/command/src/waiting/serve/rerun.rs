@@ -10,7 +10,7 @@ use crate::instance::Instance;
 use crate::needs::Needs;
 use crate::observing::Seen;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::{ReplyMode, Session};
 use crate::statistics::WorkerStatistics;
 use crate::waiting::Waiter;
 use crate::waiting::touched::{Touched, begin_of_lines};
@@ -91,17 +91,27 @@ impl Server<'_> {
             }
         }
         if !is_rejected {
+            call.args = waiter.sent_args();
             observer(&call).count(&call, seen(&call, began, 0));
         }
         if call.reply.is_cut() {
-            self.statistics.server.output_limit_closed.add(1);
-            waiter.client.kill();
+            self.give_up(waiter);
         }
         *state = State::Over;
         drop(state);
         self.waiters().remove_answered(waiter);
         self.add_answer(waiter, reply);
         true
+    }
+
+    /// Closes a client whose reply went beyond its limit; one that it does not get is dropped when
+    /// it arrives.
+    #[cold]
+    fn give_up(&self, waiter: &Waiter) {
+        if waiter.client_state.is_answered {
+            self.statistics.server.output_limit_closed.add(1);
+            waiter.client.kill();
+        }
     }
 
     /// Removes a waiter whose client waits anew, as another one.
@@ -124,7 +134,9 @@ impl Server<'_> {
     /// Bytes that a reply to a client may take before the client is over its limit.
     fn reply_room(&self, client: &Client) -> usize {
         let limits = CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
-        match limits.normal.hard_output() {
+        let is_subscriber = client.flags().contains(ClientFlags::PUBSUB);
+        let limit = if is_subscriber { &limits.pubsub } else { &limits.normal };
+        match limit.hard_output() {
             None => usize::MAX,
             Some(hard) => {
                 narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1))
@@ -158,7 +170,7 @@ pub fn count_unserved(
         thread,
         session: &mut session,
         statistics,
-        args: waiter.args(),
+        args: waiter.sent_args(),
         reply: Reply::new(&mut reply, waiter.client_state.protocol),
         now,
         row: row_of(waiter),
@@ -174,5 +186,7 @@ fn session_of(waiter: &Waiter) -> Session {
     session.database = waiter.client_state.database;
     session.protocol = waiter.client_state.protocol;
     session.modes = waiter.client_state.modes;
+    let is_answered = waiter.client_state.is_answered;
+    session.reply_mode = if is_answered { ReplyMode::On } else { ReplyMode::Off };
     session
 }
