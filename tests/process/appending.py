@@ -529,6 +529,26 @@ def a_client_that_quits_gets_all_its_replies():
             assert second.connect().command("MGET", "n", "m") == [b"1000", b"1000"]
 
 
+def a_client_that_leaves_is_forgotten_whether_or_not_its_changes_are_safe():
+    with Appending("--appendfsync", "always") as server:
+        db = server.connect()
+        for requests in (
+            [("CLIENT", "REPLY", "OFF"), ("INCR", "n")],
+            [("CLIENT", "REPLY", "SKIP"), ("INCR", "n")],
+            [("XGROUP", "CREATE", "s", "g", "$", "MKSTREAM"), ("XREADGROUP", "GROUP", "g", "c", "BLOCK", 0, "STREAMS", "s", ">")],
+            [("INCR", "n"), ("BLPOP", "l", 0)],
+        ):
+            for _ in range(20):
+                client = server.connect()
+                client.send_bytes(b"".join(map(encoded, requests)))
+                client.close()
+            server.until(lambda: b"connected_clients:1\r" in db.command("INFO", "clients"))
+        # Nobody who is gone takes what comes now.
+        assert db.command("RPUSH", "l", "x") == 1 and db.command("LLEN", "l") == 1
+        db.command("XADD", "s", "*", "f", "v")
+        assert db.command("XPENDING", "s", "g")[0] == 0
+
+
 def values_beyond_the_budget_are_written_and_read():
     with Appending() as server:
         db = server.connect()

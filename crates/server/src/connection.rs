@@ -49,6 +49,8 @@ pub struct Connection {
     pub outstanding: Option<Box<Outstanding>>,
     /// True if its slice ended before its requests: `query` holds some that can be served.
     pub is_cut: bool,
+    /// How often the mail had been read when a request last caused what comes before its next one.
+    pub yielded_at: u64,
     /// True if the client will send nothing beyond what its socket holds.
     pub is_ending: bool,
     /// True if its worker will look at it in the next loop iteration.
@@ -84,6 +86,7 @@ impl Connection {
             ran_nanos: 0,
             outstanding: None,
             is_cut: false,
+            yielded_at: 0,
             is_ending: false,
             is_unread: false,
             is_undrained: false,
@@ -151,6 +154,12 @@ impl Connection {
     #[inline]
     pub fn may_write_more(&self) -> bool {
         self.output.may_write_more()
+    }
+
+    /// Returns true if bytes wait for the client, or marks stand before those to come.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        self.output.has_any()
     }
 
     /// Returns true if some of the output waits for a position.

@@ -236,7 +236,9 @@ impl<P: Poller> EventLoop<P> {
         if ready.is_writable {
             self.flush(pipeline, at, WRITE_MAX);
         }
-        let Some(connection) = self.connections.take_if(at, Connection::is_simple) else {
+        let mail_whole = pipeline.executor.mail_whole;
+        let is_simple = |it: &Connection| it.is_simple() && it.yielded_at < mail_whole;
+        let Some(connection) = self.connections.take_if(at, is_simple) else {
             return self.read(pipeline, ready);
         };
         if let Some(served) = pipeline.join(at, connection) {
@@ -258,7 +260,15 @@ impl<P: Poller> EventLoop<P> {
     /// Continues a connection that is served alone.
     fn read(&mut self, pipeline: &mut Pipeline, ready: Ready) {
         let at = connection_at(ready.token);
+        let mail_whole = pipeline.executor.mail_whole;
         match self.connections.take(at) {
+            Some(mut connection) if connection.yielded_at >= mail_whole => {
+                // What its last request caused is in the mail, and comes before its next one.
+                if !std::mem::replace(&mut connection.is_unread, true) {
+                    self.unread.push(Ready { is_writable: false, is_ending: false, ..ready });
+                }
+                self.connections.put(at, connection);
+            }
             Some(mut connection) => {
                 let fate = pipeline.read(&mut connection);
                 self.settle(pipeline, Served { at, connection, fate });
@@ -269,11 +279,12 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Writes up to `most` bytes of what a socket did not take before, if there are any.
+    /// Writes up to `most` bytes of what a socket did not take before, if there are any, and drops
+    /// marks that stand before nothing.
     #[inline]
     fn flush(&mut self, pipeline: &mut Pipeline, at: usize, most: usize) {
-        let has_backlog = |connection: &Connection| connection.backlog() > 0;
-        if let Some(connection) = self.connections.take_if(at, has_backlog) {
+        let has_output = |connection: &Connection| connection.has_output();
+        if let Some(connection) = self.connections.take_if(at, has_output) {
             self.write_backlog(pipeline, (at, connection), most);
         }
     }
@@ -392,28 +403,31 @@ impl<P: Poller> EventLoop<P> {
         if self.is_nested {
             return self.read_mail_meanwhile();
         }
-        let arrived = self.inbox.arrived();
-        if arrived > 0 {
-            self.read_arrived(pipeline, arrived);
+        pipeline.executor.mail_reads += 1;
+        let (read, arrived) = (pipeline.executor.mail_reads, self.inbox.arrived());
+        if arrived == 0 || self.read_arrived(pipeline, arrived) {
+            pipeline.executor.mail_whole = read;
         }
     }
 
-    /// Reads the first messages, unless they are too many for one iteration.
+    /// Reads the first messages. Returns false if they are too many for one iteration.
     #[inline(never)]
-    fn read_arrived(&mut self, pipeline: &mut Pipeline, arrived: usize) {
+    fn read_arrived(&mut self, pipeline: &mut Pipeline, arrived: usize) -> bool {
         // Who gets nothing but mail keeps time too.
         pipeline.executor.read_clock();
         let mut given = 0;
         for _ in 0..arrived {
-            let Some(mail) = self.inbox.next() else { return };
+            let Some(mail) = self.inbox.next() else { break };
             given += self.on_mail(pipeline, mail);
             if given > MESSAGES_PER_ITERATION {
-                return self.inbox.leave_rest();
+                self.inbox.leave_rest();
+                return false;
             }
         }
         if given > 0 && self.inbox.has_room() {
             self.instance.resume_messages();
         }
+        true
     }
 
     /// Gives the messages of a letter to the clients of this worker. Returns the bytes as which

@@ -1,6 +1,7 @@
 //! Executor of commands: a worker's thread context, counts, clock and reply buffer; and the order
 //! in which the requests of a batch are executed.
 
+mod bounds;
 mod held_back;
 
 use crate::batch::{Ahead, Batch, End, Part};
@@ -27,8 +28,6 @@ const REPLIES_MAX: usize = 256 << 10;
 const ANSWER_MAX: usize = 4 << 10;
 /// Largest capacity that the buffer for replies keeps.
 const REPLIES_KEPT: usize = 1 << 20;
-/// Most bytes of output that may wait for a client that has never been authenticated.
-const STRANGER_OUTPUT_MAX: u64 = 1 << 10;
 /// Code with which replies to requests begin that are none by the protocol.
 const PROTOCOL_ERROR_CODE: &str = "ERR";
 /// Nanoseconds for which one connection is served before others have their turn.
@@ -60,6 +59,10 @@ pub struct Executor {
     command_began: u64,
     /// Commands served in this loop iteration.
     pub commands_served: u64,
+    /// How often reading the mail was begun.
+    pub mail_reads: u64,
+    /// The last of these after which all mail was read that had come before it.
+    pub mail_whole: u64,
     /// Nanoseconds left for the connection being served.
     pub slice_nanos: u64,
     /// Replies to the connection being served.
@@ -99,6 +102,8 @@ impl Executor {
             has_put: false,
             command_began: 0,
             commands_served: 0,
+            mail_reads: 1,
+            mail_whole: 1,
             slice_nanos: 0,
             replies: Vec::new(),
             replies_max: usize::MAX,
@@ -313,6 +318,8 @@ impl Executor {
                     is_held = true;
                 }
                 Execution::Held => {
+                    // Of those who were served when a pause ended.
+                    self.has_put |= self.thread.journal_position() != self.position;
                     self.finish_batch(connection, served, now);
                     return Stop::Held(request.start);
                 }
@@ -347,6 +354,8 @@ impl Executor {
         input: &[u8],
     ) -> Needs {
         self.thread.author.client = connection.session.client.id;
+        // What was put between batches is no change of this client.
+        self.position = self.thread.journal_position();
         self.limit_replies(connection);
         if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);
@@ -376,6 +385,7 @@ impl Executor {
         let session = &mut connection.session;
         if session.yields {
             session.yields = false;
+            connection.yielded_at = self.mail_reads;
             self.slice_nanos = 0;
         }
         session.close_after_reply
@@ -455,6 +465,10 @@ impl Executor {
         if is_cut {
             self.give_up(connection, row);
         }
+        if row.spec.replies_by_push() {
+            // Subscribers have a limit of their own.
+            self.limit_replies(connection);
+        }
         if execution == Execution::Held {
             connection.is_paused = true;
             connection.session.client.set_flag(ClientFlags::PAUSED, true);
@@ -477,28 +491,6 @@ impl Executor {
         }
         if may_write && self.journal.holds_reply(self.position) {
             connection.mark(ahead, self.position);
-        }
-    }
-
-    /// Computes how many bytes of replies may gather before a client is over its limit.
-    #[inline]
-    fn limit_replies(&mut self, connection: &Connection) {
-        self.replies_max = match connection.output_limit(&self.output_limits).hard_output() {
-            None => usize::MAX,
-            Some(hard) => {
-                let hard = usize::try_from(hard).unwrap_or(usize::MAX);
-                hard.saturating_sub(connection.backlog()).max(1)
-            }
-        };
-    }
-
-    /// Closes a client whose reply went beyond its limit, unless it did not want that reply.
-    #[cold]
-    fn give_up(&mut self, connection: &mut Connection, row: &Row) {
-        if connection.session.reply_mode == ReplyMode::On || row.spec.replies_by_push() {
-            self.note_output_limit(connection);
-            self.replies = Vec::new();
-            connection.give_up();
         }
     }
 
@@ -527,58 +519,10 @@ impl Executor {
         let instance = &*self.instance;
         instance.note_eviction(&mut self.thread, |thread| instance.store.upkeep(thread, now));
     }
-
-    /// Returns true if the query buffer or the output of a client is over its hard limit.
-    #[inline]
-    pub fn is_over_limits(&self, connection: &Connection) -> bool {
-        let is_clear = connection.query.is_empty()
-            && connection.backlog() == 0
-            && connection.session.queue_counted() == 0;
-        !is_clear && (self.is_query_too_long(connection) || self.is_output_too_long(connection))
-    }
-
-    #[inline(never)]
-    fn is_query_too_long(&self, connection: &Connection) -> bool {
-        let most = limits::CLIENT_QUERY_BUFFER_LIMIT.get(&self.instance.settings);
-        let is_too_long = connection.query.len() as u64 + connection.session.queue_counted() > most;
-        if is_too_long {
-            self.statistics.server.query_limit_closed.add(1);
-            let client = self.for_log(connection);
-            tracing::warn!("closing a client whose query buffer is over its limit: {client}");
-        }
-        is_too_long
-    }
-
-    #[inline(never)]
-    fn is_output_too_long(&self, connection: &Connection) -> bool {
-        let hard = if connection.session.is_stranger() {
-            Some(STRANGER_OUTPUT_MAX)
-        } else {
-            connection.output_limit(&self.output_limits).hard_output()
-        };
-        let is_too_long = hard.is_some_and(|hard| connection.backlog() as u64 > hard);
-        if is_too_long {
-            self.note_output_limit(connection);
-        }
-        is_too_long
-    }
-
-    /// Counts and logs a client that is closed for its output.
-    #[cold]
-    pub fn note_output_limit(&self, connection: &Connection) {
-        self.statistics.server.output_limit_closed.add(1);
-        let client = self.for_log(connection);
-        tracing::warn!("closing a client whose output buffer is over its limit: {client}");
-    }
-
-    fn for_log(&self, connection: &Connection) -> String {
-        let hides_user_data = general::HIDE_USER_DATA_FROM_LOG.get(&self.instance.settings);
-        connection.session.client.for_log(hides_user_data)
-    }
 }
 
 /// Drops the reply behind `mark`, which the client does not want, unless it is a push. A command
-/// that was queued or refused has pushed nothing.
+/// that was queued or refused has pushed nothing; what EXEC has pushed stands beside its reply.
 #[inline]
 fn keep_replies(
     connection: &mut Connection,
@@ -594,5 +538,6 @@ fn keep_replies(
     if execution == Execution::Aside || !row.spec.replies_by_push() {
         replies.truncate(mark);
     }
+    replies.append(&mut session.pushed_apart);
     session.takes_reply();
 }

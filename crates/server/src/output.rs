@@ -106,7 +106,13 @@ impl Output {
         self.queue.as_ref().map_or(0, |queue| queue.room + queue.marks.len() * size_of::<Mark>())
     }
 
-    /// Returns true if some bytes wait for a position.
+    /// Returns true if bytes wait, or marks stand before those to come.
+    #[inline]
+    pub fn has_any(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    /// Returns true if some bytes, or those to come, wait for a position.
     #[inline]
     pub fn is_marked(&self) -> bool {
         self.queue.as_ref().is_some_and(|queue| !queue.marks.is_empty())

@@ -320,10 +320,11 @@ impl Pipeline {
 
 /// Returns whether to keep or close a connection from which nothing can be read any more. Replies
 /// that were only not written yet, as they are many or wait for the disk, go to the client before
-/// it is closed.
+/// it is closed, unless it waits: who is gone must not be served with what others could have.
 #[cold]
 fn fate_at_end(connection: &mut Connection, error: &io::Error) -> Fate {
-    let is_owed = connection.may_write_more() || connection.is_marked();
+    let is_later = connection.may_write_more() || connection.is_marked();
+    let is_owed = is_later && connection.backlog() > 0 && !connection.is_waiting;
     if error.kind() != io::ErrorKind::UnexpectedEof || !is_owed {
         return Fate::Close;
     }

@@ -49,6 +49,36 @@ fn a_client_that_ends_its_side_behind_a_mark_gets_its_reply_before_it_is_closed(
 }
 
 #[test]
+fn a_client_that_is_owed_nothing_behind_a_mark_or_waits_is_closed_when_it_ends_its_side() {
+    for requests in ["CLIENT REPLY OFF\r\n", "BLPOP l 0\r\n", "PING\r\nBLPOP l 0\r\n"] {
+        let mut world = World::new();
+        let peer = world.connect();
+        world.tell_safe(1);
+        world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
+        assert_eq!(world.ask(&peer, requests), "");
+        peer.end();
+        world.iterate(&[peer.ending()]);
+        world.settle();
+        assert_eq!(world.instance.clients.count(), 0, "{requests}");
+        assert_eq!(world.instance.waiters.count(), 0, "{requests}");
+    }
+}
+
+#[test]
+fn a_mark_before_nothing_goes_once_its_position_is_safe() {
+    let mut world = World::new();
+    let peer = world.connect();
+    world.tell_safe(1);
+    let at = peer.at();
+    let connections = &mut world.worker.event_loop.connections;
+    connections.get_mut(at).expect("it is not away").mark(0, 2);
+    assert_eq!(world.ask(&peer, "CLIENT REPLY OFF\r\n"), "");
+    world.tell_safe(2);
+    let connections = &mut world.worker.event_loop.connections;
+    assert!(!connections.get_mut(at).expect("it is not away").has_output());
+}
+
+#[test]
 fn an_event_of_a_client_that_was_closed_meanwhile_is_not_one_of_the_next_in_its_slot() {
     let mut world = World::new();
     let gone = world.connect();

@@ -1,7 +1,8 @@
 //! Tests of the ways that messages take through a worker.
 
 use super::testing::{Peer, World, woken};
-use command::{Needs, Notice, Post};
+use crate::mail::Mail;
+use command::{Answer, Needs, Notice, Post};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
@@ -77,6 +78,51 @@ fn what_it_publishes_behind_that_answer_comes_before_a_request_that_is_sent_late
     world.settle();
     let confirmed = ">3 $11 unsubscribe $1 d :1";
     assert_eq!(peer.read(), format!("{confirmed} :1 >3 $7 message $1 c $1 1 +PONG"));
+}
+
+#[test]
+fn what_it_publishes_behind_the_end_of_a_wait_comes_before_a_request_that_is_there_already() {
+    let mut world = World::new();
+    let peer = world.connect();
+    peer.send("HELLO 3\r\nSUBSCRIBE c\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.read();
+    peer.send("BLPOP q 0\r\nPUBLISH c 1\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.send("PING\r\n");
+    let answer = Answer { reply: b"_\r\n".to_vec(), position: 0, unserved: None };
+    let mail = Mail::Notice(Notice::Answer(peer.client.id, answer));
+    let mailbox = world.mailbox.clone();
+    world.turn_during(&[peer.readable()], move || mailbox.send(mail));
+    world.settle();
+    assert_eq!(peer.read(), "_ :1 >3 $7 message $1 c $1 1 +PONG");
+}
+
+#[test]
+fn what_it_publishes_to_itself_comes_before_its_next_reply_however_much_mail_is_ahead() {
+    let mut world = World::new();
+    let (peer, reader, publisher) = (world.connect(), world.connect(), world.connect());
+    let limit = "CONFIG SET client-output-buffer-limit \"pubsub 0 0 0\"\r\n";
+    assert_eq!(world.ask(&publisher, limit), "+OK");
+    peer.send("HELLO 3\r\nSUBSCRIBE own\r\n");
+    world.iterate(&[peer.readable()]);
+    peer.read();
+    // One message to so many patterns is more than a loop iteration gives away.
+    let patterns = (0..1200).map(|number| format!(" [c{number:04}]"));
+    reader.send(&format!("PSUBSCRIBE{}\r\n", patterns.collect::<String>()));
+    world.iterate(&[reader.readable()]);
+    world.settle();
+    reader.read();
+    publisher.send(&format!("MULTI\r\n{}", publishing(&"m".repeat(16 << 10)).repeat(4)));
+    world.iterate(&[publisher.readable()]);
+    world.settle();
+    assert_eq!(publisher.read(), "+OK +QUEUED +QUEUED +QUEUED +QUEUED");
+    publisher.send("EXEC\r\n");
+    peer.send("PUBLISH own 1\r\nECHO x\r\n");
+    world.iterate(&[publisher.readable(), peer.readable()]);
+    world.settle();
+    assert_eq!(publisher.read(), "*4 :1200 :1200 :1200 :1200");
+    assert_eq!(peer.read(), ":1 >3 $7 message $3 own $1 1 $1 x");
 }
 
 #[test]

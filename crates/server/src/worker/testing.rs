@@ -196,10 +196,10 @@ impl World {
         self.worker.iterate(&mut Vec::new()).expect("a script does not break");
     }
 
-    /// Runs a loop iteration that calls `during` while it waits.
-    pub fn turn_during(&mut self, during: impl FnOnce() + 'static) {
+    /// Runs a loop iteration with events of these sockets that calls `during` while it waits.
+    pub fn turn_during(&mut self, ready: &[Ready], during: impl FnOnce() + 'static) {
         self.worker.event_loop.poller.during = Some(Box::new(during));
-        self.iterate(&[]);
+        self.iterate(ready);
     }
 
     /// Serves the clients that are ready by a second pipeline, as in the middle of a command of the

@@ -337,7 +337,7 @@ fn mail_that_comes_while_the_worker_sleeps_wakes_it_and_is_read_in_that_turn() {
     let (peer, mailbox) = (world.connect(), world.mailbox.clone());
     let wakes = world.wakes.load(SeqCst);
     let close = Notice::Close(peer.client.id);
-    world.turn_during(move || (0..3).for_each(|_| mailbox.send(Mail::Notice(close.clone()))));
+    world.turn_during(&[], move || (0..3).for_each(|_| mailbox.send(Mail::Notice(close.clone()))));
     assert!(peer.is_closed());
     assert_eq!(world.wakes.load(SeqCst) - wakes, 1);
     world.iterate(&[woken()]);
