@@ -105,6 +105,7 @@ impl BackgroundJobs {
             self.evict(now);
         }
         self.look_after_waiters(now);
+        self.instance.settle_messages();
         self.instance.look_after_keys(&self.thread);
         self.age();
         self.free_lazily();
@@ -136,7 +137,6 @@ impl BackgroundJobs {
             self.instance.store.enter(&self.thread);
             command::recheck(&self.instance, &mut self.thread, &self.statistics, now);
             self.instance.store.leave(&self.thread);
-            self.instance.settle_messages();
             self.journal.after_batch(&self.instance);
         }
     }

@@ -54,6 +54,8 @@ pub struct EventLoop<P> {
     pub(crate) connections: Connections,
     /// Connections that have requests not served yet, or whose sockets may hold more.
     unread: Vec<Ready>,
+    /// Messages left of those that had come when a reading of the mail was begun, and its number.
+    mail_left: (usize, u64),
     /// Connections that got messages in this loop iteration.
     unwritten: Vec<usize>,
     /// Connections whose output waits for positions.
@@ -92,6 +94,7 @@ impl<P: Poller> EventLoop<P> {
             inbox,
             connections: Connections::default(),
             unread: Vec::new(),
+            mail_left: (0, 0),
             unwritten: Vec::new(),
             marked: Vec::new(),
             last_in_line: 0,
@@ -404,30 +407,48 @@ impl<P: Poller> EventLoop<P> {
             return self.read_mail_meanwhile();
         }
         pipeline.executor.mail_reads += 1;
-        let (read, arrived) = (pipeline.executor.mail_reads, self.inbox.arrived());
-        if arrived == 0 || self.read_arrived(pipeline, arrived) {
-            pipeline.executor.mail_whole = read;
+        let (number, arrived) = (pipeline.executor.mail_reads, self.inbox.arrived());
+        if arrived == 0 {
+            pipeline.executor.mail_whole = number;
+        } else {
+            self.read_some(pipeline, number, arrived);
         }
     }
 
-    /// Reads the first messages. Returns false if they are too many for one iteration.
+    /// Reads what has arrived, or as much of it as one iteration may, and notes the last reading at
+    /// whose begin no message waited that is not read by now. However fast mail comes, what had
+    /// come before is done at some time.
     #[inline(never)]
-    fn read_arrived(&mut self, pipeline: &mut Pipeline, arrived: usize) -> bool {
+    fn read_some(&mut self, pipeline: &mut Pipeline, number: u64, arrived: usize) {
+        if self.mail_left.0 == 0 {
+            self.mail_left = (arrived, number);
+        }
+        let read = self.read_arrived(pipeline, arrived);
+        self.mail_left.0 = self.mail_left.0.saturating_sub(read);
+        if read == arrived {
+            pipeline.executor.mail_whole = number;
+        } else if self.mail_left.0 == 0 {
+            pipeline.executor.mail_whole = self.mail_left.1;
+        }
+    }
+
+    /// Reads the first messages, unless they are too many for one iteration. Returns their number.
+    fn read_arrived(&mut self, pipeline: &mut Pipeline, arrived: usize) -> usize {
         // Who gets nothing but mail keeps time too.
         pipeline.executor.read_clock();
         let mut given = 0;
-        for _ in 0..arrived {
+        for read in 1..=arrived {
             let Some(mail) = self.inbox.next() else { break };
             given += self.on_mail(pipeline, mail);
             if given > MESSAGES_PER_ITERATION {
                 self.inbox.leave_rest();
-                return false;
+                return read;
             }
         }
         if given > 0 && self.inbox.has_room() {
             self.instance.resume_messages();
         }
-        true
+        arrived
     }
 
     /// Gives the messages of a letter to the clients of this worker. Returns the bytes as which

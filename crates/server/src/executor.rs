@@ -61,7 +61,7 @@ pub struct Executor {
     pub commands_served: u64,
     /// How often reading the mail was begun.
     pub mail_reads: u64,
-    /// The last of these after which all mail was read that had come before it.
+    /// The last of these at whose begin no mail waited that is not read by now.
     pub mail_whole: u64,
     /// Nanoseconds left for the connection being served.
     pub slice_nanos: u64,
