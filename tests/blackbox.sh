@@ -69,6 +69,7 @@ else
   check "process, saving" python3 tests/process/saving.py
   check "process, migrate" python3 tests/process/migrate.py
   check "process, messages" python3 tests/process/messages.py
+  check "process, listening" python3 tests/process/listening.py
   check tools python3 tests/tools/run.py
   check "process, appending" python3 tests/process/appending.py
   check "process, full disk" python3 tests/process/full_disk.py

@@ -81,6 +81,23 @@ def case_clients_wait_while_data_is_loaded_and_see_how_far_it_is():
         assert "loading:0" in info and "rdb_last_load_keys_loaded:%d" % count in info, info
 
 
+def case_a_transaction_of_what_is_refused_while_data_is_loaded_is_discarded():
+    data = HEAD + b"".join(pair(number, b"v") for number in range(1000)) + END
+    with Loading(data, "--key-load-delay", "1000000", "--threads", "2") as server:
+        refused, allowed, watching = (server.connect() for _ in range(3))
+        loading = Error(b"LOADING Valkey is loading the dataset in memory")
+        assert [refused.command(*words) for words in (("MULTI",), ("GET", "key1"))] == [b"OK", loading]
+        assert [allowed.command(*words) for words in (("MULTI",), ("ECHO", "x"), ("EXEC",))] == [b"OK", b"QUEUED", [b"x"]]
+        assert watching.command("WATCH", "key999") == b"OK"
+        assert watching.command("CONFIG", "SET", "key-load-delay", "0") == b"OK"
+        client = server.loaded()
+        assert client.command("DBSIZE") == 1000
+        assert refused.command("EXEC") == Error(b"EXECABORT Transaction discarded because of previous errors.")
+        assert refused.command("GET", "key1") == b"v"
+        # What is loaded is not a change.
+        assert [watching.command(*words) for words in (("MULTI",), ("GET", "key999"), ("EXEC",))] == [b"OK", b"QUEUED", [b"v"]]
+
+
 def case_memory_has_no_limit_while_data_is_loaded():
     body = b"".join(pair(number, b"x" * 1000) for number in range(30_000))
     with Loading(HEAD + body + END, "--maxmemory", "10mb", "--maxmemory-policy", "noeviction") as server:

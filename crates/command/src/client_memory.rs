@@ -1,9 +1,10 @@
 //! Memory of clients: the sum of each worker, recent peaks, and what is known of closing clients
 //! for it.
 
+use crate::sync::{Mutex, MutexGuard};
 use base::Millis;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
 /// Bytes of memory of all clients of one worker. The worker alone changes it.
 #[derive(Debug, Default)]

@@ -4,13 +4,14 @@ pub use crate::client_flags::ClientFlags;
 use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
 use crate::message::SharedBytes;
+use crate::sync::{Mutex, MutexGuard};
 use crate::waiting::waiter::{self, Waiter};
 use base::Millis;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Number of queued commands of a client that has opened no transaction and watched nothing.
 pub(crate) const NEVER_QUEUED: u64 = u64::MAX;

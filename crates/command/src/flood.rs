@@ -6,9 +6,10 @@
 //! much as its output may hold is closed, as it would be by its worker.
 
 use crate::letter::Receiver;
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Bytes on their way to clients of workers that have far too much mail to read.
 #[derive(Debug, Default)]

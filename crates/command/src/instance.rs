@@ -14,6 +14,7 @@ use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
 use crate::statistics::Statistics;
+use crate::sync::{Mutex, MutexGuard};
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::waiting::Waiters;
@@ -23,7 +24,7 @@ use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use settings::{MaxmemoryPolicy, Settings};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
 

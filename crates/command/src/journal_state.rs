@@ -1,8 +1,9 @@
 //! State of the journal, as clients see it. The thread that writes it keeps it up to date.
 
+use crate::sync::{Mutex, MutexGuard};
 use base::Millis;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// State of the journal.
 #[derive(Debug, Default)]

@@ -74,6 +74,7 @@ mod session;
 mod sparse;
 mod spec;
 mod statistics;
+mod sync;
 pub mod syntax;
 mod table;
 #[cfg(test)]

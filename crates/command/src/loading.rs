@@ -1,10 +1,11 @@
 //! Loading of data: whether it is going on, and how far it has come.
 
 use crate::libraries::Libraries;
+use crate::sync::{Mutex, MutexGuard};
 use base::Millis;
 use snapshot::Progress;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// State of loading.
 #[derive(Debug, Default)]

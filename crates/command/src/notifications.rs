@@ -10,11 +10,12 @@
 use crate::clients::Post;
 use crate::pubsub::{PubSub, Topic};
 use crate::receivers::Left;
+use crate::sync::{Mutex, MutexGuard};
 use settings::EventClasses;
 use std::fmt;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use store::{EventClass, Happened, Listener, Unit};
 
 /// Listener that publishes events.

@@ -3,10 +3,11 @@
 use crate::count::Count;
 use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
+use crate::sync::{Mutex, MutexGuard};
 use base::Millis;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use store::Totals;
 
 /// One command's counts, found and changed together: in one cache line.

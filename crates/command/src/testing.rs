@@ -22,7 +22,7 @@ use wire::{Protocol, Reply, Span};
 
 /// Server whose clock stands still, with one client.
 pub struct World {
-    pub instance: Instance,
+    pub instance: Arc<Instance>,
     pub session: Session,
     pub thread: ThreadContext,
     pub statistics: Arc<WorkerStatistics>,
@@ -159,6 +159,17 @@ impl World {
             Box::new(NoDataFiles),
         );
         assert!(instance.clients.admit(1));
+        World::on(Arc::new(instance), thread)
+    }
+
+    /// Returns the same server with another client, which another thread serves.
+    #[cfg(shuttle)]
+    pub fn beside(&self) -> World {
+        let thread = self.instance.store.thread_context().expect("one more thread");
+        World::on(Arc::clone(&self.instance), thread)
+    }
+
+    fn on(instance: Arc<Instance>, thread: ThreadContext) -> World {
         let client = instance.clients.add(here(), Owner::default(), BEGIN);
         let statistics = instance.statistics.worker();
         World { instance, session: Session::new(client, true), thread, statistics }
@@ -178,6 +189,16 @@ impl World {
             matches!(execution, Execution::Done | Execution::Counted | Execution::Aside);
         assert!(is_answered, "it is held back");
         out
+    }
+
+    /// Executes a line, whatever becomes of it; returns that and what was written, its lines joined
+    /// by blanks.
+    #[cfg(shuttle)]
+    pub fn attempt(&mut self, line: &str) -> (Execution, String) {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        let (execution, out) = self.execute(&words);
+        let text = String::from_utf8(out).expect("text").replace("\r\n", " ");
+        (execution, text.trim_end().to_owned())
     }
 
     /// Executes a line; returns true if CLIENT PAUSE holds it back.

@@ -173,9 +173,10 @@ impl Connection {
         self.output.mark(ahead, position);
     }
 
-    /// Adds a message that other clients get too to the output; the next write sends it.
-    pub fn share(&mut self, message: SharedBytes) {
-        self.output.share(message);
+    /// Adds a message that other clients get too to the output, and its payload if that is a part
+    /// of its own; the next write sends it.
+    pub fn share(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
+        self.output.share(head, payload);
     }
 
     /// Writes what waits and then `replies`, as far as positions up to `safe` allow, and keeps what

@@ -540,8 +540,7 @@ impl<P: Poller> EventLoop<P> {
         if connection.session.close_after_reply {
             return;
         }
-        connection.share(Arc::clone(message.head));
-        message.payload.into_iter().for_each(|payload| connection.share(Arc::clone(payload)));
+        connection.share(Arc::clone(message.head), message.payload.map(Arc::clone));
         let is_much = connection.backlog() > MESSAGES_PER_WRITE;
         if !std::mem::replace(&mut connection.is_unwritten, true) {
             self.unwritten.push(at);

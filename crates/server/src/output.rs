@@ -55,12 +55,18 @@ struct Queue {
     may_write_more: bool,
 }
 
+/// Takes two words, as there may be one for each message that a slow subscriber has not got yet.
 #[derive(Debug)]
 enum Buffer {
     /// Replies of this client.
-    Own(Vec<u8>),
-    /// A message that other clients get too.
-    Shared(SharedBytes),
+    Own(Box<Replies>),
+    /// A message that other clients get too, with its payload if that is a part of its own.
+    Shared(SharedBytes, Option<SharedBytes>),
+}
+
+#[derive(Debug)]
+struct Replies {
+    bytes: Vec<u8>,
 }
 
 /// Place in the stream: bytes from `at` on wait until `position` is safe.
@@ -71,19 +77,29 @@ struct Mark {
 }
 
 impl Buffer {
-    fn bytes(&self) -> &[u8] {
+    fn own(bytes: Vec<u8>) -> Buffer {
+        Buffer::Own(Box::new(Replies { bytes }))
+    }
+
+    fn parts(&self) -> [&[u8]; 2] {
         match self {
-            Buffer::Own(bytes) => bytes,
-            Buffer::Shared(bytes) => bytes,
+            Buffer::Own(replies) => [&replies.bytes, &[]],
+            Buffer::Shared(head, payload) => [head, payload.as_ref().map_or(&[], |it| it)],
         }
+    }
+
+    fn len(&self) -> usize {
+        self.parts().map(<[u8]>::len).iter().sum()
     }
 
     /// Returns the bytes of memory. A shared message counts for each client that holds it, as a
     /// slow reader may be the last to hold it.
     fn room(&self) -> usize {
         match self {
-            Buffer::Own(bytes) => bytes.capacity(),
-            Buffer::Shared(bytes) => bytes.capacity(),
+            Buffer::Own(replies) => replies.bytes.capacity(),
+            Buffer::Shared(head, payload) => {
+                head.capacity() + payload.as_ref().map_or(0, |it| it.capacity())
+            }
         }
     }
 }
@@ -142,9 +158,9 @@ impl Output {
         self.queue().push(replies, from);
     }
 
-    /// Adds a message that other clients get too.
-    pub fn share(&mut self, message: SharedBytes) {
-        self.queue().share(message);
+    /// Adds a message that other clients get too, and its payload if that is a part of its own.
+    pub fn share(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
+        self.queue().share(head, payload);
     }
 
     /// Writes what waits and then `replies`, as much as `stream` takes, marks up to `safe` allow
@@ -218,25 +234,26 @@ impl Queue {
         }
         if self.buffers.is_empty() {
             self.written = from;
-            self.add(Buffer::Own(own), from);
+            self.add(Buffer::own(own), from);
         } else {
             own.drain(..from);
-            self.add(Buffer::Own(own), 0);
+            self.add(Buffer::own(own), 0);
         }
     }
 
-    fn share(&mut self, message: SharedBytes) {
-        if message.len() < SHARED_BYTES_MIN {
-            self.copy(&message);
+    fn share(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
+        if payload.is_none() && head.len() < SHARED_BYTES_MIN {
+            self.copy(&head);
         } else {
-            self.add(Buffer::Shared(message), 0);
+            self.add(Buffer::Shared(head, payload), 0);
         }
     }
 
     /// Adds a copy of `bytes`.
     fn copy(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        if let Some(Buffer::Own(last)) = self.buffers.back_mut() {
+        if let Some(Buffer::Own(replies)) = self.buffers.back_mut() {
+            let last = &mut replies.bytes;
             let first;
             (first, rest) = bytes.split_at(bytes.len().min(last.capacity() - last.len()));
             last.extend_from_slice(first);
@@ -250,11 +267,11 @@ impl Queue {
         let room = if is_first { rest.len() } else { rest.len().max(BUFFER_BYTES) };
         let mut own = Vec::with_capacity(room);
         own.extend_from_slice(rest);
-        self.add(Buffer::Own(own), 0);
+        self.add(Buffer::own(own), 0);
     }
 
     fn add(&mut self, buffer: Buffer, written: usize) {
-        self.len += buffer.bytes().len() - written;
+        self.len += buffer.len() - written;
         self.room += buffer.room();
         self.buffers.push_back(buffer);
     }
@@ -299,15 +316,19 @@ impl Queue {
     /// Fills `slices` with the next `most` bytes, and returns the number of slices used.
     fn slices<'q>(&'q self, slices: &mut [IoSlice<'q>; SLICES], most: usize) -> usize {
         let (mut left, mut written, mut used) = (most, self.written, 0);
-        for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
-            if left == 0 {
+        for part in self.buffers.iter().flat_map(Buffer::parts) {
+            let (passed, bytes) = part.split_at(written.min(part.len()));
+            written -= passed.len();
+            let bytes = &bytes[..bytes.len().min(left)];
+            if bytes.is_empty() {
+                continue;
+            }
+            slices[used] = IoSlice::new(bytes);
+            left -= bytes.len();
+            used += 1;
+            if left == 0 || used == SLICES {
                 break;
             }
-            let bytes = &buffer.bytes()[written..];
-            let bytes = &bytes[..bytes.len().min(left)];
-            *slice = IoSlice::new(bytes);
-            left -= bytes.len();
-            (written, used) = (0, used + 1);
         }
         used
     }
@@ -319,7 +340,7 @@ impl Queue {
         self.passed += bytes as u64;
         self.written += bytes;
         while let Some(buffer) = self.buffers.front() {
-            let len = buffer.bytes().len();
+            let len = buffer.len();
             if self.written < len {
                 return;
             }

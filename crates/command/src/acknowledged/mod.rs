@@ -14,9 +14,10 @@ mod tests;
 
 pub(crate) use settle::{NO_JOURNAL, write_counts};
 
+use crate::sync::{Mutex, MutexGuard};
 use crate::waiting::Waiter;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Clients that wait for the journal.
 #[derive(Debug, Default)]

@@ -18,7 +18,8 @@ pub(crate) use lines::{begin_monitor, end_monitor, note, note_and_tell};
 use crate::clients::Client;
 use crate::message::Message;
 use crate::receivers::{Left, Outgoing, Receivers};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::PoisonError;
 use wire::Protocol;
 
 /// All who run MONITOR.

@@ -1,5 +1,6 @@
 //! The command log: the last commands that took long, or had large requests or replies.
 
+use crate::sync::{Mutex, MutexGuard};
 use settings::Settings;
 use settings::observing::{
     COMMANDLOG_EXECUTION_SLOWER_THAN, COMMANDLOG_LARGE_REPLY_MAX_LEN,
@@ -7,7 +8,7 @@ use settings::observing::{
     COMMANDLOG_SLOW_EXECUTION_MAX_LEN,
 };
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// Kind of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Latency events: what took longer than `latency-monitor-threshold`, second by second.
 
+use crate::sync::{Mutex, MutexGuard};
 use base::Millis;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// Seconds with samples that are kept of one event.
 const SAMPLES: usize = 160;

@@ -4,11 +4,12 @@ use super::topic::Name;
 use crate::clients::Client;
 use crate::receivers::Receivers;
 use crate::sparse::smaller_room;
+use crate::sync::{Mutex, MutexGuard};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::Protocol;
 
 /// Number of parts.

@@ -4,9 +4,10 @@ use super::topic::Name;
 use crate::clients::Client;
 use crate::receivers::Receivers;
 use crate::sparse::smaller_room;
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::HashMap;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use wire::Protocol;
 
 type Table = HashMap<Name, Receivers>;

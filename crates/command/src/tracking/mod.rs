@@ -32,6 +32,7 @@ pub use tracker::TrackingOptions;
 
 use crate::clients::Clients;
 use crate::sparse::smaller_room;
+use crate::sync::{RwLock, RwLockReadGuard};
 use base::{KeyHasher, PositionHash};
 use delivery::Delivery;
 use pending::{Pending, Told};
@@ -41,7 +42,7 @@ use settings::limits::TRACKING_TABLE_MAX_KEYS;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError};
 use store::{Author, Change, Databases, Listener, Presence};
 use table::{PARTS, Readers, Table};
 use tracker::Invalid;

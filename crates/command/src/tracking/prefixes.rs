@@ -2,8 +2,9 @@
 
 use super::tracker::Tracker;
 use crate::sparse::smaller_room;
+use crate::sync::{RwLock, RwLockReadGuard};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::sync::{PoisonError, atomic::AtomicUsize, atomic::Ordering::Relaxed};
 
 /// Bytes that begin the names of keys; the table and the clients share them.

@@ -8,11 +8,12 @@
 //! miss, and none if it was announced.
 
 use crate::sparse::smaller_room;
+use crate::sync::{Mutex, MutexGuard};
 use base::memory::prefetch;
 use base::{KeyHasher, PositionHash};
 use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 
 /// Number of parts: so many that each is small, and whoever looks through one keeps nobody waiting
 /// who reads or writes a key of it.

@@ -2,9 +2,10 @@
 
 use crate::clients::Client;
 use crate::message::write_invalidation;
+use crate::sync::{Mutex, MutexGuard};
 use bitflags::bitflags;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use wire::Reply;
 
 bitflags! {

@@ -11,12 +11,13 @@
 use crate::clients::{Client, ClientFlags};
 use crate::database_key::DatabaseKey;
 use crate::sparse::smaller_room;
+use crate::sync::{Mutex, MutexGuard};
 use base::units::SHARDS;
 use base::{KeyFilter, Millis, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use store::{Author, Change, Databases, Listener, Presence, ShardSet};
 
 /// Keys that one client watches.

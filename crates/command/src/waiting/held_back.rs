@@ -7,10 +7,11 @@
 //! client does. Who finds nothing then waits anew: behind all others, for its whole time.
 
 use super::lines::Waiter;
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Waiters that are held back, in the order in which their turns came.
 #[derive(Debug, Default)]

@@ -4,11 +4,12 @@ use super::waiter;
 use crate::clients::Client;
 use crate::database_key::DatabaseKey;
 use crate::sparse::smaller_room;
+use crate::sync::{Mutex, MutexGuard};
 use base::{KeyFilter, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Client that waits for keys.
 pub type Waiter = waiter::Waiter<Client>;

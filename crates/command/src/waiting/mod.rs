@@ -14,6 +14,8 @@
 mod held_back;
 mod lines;
 mod serve;
+#[cfg(all(test, shuttle))]
+mod shuttle_tests;
 mod timeout;
 mod touched;
 mod wait;

@@ -9,8 +9,9 @@ use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::ReplyMode;
+use crate::sync::Mutex;
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Command that waits if it finds nothing. Made before it locks its keys.
 pub struct Wait<'c> {

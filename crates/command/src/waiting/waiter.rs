@@ -3,10 +3,11 @@
 use crate::access_modes::AccessModes;
 use crate::args::{Args, write_words};
 use crate::database_key::DatabaseKey;
+use crate::sync::{Mutex, MutexGuard};
 use base::Millis;
 use smallvec::SmallVec;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use store::Kind;
 use wire::{Protocol, Span};
 

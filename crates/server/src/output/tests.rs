@@ -59,7 +59,7 @@ fn a_socket_that_takes_everything_gets_no_more_at_a_time_than_others_may_wait_fo
     for len in [WRITE_MAX - 1, WRITE_MAX, WRITE_MAX + 1, 3 * WRITE_MAX, 10 * WRITE_MAX + 7] {
         let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
         output.send(&mut vec![b'a'; len], &mut socket, ALL_SAFE).unwrap();
-        output.share(shared(len, b'b'));
+        output.share(shared(len, b'b'), None);
         let mut written = socket.taken.len();
         assert_eq!((written, output.may_write_more()), (len.min(WRITE_MAX), len > WRITE_MAX));
         while output.len() > 0 {
@@ -77,14 +77,14 @@ fn a_socket_that_takes_everything_gets_no_more_at_a_time_than_others_may_wait_fo
 fn what_a_full_socket_or_a_mark_holds_back_is_not_to_be_written_at_once() {
     let mut socket = Socket::with_room(WRITE_MAX + 1);
     let mut output = Output::default();
-    output.share(shared(3 * WRITE_MAX, b'a'));
+    output.share(shared(3 * WRITE_MAX, b'a'), None);
     output.write_to(&mut socket, ALL_SAFE, WRITE_MAX).unwrap();
     assert!(output.may_write_more());
     output.write_to(&mut socket, ALL_SAFE, WRITE_MAX).unwrap();
     assert!(!output.may_write_more(), "an event will tell when there is room");
     let mut output = Output::default();
     output.mark(10, 7);
-    output.share(shared(3 * WRITE_MAX, b'a'));
+    output.share(shared(3 * WRITE_MAX, b'a'), None);
     socket.room = usize::MAX;
     output.write_to(&mut socket, 6, WRITE_MAX).unwrap();
     assert_eq!((output.len(), output.may_write_more()), (3 * WRITE_MAX - 10, false));
@@ -98,7 +98,7 @@ fn what_is_pushed_is_written_once_and_in_order() {
         let mut bytes: Vec<u8> = (0..size).map(|at| (at * 7 + turn) as u8).collect();
         if turn % 5 == 4 {
             expected.extend_from_slice(&bytes);
-            output.share(bytes.into());
+            output.share(bytes.into(), None);
         } else {
             let from = bytes.len().min(turn % 3);
             expected.extend_from_slice(&bytes[from..]);
@@ -124,7 +124,9 @@ fn a_socket_may_stop_at_every_byte() {
             let mut output = Output::default();
             for (is_shared, bytes) in parts {
                 if is_shared {
-                    output.share(Arc::new(bytes.to_vec()));
+                    let (head, payload) = bytes.split_at(bytes.len().min(6));
+                    let payload = (!payload.is_empty()).then(|| Arc::new(payload.to_vec()));
+                    output.share(Arc::new(head.to_vec()), payload);
                 } else {
                     output.push(&mut bytes.to_vec(), 0);
                 }
@@ -148,7 +150,7 @@ fn memory_is_given_back_as_it_is_written() {
     let (mut output, mut socket) = (Output::default(), Socket::default());
     for _ in 0..50 {
         output.push(&mut vec![b'x'; 1 << 20], 0);
-        output.share(shared(1 << 20, b'y'));
+        output.share(shared(1 << 20, b'y'), None);
     }
     for left in (0..100).rev() {
         socket.room = 1 << 20;
@@ -161,7 +163,7 @@ fn memory_is_given_back_as_it_is_written() {
 #[test]
 fn a_shared_message_is_not_copied_and_let_go_once_written() {
     let (message, mut output) = (shared(100, b'm'), Output::default());
-    output.share(Arc::clone(&message));
+    output.share(Arc::clone(&message), None);
     assert_eq!(Arc::strong_count(&message), 2);
     output
         .write_to(&mut Socket::with_room(99), ALL_SAFE, usize::MAX)
@@ -171,6 +173,21 @@ fn a_shared_message_is_not_copied_and_let_go_once_written() {
         .write_to(&mut Socket::with_room(1), ALL_SAFE, usize::MAX)
         .expect("the socket is not broken");
     assert_eq!(Arc::strong_count(&message), 1);
+}
+
+#[test]
+fn a_message_in_two_parts_takes_no_buffer_beside_them() {
+    let (head, payload) = (shared(40, b'h'), shared(1000, b'p'));
+    let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
+    for _ in 0..SLICES {
+        output.share(Arc::clone(&head), Some(Arc::clone(&payload)));
+    }
+    assert_eq!((output.len(), output.room()), (SLICES * 1040, SLICES * 1040));
+    assert_eq!(size_of::<super::Buffer>(), 2 * size_of::<usize>());
+    output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
+    assert_eq!(socket.writes, 2, "each part is a slice");
+    assert_eq!(socket.taken, [&head[..], &payload[..]].concat().repeat(SLICES));
+    assert_eq!((Arc::strong_count(&head), Arc::strong_count(&payload)), (1, 1));
 }
 
 #[test]
@@ -186,7 +203,7 @@ fn small_replies_share_buffers() {
 fn many_buffers_leave_with_one_system_call() {
     let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
     for at in 0..SLICES - 1 {
-        output.share(shared(100 + at, b'm'));
+        output.share(shared(100 + at, b'm'), None);
     }
     let sent = output.send(&mut b"+OK\r\n".to_vec(), &mut socket, ALL_SAFE);
     assert_eq!(sent.expect("the socket is not broken"), socket.taken.len());
@@ -256,7 +273,11 @@ fn marks_and_buffers_agree_with_a_plain_model() {
                     position += random.below(3);
                     output.mark(0, position);
                 }
-                1 => output.share(shared(len, byte)),
+                1 => {
+                    let payload = random.below(len as u64 + 1) as usize;
+                    let head = shared(len - payload, byte);
+                    output.share(head, (payload > 0).then(|| shared(payload, byte)));
+                }
                 2 => output.push(&mut vec![byte; len], 0),
                 _ => {
                     safe = safe.max(position.saturating_sub(random.below(4)));
@@ -284,15 +305,15 @@ fn marks_and_buffers_agree_with_a_plain_model() {
 #[test]
 fn the_lowest_backlog_tells_of_a_client_that_caught_up_in_between() {
     let (mut output, mut socket) = (Output::default(), Socket::with_room(90));
-    output.share(shared(100, b'a'));
+    output.share(shared(100, b'a'), None);
     output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
-    output.share(shared(100, b'b'));
+    output.share(shared(100, b'b'), None);
     assert_eq!((output.take_lowest(), output.len()), (0, 110), "there was no output before");
     socket.room = 105;
     output.write_to(&mut socket, ALL_SAFE, usize::MAX).expect("the socket is not broken");
-    output.share(shared(100, b'c'));
+    output.share(shared(100, b'c'), None);
     assert_eq!((output.take_lowest(), output.len()), (5, 105));
-    output.share(shared(100, b'd'));
+    output.share(shared(100, b'd'), None);
     assert_eq!((output.take_lowest(), output.len()), (105, 205));
     socket.drain(&mut output, ALL_SAFE);
     assert_eq!((output.take_lowest(), output.len()), (0, 0));

@@ -1,43 +1,62 @@
 //! One command on the keys of all, and what its reply tells.
 
-use super::history::{Held, Key, Transaction};
+use super::history::{Held, KEYS, SPACES, SWAPS, Transaction};
 use crate::client::Reply;
 use crate::hammer::chance::Chance;
 use crate::hammer::words::{Words, error, text, words};
 use anyhow::{Context, Result, bail, ensure};
 
+/// Number of a key in its space.
+pub(super) type Name = usize;
+
 /// A command.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     /// GET
-    Get(Key),
+    Get(Name),
     /// MGET
-    GetAll(Vec<Key>),
+    GetAll(Vec<Name>),
     /// SET with GET
-    Swap(Key, u64),
+    Swap(Name, u64),
     /// SET
-    Put(Key, u64),
+    Put(Name, u64),
     /// MSET
-    PutAll(Vec<(Key, u64)>),
+    PutAll(Vec<(Name, u64)>),
     /// GETDEL
-    Take(Key),
+    Take(Name),
     /// GETEX, with a deadline soon if the key may have one
-    Hurry(Key),
+    Hurry(Name),
     /// HGET, which is refused where the key holds something
-    Mistake(Key),
+    Mistake(Name),
     /// FLUSHDB
     Flush,
+    /// SELECT
+    Select(usize),
+    /// GET of the number of the space in a database, and what was read there of watched keys
+    Enter(usize, Vec<(Name, Held)>),
+    /// MOVE of that number
+    MoveNumber(usize),
+    /// GET of the number of swaps, which is in `APART`
+    CountSwaps,
+    /// INCR of it
+    AddSwap,
+    /// SWAPDB
+    SwapDatabases,
 }
 
-/// Keys of which half get deadlines.
-pub(super) const KEYS: usize = 10;
+/// Database of what is in no space.
+pub(super) const APART: usize = SPACES;
+/// Key of the number of a space.
+pub(super) const NUMBER: &str = "number";
+/// Key of the number of swaps.
+const COUNT: &str = "swaps";
 
 /// The name of a key.
-pub(super) fn name(key: Key) -> String {
+pub(super) fn name(key: Name) -> String {
     format!("{}:{key}", if may_expire(key) { "short" } else { "long" })
 }
 
-fn may_expire(key: Key) -> bool {
+fn may_expire(key: Name) -> bool {
     key % 2 == 1
 }
 
@@ -77,6 +96,12 @@ impl Action {
             Self::Hurry(key) => with_deadline(words!["GETEX", name(*key)], *key, chance),
             Self::Mistake(key) => words!["HGET", name(*key), "field"],
             Self::Flush => words!["FLUSHDB"],
+            Self::Select(database) => words!["SELECT", database],
+            Self::Enter(..) => words!["GET", NUMBER],
+            Self::MoveNumber(database) => words!["MOVE", NUMBER, database],
+            Self::CountSwaps => words!["GET", COUNT],
+            Self::AddSwap => words!["INCR", COUNT],
+            Self::SwapDatabases => words!["SWAPDB", 0, 1],
         }
     }
 
@@ -92,40 +117,66 @@ impl Action {
             bail!("{self:?}: {}", String::from_utf8_lossy(message));
         }
         match self {
-            Self::Get(key) | Self::Hurry(key) => into.reads(*key, held(text(reply)?)?)?,
-            Self::GetAll(keys) => {
+            Self::Get(name) | Self::Hurry(name) => {
+                into.reads(into.key(*name), held(text(reply)?)?)?;
+            }
+            Self::GetAll(names) => {
                 let Reply::Array(found) = reply else { bail!("MGET: {reply:?}") };
-                ensure!(found.len() == keys.len(), "{found:?} for {keys:?}");
-                for (key, found) in keys.iter().zip(found) {
-                    into.reads(*key, held(text(found)?)?)?;
+                ensure!(found.len() == names.len(), "{found:?} for {names:?}");
+                for (name, found) in names.iter().zip(found) {
+                    into.reads(into.key(*name), held(text(found)?)?)?;
                 }
             }
-            Self::Swap(key, value) => {
-                into.reads(*key, held(text(reply)?)?)?;
-                into.writes(*key, Some(*value));
+            Self::Swap(name, value) => {
+                into.reads(into.key(*name), held(text(reply)?)?)?;
+                into.writes(into.key(*name), Some(*value));
             }
-            Self::Put(key, value) => into.writes(*key, Some(*value)),
+            Self::Put(name, value) => into.writes(into.key(*name), Some(*value)),
             Self::PutAll(pairs) => {
-                pairs.iter().for_each(|(key, value)| into.writes(*key, Some(*value)));
+                pairs.iter().for_each(|(name, value)| into.writes(into.key(*name), Some(*value)));
             }
-            Self::Take(key) => {
-                into.reads(*key, held(text(reply)?)?)?;
-                into.writes(*key, None);
+            Self::Take(name) => {
+                into.reads(into.key(*name), held(text(reply)?)?)?;
+                into.writes(into.key(*name), None);
             }
-            Self::Mistake(_) => {}
-            Self::Flush => (0..KEYS).for_each(|key| into.writes(key, None)),
+            Self::Flush => (0..KEYS).for_each(|name| into.writes(into.key(name), None)),
+            Self::Enter(database, watched) => {
+                into.space = space_of(*database, held(text(reply)?)?, into.swaps())?;
+                for (name, held) in watched {
+                    into.reads(into.key(*name), *held)?;
+                }
+            }
+            Self::MoveNumber(_) => ensure!(reply == Reply::Integer(1), "MOVE: {reply:?}"),
+            Self::CountSwaps => into.reads(SWAPS, held(text(reply)?)?)?,
+            Self::AddSwap => {
+                let Reply::Integer(count) = reply else { bail!("INCR: {reply:?}") };
+                let count = u64::try_from(count)?;
+                into.reads(SWAPS, count.checked_sub(1).filter(|before| *before > 0))?;
+                into.writes(SWAPS, Some(count));
+            }
+            Self::Mistake(_) | Self::Select(_) | Self::SwapDatabases => {}
         }
         Ok(())
     }
 }
 
+/// Returns the space that a database has behind so many swaps, which its number must be.
+fn space_of(database: usize, number: Held, swaps: u64) -> Result<usize> {
+    let space = (database as u64 + swaps) % SPACES as u64;
+    ensure!(
+        number == Some(space),
+        "database {database} has space {number:?}, not {space}, behind {swaps} swaps"
+    );
+    Ok(usize::try_from(space)?)
+}
+
 /// Each key at most once, in any order.
-pub(super) fn several(chance: &mut Chance) -> Vec<Key> {
+pub(super) fn several(chance: &mut Chance) -> Vec<Name> {
     let (first, step) = (chance.below(KEYS), *chance.pick(&[1, 3, 7, 9]));
     (0..chance.within(1, 4)).map(|at| (first + at * step) % KEYS).collect()
 }
 
-fn with_deadline(mut request: Words, key: Key, chance: &mut Chance) -> Words {
+fn with_deadline(mut request: Words, key: Name, chance: &mut Chance) -> Words {
     if may_expire(key) && chance.one_in(2) {
         request.extend(words!["PX", chance.within(1, 40)]);
     }
@@ -133,8 +184,8 @@ fn with_deadline(mut request: Words, key: Key, chance: &mut Chance) -> Words {
 }
 
 /// A key that holds nothing has no field; one that holds a value is of the wrong type.
-fn mistaken(key: Key, reply: &Reply, into: &Transaction) -> Result<()> {
-    let own = into.written(key).or_else(|| into.read(key));
+fn mistaken(key: Name, reply: &Reply, into: &Transaction) -> Result<()> {
+    let own = into.written(into.key(key)).or_else(|| into.read(into.key(key)));
     let is_refused = error(reply).is_some_and(|message| message.starts_with(b"WRONGTYPE"));
     let is_nothing = matches!(reply, Reply::NilBulk | Reply::Null);
     ensure!(is_refused || is_nothing, "HGET {}: {reply:?}", name(key));

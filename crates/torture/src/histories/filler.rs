@@ -1,5 +1,6 @@
 //! A client that fills the memory with keys that may be evicted, so that those of all are too.
 
+use super::action::APART;
 use super::play::{PATIENCE, Place};
 use crate::client::{Client, encoded};
 use crate::hammer::chance::Chance;
@@ -8,7 +9,7 @@ use anyhow::Result;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Fills the memory, in a database of its own, as that of all is flushed now and then.
+/// Fills the memory, in a database of its own, as those of all are flushed now and then.
 pub(super) fn fill_up(place: &Place) -> Result<()> {
     let mut filler = Filler::open(place)?;
     (0..KEYS / AT_ONCE).try_for_each(|_| filler.put())
@@ -33,7 +34,7 @@ struct Filler {
 impl Filler {
     fn open(place: &Place) -> Result<Self> {
         let mut client = Client::open(place.port, PATIENCE)?;
-        fine(&client.ask(&words!["SELECT", 1])?)?;
+        fine(&client.ask(&words!["SELECT", APART + 1])?)?;
         let chance = Chance::new(place.seed, FILLER);
         Ok(Self { client, chance, value: "v".repeat(LENGTH) })
     }

@@ -2,8 +2,16 @@
 
 use anyhow::{Result, ensure};
 
-/// Number of a key.
+/// Number of a key: those of one space, then those of the other, then that of the number of swaps.
+/// A space is what SWAPDB gives to another database.
 pub(super) type Key = usize;
+
+/// Keys of a space, of which half get deadlines.
+pub(super) const KEYS: usize = 10;
+/// Spaces, one in each of the first databases.
+pub(super) const SPACES: usize = 2;
+/// How often these have changed places.
+pub(super) const SWAPS: Key = SPACES * KEYS;
 
 /// What a key held: a value, which is written once, or nothing.
 pub(super) type Held = Option<u64>;
@@ -15,6 +23,8 @@ pub(super) struct Transaction {
     /// When it was sent and when its reply had been read, on the clock of all clients.
     pub(super) sent: u64,
     pub(super) answered: u64,
+    /// The space in which its next command is, as far as replies have told.
+    pub(super) space: usize,
     /// What keys held before it, as far as it says.
     reads: Vec<(Key, Held)>,
     /// What keys hold behind it.
@@ -24,6 +34,16 @@ pub(super) struct Transaction {
 impl Transaction {
     pub(super) fn new(client: usize, sent: u64, answered: u64) -> Self {
         Self { client, sent, answered, ..Self::default() }
+    }
+
+    /// Returns a key of the present space.
+    pub(super) fn key(&self, name: usize) -> Key {
+        self.space * KEYS + name
+    }
+
+    /// Returns how often databases had changed places at its end, as far as it says.
+    pub(super) fn swaps(&self) -> u64 {
+        self.written(SWAPS).or_else(|| self.read(SWAPS)).flatten().unwrap_or(0)
     }
 
     /// Notes that a key was seen to hold something.

@@ -16,7 +16,8 @@
 //!
 //! Each value is written once, so whoever reads one is behind its writer, and whoever replaces it
 //! is behind its readers. A command alone is a transaction too. Keys expire, are evicted and
-//! flushed meanwhile.
+//! flushed meanwhile. In every other round databases change places: what was in one is a space,
+//! and holds its number, which transactions read before they read or write anything else there.
 
 mod action;
 mod checker;
@@ -31,8 +32,9 @@ mod tests;
 use crate::client::Client;
 use crate::hammer::process::Server;
 use crate::hammer::words::{fine, text, words};
+use action::{APART, NUMBER};
 use anyhow::{Context, Result, ensure};
-use history::History;
+use history::{History, SPACES};
 pub use play::Fault;
 use play::{Counts, PATIENCE, Place, play};
 use std::path::PathBuf;
@@ -84,7 +86,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if round > 0 && began.elapsed().as_secs_f64() >= arguments.seconds {
             break;
         }
-        let place = Place::new(server.port, seed.wrapping_add(round << 32), arguments.fault);
+        let (own, has_swaps) = (seed.wrapping_add(round << 32), round % 2 == 1);
+        let place = Place::new(server.port, own, arguments.fault, has_swaps);
         if round == 0 {
             filler::fill_up(&place)?;
         }
@@ -93,6 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         })?);
     }
     ensure!(counts.watches_failed > 0, "no watched key changed: {counts:?}");
+    ensure!(counts.swapped > 0, "no databases changed places: {counts:?}");
     let [expired, evicted] = ["expired_keys", "evicted_keys"].map(|field| count(&server, field));
     let (expired, evicted) = (expired?, evicted?);
     ensure!(expired > 0 && evicted > 0, "{expired} keys have expired, {evicted} were evicted");
@@ -113,7 +117,13 @@ fn count(server: &Server, field: &str) -> Result<u64> {
 
 fn one_round(arguments: &Arguments, place: &Place) -> Result<Counts> {
     let mut client = Client::open(place.port, PATIENCE)?;
-    fine(&client.ask(&words!["FLUSHDB"])?)?;
+    for database in 0..=APART {
+        fine(&client.ask(&words!["SELECT", database])?)?;
+        fine(&client.ask(&words!["FLUSHDB"])?)?;
+        if database < SPACES {
+            fine(&client.ask(&words!["SET", NUMBER, database])?)?;
+        }
+    }
     let end = Instant::now() + Duration::from_secs_f64(arguments.round);
     let played = thread::scope(|scope| {
         let filler = scope.spawn(|| filler::fill(place, end));

@@ -1,7 +1,7 @@
 //! Clients: single commands, transactions, and attempts to replace what was read.
 
-use super::action::{Action, name, several};
-use super::history::Transaction;
+use super::action::{APART, Action, Name, name, several};
+use super::history::{Held, SPACES, Transaction};
 use crate::client::{Client, Reply, encoded};
 use crate::hammer::chance::Chance;
 use crate::hammer::words::{error, fine, words};
@@ -24,12 +24,15 @@ pub(super) struct Place {
     pub(super) port: u16,
     pub(super) seed: u64,
     fault: Option<Fault>,
+    /// True if databases change places now and then; what is in them is known inside transactions
+    /// only.
+    has_swaps: bool,
     began: Instant,
 }
 
 impl Place {
-    pub(super) fn new(port: u16, seed: u64, fault: Option<Fault>) -> Self {
-        Self { port, seed, fault, began: Instant::now() }
+    pub(super) fn new(port: u16, seed: u64, fault: Option<Fault>, has_swaps: bool) -> Self {
+        Self { port, seed, fault, has_swaps, began: Instant::now() }
     }
 
     fn now(&self) -> u64 {
@@ -46,6 +49,7 @@ pub(super) struct Counts {
     pub(super) watches_failed: usize,
     pub(super) refused: usize,
     pub(super) flushed: usize,
+    pub(super) swapped: usize,
 }
 
 impl Counts {
@@ -56,6 +60,7 @@ impl Counts {
         self.watches_failed += other.watches_failed;
         self.refused += other.refused;
         self.flushed += other.flushed;
+        self.swapped += other.swapped;
     }
 }
 
@@ -92,7 +97,7 @@ struct Player<'place> {
 impl Player<'_> {
     fn step(&mut self) -> Result<()> {
         match self.chance.below(10) {
-            0 | 1 => self.commands_alone(),
+            0 | 1 if !self.place.has_swaps => self.commands_alone(),
             2..=5 => self.transaction(),
             _ => self.attempt(),
         }
@@ -115,8 +120,16 @@ impl Player<'_> {
         (0..count).map(|_| Action::any(&mut self.chance, &mut fresh)).collect()
     }
 
+    /// Makes all commands that come be in any of the databases, which it returns.
+    fn select(&mut self) -> Result<usize> {
+        let database = self.chance.below(SPACES);
+        fine(&self.client.ask(&words!["SELECT", database])?)?;
+        Ok(database)
+    }
+
     /// Some commands in one pipeline, each a transaction.
     fn commands_alone(&mut self) -> Result<()> {
+        let space = self.select()?;
         let actions = self.actions(4);
         let requests: Vec<_> = actions.iter().map(|it| it.words(&mut self.chance)).collect();
         let sent = self.place.now();
@@ -124,6 +137,7 @@ impl Player<'_> {
         for action in actions {
             let reply = self.client.receive()?;
             let mut done = Transaction::new(self.number, sent, self.place.now());
+            done.space = space;
             if !self.is_refusal(&reply) {
                 action.note(reply, &mut done)?;
                 self.done.push(done);
@@ -133,46 +147,69 @@ impl Player<'_> {
     }
 
     fn transaction(&mut self) -> Result<()> {
-        let mut actions = self.actions(6);
+        let (database, other) = *self.chance.pick(&[(0, 1), (1, 0)]);
+        let mut actions = vec![Action::Select(APART)];
+        if self.place.has_swaps && self.chance.one_in(30) {
+            actions.extend([Action::AddSwap, Action::SwapDatabases]);
+            self.counts.swapped += 1;
+        } else {
+            actions.push(Action::CountSwaps);
+        }
+        actions.extend([Action::Select(database), Action::Enter(database, Vec::new())]);
+        actions.extend(self.actions(6));
         if self.chance.one_in(1000) {
-            let at = self.chance.below(actions.len() + 1);
-            actions.insert(at, Action::Flush);
+            // The number of the space is elsewhere meanwhile.
+            actions.extend([Action::MoveNumber(APART), Action::Flush, Action::Select(APART)]);
+            actions.extend([Action::MoveNumber(database), Action::Select(database)]);
+            actions.extend(self.actions(3));
             self.counts.flushed += 1;
         }
-        let done = Transaction::new(self.number, 0, 0);
-        self.run(actions, done)
+        if self.chance.one_in(4) {
+            actions.extend([Action::Select(other), Action::Enter(other, Vec::new())]);
+            actions.extend(self.actions(3));
+        }
+        self.run(actions)
     }
 
     /// Replaces what was read, if nobody else has done so meanwhile.
     fn attempt(&mut self) -> Result<()> {
-        let keys = several(&mut self.chance);
+        let (database, keys) = (self.select()?, several(&mut self.chance));
         if self.place.fault != Some(Fault::NoWatch) {
             let names = keys.iter().map(|key| name(*key).into_bytes());
             let request: Vec<_> = [b"WATCH".to_vec()].into_iter().chain(names).collect();
             fine(&self.client.ask(&request)?)?;
         }
-        let look = Action::GetAll(keys.clone());
-        let (request, sent) = (look.words(&mut self.chance), self.place.now());
-        let reply = self.client.ask(&request)?;
-        let mut seen = Transaction::new(self.number, sent, self.place.now());
-        look.note(reply, &mut seen)?;
-        let mut done = Transaction::new(self.number, 0, 0);
-        let mut actions = Vec::new();
+        let watched = self.look(database, &keys)?;
+        let mut actions = vec![Action::Select(APART), Action::CountSwaps];
+        actions.extend([Action::Select(database), Action::Enter(database, watched)]);
         for key in keys {
-            if let Some(held) = seen.read(key) {
-                done.reads(key, held)?;
-            }
             if self.chance.one_in(2) {
                 actions.push(Action::Put(key, self.fresh()));
             }
         }
         actions.extend(self.actions(2));
-        self.done.push(seen);
-        self.run(actions, done)
+        self.run(actions)
     }
 
-    /// MULTI, the actions, and EXEC or DISCARD. `done` has what is known of it before.
-    fn run(&mut self, actions: Vec<Action>, mut done: Transaction) -> Result<()> {
+    /// Reads keys of the database. Which space that was is known only if none changes its place.
+    fn look(&mut self, database: usize, keys: &[Name]) -> Result<Vec<(Name, Held)>> {
+        let look = Action::GetAll(keys.to_vec());
+        let (request, sent) = (look.words(&mut self.chance), self.place.now());
+        let reply = self.client.ask(&request)?;
+        let mut seen = Transaction::new(self.number, sent, self.place.now());
+        seen.space = database;
+        look.note(reply, &mut seen)?;
+        let found = keys.iter().filter_map(|name| Some((*name, seen.read(seen.key(*name))?)));
+        let found = found.collect();
+        if !self.place.has_swaps {
+            self.done.push(seen);
+        }
+        Ok(found)
+    }
+
+    /// MULTI, the actions, and EXEC or DISCARD.
+    fn run(&mut self, actions: Vec<Action>) -> Result<()> {
+        let mut done = Transaction::new(self.number, 0, 0);
         if self.place.fault == Some(Fault::NoMulti) {
             return self.run_one_by_one(&actions, done);
         }

@@ -12,13 +12,14 @@ use crate::observing::Seen;
 use crate::refusal::Refusal;
 use crate::session::{ReplyMode, Session};
 use crate::statistics::WorkerStatistics;
+use crate::sync::MutexGuard;
 use crate::waiting::Waiter;
 use crate::waiting::touched::{Touched, begin_of_lines};
 use crate::waiting::waiter::State;
 use base::Millis;
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, MutexGuard};
 use store::{Author, ShardSet, ThreadContext};
 use wire::Reply;
 

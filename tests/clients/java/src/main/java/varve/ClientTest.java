@@ -33,6 +33,7 @@ public final class ClientTest {
         GROUPS.put("pipelines", Pipelines.class);
         GROUPS.put("transactions", Transactions.class);
         GROUPS.put("pubsub", Messages.class);
+        GROUPS.put("caching", Caching.class);
     }
 
     private static List<Method> casesOf(String group) {

@@ -11,7 +11,11 @@ import java.util.stream.IntStream;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.csc.Cache;
+import redis.clients.jedis.csc.DefaultCache;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.ScanParams;
 import redis.clients.jedis.resps.ScanResult;
@@ -26,9 +30,28 @@ final class Support {
 
     private Support() {}
 
+    private static HostAndPort address() {
+        return HostAndPort.from(System.getenv().getOrDefault("SERVER_ADDR", "127.0.0.1:6379"));
+    }
+
+    private static JedisClientConfig config(RedisProtocol protocol) {
+        return DefaultJedisClientConfig.builder().protocol(protocol).build();
+    }
+
     static Jedis client(RedisProtocol protocol) {
-        String address = System.getenv().getOrDefault("SERVER_ADDR", "127.0.0.1:6379");
-        return new Jedis(HostAndPort.from(address), DefaultJedisClientConfig.builder().protocol(protocol).build());
+        return new Jedis(address(), config(protocol));
+    }
+
+    /** A client with a cache, which only RESP3 keeps fresh. */
+    static UnifiedJedis cached() {
+        // Jedis asks for a server that calls itself Redis 7.4, which Valkey and Varve do not.
+        Cache cache = new DefaultCache(MANY) {
+            @Override
+            public boolean compatibilityMode() {
+                return true;
+            }
+        };
+        return new UnifiedJedis(address(), config(RedisProtocol.RESP3), cache);
     }
 
     /** One more connection of the same kind. */
