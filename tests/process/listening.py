@@ -157,6 +157,19 @@ def what_one_command_sends_a_client_that_cannot_read_meanwhile_is_bounded_by_its
         assert server.resident_peak_mib() < max(before, alone + 800) + 400, "%d MiB, %d before" % (server.resident_peak_mib(), before)
 
 
+def subscribers_that_do_not_read_hold_messages_together():
+    number = 300
+    with Server("--threads", "2") as server:
+        db, deaf = server.connect(), [server.connect() for _ in range(number)]
+        assert all(client.command("SUBSCRIBE", "c")[0] == b"subscribe" for client in deaf)
+        before = server.resident_mib()
+        while db.command("PUBLISH", "c", "x" * 65536) > 0:
+            pass
+        assert info(db, "client_output_buffer_limit_disconnections") == number
+        # The messages themselves, of which each client may have 32 MiB, and some kilobytes for each client.
+        assert server.resident_peak_mib() < before + 100, "%d MiB, %d before" % (server.resident_peak_mib(), before)
+
+
 def a_subscriber_without_a_limit_hears_of_every_key_of_a_command():
     keys = 300_000
     with Server("--threads", "2", "--notify-keyspace-events", "E$", "--client-output-buffer-limit", "pubsub 0 0 0") as server:
