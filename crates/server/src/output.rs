@@ -64,6 +64,7 @@ enum Buffer {
     Shared(SharedBytes, Option<SharedBytes>),
 }
 
+/// Buffer behind a pointer, which keeps places of messages small.
 #[derive(Debug)]
 struct Replies {
     bytes: Vec<u8>,
