@@ -229,6 +229,45 @@ FOLLOWS = {
 }  # fmt: skip
 
 
+def no_message_comes_behind_a_transaction_that_ends_its_subscription():
+    with Server(*THREADS) as server:
+        with Together() as publishing:
+            for number in range(2):
+                publishing.start(Publisher(server, number).publish, publishing.is_over)
+            with Together() as together:
+                for _ in range(4):
+                    together.start(come_and_go_in_transactions, server, together.is_over)
+                together.last()
+        nothing_is_left(server)
+
+
+def come_and_go_in_transactions(server, is_over):
+    """Subscribes and ends its subscriptions in transactions; messages come between both and nowhere else."""
+    db = server.connect(60)
+    db.command("HELLO", 3)
+    rounds = 0
+
+    def transaction(word, has_messages):
+        requests = [("MULTI",), *((word, channel) for channel in CHANNELS), ("EXEC",), ("PING",)]
+        db.send_bytes(b"".join(map(encoded, requests)))
+        replies = []
+        while len(replies) < len(requests):
+            reply = db.read()
+            is_message = isinstance(reply, Tagged) and reply.value[0] == b"message"
+            is_in_place = len(replies) < len(requests) - 1 if has_messages else len(replies) == len(requests) - 1
+            assert is_in_place if is_message else True, "%s: a message behind %d replies" % (word, len(replies))
+            replies += [] if is_message else [reply]
+        confirmed = [push.value[:2] for push in replies[-2]]
+        assert confirmed == [[word.lower().encode(), channel.encode()] for channel in CHANNELS], confirmed
+
+    while not is_over.is_set():
+        transaction("SUBSCRIBE", False)
+        assert db.read().value[0] == b"message"
+        transaction("UNSUBSCRIBE", True)
+        rounds += 1
+    assert rounds > 10, rounds
+
+
 def events_of_a_key_come_in_their_order():
     with Server(*THREADS, "--notify-keyspace-events", "KA") as server:
         with Together() as together:

@@ -10,8 +10,8 @@
 //! With a command that closes the gate among them, all of it runs behind the closed gate.
 
 use crate::args::Args;
-use crate::call::{Call, Outcome, Row, Turn};
-use crate::clients::ClientFlags;
+use crate::call::{Call, Outcome, Row, Turn, Unanswered};
+use crate::clients::{Answer, ClientFlags, Notice};
 use crate::commands::table;
 use crate::family::forget_watches;
 use crate::monitors::note;
@@ -40,10 +40,32 @@ const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of
 pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     let queue = call.session.take_queue().ok_or(WITHOUT_MULTI)?;
     call.session.show_command(call.row.id);
+    let position = call.thread.journal_position();
     let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue, mark) };
     forget_watches(call.instance, call.session);
     call.session.keep_queue(queue);
+    if call.session.is_told_by_mail {
+        return answer_by_mail(call, *mark, position);
+    }
     outcome
+}
+
+/// Sends the client the reply behind `mark` as mail. Its unit, if there is one, was put behind
+/// `before` in the journal.
+#[cold]
+fn answer_by_mail(call: &mut Call<'_>, mark: Mark, before: u64) -> Outcome {
+    if call.session.close_after_reply || call.reply.is_cut() {
+        call.session.is_told_by_mail = false;
+        return Ok(());
+    }
+    let (behind, client) = (call.thread.journal_position(), &call.session.client);
+    let answer = Answer {
+        reply: call.reply.take(mark),
+        position: if behind == before { 0 } else { behind },
+        unserved: None,
+    };
+    client.notify(Notice::Answer(client.id, answer));
+    Err(Unanswered::ByMail)
 }
 
 fn run(call: &mut Call<'_>, queue: &Queue, mark: &mut Mark) -> Outcome {
@@ -155,7 +177,7 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         if !is_apart {
             call.reply.take_over(is_cut, protocol);
         } else if is_done && !is_closing {
-            call.session.pushed_apart.append(&mut push);
+            call.session.behind_exec.append(&mut push);
         }
         if is_closing {
             // The client has ended itself by a command before.

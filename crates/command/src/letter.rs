@@ -20,22 +20,35 @@ pub struct Receiver {
 type Addressed = (Arc<Message>, Arc<[Receiver]>);
 
 /// Messages for clients of one worker, in order.
-#[derive(Clone, Debug, Default)]
-pub struct Letter(SmallVec<[Addressed; 1]>);
+#[derive(Clone, Debug)]
+pub struct Letter {
+    author: u64,
+    messages: SmallVec<[Addressed; 1]>,
+}
 
 impl Letter {
+    /// A letter without messages, caused by the client with this id; zero stands for none.
+    pub(crate) fn by(author: u64) -> Letter {
+        Letter { author, messages: SmallVec::new() }
+    }
+
+    /// Returns the id of the client that caused it; zero if none did, or it makes no difference.
+    pub fn author(&self) -> u64 {
+        self.author
+    }
+
     /// Adds a message.
     pub(crate) fn add(&mut self, message: &Arc<Message>, receivers: &Arc<[Receiver]>) {
-        self.0.push((Arc::clone(message), Arc::clone(receivers)));
+        self.messages.push((Arc::clone(message), Arc::clone(receivers)));
     }
 
     /// Returns the messages, each with those who receive it.
     pub fn messages(&self) -> impl Iterator<Item = (&Message, &[Receiver])> {
-        self.0.iter().map(|(message, receivers)| (&**message, &**receivers))
+        self.messages.iter().map(|(message, receivers)| (&**message, &**receivers))
     }
 
     /// Returns the bytes of memory of the messages.
     pub fn room(&self) -> usize {
-        self.0.iter().map(|(message, _)| message.room()).sum()
+        self.messages.iter().map(|(message, _)| message.room()).sum()
     }
 }

@@ -16,7 +16,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
-use store::{EventClass, Happened, Listener, Unit};
+use store::{Author, EventClass, Happened, Listener, Unit};
 
 /// Listener that publishes events.
 pub(crate) struct Notifications {
@@ -78,7 +78,7 @@ impl Notifications {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn publish(&self, classes: EventClasses, happened: &Happened) {
+    fn publish(&self, classes: EventClasses, happened: &Happened, author: u64) {
         let Happened { event, database, key } = happened;
         if !classes.has(letter(event.class)) {
             return;
@@ -92,7 +92,7 @@ impl Notifications {
                 // Writing to a vector cannot fail.
                 let _ = write!(channel, "__{word}@{database}__:");
                 channel.extend_from_slice(tail);
-                self.note(self.pubsub.publish(Topic::Channel, &channel, payload));
+                self.note(self.pubsub.publish(Topic::Channel, &channel, payload, author));
             }
         }
     }
@@ -129,12 +129,12 @@ fn letter(class: EventClass) -> u8 {
 }
 
 impl Listener for Notifications {
-    fn unit(&self, unit: &Unit) {
+    fn unit(&self, unit: &Unit, author: Author) {
         if unit.events.is_empty() || self.pubsub.is_idle() {
             return;
         }
         let classes = EventClasses::of_bits(self.classes.load(Relaxed));
-        unit.events.iter().for_each(|happened| self.publish(classes, happened));
+        unit.events.iter().for_each(|happened| self.publish(classes, happened, author.client));
     }
 }
 

@@ -21,9 +21,9 @@ pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
     // A client that waits has no reply yet. One that may have sent itself a message, as that of an
     // event, gets the message first.
     let has_reply = !matches!(execution, Execution::ByMail | Execution::Waits);
-    // What another thread answers is told behind its answer.
-    let is_told_later =
-        execution == Execution::Waits && !call.row.spec.flags.contains(Flags::BLOCKING);
+    // What comes as mail or from another thread is told behind it.
+    let is_told_later = call.session.is_told_by_mail
+        || execution == Execution::Waits && !call.row.spec.flags.contains(Flags::BLOCKING);
     if !is_told_later {
         tell_own(call, has_reply && !call.session.yields);
     }
@@ -34,8 +34,8 @@ pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
     }
 }
 
-/// Tells the client what its command has changed that another thread has answered: appends it to
-/// the answer.
+/// Tells the client what its command has changed whose reply comes as mail or from another thread:
+/// appends it to the answer.
 #[cold]
 pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
     let Some(tracking) = &session.tracking else { return };

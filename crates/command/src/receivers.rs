@@ -89,6 +89,8 @@ impl Group {
 /// Letters that are about to leave.
 #[derive(Default)]
 pub(crate) struct Outgoing<'r> {
+    /// Id of the client that caused them; zero if it makes no difference.
+    author: u64,
     letters: SmallVec<[(&'r Arc<dyn Post>, Letter); 4]>,
     receivers: usize,
     flood: Option<&'r Flood>,
@@ -97,9 +99,10 @@ pub(crate) struct Outgoing<'r> {
 }
 
 impl<'r> Outgoing<'r> {
-    /// Nothing so far; what clients get is counted by `flood` where it is far too much.
-    pub fn counted_by(flood: &'r Flood) -> Outgoing<'r> {
-        Outgoing { flood: Some(flood), ..Outgoing::default() }
+    /// Nothing so far, caused by the client with the id `author`; what clients get is counted by
+    /// `flood` where it is far too much.
+    pub fn counted_by(flood: &'r Flood, author: u64) -> Outgoing<'r> {
+        Outgoing { author, flood: Some(flood), ..Outgoing::default() }
     }
 
     /// Adds a message for all of `receivers`. `write` formats it, for clients of a protocol first.
@@ -125,7 +128,7 @@ impl<'r> Outgoing<'r> {
     fn letter_to(&mut self, post: &'r Arc<dyn Post>) -> &mut Letter {
         let known = self.letters.iter().position(|(other, _)| Arc::ptr_eq(other, post));
         let at = known.unwrap_or_else(|| {
-            self.letters.push((post, Letter::default()));
+            self.letters.push((post, Letter::by(self.author)));
             self.letters.len() - 1
         });
         &mut self.letters[at].1

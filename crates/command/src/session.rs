@@ -54,8 +54,12 @@ pub struct Session {
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// How it is told of keys that change.
     pub(crate) tracking: Option<Box<OwnTracking>>,
-    /// What commands of its last transaction have pushed, whose other replies it does not get.
-    pub pushed_apart: Vec<u8>,
+    /// What follows the reply of EXEC: what its commands have pushed, if the client does not want
+    /// replies; and the client's own messages, if that reply goes by mail.
+    pub behind_exec: Vec<u8>,
+    /// True if its transaction has ended a subscription. The reply of EXEC goes by mail, behind
+    /// what others have published before.
+    pub is_told_by_mail: bool,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
     /// Protocol of the messages that it is told: that of before RESET until RESET is answered, as
@@ -87,7 +91,8 @@ impl Session {
             watching: None,
             subscriptions: None,
             tracking: None,
-            pushed_apart: Vec::new(),
+            behind_exec: Vec::new(),
+            is_told_by_mail: false,
             last_unit: 0,
             told_in: Protocol::Resp2,
             yields: false,

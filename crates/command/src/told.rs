@@ -12,7 +12,7 @@ use crate::spec::Flags;
 use crate::testing::World;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use store::{Change, EventClass, Interests, Listener, Unit};
+use store::{Author, Change, EventClass, Interests, Listener, Unit};
 
 /// Listener that keeps the units and changes it gets.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Listener for Heard {
         self.changes.lock().expect("no panic").push(change.key.bytes.to_vec());
     }
 
-    fn unit(&self, unit: &Unit) {
+    fn unit(&self, unit: &Unit, _: Author) {
         self.units.lock().expect("no panic").push(unit.clone());
     }
 }

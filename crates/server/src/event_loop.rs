@@ -459,7 +459,7 @@ impl<P: Poller> EventLoop<P> {
             for receiver in receivers {
                 let at = receiver.slot as usize;
                 let Some(connection) = self.connections.get_mut(at) else { continue };
-                let session = &connection.session;
+                let session = &mut connection.session;
                 let is_wanted = message.is_push() || session.reply_mode == ReplyMode::On;
                 if session.client.id == receiver.client
                     && is_wanted
@@ -467,7 +467,11 @@ impl<P: Poller> EventLoop<P> {
                         message.bytes_for(session.told_in(), session.is_subscriber())
                 {
                     given += bytes.size().max(MESSAGE_BYTES_MIN);
-                    self.give(pipeline, at, bytes);
+                    if session.is_told_by_mail && letter.author() == receiver.client {
+                        bytes.append_to(&mut session.behind_exec);
+                    } else {
+                        self.give(pipeline, at, bytes);
+                    }
                 }
             }
         }

@@ -232,7 +232,11 @@ impl Executor {
         if !connection.session.takes_reply() {
             reply.clear();
         }
-        if is_outstanding {
+        let is_of_exec = std::mem::take(&mut connection.session.is_told_by_mail);
+        if is_of_exec {
+            reply.append(&mut connection.session.behind_exec);
+        }
+        if is_outstanding || is_of_exec {
             tell_behind_answer(&connection.session, &mut reply);
         }
         let last_unit = &mut connection.session.last_unit;
@@ -538,6 +542,6 @@ fn keep_replies(
     if execution == Execution::Aside || !row.spec.replies_by_push() {
         replies.truncate(mark);
     }
-    replies.append(&mut session.pushed_apart);
+    replies.append(&mut session.behind_exec);
     session.takes_reply();
 }

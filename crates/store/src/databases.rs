@@ -218,7 +218,7 @@ impl Store {
             let words = EffectWords::Args(args());
             thread.pending.unit.effects.push(Effect { database, words });
             if !thread.lent.is_any() {
-                self.shards.tell_unit(&mut thread.pending);
+                self.shards.tell_unit(&mut thread.pending, thread.author);
             }
         }
     }

@@ -112,7 +112,7 @@ impl Store {
     /// that it comes before what the next command of the unit tells by itself.
     #[inline]
     pub fn tell_events(&self, thread: &mut ThreadContext) {
-        self.shards.tell_events(&mut thread.pending);
+        self.shards.tell_events(&mut thread.pending, thread.author);
     }
 
     /// Does the same if so much has happened that it is not to gather until the end of the unit. To
@@ -120,7 +120,7 @@ impl Store {
     #[inline]
     pub fn tell_if_many_events(&self, thread: &mut ThreadContext) {
         if thread.pending.unit.events.len() >= EVENTS_GATHERED {
-            self.shards.tell_events(&mut thread.pending);
+            self.shards.tell_events(&mut thread.pending, thread.author);
         }
     }
 

@@ -365,6 +365,11 @@ impl<'a> Reply<'a> {
         self.out.truncate(mark.0);
     }
 
+    /// Removes and returns everything written since `mark`.
+    pub fn take(&mut self, mark: Mark) -> Vec<u8> {
+        self.out.split_off(mark.0)
+    }
+
     #[inline]
     fn deferred(&mut self) -> Mark {
         let mark = self.mark();

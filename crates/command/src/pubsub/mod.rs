@@ -97,16 +97,16 @@ impl PubSub {
         self.flood.end();
     }
 
-    /// Sends a message to those who have subscribed to a channel or to a pattern that fits, or to a
-    /// shard channel.
-    pub(crate) fn publish(&self, topic: Topic, name: &[u8], payload: &[u8]) -> Left {
+    /// Sends a message, caused by the client with the id `author`, to those who have subscribed to
+    /// a channel or to a pattern that fits, or to a shard channel.
+    pub(crate) fn publish(&self, topic: Topic, name: &[u8], payload: &[u8], author: u64) -> Left {
         let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
         let channels = self.channels(topic);
         // Who has subscribed to patterns sees the messages of a channel in one order, too.
         let is_wanted = channels.count() > 0 || patterns.is_some();
         let channel = is_wanted.then(|| channels.lock(name));
         let payload = Payload::of(payload);
-        let mut outgoing = Outgoing::counted_by(&self.flood);
+        let mut outgoing = Outgoing::counted_by(&self.flood, author);
         if let Some(receivers) = channel.as_ref().and_then(Locked::receivers) {
             let word = if topic == Topic::Channel { &b"message"[..] } else { b"smessage" };
             outgoing.add(receivers, |protocol| Message::push(protocol, &[word, name], &payload));

@@ -35,7 +35,7 @@ impl World {
 
     /// Publishes a message and wakes who sleeps; returns the number of receivers.
     fn publish(&self, topic: Topic, name: &str) -> usize {
-        let left = self.pubsub.publish(topic, name.as_bytes(), b"hello");
+        let left = self.pubsub.publish(topic, name.as_bytes(), b"hello", 0);
         left.sleepers.iter().for_each(|post| post.wake());
         left.receivers
     }

@@ -65,6 +65,31 @@ fn what_a_client_publishes_behind_an_answer_by_mail_comes_before_its_next_reply_
 }
 
 #[test]
+fn a_transaction_that_ends_a_subscription_is_answered_between_messages_of_others_and_its_own() {
+    let request = "MULTI\r\nPUBLISH c 2\r\nSET g 2\r\nUNSUBSCRIBE c\r\nEXEC\r\nPING\r\n";
+    let queued = "+OK +QUEUED +QUEUED +QUEUED";
+    let theirs = ">3 $7 message $1 c $1 1";
+    let confirmed = ">3 $11 unsubscribe $1 c :0";
+    let own = ">3 $7 message $1 c $1 2 >2 $10 invalidate *1 $1 g";
+    for (mode, expected) in [
+        ("ON", format!("{queued} {theirs} *3 :1 +OK {confirmed} {own} +PONG")),
+        ("OFF", format!("{theirs} {confirmed} {own}")),
+    ] {
+        let mut world = World::new();
+        let (peer, publisher) = (world.connect(), world.connect());
+        let tracking = "CLIENT TRACKING ON\r\nGET g\r\n";
+        peer.send(&format!("HELLO 3\r\nSUBSCRIBE c\r\n{tracking}CLIENT REPLY {mode}\r\n"));
+        world.iterate(&[peer.readable()]);
+        peer.read();
+        publisher.send("PUBLISH c 1\r\n");
+        peer.send(request);
+        world.iterate(&[publisher.readable(), peer.readable()]);
+        world.settle();
+        assert_eq!((publisher.read(), peer.read()), (":1".to_owned(), expected));
+    }
+}
+
+#[test]
 fn what_it_publishes_behind_that_answer_comes_before_a_request_that_is_sent_later() {
     let mut world = World::new();
     let peer = world.connect();

@@ -301,7 +301,7 @@ pub trait Listener: fmt::Debug + Send + Sync {
 
     /// Called when a unit is complete, while somebody listens to its effects or its events; its
     /// locks are still held.
-    fn unit(&self, _unit: &Unit) {}
+    fn unit(&self, _unit: &Unit, _author: Author) {}
 }
 
 bitflags! {

@@ -1,6 +1,6 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
-use super::{Change, Event, Guard, Interests, Listener, Reason, ShardSet, Shards, Unit};
+use super::{Author, Change, Event, Guard, Interests, Listener, Reason, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, Random, ShardId};
@@ -260,7 +260,7 @@ impl Listener for Heard {
         self.before.lock().expect("no panic").push(heard);
     }
 
-    fn unit(&self, unit: &Unit) {
+    fn unit(&self, unit: &Unit, _: Author) {
         self.units.lock().expect("no panic").push(unit.clone());
     }
 }

@@ -1,8 +1,8 @@
 //! Notes of a guard about the changes made through it, until its locks are released.
 
 use super::change::{
-    Change, EFFECTS, EVENTS, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason,
-    Unit, split_request,
+    Author, Change, EFFECTS, EVENTS, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs,
+    Reason, Unit, split_request,
 };
 use super::found::Found;
 use super::guard::Guard;
@@ -246,7 +246,7 @@ impl<'a> Guard<'a> {
         if let Some(database) = self.shards.keyspaces.database_of(key.keyspace) {
             let pending = &mut self.thread.pending;
             if event == Event::MISS && pending.unit.events.len() >= EVENTS_GATHERED {
-                self.shards.tell_events(pending);
+                self.shards.tell_events(pending, self.thread.author);
             }
             pending.unit.events.push(Happened { event, database, key: key.bytes.to_vec() });
         }
@@ -357,7 +357,7 @@ impl<'a> Guard<'a> {
         }
         // Under lent locks the unit goes on in the next command that borrows them.
         if !self.thread.lent.is_any() {
-            self.shards.tell_unit(&mut self.thread.pending);
+            self.shards.tell_unit(&mut self.thread.pending, self.thread.author);
         }
     }
 }
@@ -365,7 +365,7 @@ impl<'a> Guard<'a> {
 impl Shards {
     /// Gives the unit of a thread, whose locks are held, to the journal and to listeners, unless
     /// nothing was changed.
-    pub(crate) fn tell_unit(&self, pending: &mut Pending) {
+    pub(crate) fn tell_unit(&self, pending: &mut Pending, author: Author) {
         if pending.unit.is_empty() {
             return pending.unit.clear();
         }
@@ -381,18 +381,18 @@ impl Shards {
             pending.position = log.put(&pending.unit);
         }
         if heard & (EFFECTS | EVENTS) & !JOURNAL != 0 {
-            self.listeners.tell(|listener| listener.unit(&pending.unit));
+            self.listeners.tell(|listener| listener.unit(&pending.unit, author));
         }
         pending.unit.clear();
     }
 
     /// Tells listeners of the events of a unit that goes on, ahead of its end.
     #[cold]
-    pub(crate) fn tell_events(&self, pending: &mut Pending) {
+    pub(crate) fn tell_events(&self, pending: &mut Pending, author: Author) {
         let events = std::mem::take(&mut pending.unit.events);
         if !events.is_empty() && self.listeners.heard() & EVENTS != 0 {
             let begin = Unit { events, ..Unit::default() };
-            self.listeners.tell(|listener| listener.unit(&begin));
+            self.listeners.tell(|listener| listener.unit(&begin, author));
         }
     }
 }

@@ -8,7 +8,7 @@ use command::{
 use settings::{Settings, Sources, load_text};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::{
-    EvictionPolicy, Interests, Limits, Listener, ScanFilter, Scanned, Store, StoreConfig,
+    Author, EvictionPolicy, Interests, Limits, Listener, ScanFilter, Scanned, Store, StoreConfig,
     ThreadContext, Unit,
 };
 use wire::{Reply, Span};
@@ -21,7 +21,7 @@ const ADDRESS_SPACE: usize = 1 << 30;
 pub struct Recorder(Mutex<Vec<Unit>>);
 
 impl Listener for Recorder {
-    fn unit(&self, unit: &Unit) {
+    fn unit(&self, unit: &Unit, _: Author) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(unit.clone());
     }
 }

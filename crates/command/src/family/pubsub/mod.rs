@@ -21,7 +21,7 @@ const NOT_IN_A_TRANSACTION: Refusal =
 /// Publishes a message, to those who have subscribed to channels or to shard channels.
 fn publish(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let (name, payload) = (call.args.get(1), call.args.get(2));
-    let left = call.instance.pubsub.publish(topic, name, payload);
+    let left = call.instance.pubsub.publish(topic, name, payload, call.session.client.id);
     left.sleepers.iter().for_each(|post| post.wake());
     if left.is_behind {
         call.instance.hold(Needs::MAIL_ROOM);
@@ -50,7 +50,7 @@ fn subscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
 }
 
 /// Ends subscriptions: those named, or all. The confirmations come as mail, so that they are behind
-/// what was published before.
+/// what was published before; inside a transaction the reply of EXEC does.
 fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let Call { instance, session, args, row, reply, .. } = call;
     let mut bytes = Vec::new();
@@ -73,6 +73,7 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     }
     session.note_subscriptions();
     if !has_ended || call.turn == Turn::Only {
+        session.is_told_by_mail |= has_ended;
         reply.raw(&bytes);
         return Ok(());
     }

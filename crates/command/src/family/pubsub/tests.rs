@@ -1,8 +1,11 @@
 //! Tests of commands on messages: what of them one client can see without a socket.
 
 use super::forget_subscriptions;
+use crate::clients::Owner;
 use crate::pubsub::Topic;
-use crate::testing::{World, check};
+use crate::session::Session;
+use crate::testing::{Answers, BEGIN, World, check, here};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const SUBSCRIPTIONS: &str = "SUBSCRIBE a b";
@@ -74,12 +77,16 @@ fn what_was_not_subscribed_to_is_ended_at_once_and_the_rest_behind_its_messages(
 #[test]
 fn subscriptions_begin_and_end_inside_a_transaction_too() {
     let mut world = World::new();
+    let answers = Arc::new(Answers::default());
+    let owner = Owner { post: answers.clone(), ..Owner::default() };
+    world.session = Session::new(world.instance.clients.add(here(), owner, BEGIN), true);
     let lines = ["SUBSCRIBE a", "UNSUBSCRIBE a", "SSUBSCRIBE s", "PUBLISH a x"];
     check(&mut world, &[("MULTI", "+OK")]);
     lines.iter().for_each(|line| check(&mut world, &[(line, "+QUEUED")]));
     let told = "*4 *3 $9 subscribe $1 a :1 *3 $11 unsubscribe $1 a :0 \
                 -ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client :0";
-    check(&mut world, &[("EXEC", told)]);
+    assert!(world.waits("EXEC"), "the reply goes by mail");
+    assert_eq!(answers.take(), [told]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use store::{Author, Change, EvictionPolicy, Interests, Limits, Listener, Reason,
 struct Units(Mutex<Vec<Unit>>);
 
 impl Listener for Units {
-    fn unit(&self, unit: &Unit) {
+    fn unit(&self, unit: &Unit, _: Author) {
         self.0.lock().expect("no panic").push(unit.clone());
     }
 }
