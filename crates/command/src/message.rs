@@ -38,12 +38,6 @@ impl MessageBytes<'_> {
     pub fn size(&self) -> usize {
         self.head.len() + self.payload.map_or(0, |payload| payload.len())
     }
-
-    /// Appends a copy of them.
-    pub fn append_to(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.head);
-        out.extend_from_slice(self.payload.map_or(&[], |payload| payload));
-    }
 }
 
 /// Payload of messages that are published together.

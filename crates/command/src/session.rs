@@ -54,8 +54,7 @@ pub struct Session {
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// How it is told of keys that change.
     pub(crate) tracking: Option<Box<OwnTracking>>,
-    /// What follows the reply of EXEC: what its commands have pushed, if the client does not want
-    /// replies; and the client's own messages, if that reply goes by mail.
+    /// What commands of its last transaction have pushed, whose other replies it does not get.
     pub behind_exec: Vec<u8>,
     /// True if its transaction has ended a subscription. The reply of EXEC goes by mail, behind
     /// what others have published before.

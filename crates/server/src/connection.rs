@@ -31,6 +31,9 @@ pub struct Connection {
     pub parser: RequestParser,
     /// Bytes that were received and not served: the beginning of a request, or requests held back.
     pub query: Query,
+    /// Its own messages, while the reply of EXEC that they follow goes by mail: as they are shared,
+    /// since one payload may come for each of many patterns.
+    pub own: Vec<(SharedBytes, Option<SharedBytes>)>,
     /// Replies that the socket did not take, messages, and bytes that may not leave yet.
     output: Output,
     /// Bytes of replies that may wait however little the client has sent.
@@ -77,6 +80,7 @@ impl Connection {
             session,
             parser: RequestParser::new(),
             query: Query::default(),
+            own: Vec::new(),
             output: Output::default(),
             backlog_max: BACKLOG_MAX,
             is_paused: false,

@@ -459,7 +459,7 @@ impl<P: Poller> EventLoop<P> {
             for receiver in receivers {
                 let at = receiver.slot as usize;
                 let Some(connection) = self.connections.get_mut(at) else { continue };
-                let session = &mut connection.session;
+                let session = &connection.session;
                 let is_wanted = message.is_push() || session.reply_mode == ReplyMode::On;
                 if session.client.id == receiver.client
                     && is_wanted
@@ -468,7 +468,8 @@ impl<P: Poller> EventLoop<P> {
                 {
                     given += bytes.size().max(MESSAGE_BYTES_MIN);
                     if session.is_told_by_mail && letter.author() == receiver.client {
-                        bytes.append_to(&mut session.behind_exec);
+                        let (head, payload) = (bytes.head, bytes.payload);
+                        connection.own.push((Arc::clone(head), payload.map(Arc::clone)));
                     } else {
                         self.give(pipeline, at, bytes);
                     }
@@ -535,6 +536,7 @@ impl<P: Poller> EventLoop<P> {
         connection.session.settle_protocol();
         let fate = pipeline.answer(&mut connection, answer);
         self.settle(pipeline, Served { at, connection, fate });
+        self.flush(pipeline, at, WRITE_MAX);
     }
 
     /// Gives a message to a client; it is written at the end of the loop iteration together with

@@ -236,7 +236,7 @@ impl Executor {
         if is_of_exec {
             reply.append(&mut connection.session.behind_exec);
         }
-        if is_outstanding || is_of_exec {
+        if is_outstanding {
             tell_behind_answer(&connection.session, &mut reply);
         }
         let last_unit = &mut connection.session.last_unit;
@@ -252,6 +252,18 @@ impl Executor {
         } else {
             self.replies.extend_from_slice(&reply);
         }
+        if is_of_exec { self.put_own_messages(connection) } else { Ok(()) }
+    }
+
+    /// Puts the client's own messages behind the reply of EXEC, and behind them which keys it has
+    /// changed.
+    #[cold]
+    fn put_own_messages(&mut self, connection: &mut Connection) -> io::Result<()> {
+        self.send_replies(connection)?;
+        for (head, payload) in std::mem::take(&mut connection.own) {
+            connection.share(head, payload);
+        }
+        tell_behind_answer(&connection.session, &mut self.replies);
         Ok(())
     }
 
