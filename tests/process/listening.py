@@ -249,6 +249,20 @@ def a_message_of_half_a_gigabyte_comes_whole_or_closes_its_subscriber_and_others
             server.until(lambda: server.resident_mib() < length // MIB // 2)
 
 
+def a_large_message_to_oneself_behind_exec_is_there_once_and_closes_its_client_at_the_limit():
+    """It comes for each of many patterns, and the transaction ends a subscription."""
+    patterns, payload = 500, b"x" * (20 * MIB)
+    with Server("--threads", "1") as server:
+        db, client = server.connect(), Connection("127.0.0.1:%d" % server.port, 60)
+        client.send_bytes(encoded("HELLO", 3) + encoded("SUBSCRIBE", "other") + encoded("PSUBSCRIBE", *("c%s" % ("*" * number) for number in range(1, patterns + 1))))
+        for _ in range(patterns + 2):
+            client.read()
+        client.send_bytes(encoded("MULTI") + encoded("PUBLISH", "c", payload) + encoded("UNSUBSCRIBE", "other") + encoded("EXEC"))
+        server.until(lambda: info(db, "client_output_buffer_limit_disconnections") == 1)
+        assert server.resident_peak_mib() < 5 * len(payload) // MIB, "%d MiB" % server.resident_peak_mib()
+        assert info(db, "connected_clients") == 1 and info(db, "pubsub_patterns") == 0
+
+
 def what_the_cleaner_finds_expired_is_told_to_subscribers_and_caches():
     """Nobody touches the keys again, and the sweep of expired keys is off."""
     number = 20000
