@@ -67,6 +67,9 @@ pub struct Session {
     /// True if messages that its last command has caused may be on their way to itself: they come
     /// before its next command runs.
     pub yields: bool,
+    /// True if its output may have other limits than before its last command, as it has begun or
+    /// ended to subscribe.
+    pub has_other_limits: bool,
     /// What those who run MONITOR were not told yet of its commands.
     pub(crate) lines: Vec<u8>,
     /// True if the memory of its transaction, of keys that it watches, of its subscriptions or of
@@ -95,6 +98,7 @@ impl Session {
             last_unit: 0,
             told_in: Protocol::Resp2,
             yields: false,
+            has_other_limits: false,
             lines: Vec::new(),
             memory_changed: false,
         };
@@ -284,6 +288,7 @@ impl Session {
         let bytes = self.subscriptions.as_ref().map_or(0, |it| it.bytes() as u64);
         client.subscription_bytes.store(bytes, Relaxed);
         self.memory_changed = true;
+        self.has_other_limits = true;
         client.set_flag(ClientFlags::PUBSUB, self.is_subscriber());
         self.grant_by_subscriptions();
     }

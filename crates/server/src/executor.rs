@@ -325,20 +325,20 @@ impl Executor {
             } else {
                 self.call(connection, request.row, args, request.hash, granted, now)
             };
-            match execution {
-                Execution::Done | Execution::Counted => served += 1,
-                Execution::Aside => {}
-                Execution::ByMail | Execution::Waits => {
-                    // The event loop records the wait when it puts the connection back.
-                    connection.set_waiting(true);
-                    is_held = true;
+            if execution == Execution::Done {
+                served += 1;
+            } else if execution == Execution::Held {
+                if !is_held {
+                    connection.is_paused = true;
+                    connection.session.client.set_flag(ClientFlags::PAUSED, true);
                 }
-                Execution::Held => {
-                    // Of those who were served when a pause ended.
-                    self.has_put |= self.thread.journal_position() != self.position;
-                    self.finish_batch(connection, served, now);
-                    return Stop::Held(request.start);
-                }
+                // Of those who were served when a pause ended.
+                self.has_put |= self.thread.journal_position() != self.position;
+                self.finish_batch(connection, served, now);
+                return Stop::Held(request.start);
+            } else {
+                served += usize::from(execution == Execution::Counted);
+                is_held |= begin_wait(connection, execution);
             }
             if self.thread.journal_position() != self.position {
                 self.follow_journal(connection, request.row, mark);
@@ -398,13 +398,22 @@ impl Executor {
     /// comes before the next one.
     #[inline]
     fn ends_serving(&mut self, connection: &mut Connection) -> bool {
-        let session = &mut connection.session;
-        if session.yields {
-            session.yields = false;
+        let session = &connection.session;
+        // Tested as one, since few requests leave any of these.
+        let is_marked = session.yields | session.has_other_limits | session.close_after_reply;
+        is_marked && self.follow_session(connection)
+    }
+
+    #[cold]
+    fn follow_session(&mut self, connection: &mut Connection) -> bool {
+        if std::mem::take(&mut connection.session.yields) {
             connection.yielded_at = self.mail_reads;
             self.slice_nanos = 0;
         }
-        session.close_after_reply
+        if std::mem::take(&mut connection.session.has_other_limits) {
+            self.limit_replies(connection);
+        }
+        connection.session.close_after_reply
     }
 
     /// Prefetches the places in which the client is entered as a reader of the keys.
@@ -469,29 +478,21 @@ impl Executor {
         let execution = execute(&mut call, granted);
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
-        if matches!(execution, Execution::Done | Execution::ByMail) {
-            let reply_bytes = (call.reply.written().len() - mark) as u64;
-            self.observer.count(&call, Seen { nanos, reply_bytes });
+        let seen = Seen { nanos, reply_bytes: (call.reply.written().len() - mark) as u64 };
+        if execution == Execution::Done {
+            self.observer.count(&call, seen);
+        } else {
+            let began = self.command_began;
+            let observer = &self.observer;
+            connection.outstanding = count_unanswered(observer, &call, execution, seen, began);
+            connection.ran_nanos = nanos;
         }
         let (row, is_cut) = (call.row, call.reply.is_cut());
-        if execution == Execution::Waits {
-            connection.ran_nanos = nanos;
-            connection.outstanding = Outstanding::of(&call, self.command_began);
-        }
         if is_cut {
             self.give_up(connection, row);
         }
-        if row.spec.replies_by_push() {
-            // Subscribers have a limit of their own.
-            self.limit_replies(connection);
-        }
-        if execution == Execution::Held {
-            connection.is_paused = true;
-            connection.session.client.set_flag(ClientFlags::PAUSED, true);
-        } else {
-            self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
-            self.command_began = ended;
-        }
+        self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
+        self.command_began = ended;
         connection.session.client.last_command.store(narrow::to_u32(row.id) + 1, Relaxed);
         execution
     }
@@ -535,6 +536,35 @@ impl Executor {
         let instance = &*self.instance;
         instance.note_eviction(&mut self.thread, |thread| instance.store.upkeep(thread, now));
     }
+}
+
+/// Counts a run whose reply comes as mail. Returns the command if its client waits for another
+/// thread; it is counted when it is answered.
+#[cold]
+fn count_unanswered(
+    observer: &Observer,
+    call: &Call<'_>,
+    execution: Execution,
+    seen: Seen,
+    began: u64,
+) -> Option<Box<Outstanding>> {
+    match execution {
+        Execution::ByMail => observer.count(call, seen),
+        Execution::Waits => return Outstanding::of(call, began),
+        Execution::Done | Execution::Counted | Execution::Aside | Execution::Held => {}
+    }
+    None
+}
+
+/// Lets a client wait whose command is answered later, and returns true if it does. The event loop
+/// records the wait when it puts the connection back.
+#[cold]
+fn begin_wait(connection: &mut Connection, execution: Execution) -> bool {
+    let waits = matches!(execution, Execution::ByMail | Execution::Waits);
+    if waits {
+        connection.set_waiting(true);
+    }
+    waits
 }
 
 /// Drops the reply behind `mark`, which the client does not want, unless it is a push. A command

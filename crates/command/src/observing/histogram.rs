@@ -16,8 +16,10 @@ const PARTS: usize = 128;
 /// Largest number that is counted as itself: about a second, and the last before it that a float
 /// holds.
 const LARGEST: u64 = (1 << 30) - (1 << 6);
-/// Powers of two.
+/// Powers of two that have counts.
 const POWERS: usize = 30;
+/// Room for powers of two, itself one, so that a mask keeps the place of a power inside it.
+const ROOM: usize = POWERS.next_power_of_two();
 /// Number of counts.
 const COUNTS: usize = POWERS * PARTS;
 /// Bits of a float behind those that count.
@@ -27,11 +29,11 @@ const ONE: u32 = 1_f32.to_bits() >> REST;
 
 /// Counts of one thread. Most commands take similar times, so few powers have counts.
 #[derive(Debug)]
-pub struct Histogram(Box<[OnceLock<Box<[Count; PARTS]>>; POWERS]>);
+pub struct Histogram(Box<[OnceLock<Box<[Count; PARTS]>>; ROOM]>);
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram(Box::new([const { OnceLock::new() }; POWERS]))
+        Histogram(Box::new([const { OnceLock::new() }; ROOM]))
     }
 }
 
@@ -41,7 +43,7 @@ impl Histogram {
     pub fn add(&self, number: u64) {
         let index = index_of(number.min(LARGEST));
         let make = || Box::new([const { Count::new() }; PARTS]);
-        self.0[index / PARTS].get_or_init(make)[index % PARTS].add(1);
+        self.0[index / PARTS % ROOM].get_or_init(make)[index % PARTS].add(1);
     }
 }
 

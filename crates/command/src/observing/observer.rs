@@ -62,7 +62,7 @@ impl Observer {
     }
 
     /// Counts a run and its time, and takes a note of it if it passed a limit.
-    #[inline]
+    #[inline(always)]
     pub fn count(&self, call: &Call<'_>, seen: Seen) {
         let counts = &call.statistics.commands[call.row.id];
         counts.calls.add(1);
