@@ -16,7 +16,7 @@ from run import Server, run
 
 TABLES = [
     "watching_clients", "total_watched_keys", "pubsub_clients", "pubsub_channels", "pubsub_patterns", "pubsubshard_channels",
-    "tracking_clients", "tracking_total_keys", "tracking_total_items", "tracking_total_prefixes",
+    "tracking_clients", "tracking_total_keys", "tracking_total_items", "tracking_total_prefixes", "blocked_clients", "total_blocking_keys",
 ]  # fmt: skip
 
 

@@ -419,8 +419,21 @@ def play(path, address, record):
     return player.passed, len(player.failures)
 
 
+def unsent(paths):
+    """Returns the commands of the manual that no transcript sends."""
+    manual = (pathlib.Path(__file__).resolve().parents[2] / "docs/manual/commands.md").read_text()
+    names = [name for name in re.findall(r"^\| ([A-Z][A-Z0-9_ -]*) \|", manual, re.M)]
+    sent = set()
+    for words in (line.upper().split() for path in paths for line in path.read_text(errors="replace").splitlines()):
+        if words and words[0].startswith((">", "@")):
+            # A line of the transcript's own, as `@each 1..9 COMMAND`, may have a word before the command.
+            for at in range(1, 2 if words[0].startswith(">") else 3):
+                sent.update((" ".join(words[at:at + 1]), " ".join(words[at:at + 2])))
+    return [name for name in names if name not in sent]
+
+
 def main():
-    """Plays the files named on the command line."""
+    """Plays the files named on the command line, or all; of all it wants that they send every command."""
     parser = argparse.ArgumentParser(description="Plays transcripts against a running server.")
     parser.add_argument("--addr", default=os.environ.get("SERVER_ADDR", "127.0.0.1:6379"))
     parser.add_argument("--record", action="store_true", help="write the server's replies into the files")
@@ -432,7 +445,10 @@ def main():
         counts = play(path, options.addr, options.record)
         passed, failed = passed + counts[0], failed + counts[1]
     print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    missing = [] if options.files else unsent(here.glob("*.txt"))
+    if missing:
+        print("no transcript sends %s" % ", ".join(missing))
+    return 1 if failed or missing else 0
 
 
 if __name__ == "__main__":

@@ -76,13 +76,13 @@ impl Control {
     /// Returns a field of INFO, or of memcached's statistics, if the server reports it.
     pub fn info(&mut self, field: &str) -> Result<Option<String>> {
         let values = match self.protocol {
-            Protocol::Resp => self.send_all(&encode(["INFO"]), 1),
+            Protocol::Resp => self.send_all(&encode(["INFO", "default", "latencystats"]), 1),
             Protocol::Memcached => self.send_all("stats\r\n", 1),
         };
         let info: String = values?.iter().filter_map(Value::text).map(|it| it + "\n").collect();
         let value = |line: &str| {
             let line = line.trim_end().trim_start_matches("STAT ");
-            line.strip_prefix(field)?.strip_prefix([':', ' ']).map(str::to_owned)
+            line.strip_prefix(field)?.strip_prefix([':', '=', ' ']).map(str::to_owned)
         };
         Ok(info.lines().find_map(value))
     }

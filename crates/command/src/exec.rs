@@ -64,6 +64,7 @@ fn answer_by_mail(call: &mut Call<'_>, mark: Mark, before: u64) -> Outcome {
         position: if behind == before { 0 } else { behind },
         unserved: None,
     };
+    call.session.mailed_bytes = answer.reply.len();
     client.notify(Notice::Answer(client.id, answer));
     Err(Unanswered::ByMail)
 }

@@ -258,12 +258,12 @@ fn usual_rejection(row: &Row, granted: Needs) -> Option<Rejection> {
 #[cold]
 #[inline(never)]
 fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
-    if call.session.tracking.is_none() {
-        return finish_rejected(call, rejection);
-    }
     tell_evicted(call);
     let execution = finish_rejected(call, rejection);
-    tell_behind(call, execution);
+    // A transaction may have begun to track.
+    if call.session.tracking.is_some() {
+        tell_behind(call, execution);
+    }
     execution
 }
 

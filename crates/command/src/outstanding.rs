@@ -62,6 +62,7 @@ impl Outstanding {
         let nanos = instance.stopwatch.nanos_between(self.began, instance.stopwatch.read());
         let seen = Seen { nanos, reply_bytes: answer.len() as u64 };
         Observer::of(&instance.settings).count(&call, seen);
+        statistics.server.outstanding_nanos.add(nanos);
         // In both versions of the protocol an error begins so.
         if answer.starts_with(b"-") {
             statistics.commands[self.row.id].failed.add(1);

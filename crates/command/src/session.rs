@@ -70,6 +70,8 @@ pub struct Session {
     /// True if its output may have other limits than before its last command, as it has begun or
     /// ended to subscribe.
     pub has_other_limits: bool,
+    /// Bytes of the reply to its last command, if that came as mail.
+    pub mailed_bytes: usize,
     /// What those who run MONITOR were not told yet of its commands.
     pub(crate) lines: Vec<u8>,
     /// True if the memory of its transaction, of keys that it watches, of its subscriptions or of
@@ -99,6 +101,7 @@ impl Session {
             told_in: Protocol::Resp2,
             yields: false,
             has_other_limits: false,
+            mailed_bytes: 0,
             lines: Vec::new(),
             memory_changed: false,
         };

@@ -73,6 +73,8 @@ server_counts! {
     iterations,
     /// Nanoseconds of them, without the wait for events.
     iteration_nanos,
+    /// Nanoseconds of commands whose clients waited for another thread.
+    outstanding_nanos,
     /// Nanoseconds of background jobs.
     background_nanos,
     /// Nanoseconds in which keys past their deadline were looked for.

@@ -549,7 +549,10 @@ fn count_unanswered(
     began: u64,
 ) -> Option<Box<Outstanding>> {
     match execution {
-        Execution::ByMail => observer.count(call, seen),
+        Execution::ByMail => {
+            let reply_bytes = seen.reply_bytes + call.session.mailed_bytes as u64;
+            observer.count(call, Seen { reply_bytes, ..seen });
+        }
         Execution::Waits => return Outstanding::of(call, began),
         Execution::Done | Execution::Counted | Execution::Aside | Execution::Held => {}
     }

@@ -344,7 +344,7 @@ fn percentiles(words: &[&[u8]]) -> Result<Arc<[String]>, String> {
     words
         .map(|word| {
             let share = str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
-            match share {
+            match share.filter(|share| !share.is_nan()) {
                 None => Err("Invalid latency-tracking-info-percentiles parameters".to_owned()),
                 Some(share) if (0.0..=100.0).contains(&share) => {
                     let text = format!("{share:.6}");

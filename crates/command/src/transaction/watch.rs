@@ -24,13 +24,15 @@ use store::{Author, Change, Databases, Listener, Presence, ShardSet};
 #[derive(Debug)]
 pub struct Watching {
     keys: HashTable<DatabaseKey>,
+    /// Bytes of long keys, which stand outside the table, once for it and the entries.
+    outside: usize,
     /// First deadline of those that had one ahead when they came to be watched.
     first_deadline: Millis,
 }
 
 impl Default for Watching {
     fn default() -> Watching {
-        Watching { keys: HashTable::new(), first_deadline: Millis(u64::MAX) }
+        Watching { keys: HashTable::new(), outside: 0, first_deadline: Millis(u64::MAX) }
     }
 }
 
@@ -54,7 +56,8 @@ impl Watching {
     /// Returns its bytes of memory, those in the entries of the keys included.
     pub fn bytes(&self) -> usize {
         let key = size_of::<DatabaseKey>();
-        self.keys.capacity() * key + self.keys.len() * (size_of::<Watched>() + key)
+        let of_entries = self.keys.len() * (size_of::<Watched>() + key);
+        self.keys.capacity() * key + of_entries + self.outside
     }
 }
 
@@ -129,6 +132,7 @@ impl Watches {
             Watched { key: key.clone(), watchers: SmallVec::new() }
         });
         watched.into_mut().watchers.push(Watcher { client: Arc::clone(client), had_expired });
+        watching.outside += key.memory() - size_of::<DatabaseKey>();
         own.insert(key);
     }
 

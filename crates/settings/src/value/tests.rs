@@ -171,7 +171,9 @@ fn classes_of_events_are_letters_and_percentiles_are_numbers() {
     let name = "latency-tracking-info-percentiles";
     accepted(name, &["50", "99.90", "0"], "50 99.9 0");
     accepted(name, &[""], "");
-    refused(name, &["x"], &format!("Invalid {name} parameters"));
+    for word in ["x", "nan"] {
+        refused(name, &[word], &format!("Invalid {name} parameters"));
+    }
     refused(name, &["101"], &format!("{name} parameters should sit between [0.0,100.0]"));
 }
 

@@ -243,6 +243,7 @@ mod tests {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+    use loom::cell::UnsafeCell;
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -299,6 +300,60 @@ mod loom_tests {
     #[test]
     fn sets_taken_one_after_the_other_all_get_through() {
         all_get_through(&[&[&[0, 1], &[1, 2]], &[&[0, 2], &[0, 1]]]);
+    }
+
+    /// Counts of what was done under the locks of two shards.
+    struct Counted {
+        locks: Locks,
+        counts: [UnsafeCell<u32>; 2],
+    }
+
+    // SAFETY: a count is used by whoever holds the lock of its shard; loom finds all others.
+    unsafe impl Sync for Counted {}
+
+    impl Counted {
+        /// Counts, under a lock that the thread holds; returns the count from before.
+        fn count(&self, shard: u8) -> u32 {
+            // SAFETY: the thread holds the lock.
+            self.counts[usize::from(shard)].with_mut(|count| unsafe {
+                *count += 1;
+                *count - 1
+            })
+        }
+
+        /// Runs commands of one shard each with locks that are taken at the begin and lent to them.
+        fn run_unit(&self, commands: &[u8]) {
+            let mut set = ShardSet::new();
+            commands.iter().for_each(|shard| set.add_shard(ShardId(*shard)));
+            self.locks.many(&set).leave_locked();
+            let mut expected = [None; 2];
+            for shard in commands {
+                let before = self.count(*shard);
+                let expected = &mut expected[usize::from(*shard)];
+                assert_eq!(before, expected.unwrap_or(before), "another thread was in between");
+                *expected = Some(before + 1);
+            }
+            // SAFETY: they were left locked above.
+            unsafe { self.locks.release_all(&set) };
+        }
+    }
+
+    #[test]
+    fn commands_that_borrow_the_locks_of_a_unit_have_no_other_thread_between_them() {
+        loom::model(|| {
+            let counts = std::array::from_fn(|_| UnsafeCell::new(0));
+            let counted = Arc::new(Counted { locks: Locks::new(), counts });
+            let other = Arc::clone(&counted);
+            let thread = loom::thread::spawn(move || {
+                let held = other.locks.one(ShardId(1));
+                other.count(1);
+                drop(held);
+                other.run_unit(&[1, 0]);
+            });
+            counted.run_unit(&[0, 1, 0, 1]);
+            thread.join().unwrap();
+            assert_eq!([0, 1].map(|shard| counted.count(shard)), [3, 4]);
+        });
     }
 }
 

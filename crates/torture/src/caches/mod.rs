@@ -51,7 +51,7 @@ pub struct Arguments {
 const KEYS: u64 = 48;
 const WRITERS: u64 = 3;
 const FOLLOWERS: u64 = 3;
-/// Keys of the filler, by which the cached ones are evicted too.
+/// Keys of the filler with values of a kilobyte, by which the cached ones are evicted too.
 const FILLERS: u64 = 100_000;
 /// Most prefixes that a client adds to those of which it is told.
 const WIDENED_MAX: u64 = 500;
@@ -99,6 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for number in 0..FOLLOWERS {
         followers.push(Follower::open(server.port, arguments.seed << 8 | number)?);
     }
+    fill_up(server.port)?;
     let began = Instant::now();
     let mut rounds = 0;
     while began.elapsed().as_secs() < arguments.seconds {
@@ -117,9 +118,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let dropped: u64 = caches.iter().map(|cache| cache.dropped).sum();
     ensure!(dropped * 20 > reads, "{reads} reads, but only {dropped} were invalidated");
     drop((caches, followers));
+    let [expired, evicted, emptied] =
+        ["expired_keys", "evicted_keys", "cleaner_segments_emptied"].map(|it| server.count(it));
+    let (expired, evicted, emptied) = (expired?, evicted?, emptied?);
+    let is_all = expired > 0 && evicted > 0 && emptied > 0;
+    ensure!(is_all, "{expired} expired, {evicted} evicted, {emptied} segments emptied");
     server.end(false)?;
     println!(
-        "{rounds} rounds, {reads} reads, {dropped} dropped, {waits} waits: no cache was wrong"
+        "{rounds} rounds, {reads} reads, {dropped} dropped, {waits} waits, {expired} expired, \
+         {evicted} evicted, {emptied} segments emptied: no cache was wrong"
     );
     Ok(())
 }
@@ -151,15 +158,29 @@ fn round(
     })
 }
 
-/// Sets many keys with values of a kilobyte, so that others are evicted.
-fn fill(client: &mut Client, is_over: &AtomicBool) -> Result<()> {
-    let value = vec![b'f'; 1000];
-    let mut dice = Random::from_seed(7);
-    while !is_over.load(Relaxed) {
-        let key = format!("filler:{}", dice.below(FILLERS));
-        client.ask(&[b"SET", key.as_bytes(), &value])?;
+/// Sets all keys of the filler, which take more than the memory may hold.
+fn fill_up(port: u16) -> Result<()> {
+    let mut client = Client::open(port, PATIENCE)?;
+    for begin in (0..FILLERS).step_by(1000) {
+        let numbers = begin..FILLERS.min(begin + 1000);
+        client.send(&numbers.clone().flat_map(set_filler).collect::<Vec<u8>>())?;
+        numbers.into_iter().try_for_each(|_| client.receive().map(drop))?;
     }
     Ok(())
+}
+
+/// Sets keys of the filler, so that others are evicted.
+fn fill(client: &mut Client, is_over: &AtomicBool) -> Result<()> {
+    let mut dice = Random::from_seed(7);
+    while !is_over.load(Relaxed) {
+        client.send(&set_filler(dice.below(FILLERS)))?;
+        client.receive()?;
+    }
+    Ok(())
+}
+
+fn set_filler(number: u64) -> Vec<u8> {
+    encoded(&[b"SET", format!("filler:{number}").as_bytes(), &[b'f'; 1000]])
 }
 
 /// Only writer of some keys, whose values are numbers that rise.

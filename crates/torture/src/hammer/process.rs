@@ -69,6 +69,17 @@ impl Server {
         matches!(asked, Ok(Reply::Simple(_)))
     }
 
+    /// Returns a number that INFO has, as of events that the server has counted.
+    pub(crate) fn count(&self, field: &str) -> Result<u64> {
+        let mut client = Client::open(self.port, Duration::from_secs(60))?;
+        let Reply::Bulk(info) = client.ask(&["INFO", "everything"])? else {
+            bail!("INFO answers no text");
+        };
+        let info = String::from_utf8_lossy(&info);
+        let named = info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        Ok(named.with_context(|| format!("INFO has no {field}"))?.trim_end().parse()?)
+    }
+
     /// Returns the exit status, if the server has ended.
     pub(super) fn ended(&self) -> Option<ExitStatus> {
         self.child.lock().ok()?.try_wait().ok()?

@@ -31,7 +31,7 @@ mod tests;
 
 use crate::client::Client;
 use crate::hammer::process::Server;
-use crate::hammer::words::{fine, text, words};
+use crate::hammer::words::{fine, words};
 use action::{APART, NUMBER};
 use anyhow::{Context, Result, ensure};
 use history::{History, SPACES};
@@ -97,22 +97,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     ensure!(counts.watches_failed > 0, "no watched key changed: {counts:?}");
     ensure!(counts.swapped > 0, "no databases changed places: {counts:?}");
-    let [expired, evicted] = ["expired_keys", "evicted_keys"].map(|field| count(&server, field));
+    let [expired, evicted] = ["expired_keys", "evicted_keys"].map(|field| server.count(field));
     let (expired, evicted) = (expired?, evicted?);
     ensure!(expired > 0 && evicted > 0, "{expired} keys have expired, {evicted} were evicted");
     server.end(false)?;
     println!("histories: each equals some order of whole transactions: {counts:?}");
     println!("  {expired} keys have expired, {evicted} were evicted");
     Ok(())
-}
-
-/// Returns what the server has counted.
-fn count(server: &Server, field: &str) -> Result<u64> {
-    let mut client = Client::open(server.port, PATIENCE)?;
-    let info = text(client.ask(&words!["INFO", "stats"])?)?.unwrap_or_default();
-    let info = String::from_utf8_lossy(&info);
-    let named = info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-    Ok(named.with_context(|| format!("INFO has no {field}"))?.parse()?)
 }
 
 fn one_round(arguments: &Arguments, place: &Place) -> Result<Counts> {

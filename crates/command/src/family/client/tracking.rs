@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Interests;
 
-/// Bytes of a client for each prefix, apart from the name, which the table of prefixes has.
-const PREFIX_BYTES: usize = size_of::<Prefix>();
+/// Bytes that a prefix takes with its client and in the table of prefixes, apart from its own.
+const PREFIX_BYTES: usize = 112;
 
 const OTHER_MODE: &str = "before disabling tracking for this client, and then re-enabling it with \
                           a different mode.";
@@ -172,7 +172,8 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let is_broadcast = wanted.options.contains(TrackingOptions::BROADCAST);
     client.set_flag(ClientFlags::BROADCAST, is_broadcast);
     client.redirection.store(wanted.redirection.cast_signed(), Relaxed);
-    client.prefix_bytes.store((prefixes.len() * PREFIX_BYTES) as u64, Relaxed);
+    let bytes: usize = prefixes.iter().map(|prefix: &Prefix| prefix.len() + PREFIX_BYTES).sum();
+    client.prefix_bytes.store(bytes as u64, Relaxed);
     session.set_tracking(Some(Box::new(OwnTracking { tracker, prefixes, is_exception })));
     session.memory_changed = true;
 }

@@ -210,6 +210,7 @@ fn reset(call: &mut Call<'_>) -> Outcome {
     reply.set_protocol(Protocol::Resp2);
     if is_told_more {
         // Behind all that was on its way to it.
+        session.mailed_bytes = "+RESET\r\n".len();
         Asker::of(session).answer(|reply| reply.simple("RESET"));
         return Err(Unanswered::ByMail);
     }

@@ -96,6 +96,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     for key in &expired {
         let key = store.key(keyspace, key);
         store.lock(call.thread, &key, call.now).drop_expired(&key);
+        call.session.yield_if_told();
     }
     Ok(())
 }

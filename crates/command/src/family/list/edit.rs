@@ -17,7 +17,10 @@ pub fn lset(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1);
     // A missing list is reported before a wrong number.
-    list::lookup_without_touch(&access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
+    if list::lookup_without_touch(&access, &key)?.is_none() {
+        access.drop_expired(&key);
+        return Err(Refusal::NO_SUCH_KEY.into());
+    }
     let index = args.integer(2)?;
     match list::set(&mut access, &key, index, args.get(3), limit)? {
         None => return Err(Refusal::NO_SUCH_KEY.into()),

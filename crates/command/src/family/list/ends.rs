@@ -71,6 +71,7 @@ fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
     let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1);
     let Some(len) = list::lookup_without_touch(&access, &key)?.map(|list| list.len()) else {
+        access.drop_expired(&key);
         reply.null_array();
         return Ok(());
     };

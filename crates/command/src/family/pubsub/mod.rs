@@ -77,6 +77,7 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
         reply.raw(&bytes);
         return Ok(());
     }
+    session.mailed_bytes = bytes.len();
     let client = &session.client;
     client.notify(Notice::Message(client.id, bytes.into()));
     let answer = Answer { reply: Vec::new(), position: 0, unserved: None };

@@ -188,6 +188,7 @@ pub fn xdel(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
     if stream::lookup_without_touch(&access, &key)?.is_none() {
+        access.drop_expired(&key);
         reply.integer(0);
         return Ok(());
     }

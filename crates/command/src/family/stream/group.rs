@@ -80,6 +80,7 @@ pub fn create(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
     if stream::lookup_without_touch(&access, &key)?.is_none() && !options.makes_stream {
+        access.drop_expired(&key);
         return Err(NO_STREAM.into());
     }
     if is_too_long {
@@ -101,7 +102,7 @@ pub fn setid(call: &mut Call<'_>) -> Outcome {
     let too_long = call.wrong_subcommand();
     let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
-    must_have(&access, &key, Some(name))?;
+    must_have(&access, &key, Some(name)).inspect_err(|_| access.drop_expired(&key))?;
     if is_too_long {
         return Err(too_long.into());
     }

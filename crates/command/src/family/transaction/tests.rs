@@ -64,6 +64,23 @@ fn a_client_that_leaves_leaves_nothing_behind() {
 }
 
 #[test]
+fn the_bytes_of_long_keys_and_prefixes_count_for_the_client() {
+    let mut world = World::new();
+    let long = "k".repeat(100_000);
+    check(&mut world, &[(&format!("WATCH {long} {long}2"), "+OK")]);
+    say(&mut world, "HELLO 3");
+    let client = Arc::clone(&world.session.client);
+    let (least, most) = (200_000, 201_000);
+    assert!((least..most).contains(&client.watch_bytes.load(Relaxed)));
+    let track = format!("CLIENT TRACKING ON BCAST PREFIX {long} PREFIX x{long}");
+    check(&mut world, &[(&track, "+OK")]);
+    assert!((least..most).contains(&client.prefix_bytes.load(Relaxed)));
+    check(&mut world, &[("UNWATCH", "+OK"), ("CLIENT TRACKING OFF", "+OK")]);
+    let left = [&client.watch_bytes, &client.prefix_bytes].map(|bytes| bytes.load(Relaxed));
+    assert_eq!(left, [0, 0]);
+}
+
+#[test]
 fn however_a_transaction_ends_its_client_watches_nothing() {
     let mut world = World::new();
     for end in [&["UNWATCH"][..], &["MULTI", "EXEC"], &["MULTI", "DISCARD"], &["RESET"]] {
