@@ -15,7 +15,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking introspection introspection-2 pause obuf-limits client-eviction other info auth lazyfree replybufsize shutdown oom-score-adj fuzzer""".split()
+UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking introspection introspection-2 pause obuf-limits client-eviction other info auth lazyfree replybufsize shutdown oom-score-adj fuzzer integration/valkey-cli""".split()
 OWN_SERVER = {"limits", "networking", "obuf-limits", "client-eviction", "info", "auth", "shutdown", "oom-score-adj"}  # every case of these is left out on an external server
 STARTED = """unit/dump unit/aofrw integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race""".split()
 FILES = {"passed": "passed.txt", "exceptions": "exceptions.txt", "ceiling": "valkey.txt"}
@@ -101,7 +101,7 @@ def run_unit(unit, options, skipped):
     log_path = options.work / (unit.replace("/", "-") + ".log")
     skip_path = log_path.with_suffix(".skip")
     skip_path.write_text("\n".join(skipped))
-    path = unit if options.started else "unit/" + unit
+    path = unit if options.started or "integration/" in unit else "unit/" + unit
     command = ["./runtest", "--single", path, "--clients", "1", "--skipfile", str(skip_path), "--baseport", PORTS]
     trouble = server = None
     with open(log_path, "wb") as log, open(log_path.with_suffix(".server.log"), "wb") as server_log:

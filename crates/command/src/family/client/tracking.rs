@@ -12,8 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Interests;
 
-/// Bytes that a prefix takes with its client and in the table of prefixes, apart from its own.
-const PREFIX_BYTES: usize = 112;
+/// Bytes that a prefix takes with its client. Its own are in the table of prefixes, for all whom it
+/// concerns; those of long ones count for each, since a client could fill the memory with them.
+const PREFIX_BYTES: usize = size_of::<Prefix>();
+const LONG_PREFIX: usize = 64;
 
 const OTHER_MODE: &str = "before disabling tracking for this client, and then re-enabling it with \
                           a different mode.";
@@ -172,7 +174,8 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let is_broadcast = wanted.options.contains(TrackingOptions::BROADCAST);
     client.set_flag(ClientFlags::BROADCAST, is_broadcast);
     client.redirection.store(wanted.redirection.cast_signed(), Relaxed);
-    let bytes: usize = prefixes.iter().map(|prefix: &Prefix| prefix.len() + PREFIX_BYTES).sum();
+    let long = prefixes.iter().map(|prefix| prefix.len()).filter(|len| *len > LONG_PREFIX);
+    let bytes = prefixes.len() * PREFIX_BYTES + long.sum::<usize>();
     client.prefix_bytes.store(bytes as u64, Relaxed);
     session.set_tracking(Some(Box::new(OwnTracking { tracker, prefixes, is_exception })));
     session.memory_changed = true;
