@@ -245,11 +245,19 @@ class Survival:
             self.check(server.connect(PATIENCE), is_cut=True, is_copy=True)
 
     def extend(self, files, folder):
-        """Something that is no whole unit stands at the end: it is cut off."""
+        """Something that is no whole unit stands at the end: it is cut off. A server that ended by
+        itself says that it has nothing to add, so a whole command behind a broken one is somebody's
+        data, and nobody starts without it unasked."""
         whole = encoded(("SET", "static:0", "x"))
-        tails = [bytes(4096), self.chance.randbytes(500), whole[: self.chance.randrange(1, len(whole))], encoded(("MULTI",)) + whole, b"#", b"*1\r\n$-1\r\n" + whole]
-        with files.paths("i")[-1].open("ab") as file:
-            file.write(self.chance.choice(tails))
+        hidden = b"*1\r\n$-1\r\n" + whole
+        tails = [bytes(4096), self.chance.randbytes(500), whole[: self.chance.randrange(1, len(whole))], encoded(("MULTI",)) + whole, b"#", hidden]
+        tail = self.chance.choice(tails)
+        last = files.paths("i")[-1]
+        with last.open("ab") as file:
+            file.write(tail)
+        if tail is hidden and not self.was_killed:
+            self.refused(folder, last.name, "a command behind a broken one, after the end")
+            return
         with Saving(*self.settings(), folder=folder) as server:
             self.check(server.connect(PATIENCE), is_copy=True)
 
