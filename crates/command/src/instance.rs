@@ -494,7 +494,7 @@ impl Instance {
     pub fn look_after_keys(&self, thread: &ThreadContext) {
         self.tracking.sweep();
         self.hear_no_more(thread, Interests::KEYS, || self.tracking.is_idle());
-        self.hear_no_more(thread, Interests::MARKED_KEYS, || self.watches.keys() == 0);
+        self.hear_no_more(thread, Interests::MARKED_KEYS, || self.watches.is_empty());
     }
 
     fn hear_no_more(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {

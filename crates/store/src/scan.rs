@@ -152,22 +152,25 @@ impl Store {
         sum.checked_div(count).unwrap_or(0)
     }
 
-    /// Returns a random key of a database, each about as likely.
+    /// Returns a random key of a database, each about as likely. Calls `expired` with those that it
+    /// comes upon past their deadline.
     pub fn random_key(
         &self,
         thread: &mut ThreadContext,
         keyspace: KeyspaceId,
         now: Millis,
+        mut expired: impl FnMut(&[u8]),
     ) -> Option<Vec<u8>> {
         let any = Scanned { keyspace, now, filter: ScanFilter::default() };
         let mut random = Random::from_seed(thread.random.next());
         for _ in 0..RANDOM_TRIES {
             let shard = self.shards.random_shard(&mut random, keyspace)?;
             let guard = self.shards.lock_quietly(thread, shard, now);
-            if let Some(value) = guard.random_value(keyspace, shard, &mut random)
-                && any.sees(value) == Some(true)
-            {
-                return Some(value.key().to_vec());
+            let found = guard.random_value(keyspace, shard, &mut random);
+            match found.map(|value| (value.key(), any.sees(value))) {
+                Some((key, Some(true))) => return Some(key.to_vec()),
+                Some((key, _)) => expired(key),
+                None => {}
             }
         }
         None

@@ -304,7 +304,7 @@ impl<'a> Worker<'a> {
         let whole = |key: &[u8]| assert!(key.len() >= 8);
         let all = Scanned { keyspace: key.keyspace, now, filter: ScanFilter::default() };
         store.scan(&mut self.thread, all, cursor, 5, whole);
-        if let Some(found) = store.random_key(&mut self.thread, key.keyspace, now) {
+        if let Some(found) = store.random_key(&mut self.thread, key.keyspace, now, |_| {}) {
             assert!(found.len() >= 8);
         }
     }

@@ -103,6 +103,11 @@ impl Watches {
         lock(&self.parts[hash.shard().index()])
     }
 
+    /// Returns true if no key has an entry.
+    pub fn is_empty(&self) -> bool {
+        self.parts.iter().all(|part| lock(part).is_empty())
+    }
+
     /// Returns the number of keys that are watched. Those of a client whose first one has changed
     /// are not any more, though it leaves their entries later.
     pub fn keys(&self) -> usize {

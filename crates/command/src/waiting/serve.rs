@@ -41,27 +41,34 @@ const SERVED_AT_ONCE: usize = 16;
 /// Kind of value whose loss waiters mind.
 const MINDED: Kind = Kind::Stream;
 
-/// Runs a command that may wake waiters, while there are any. One that does is counted before they
-/// are served: it stands ahead of them in the command log, and their time is not its own.
-#[cold]
+/// Runs a command that may wake waiters, while there are any.
+#[inline(never)]
 pub fn run(call: &mut Call<'_>) -> Execution {
-    if call.row.spec.wakes == Wakes::Nobody {
-        return run_alone(call);
+    let arrivals = call.instance.waiters.arrivals();
+    if !touches_no_line(call) {
+        return run_before_lines(call, arrivals);
     }
+    let execution = run_alone(call);
+    if call.instance.waiters.arrivals() != arrivals {
+        look_again(call);
+    }
+    execution
+}
+
+/// Runs a command that may have lines before it, when so many waiters had come. One that wakes
+/// somebody is counted before they are served: it stands ahead of them in the command log, and
+/// their time is not its own.
+#[cold]
+fn run_before_lines(call: &mut Call<'_>, arrivals: u64) -> Execution {
     if call.row.spec.wakes == Wakes::AnyoneAfterwards {
         let began = call.instance.stopwatch.read();
         let execution = run_counted(call, began);
         look_again(call);
         return execution;
     }
-    let arrivals = call.instance.waiters.arrivals();
-    let mut shards = ShardSet::new();
-    let touched = match touches_no_line(call) {
-        true => Touched::new(),
-        false => Request::of(call).touched(call.instance, &mut shards),
-    };
+    let (request, mut shards) = (Request::of(call), ShardSet::new());
+    let touched = request.touched(call.instance, &mut shards);
     if !touched.is_empty() {
-        let request = Request::of(call);
         let touch = |instance: &Instance| request.touched(instance, &mut ShardSet::new());
         let began = call.instance.stopwatch.read();
         let act = |call: &mut Call<'_>| run_counted(call, began);
@@ -75,6 +82,7 @@ pub fn run(call: &mut Call<'_>) -> Execution {
 }
 
 /// Runs a command, and nobody whom it wakes.
+#[inline]
 fn run_alone(call: &mut Call<'_>) -> Execution {
     let mark = call.reply.mark();
     let outcome = (call.row.spec.run)(call);
@@ -104,12 +112,15 @@ fn seen(call: &Call<'_>, began: u64, ahead: usize) -> Seen {
     Seen { nanos, reply_bytes: call.reply.written().len().saturating_sub(ahead) as u64 }
 }
 
-/// Returns true if nobody waits for the only key of a command, as is mostly so.
+/// Returns true if a command wakes nobody, or nobody waits for its only key, as is mostly so.
+#[inline]
 fn touches_no_line(call: &Call<'_>) -> bool {
-    let row = call.row;
-    row.has_one_key && row.spec.wakes == Wakes::ItsKeys && {
-        let key = call.key(row.first_key);
-        !call.instance.waiters.lines.has(call.session.database, key.bytes, key.hash)
+    match call.row.spec.wakes {
+        Wakes::ItsKeys if call.row.has_one_key => {
+            let key = call.key(call.row.first_key);
+            !call.instance.waiters.lines.has(call.session.database, key.bytes, key.hash)
+        }
+        wakes => wakes == Wakes::Nobody,
     }
 }
 

@@ -11,7 +11,6 @@
 //! them, few are. Too many at once are worse again: the processor drops those that it has no room
 //! for.
 
-use super::change::MARKED_KEYS;
 use super::shards::{RECORD_BYTES_MAX, Shards};
 use base::{KeyspaceId, Location, PositionHash};
 use index::{Hint, Home, Index, prefetch};
@@ -41,9 +40,6 @@ impl Shards {
         }
         self.prefetch_records(before, &homes_before, reach);
         keys.iter().take(LOCKS_AHEAD).for_each(|key| self.prefetch_lock(key.1));
-        if self.listeners.heard() & MARKED_KEYS != 0 {
-            keys.iter().for_each(|key| self.listeners.marked.prefetch(key.1));
-        }
     }
 
     /// Prefetches the lock of the shard in which `hash` stands.

@@ -350,7 +350,7 @@ pub(super) const CUT: Heard = 1 << 31;
 
 /// Most listeners that a store has.
 const LISTENERS_MAX: usize = 8;
-/// Places for marks of keys: a megabyte, once there are any.
+/// Places for marks of keys: 1.1 MB, once there are any.
 const MARKS: usize = 1 << 20;
 
 /// The listeners.

@@ -3,7 +3,7 @@
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use base::Millis;
+use base::{KeyspaceId, Millis};
 use store::{Kind, ScanFilter, Scanned};
 
 pub const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
@@ -50,16 +50,29 @@ pub fn randomkey(call: &mut Call<'_>) -> Outcome {
     let keyspace = call.keyspace();
     let visited_at = call.visited_at();
     let store = &call.instance.store;
-    let mut found = store.random_key(call.thread, keyspace, visited_at);
+    let mut expired = Vec::new();
+    let see = |key: &[u8]| expired.push(key.to_vec());
+    let mut found = store.random_key(call.thread, keyspace, visited_at, see);
     if found.is_none() && store.keeps_expired() {
         // Keys past their deadline are better than none while they are kept.
-        found = store.random_key(call.thread, keyspace, Millis(0));
+        found = store.random_key(call.thread, keyspace, Millis(0), |_| {});
     }
     match found {
         Some(key) => call.reply.bulk(&key),
         None => call.reply.null(),
     }
+    drop_expired(call, keyspace, &expired);
     Ok(())
+}
+
+/// Removes keys that a walk has found past their deadline.
+fn drop_expired(call: &mut Call<'_>, keyspace: KeyspaceId, keys: &[Vec<u8>]) {
+    let store = &call.instance.store;
+    for key in keys {
+        let key = store.key(keyspace, key);
+        store.lock(call.thread, &key, call.now).drop_expired(&key);
+        call.session.yield_if_told();
+    }
 }
 
 struct ScanOptions<'c> {
@@ -93,11 +106,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     reply.bulk(next.to_string().as_bytes());
     reply.array(found);
     reply.append(&part);
-    for key in &expired {
-        let key = store.key(keyspace, key);
-        store.lock(call.thread, &key, call.now).drop_expired(&key);
-        call.session.yield_if_told();
-    }
+    drop_expired(call, keyspace, &expired);
     Ok(())
 }
 
