@@ -107,6 +107,24 @@ fn a_key_that_has_changed_is_watched_by_nobody() {
 }
 
 #[test]
+fn changes_look_for_watched_keys_until_no_key_has_an_entry() {
+    let mut world = World::new();
+    let hears = |world: &World| {
+        world.instance.look_after_keys(&world.thread);
+        world.instance.store.hears_any(Interests::MARKED_KEYS)
+    };
+    assert!(!hears(&world));
+    check(&mut world, &[("WATCH a b", "+OK")]);
+    assert!(hears(&world));
+    check(&mut world, &[("SET a 1", "+OK")]);
+    assert!(hears(&world), "the entry of the other key stays until its client is done");
+    check(&mut world, &[("UNWATCH", "+OK")]);
+    assert!(!hears(&world));
+    check(&mut world, &[("WATCH b", "+OK"), ("SET b 1", "+OK"), ("MULTI", "+OK"), ("EXEC", "*-1")]);
+    assert!(!hears(&world));
+}
+
+#[test]
 fn a_queue_keeps_little_memory_and_no_command_of_the_one_before() {
     let mut world = World::new();
     let value = "x".repeat(100_000);
