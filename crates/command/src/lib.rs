@@ -128,4 +128,4 @@ pub use statistics::{
 pub use tracking::{Tracking, TrackingOptions};
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
-pub use waiting::{Waiter, Waiters, count_unserved, recheck, resume_held_back};
+pub use waiting::{Waiter, Waiters, count_unserved, resume_held_back, serve_losses};

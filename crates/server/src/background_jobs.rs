@@ -45,6 +45,8 @@ pub struct BackgroundJobs {
     /// Shard whose keys are aged next.
     aged: usize,
     appended: u64,
+    /// Keys that had expired or been evicted when those who mind their loss were looked for.
+    removed: u64,
 }
 
 impl BackgroundJobs {
@@ -56,7 +58,7 @@ impl BackgroundJobs {
         thread: ThreadContext,
     ) -> BackgroundJobs {
         let statistics = instance.statistics.worker();
-        let (other_memory, aged, appended) = (OtherMemory::default(), 0, 0);
+        let (other_memory, aged, appended, removed) = (OtherMemory::default(), 0, 0, 0);
         BackgroundJobs {
             instance,
             journal,
@@ -66,6 +68,7 @@ impl BackgroundJobs {
             other_memory,
             aged,
             appended,
+            removed,
         }
     }
 
@@ -130,14 +133,22 @@ impl BackgroundJobs {
         });
     }
 
-    /// Checks the waiters again, as keys that they wait for may have expired or been evicted, and a
-    /// pause that held some back may be over.
+    /// Serves waiters whose keys have expired or been evicted, and those whom a pause has held back
+    /// that is over.
     fn look_after_waiters(&mut self, now: Millis) {
+        let totals = self.instance.store.totals();
+        let removed = totals.expired + totals.evicted;
+        let has_removed = std::mem::replace(&mut self.removed, removed) != removed;
         if self.instance.waiters.count() > 0 {
-            self.instance.store.enter(&self.thread);
-            command::recheck(&self.instance, &mut self.thread, &self.statistics, now);
-            self.instance.store.leave(&self.thread);
-            self.journal.after_batch(&self.instance);
+            let (instance, thread, statistics) =
+                (&*self.instance, &mut self.thread, &*self.statistics);
+            instance.store.enter(thread);
+            command::resume_held_back(instance, thread, statistics, now);
+            if has_removed {
+                command::serve_losses(instance, thread, statistics, now);
+            }
+            instance.store.leave(thread);
+            self.journal.after_batch(instance);
         }
     }
 

@@ -222,7 +222,7 @@ impl Courier {
         let settled = migration.settle(&instance, &mut self.thread, arrived);
         let now = instance.clock.now();
         if instance.waiters.count() > 0 {
-            command::recheck(&instance, &mut self.thread, &self.statistics, now);
+            command::serve_losses(&instance, &mut self.thread, &self.statistics, now);
         }
         instance.store.upkeep(&mut self.thread, now);
         instance.store.leave(&self.thread);

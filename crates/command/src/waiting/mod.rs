@@ -23,7 +23,7 @@ pub(crate) mod waiter;
 
 pub use lines::Waiter;
 pub use serve::rerun::count_unserved;
-pub use serve::{look_again, recheck, resume_held_back, run, run_unit};
+pub use serve::{look_again, resume_held_back, run, run_unit, serve_losses};
 pub use timeout::Timeout;
 pub use touched::Touch;
 pub use wait::Wait;

@@ -133,16 +133,14 @@ pub fn look_again(call: &mut Call<'_>) {
     }
 }
 
-/// Serves those whom a pause has held back, if nobody has when it ended, and waiters that mind the
-/// loss of their keys, if these have expired or been evicted. A key that is still there is looked
-/// at without a trace.
-pub fn recheck(
+/// Serves waiters that mind the loss of their keys, if these are gone: expired, evicted, or moved to
+/// another server. A key that is still there is looked at without a trace.
+pub fn serve_losses(
     instance: &Instance,
     thread: &mut ThreadContext,
     statistics: &WorkerStatistics,
     now: Millis,
 ) {
-    resume_held_back(instance, thread, statistics, now);
     let server = Server::at(instance, statistics, now);
     let mut lost = instance.waiters.lines.minded();
     lost.retain(|key| server.kind_at(thread, key) != Some(MINDED));

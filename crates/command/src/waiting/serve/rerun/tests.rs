@@ -44,7 +44,8 @@ fn run_and_pause(world: &mut World, lines: &[&str]) {
 fn look(world: &mut World) {
     let now = world.instance.clock.now();
     world.instance.store.enter(&world.thread);
-    crate::recheck(&world.instance, &mut world.thread, &world.statistics, now);
+    crate::resume_held_back(&world.instance, &mut world.thread, &world.statistics, now);
+    crate::serve_losses(&world.instance, &mut world.thread, &world.statistics, now);
     world.instance.store.leave(&world.thread);
 }
 
