@@ -387,6 +387,19 @@ def case_debug_loadaof_loads_the_files_again():
             client.command("SET", "other", "x")
 
 
+def case_files_that_were_turned_off_and_on_again_hold_what_is_there_now_however_often():
+    with Loading({}) as server:
+        client = server.loaded()
+        for turn in range(300):
+            for setting in ("no", "yes"):
+                assert client.command("CONFIG", "SET", "appendonly", setting) == b"OK"
+            server.until(lambda: b"aof_rewrite_in_progress:0\r\n" in client.command("INFO", "persistence"))
+            assert b"aof_last_bgrewrite_status:ok" in client.command("INFO", "persistence"), server.output.read_text()
+            client.command("SET", "turn", turn)
+            assert client.command("DEBUG", "LOADAOF") == b"OK"
+            assert client.command("GET", "turn") == b"%d" % turn
+
+
 def case_data_stays_where_debug_loadaof_fails():
     with one(command("SET", "k", "v")) as server:
         client = server.loaded()

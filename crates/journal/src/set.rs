@@ -136,13 +136,8 @@ impl<F: Files> Set<F> {
         let name = set.rehearsal();
         let write = || append_all(&set.files.create(&name)?, &[b'#'; LINE_BYTES_MAX]);
         let written = write().map_err(|error| failed("write", &name, error));
-        match set.files.remove(&name) {
-            // Who opens the set meanwhile removes it.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                written.and(Err(failed("remove", &name, error)))
-            }
-            _ => written,
-        }
+        let removed = set.remove(&name);
+        written.and(removed)
     }
 
     /// The set of a directory, and the files that were left of an interrupted change.
@@ -197,8 +192,14 @@ impl<F: Files> Set<F> {
         }
     }
 
+    /// Removes a file that was left, unless somebody else does.
     fn remove(&self, name: &str) -> Result<(), SetError> {
-        self.files.remove(name).map_err(|error| failed("remove", name, error))
+        match self.files.remove(name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", name, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns true if a file is named like one of a set.

@@ -405,6 +405,7 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         }
         Ok(())
     });
+    services.journal.want(APPENDONLY.get(&instance.settings));
     instance.settings.on_change(APPENDONLY.name(), Arc::new(turn_journal(instance, services)));
     instance.settings.on_change(APPENDFSYNC.name(), tell_writer);
     follow_event_classes(instance);
@@ -458,12 +459,12 @@ fn turn_journal(
     let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
     move |settings| {
         let Some(instance) = weak.upgrade() else { return Ok(()) };
-        if APPENDONLY.get(settings)
-            && let Err(error) = journal.rehearse(&instance)
-        {
+        let on = APPENDONLY.get(settings);
+        if on && let Err(error) = journal.rehearse(&instance) {
             tracing::warn!("The append-only file cannot be turned on: {error}");
             return Err("Unable to turn on AOF. Check server logs.".to_owned());
         }
+        journal.want(on);
         journal.follow_settings(&instance);
         Ok(())
     }

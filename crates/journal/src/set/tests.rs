@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::disk::simulated::SimulatedFiles;
+use std::thread;
 
 fn open(files: &SimulatedFiles) -> Result<Set<SimulatedFiles>, SetError> {
     Set::open(files.clone(), "a.aof")
@@ -76,6 +77,17 @@ fn a_rehearsal_tells_whether_a_set_can_be_begun_and_leaves_no_trace() {
     files.set_full(false);
     files.put("a.aof.manifest", b"file a.aof.2.incr.aof seq 2 type i\n");
     assert!(matches!(rehearse(), Err(SetError::Missing(_))));
+}
+
+#[test]
+fn who_opens_a_set_and_who_rehearses_that_are_in_nobodys_way() {
+    let files = SimulatedFiles::new();
+    let rehearse = || (0..2_000).for_each(|_| Set::rehearse(files.clone(), "a.aof").expect("fit"));
+    thread::scope(|scope| {
+        scope.spawn(rehearse);
+        scope.spawn(|| (0..2_000).for_each(|_| drop(open(&files).expect("a set"))));
+    });
+    assert!(files.list().expect("listed").is_empty());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::output::ALL_SAFE;
 use command::{Instance, Notice};
 use journal::writer::SyncPolicy;
 use settings::AppendFsync;
-use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
+use settings::journal::{APPENDFSYNC, NO_APPENDFSYNC_ON_REWRITE};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::{MutexGuard, PoisonError};
 
@@ -22,6 +22,13 @@ pub fn sync_policy(instance: &Instance) -> SyncPolicy {
 }
 
 impl Journal {
+    /// Says whether the journal is to be on. Before it is turned on, its files must have been found
+    /// fit for that: they are the writer's from then on.
+    pub fn want(&self, on: bool) {
+        let _deciding = self.deciding();
+        self.asked.on.store(on, Release);
+    }
+
     /// Follows a change of the settings: what they promise holds when this returns, but for a base
     /// that is written first.
     pub fn follow_settings(&self, instance: &Instance) {
@@ -29,7 +36,7 @@ impl Journal {
         let state = &instance.journal;
         if !state.is_on.load(Relaxed) {
             let is_at_work = state.rewrites().began.is_some();
-            let is_wanted = APPENDONLY.get(&instance.settings);
+            let is_wanted = self.asked.on.load(Acquire);
             state.is_rewriting.store(is_at_work || is_wanted, Relaxed);
         }
         drop(deciding);
@@ -41,7 +48,7 @@ impl Journal {
     /// wants it on from now on has it begin anew.
     pub fn begin_to_close(&self, instance: &Instance) -> bool {
         let _deciding = self.deciding();
-        let closes = !APPENDONLY.get(&instance.settings);
+        let closes = !self.asked.on.load(Acquire);
         if closes {
             self.is_closing.store(true, Release);
             instance.journal.is_on.store(false, Relaxed);

@@ -20,7 +20,7 @@ use journal::set::{BaseForm, Set, SetError};
 use journal::writer::Start;
 use settings::Settings;
 use settings::journal::{
-    AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, APPENDONLY, AUTO_AOF_REWRITE_MIN_SIZE,
+    AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, AUTO_AOF_REWRITE_MIN_SIZE,
     AUTO_AOF_REWRITE_PERCENTAGE,
 };
 use snapshot::SaveError;
@@ -60,7 +60,7 @@ impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
     pub(super) fn rotate(&mut self, now: Millis) {
         self.hear_of_rotation(now);
-        let is_wanted = self.log.is_none() && APPENDONLY.get(&self.instance.settings);
+        let is_wanted = self.log.is_none() && self.journal.asked.on.load(Acquire);
         let may_begin =
             self.rotations.current.is_none() && !self.rotations.retry.is_too_early(Instant::now());
         let is_asked = self.journal.asked.rewrite.load(Relaxed) || is_wanted;
@@ -123,7 +123,7 @@ impl JournalThread {
         let (tell, events) = unbounded();
         let is_rdb = AOF_USE_RDB_PREAMBLE.get(settings);
         let form = if is_rdb { BaseForm::Rdb } else { BaseForm::Commands };
-        let turns_on = self.log.is_none() && APPENDONLY.get(settings);
+        let turns_on = self.log.is_none() && self.journal.asked.on.load(Acquire);
         let (journal, is_void) = (Arc::clone(&self.journal), Arc::default());
         self.saver.push(Box::new(BaseJob {
             journal,

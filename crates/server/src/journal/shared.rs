@@ -64,6 +64,8 @@ pub(super) struct Abroad {
 /// What other threads want of the writer.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
+    /// The journal is to be on: the setting says so, and nothing was found to stand against it.
+    pub(super) on: AtomicBool,
     pub(super) rewrite: AtomicBool,
     /// What is written is cancelled, and to be begun anew.
     pub(super) restart: AtomicBool,
