@@ -405,8 +405,7 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         }
         Ok(())
     });
-    services.journal.want(APPENDONLY.get(&instance.settings));
-    instance.settings.on_change(APPENDONLY.name(), Arc::new(turn_journal(instance, services)));
+    follow_appendonly(instance, services);
     instance.settings.on_change(APPENDFSYNC.name(), tell_writer);
     follow_event_classes(instance);
     let weak = Arc::downgrade(instance);
@@ -451,13 +450,11 @@ fn follow_event_classes(instance: &Arc<Instance>) {
     instance.settings.on_change(observing::NOTIFY_KEYSPACE_EVENTS.name(), Arc::new(follow));
 }
 
-/// What CONFIG SET does to turn the journal on or off.
-fn turn_journal(
-    instance: &Arc<Instance>,
-    services: &Services,
-) -> impl Fn(&Settings) -> Result<(), String> + use<> {
+/// Has CONFIG SET turn the journal on or off.
+fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
     let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
-    move |settings| {
+    journal.want(APPENDONLY.get(&instance.settings));
+    let turn = move |settings: &Settings| {
         let Some(instance) = weak.upgrade() else { return Ok(()) };
         let on = APPENDONLY.get(settings);
         if on && let Err(error) = journal.rehearse(&instance) {
@@ -467,7 +464,8 @@ fn turn_journal(
         journal.want(on);
         journal.follow_settings(&instance);
         Ok(())
-    }
+    };
+    instance.settings.on_change(APPENDONLY.name(), Arc::new(turn));
 }
 
 /// Makes SIGINT and SIGTERM stop the server as the settings say.

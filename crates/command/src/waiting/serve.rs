@@ -133,8 +133,8 @@ pub fn look_again(call: &mut Call<'_>) {
     }
 }
 
-/// Serves waiters that mind the loss of their keys, if these are gone: expired, evicted, or moved to
-/// another server. A key that is still there is looked at without a trace.
+/// Serves waiters that mind the loss of their keys, if these are gone: expired, evicted, or moved
+/// to another server. A key that is still there is looked at without a trace.
 pub fn serve_losses(
     instance: &Instance,
     thread: &mut ThreadContext,
