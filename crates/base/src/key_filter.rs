@@ -147,11 +147,13 @@ mod tests {
     fn of_keys_that_are_not_there_few_go_through() {
         let filter = KeyFilter::new(1 << 12);
         let hash = |number: u64| PositionHash(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let others = 400..if cfg!(miri) { 1_400 } else { 10_400 };
         (0..400).for_each(|key| filter.add(hash(key)));
-        let through = (400..10_400).filter(|key| filter.may_have(hash(*key))).count();
-        assert!((0..400).all(|key| filter.may_have(hash(key))) && through < 300, "{through}");
+        assert!((0..400).all(|key| filter.may_have(hash(key))));
+        let through = others.clone().filter(|key| filter.may_have(hash(*key))).count();
+        assert!(through * 33 < others.clone().count(), "{through}");
         (0..400).for_each(|key| filter.remove(hash(key)));
-        assert!(!(0..10_400).any(|key| filter.may_have(hash(key))));
+        assert!(!(0..others.end).any(|key| filter.may_have(hash(key))));
     }
 
     #[test]
@@ -166,11 +168,12 @@ mod tests {
     fn threads_that_add_and_remove_keys_of_the_same_words_lose_none() {
         let filter = KeyFilter::new(128);
         let hash = |number: u64| PositionHash(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let turns = if cfg!(miri) { 20 } else { 2_000 };
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let filter = &filter;
                 scope.spawn(move || {
-                    for key in (0..500).map(|turn| hash(turn * 4 + thread)) {
+                    for key in (0..turns).map(|turn| hash(turn * 4 + thread)) {
                         filter.add(key);
                         assert!(filter.may_have(key));
                         filter.remove(key);
@@ -178,6 +181,6 @@ mod tests {
                 });
             }
         });
-        assert!(!(0..2_000).any(|key| filter.may_have(hash(key))));
+        assert!(!(0..turns * 4).any(|key| filter.may_have(hash(key))));
     }
 }
