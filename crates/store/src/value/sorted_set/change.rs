@@ -224,7 +224,8 @@ fn put_in_trees(
     done: &mut Added,
 ) -> Result<(), Fault> {
     let tag = tag_by(key.hasher(), member);
-    let members = key.change_trees(|nodes, roots: &mut [Root; 2]| {
+    // A set that grows may become too large to be shown as a small one; others stay as they are.
+    let grown = key.change_trees(|nodes, roots: &mut [Root; 2]| {
         let (current, at_tag) = {
             let [scores, tags] = [nodes.read(), nodes.read()];
             let (scores, tags) = (View::new(scores, roots[SCORES]), View::new(tags, roots[TAGS]));
@@ -235,15 +236,17 @@ fn put_in_trees(
         match (verdict, current) {
             (Verdict::Set(score), None) => {
                 insert_at(nodes, roots, (tag, &at_tag), score, member)?;
+                return Ok(Some(roots[SCORES].count));
             }
             (Verdict::Set(score), Some(at)) => {
                 rescore(nodes, roots, (&at, &at_tag), score, member)?;
             }
             _ => {}
         }
-        Ok(roots[SCORES].count)
+        Ok(None)
     })?;
-    if key.value_tag().encoding() == Encoding::Listpack && !limit.allows(members, member.len()) {
+    let is_allowed = grown.is_none_or(|members| limit.allows(members, member.len()));
+    if !is_allowed && key.value_tag().encoding() == Encoding::Listpack {
         let value = key.bytes().to_vec();
         let value_tag = ValueTag::of_tree(Kind::SortedSet, Encoding::Skiplist);
         key.replace(value_tag, &value)?;

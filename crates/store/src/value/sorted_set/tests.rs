@@ -309,6 +309,9 @@ fn a_set_becomes_large_when_it_outgrows_its_limits_and_stays_so() {
         fixture.add("c", f64::from(number), &[number as u8; 30_000], wide);
     }
     assert_eq!(fixture.encoding("c"), Some((Encoding::Listpack, true)));
+    // Under other limits too, one that does not grow stays what it is.
+    fixture.add("c", 7.0, &[0; 30_000], LIMIT);
+    assert_eq!(fixture.encoding("c"), Some((Encoding::Listpack, true)));
     fixture.add("c", 1.0, &[b'x'; 50_001], wide);
     assert_eq!(fixture.encoding("c"), Some((Encoding::Skiplist, true)));
 }
