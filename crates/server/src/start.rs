@@ -457,11 +457,14 @@ fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
     let turn = move |settings: &Settings| {
         let Some(instance) = weak.upgrade() else { return Ok(()) };
         let on = APPENDONLY.get(settings);
-        if on && let Err(error) = journal.rehearse(&instance) {
+        let fit = if on { journal.rehearse(&instance) } else { Ok(()) };
+        // Where that fails the settings are as before, and this is called for them again. If it
+        // fails then, the writer is to try on: the setting says that changes are in files.
+        journal.want(on);
+        if let Err(error) = fit {
             tracing::warn!("The append-only file cannot be turned on: {error}");
             return Err("Unable to turn on AOF. Check server logs.".to_owned());
         }
-        journal.want(on);
         journal.follow_settings(&instance);
         Ok(())
     };

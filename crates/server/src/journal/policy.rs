@@ -22,8 +22,8 @@ pub fn sync_policy(instance: &Instance) -> SyncPolicy {
 }
 
 impl Journal {
-    /// Says whether the journal is to be on. Before it is turned on, its files must have been found
-    /// fit for that: they are the writer's from then on.
+    /// Says whether the journal is to be on. Its files are the writer's from then on, so whoever
+    /// finds out whether they are fit for it does that before.
     pub fn want(&self, on: bool) {
         let _deciding = self.deciding();
         self.asked.on.store(on, Release);

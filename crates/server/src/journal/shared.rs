@@ -64,7 +64,7 @@ pub(super) struct Abroad {
 /// What other threads want of the writer.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    /// The journal is to be on: the setting says so, and nothing was found to stand against it.
+    /// The journal is to be on: the setting says so, and its files were looked at.
     pub(super) on: AtomicBool,
     pub(super) rewrite: AtomicBool,
     /// What is written is cancelled, and to be begun anew.

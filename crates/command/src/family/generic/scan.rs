@@ -50,8 +50,13 @@ pub fn randomkey(call: &mut Call<'_>) -> Outcome {
     let keyspace = call.keyspace();
     let visited_at = call.visited_at();
     let store = &call.instance.store;
-    let mut expired = Vec::new();
-    let see = |key: &[u8]| expired.push(key.to_vec());
+    let mut expired: Vec<Vec<u8>> = Vec::new();
+    let see = |key: &[u8]| {
+        // Of few keys one is come upon again and again, and it may be long.
+        if !expired.iter().any(|seen| seen == key) {
+            expired.push(key.to_vec());
+        }
+    };
     let mut found = store.random_key(call.thread, keyspace, visited_at, see);
     if found.is_none() && store.keeps_expired() {
         // Keys past their deadline are better than none while they are kept.
