@@ -42,6 +42,13 @@ start() {
   exit 1
 }
 
+# Has the server move connections between its threads at random, as no load would.
+move_connections() {
+  (cd tests/transcripts && python3 -c 'import os, resp
+connection = resp.Connection(os.environ["SERVER_ADDR"], 15)
+assert connection.command("DEBUG", "MOVE-CONNECTIONS", "1") == b"OK"')
+}
+
 # check NAME COMMAND...
 check() {
   [[ " ${PARTS:-transcripts clients process files tools} " == *" ${1%%,*} "* ]] || return 0
@@ -55,6 +62,7 @@ if [[ -n ${SERVER_ADDR:-} ]]; then
 else
   for threads in ${THREADS-1 4}; do
     start --threads "$threads"
+    [[ $threads == 1 ]] || move_connections
     check "transcripts, $threads threads" python3 tests/transcripts/run.py
     stop
   done
@@ -63,6 +71,7 @@ else
   check clients tests/clients/run
   stop
   check process python3 tests/process/run.py
+  check "process, order" python3 tests/process/order.py
   check "process, bounds" python3 tests/process/bounds.py
   check "process, loading" python3 tests/process/loading.py
   check "process, append-only" python3 tests/process/append_only.py

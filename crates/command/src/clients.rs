@@ -1,9 +1,11 @@
 //! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
 
 pub use crate::client_flags::ClientFlags;
+pub use crate::client_info::{ClientInfo, Endpoint};
 use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
 use crate::message::SharedBytes;
+use crate::place::Place;
 use crate::sync::{Mutex, MutexGuard};
 use crate::waiting::waiter::{self, Waiter};
 use base::Millis;
@@ -91,8 +93,6 @@ pub struct Client {
     pub local_address: String,
     /// File descriptor, only for display.
     pub fd: i32,
-    /// Slot of its connection in the table of its worker.
-    pub slot: u32,
     /// Time of the connection.
     pub created: Millis,
     /// Time when it last sent or took bytes, in milliseconds since the Unix epoch.
@@ -153,9 +153,7 @@ pub struct Client {
     /// True once it is to be closed.
     pub doomed: AtomicBool,
     waiter: Mutex<Option<Arc<Waiter<Client>>>>,
-    post: Arc<dyn Post>,
-    /// Memory of all clients of its worker.
-    sum: Arc<MemorySum>,
+    place: Place<Owner>,
 }
 
 /// Where a client lives.
@@ -165,9 +163,12 @@ pub struct Owner {
     pub post: Arc<dyn Post>,
     /// Memory of all clients of its worker.
     pub sum: Arc<MemorySum>,
-    /// Slot of its connection in the table of its worker.
+    /// Slot of its connection in the table of its worker, as a hint.
     pub slot: u32,
 }
+
+/// Slot of a connection that is on its way to another worker.
+const ON_ITS_WAY: u32 = u32::MAX;
 
 impl Default for Owner {
     fn default() -> Owner {
@@ -179,19 +180,6 @@ impl fmt::Debug for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Owner").field("slot", &self.slot).finish_non_exhaustive()
     }
-}
-
-/// Facts that a client has reported about itself.
-#[derive(Clone, Debug, Default)]
-pub struct ClientInfo {
-    /// Name, set by CLIENT SETNAME.
-    pub name: String,
-    /// Library name, set by CLIENT SETINFO LIB-NAME.
-    pub library: String,
-    /// Library version, set by CLIENT SETINFO LIB-VER.
-    pub library_version: String,
-    /// Capabilities, set by CLIENT CAPA; a letter each.
-    pub capabilities: String,
 }
 
 impl fmt::Debug for Client {
@@ -208,7 +196,6 @@ impl Client {
             address: endpoint.address,
             local_address: endpoint.local_address,
             fd: endpoint.fd,
-            slot: owner.slot,
             created: now,
             last_interaction: AtomicU64::new(now.0),
             database: AtomicU32::new(0),
@@ -239,8 +226,7 @@ impl Client {
             info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),
-            post: owner.post,
-            sum: owner.sum,
+            place: Place::new(owner),
         }
     }
 
@@ -337,7 +323,7 @@ impl Client {
     }
 
     fn count_as(&self, bytes: u64) {
-        self.sum.change(self.counted.swap(bytes, Relaxed), bytes);
+        self.place.owner().sum.change(self.counted.swap(bytes, Relaxed), bytes);
     }
 
     /// Returns true if a key that it watches has changed, so that EXEC runs nothing.
@@ -383,26 +369,43 @@ impl Client {
 
     /// Sends a notice to its worker.
     pub fn notify(&self, notice: Notice) {
-        self.post.send(notice);
+        self.place.owner().post.send(notice);
     }
 
     /// Returns the way to its worker.
-    pub(crate) fn post(&self) -> &Arc<dyn Post> {
-        &self.post
+    pub(crate) fn post(&self) -> Arc<dyn Post> {
+        self.place.owner().post
     }
-}
 
-/// Addresses and socket of a new connection.
-#[derive(Clone, Debug)]
-pub struct Endpoint {
-    /// Peer's address, or the path of the unix socket.
-    pub address: String,
-    /// Server's address, or the path of the unix socket.
-    pub local_address: String,
-    /// File descriptor.
-    pub fd: i32,
-    /// True if it came through a unix socket.
-    pub is_unix: bool,
+    /// Returns the worker and the slot of its connection, which are the same from now on: for lists
+    /// that outlast a command.
+    pub(crate) fn pin(&self) -> Owner {
+        self.place.pin()
+    }
+
+    /// Has the worker `to` own the client; `send` sends the connection there. Returns false if the
+    /// client has to stay where it is. For its worker's thread only.
+    pub fn hand_over(&self, to: Owner, send: impl FnOnce()) -> bool {
+        let sum = self.place.owner().sum;
+        self.place.hand_over(Owner { slot: ON_ITS_WAY, ..to }, || {
+            sum.change(self.counted.swap(0, Relaxed), 0);
+            send();
+        })
+    }
+
+    /// Sends a notice to its worker, unless that is the one at the end of this way.
+    pub fn notify_elsewhere(&self, here: &Owner, notice: Notice) {
+        let post = self.post();
+        if !Arc::ptr_eq(&post, &here.post) {
+            post.send(notice);
+        }
+    }
+
+    /// Takes note of the slot that its new worker has for it. For that worker's thread only.
+    pub fn arrive(&self, slot: u32) {
+        self.place.update(|owner| owner.slot = slot);
+        self.count_memory();
+    }
 }
 
 /// Commands that CLIENT PAUSE holds back.

@@ -97,6 +97,8 @@ pub struct Instance {
     pub active_expire: AtomicBool,
     /// True while the background jobs are paused (DEBUG PAUSE-CRON).
     pub chores_paused: AtomicBool,
+    /// True while connections move between workers at random (DEBUG MOVE-CONNECTIONS).
+    pub moves_connections: AtomicBool,
     /// True if checksums of payloads are not compared, as DEBUG asks for.
     pub skips_checksums: AtomicBool,
     /// Resident bytes of the process, as the background jobs last measured them.
@@ -291,6 +293,7 @@ impl Instance {
             stopwatch,
             active_expire: AtomicBool::new(true),
             chores_paused: AtomicBool::new(false),
+            moves_connections: AtomicBool::new(false),
             skips_checksums: AtomicBool::new(false),
             resident_bytes: AtomicU64::new(0),
             resident_peak: AtomicU64::new(0),

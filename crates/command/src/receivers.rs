@@ -1,6 +1,6 @@
 //! Clients that receive the same messages, by worker.
 
-use crate::clients::{Client, Notice, Post};
+use crate::clients::{Client, Notice, Owner, Post};
 use crate::flood::Flood;
 use crate::letter::{Letter, Receiver};
 use crate::message::Message;
@@ -44,11 +44,12 @@ impl Receivers {
 
     /// Adds a client.
     pub fn add(&mut self, client: &Client, protocol: Protocol) {
-        let receiver = Receiver { client: client.id, slot: client.slot, protocol };
-        let group = match self.group_of(client) {
+        // The list names the worker and the slot.
+        let Owner { post, slot, .. } = client.pin();
+        let receiver = Receiver { client: client.id, slot, protocol };
+        let group = match self.group_of(&post) {
             Some(at) => &mut self.groups[at],
             None => {
-                let post = Arc::clone(client.post());
                 self.groups.push(Group { post, members: Vec::new(), shared: OnceLock::new() });
                 self.groups.last_mut().expect("it was just added")
             }
@@ -61,7 +62,7 @@ impl Receivers {
 
     /// Removes a client.
     pub fn remove(&mut self, client: &Client) {
-        let Some(at) = self.group_of(client) else { return };
+        let Some(at) = self.group_of(&client.post()) else { return };
         let group = &mut self.groups[at];
         if let Ok(member) = group.find(client.id) {
             group.members.remove(member);
@@ -75,8 +76,8 @@ impl Receivers {
         }
     }
 
-    fn group_of(&self, client: &Client) -> Option<usize> {
-        self.groups.iter().position(|group| Arc::ptr_eq(&group.post, client.post()))
+    fn group_of(&self, post: &Arc<dyn Post>) -> Option<usize> {
+        self.groups.iter().position(|group| Arc::ptr_eq(&group.post, post))
     }
 }
 

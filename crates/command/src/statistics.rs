@@ -152,6 +152,8 @@ pub struct Statistics {
     pub connections: AtomicU64,
     /// Connections turned away because of `maxclients`.
     pub rejected_connections: AtomicU64,
+    /// How often a connection moved from one worker to another.
+    pub moved_connections: AtomicU64,
     /// Wrong names and passwords since the start; the only count that no reset changes.
     pub denied_logins: AtomicU64,
 }
@@ -174,6 +176,7 @@ impl Statistics {
             most_commands: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             rejected_connections: AtomicU64::new(0),
+            moved_connections: AtomicU64::new(0),
             denied_logins: AtomicU64::new(0),
         }
     }
@@ -238,6 +241,7 @@ impl Statistics {
         self.most_commands.store(0, Relaxed);
         self.connections.store(0, Relaxed);
         self.rejected_connections.store(0, Relaxed);
+        self.moved_connections.store(0, Relaxed);
     }
 
     /// Notes the length and the commands of a loop iteration, if they are the largest so far.

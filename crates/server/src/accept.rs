@@ -1,11 +1,12 @@
-//! Acceptor of connections, which deals them out to the workers in turn.
+//! Acceptor of connections, which gives each to the worker that is to have it.
 
+use crate::balance::Balance;
 use crate::listeners::Listeners;
-use crate::mail::{Mail, Mailbox};
+use crate::mail::Mail;
 use crate::stream::Stream;
 use command::Instance;
 use mio::Token;
-use settings::network;
+use settings::{general, network};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,18 +24,17 @@ CONFIG SET on this machine), or turn the mode off with `protected-mode no`.\r\n"
 #[derive(Debug)]
 pub struct Acceptor {
     listeners: Arc<Listeners>,
-    /// Mailboxes of the workers; the first is the worker that accepts.
-    workers: Vec<Mailbox>,
-    next: usize,
+    /// The workers; the first is the one that accepts.
+    balance: Arc<Balance>,
     /// Listeners whose connections could not be accepted: no event tells when they can.
     stuck: Vec<Token>,
 }
 
 impl Acceptor {
-    /// Returns an acceptor that deals connections of `listeners` out to `workers`; the first worker
-    /// is the one that accepts.
-    pub fn new(listeners: Arc<Listeners>, workers: Vec<Mailbox>) -> Acceptor {
-        Acceptor { listeners, workers, next: 0, stuck: Vec::new() }
+    /// Returns an acceptor that gives connections of `listeners` to workers as `balance` says; the
+    /// first worker is the one that accepts.
+    pub fn new(listeners: Arc<Listeners>, balance: Arc<Balance>) -> Acceptor {
+        Acceptor { listeners, balance, stuck: Vec::new() }
     }
 
     /// Accepts connections that wait at a listener. Returns those that the accepting worker keeps,
@@ -79,12 +79,11 @@ impl Acceptor {
             return None;
         }
         instance.statistics.connections.fetch_add(1, Relaxed);
-        let worker = self.next % self.workers.len();
-        self.next += 1;
+        let worker = self.balance.deal(general::THREADS_FIXED.get(&instance.settings));
         if worker == 0 {
             return Some(stream);
         }
-        self.workers[worker].send(Mail::Accepted(stream));
+        self.balance.mailbox(worker).send(Mail::Accepted(stream));
         None
     }
 }

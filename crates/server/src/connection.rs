@@ -124,6 +124,18 @@ impl Connection {
         self.query.is_empty() && !self.is_cut && !self.is_held(0)
     }
 
+    /// Returns true if its worker has nothing of it but its place in the table, so that another one
+    /// can take it over.
+    pub fn can_move(&self) -> bool {
+        let is_listed = self.is_unread || self.is_unwritten || self.is_noted_as_marked;
+        let is_owed = self.has_output() || !self.own.is_empty() || self.outstanding.is_some();
+        let is_leaving = self.is_ending || self.session.client.is_doomed();
+        self.is_simple()
+            && !(is_listed || is_owed || is_leaving)
+            && self.gives_up_at.is_none()
+            && self.over_soft_limit_since.is_none()
+    }
+
     /// Returns true if the requests that wait in its query buffer are held back.
     pub fn is_query_held(&self) -> bool {
         self.is_held(self.query.len())

@@ -10,6 +10,9 @@
 //! connections that are away are then kept for the loop iteration that has lent them.
 
 mod due;
+mod moving;
+
+pub use moving::Seat;
 
 use crate::accept::Acceptor;
 use crate::connection::Connection;
@@ -19,14 +22,12 @@ use crate::mail::{Inbox, Mail, Mailbox};
 use crate::output::WRITE_MAX;
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
-use crate::stream::Stream;
 use crate::timers::Timers;
 use command::{
-    Answer, Instance, Letter, MessageBytes, Notice, Owner, Pause, Post, ReplyMode, Session,
-    forget_all,
+    Answer, Instance, Letter, MessageBytes, Notice, Owner, Pause, Post, ReplyMode, forget_all,
 };
 use mio::Token;
-use settings::{OutputLimits, network};
+use settings::OutputLimits;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub struct EventLoop<P> {
     /// Last place in the line of those that are held back.
     last_in_line: u64,
     acceptor: Option<Acceptor>,
+    /// Its part in how connections are shared among the workers.
+    seat: Seat,
     timers: Timers,
     /// Limits of the output of clients, by the settings.
     output_limits: OutputLimits,
@@ -84,13 +87,16 @@ impl<P: Poller> EventLoop<P> {
         poller: P,
         (mailbox, inbox): (Mailbox, Inbox),
         acceptor: Option<Acceptor>,
+        seat: Seat,
     ) -> EventLoop<P> {
         let post: Arc<dyn Post> = Arc::new(mailbox);
-        let memory = instance.clients.add_worker(Arc::clone(&post));
+        let sum = instance.clients.add_worker(Arc::clone(&post));
+        let owner = Owner { post, sum, slot: 0 };
+        seat.join(&owner);
         EventLoop {
             instance,
             poller,
-            owner: Owner { post, sum: memory, slot: 0 },
+            owner,
             inbox,
             connections: Connections::default(),
             unread: Vec::new(),
@@ -99,6 +105,7 @@ impl<P: Poller> EventLoop<P> {
             marked: Vec::new(),
             last_in_line: 0,
             acceptor,
+            seat,
             timers: Timers::default(),
             output_limits: OutputLimits::DEFAULT,
             memory_max: None,
@@ -364,25 +371,6 @@ impl<P: Poller> EventLoop<P> {
         accepted.into_iter().for_each(|stream| self.add(stream));
     }
 
-    /// Adds a connection that was admitted.
-    pub fn add(&mut self, mut stream: Stream) {
-        let settings = &self.instance.settings;
-        stream.tune(Duration::from_secs(network::TCP_KEEPALIVE.get(settings).into()));
-        let at = self.connections.reserve();
-        if self.poller.register(&mut stream, token_of(at)).is_err() {
-            self.connections.release(at);
-            self.instance.clients.dismiss();
-            return;
-        }
-        let now = self.instance.clock.now();
-        let owner = Owner { slot: narrow::to_u32(at), ..self.owner.clone() };
-        let client = self.instance.clients.add(stream.endpoint(), owner, now);
-        let is_open = network::REQUIREPASS.get(settings).is_empty();
-        let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
-        connection.follow_limits(&self.output_limits, self.memory_max);
-        self.connections.add(at, connection);
-    }
-
     fn close(&mut self, at: usize) {
         if let Some(connection) = self.connections.take(at) {
             self.drop_connection(at, *connection);
@@ -495,11 +483,11 @@ impl<P: Poller> EventLoop<P> {
     fn on_mail(&mut self, pipeline: &mut Pipeline, mail: Mail) -> usize {
         match mail {
             Mail::Accepted(stream) => self.add(stream),
-            Mail::Notice(Notice::Close(client)) => {
-                if let Some(at) = self.connections.find(client) {
-                    self.close(at);
-                }
-            }
+            Mail::Moved(connection) => self.take_over(connection),
+            Mail::Notice(Notice::Close(client)) => match self.connections.find(client) {
+                Some(at) => self.close(at),
+                None => self.pass_on(client, Notice::Close(client)),
+            },
             Mail::Notice(Notice::Flooded(client)) => {
                 if let Some(at) = self.connections.find(client)
                     && let Some(connection) = self.connections.take(at)
@@ -515,6 +503,8 @@ impl<P: Poller> EventLoop<P> {
                 if let Some(at) = self.connections.find(client) {
                     let bytes = MessageBytes { head: &message, payload: None };
                     self.give(pipeline, at, bytes);
+                } else {
+                    self.pass_on(client, Notice::Message(client, message));
                 }
             }
             Mail::Notice(Notice::Letter(letter)) => return self.on_letter(pipeline, &letter),
@@ -529,7 +519,9 @@ impl<P: Poller> EventLoop<P> {
     /// Sends the answer to a client that has waited, and goes on with the requests it sent
     /// meanwhile.
     fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Answer) {
-        let Some(at) = self.connections.find(client) else { return };
+        let Some(at) = self.connections.find(client) else {
+            return self.pass_on(client, Notice::Answer(client, answer));
+        };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.set_waiting(false);

@@ -21,6 +21,7 @@
 
 mod accept;
 mod background_jobs;
+mod balance;
 mod batch;
 mod connection;
 mod connections;

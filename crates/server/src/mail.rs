@@ -6,6 +6,7 @@
 //! clients publish, are bounded by holding publishers back while a worker has many of them to read,
 //! and by closing clients whom a single command sends more than their outputs may hold.
 
+use crate::connection::Connection;
 use crate::stream::Stream;
 use base::WakeState;
 use command::{Notice, Post};
@@ -26,6 +27,8 @@ const FLOOD: u64 = 4 * LETTERS_MAX;
 pub enum Mail {
     /// An accepted connection for the worker to own.
     Accepted(Stream),
+    /// A connection that another worker hands over.
+    Moved(Box<Connection>),
     /// A notice about one of its clients, or about all.
     Notice(Notice),
     /// The server stops.

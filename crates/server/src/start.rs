@@ -3,9 +3,10 @@
 
 use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
+use crate::balance::Balance;
 use crate::durability;
 use crate::end;
-use crate::event_loop::MAILBOX;
+use crate::event_loop::{MAILBOX, Seat};
 use crate::journal::{Begin, Journal, JournalThread};
 use crate::limits;
 use crate::listen::{self, ListenAddress, ListenError, Listener};
@@ -268,7 +269,8 @@ fn start_workers(
     }
     let mailboxes: Vec<Mailbox> = loops.iter().map(|(_, mailbox, _)| mailbox.clone()).collect();
     let listeners = open_to_clients(instance, opened, &loops[0].0)?;
-    let mut acceptor = Some(Acceptor::new(listeners, mailboxes.clone()));
+    let balance = Arc::new(Balance::new(mailboxes.clone()));
+    let mut acceptor = Some(Acceptor::new(listeners, Arc::clone(&balance)));
     let mut threads = Vec::new();
     for (number, (poll, mailbox, inbox)) in loops.into_iter().enumerate() {
         let parts = WorkerParts {
@@ -280,6 +282,7 @@ fn start_workers(
             mailbox,
             inbox,
             acceptor: acceptor.take(),
+            seat: Seat::new(Arc::clone(&balance), number),
         };
         threads.push(spawn(format!("worker {number}"), move || {
             if let Err(error) = Worker::new(parts).run() {

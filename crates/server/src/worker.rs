@@ -2,7 +2,7 @@
 //! reads and executes requests, the event loop waits for them.
 
 use crate::accept::Acceptor;
-use crate::event_loop::EventLoop;
+use crate::event_loop::{EventLoop, Seat};
 use crate::executor::Executor;
 use crate::journal::Journal;
 use crate::mail::{Inbox, Mailbox};
@@ -41,17 +41,28 @@ pub struct WorkerParts<P> {
     pub inbox: Inbox,
     /// Acceptor, if it is the worker that accepts connections.
     pub acceptor: Option<Acceptor>,
+    /// Its part in how connections are shared among the workers.
+    pub seat: Seat,
 }
 
 impl<P: Poller> Worker<P> {
     /// Returns a worker without connections.
     pub fn new(parts: WorkerParts<P>) -> Worker<P> {
-        let WorkerParts { instance, journal, thread, stopwatch, poller, mailbox, inbox, acceptor } =
-            parts;
+        let WorkerParts {
+            instance,
+            journal,
+            thread,
+            stopwatch,
+            poller,
+            mailbox,
+            inbox,
+            acceptor,
+            seat,
+        } = parts;
         let executor = Executor::new(Arc::clone(&instance), journal, thread, stopwatch);
         Worker {
             pipeline: Pipeline::new(executor),
-            event_loop: EventLoop::new(instance, poller, (mailbox, inbox), acceptor),
+            event_loop: EventLoop::new(instance, poller, (mailbox, inbox), acceptor, seat),
         }
     }
 
@@ -82,6 +93,7 @@ impl<P: Poller> Worker<P> {
         event_loop.serve_ready(pipeline, events);
         event_loop.keep_time(pipeline);
         event_loop.evict_if_grown(pipeline);
+        event_loop.keep_balance(pipeline, began);
         pipeline.leave(began);
         Ok(())
     }

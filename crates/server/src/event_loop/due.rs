@@ -7,7 +7,7 @@ use crate::limits::is_too_slow;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
 use base::Millis;
-use command::{Pause, Peak, Waiter};
+use command::{Notice, Pause, Peak, Waiter};
 use settings::network;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,6 +40,8 @@ impl<P: Poller> EventLoop<P> {
         if let Some(connection) = at.and_then(|at| self.connections.get_mut(at)) {
             self.timers.forget_wait(connection, &self.instance);
             self.timers.note_wait(connection, &self.instance);
+        } else {
+            self.pass_on(client, Notice::Deadline(client));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Test worker whose poller follows a script, and its clients at the other ends of socket pairs.
 
-use crate::event_loop::{FIRST_CONNECTION, MAILBOX};
+use crate::balance::Balance;
+use crate::event_loop::{FIRST_CONNECTION, MAILBOX, Seat};
 use crate::executor::Executor;
 use crate::journal::Journal;
 use crate::mail::{Mail, Mailbox};
@@ -144,6 +145,7 @@ impl World {
             mailbox: mailbox.clone(),
             inbox,
             acceptor: None,
+            seat: Seat::new(Arc::new(Balance::new(vec![mailbox.clone()])), 0),
         });
         let mut world = World { instance, journal, worker, mailbox, wakes, stopwatch };
         world.iterate(&[]);

@@ -7,6 +7,10 @@ use std::sync::Arc;
 super::declare::rows! { from super::network::END;
     THREADS: usize = integer("threads", 0..=64, 0,
         "Threads that serve clients. 0: one per processor core, at most 8.").at_start();
+    THREADS_FIXED: bool = yes_no("threads-fixed", false,
+        "Give each new connection to the next thread, where it stays. Otherwise one thread serves \
+         all connections until it is busy; then others take some of them over until the load has \
+         gone.");
     PREFETCH_BATCH_MAX_SIZE: usize = integer("prefetch-batch-max-size", 0..=128, 32,
         "Commands of a pipeline whose memory is fetched ahead of running them. 0 or 1: none.");
     DATABASES: usize = integer("databases", 1..=2147483647, 16,

@@ -60,7 +60,18 @@ impl Server {
             ensure!(started.elapsed() < START_MAX, "no answer on port {port}");
             sleep(Duration::from_millis(20));
         }
+        server.move_connections()?;
         Ok(server)
+    }
+
+    /// Has the server move connections between its threads at random, whatever the load is.
+    fn move_connections(&self) -> Result<()> {
+        let mut client = Client::open(self.port, Duration::from_secs(60))?;
+        while let Reply::Error(_) = client.ask(&["DEBUG", "MOVE-CONNECTIONS", "1"])? {
+            // It is still loading.
+            sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     fn answers(&self) -> bool {

@@ -43,7 +43,7 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 31] = [
+const SUBCOMMANDS: [Subcommand; 32] = [
     subcommand(
         "AOF-FLUSH-SLEEP",
         3..=3,
@@ -103,6 +103,13 @@ const SUBCOMMANDS: [Subcommand; 31] = [
         reload::load_aof,
     ),
     subcommand("LOG", 3..=3, "<text>", "Writes a message.", switches::log),
+    subcommand(
+        "MOVE-CONNECTIONS",
+        3..=3,
+        "<0|1>",
+        "Has connections move between threads at random.",
+        switches::move_connections,
+    ),
     subcommand("OBJECT", 3..=4, "<key> [fast]", "How a key is kept.", objects::object),
     subcommand(
         "PAUSE-CRON",

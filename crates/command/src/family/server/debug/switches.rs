@@ -35,6 +35,12 @@ pub(super) fn pause_cron(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+pub(super) fn move_connections(call: &mut Call<'_>) -> Outcome {
+    call.instance.moves_connections.store(is_on(call.args.get(2)), Relaxed);
+    call.reply.ok();
+    Ok(())
+}
+
 /// Writes the configuration file with a line for every setting.
 pub(super) fn rewrite_config(call: &mut Call<'_>) -> Outcome {
     let file = call.instance.identity.config_file.as_deref();

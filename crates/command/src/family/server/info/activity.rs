@@ -204,6 +204,7 @@ fn work(text: &mut Text, call: &Call<'_>) {
         ("acl_access_denied_channel", &0),
         ("acl_access_denied_tls_cert", &0),
         ("acl_access_denied_db", &0),
+        ("moved_connections", &statistics.moved_connections.load(Relaxed)),
     ]);
 }
 

@@ -1,0 +1,27 @@
+//! What is known of a client from outside: its addresses, and what it has reported about itself.
+
+/// Facts that a client has reported about itself.
+#[derive(Clone, Debug, Default)]
+pub struct ClientInfo {
+    /// Name, set by CLIENT SETNAME.
+    pub name: String,
+    /// Library name, set by CLIENT SETINFO LIB-NAME.
+    pub library: String,
+    /// Library version, set by CLIENT SETINFO LIB-VER.
+    pub library_version: String,
+    /// Capabilities, set by CLIENT CAPA; a letter each.
+    pub capabilities: String,
+}
+
+/// Addresses and socket of a new connection.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Peer's address, or the path of the unix socket.
+    pub address: String,
+    /// Server's address, or the path of the unix socket.
+    pub local_address: String,
+    /// File descriptor.
+    pub fd: i32,
+    /// True if it came through a unix socket.
+    pub is_unix: bool,
+}

@@ -1,0 +1,222 @@
+//! Connections that come to a worker and go from it: new ones, and those that move between workers
+//! as the load needs ([`crate::balance`]).
+
+use super::{EventLoop, token_of};
+use crate::balance::{Advice, Balance, WINDOW_MILLIS, busy_share};
+use crate::connection::Connection;
+use crate::mail::Mail;
+use crate::pipeline::Pipeline;
+use crate::poller::Poller;
+use crate::stream::Stream;
+use base::Millis;
+use command::{Notice, Owner, Session};
+use rustix::time::{ClockId, clock_gettime};
+use settings::{general, network};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Milliseconds after its last request for which a connection counts as active.
+const ACTIVE_MILLIS: u64 = 100;
+
+/// A worker's part in the balance, and its present window.
+#[derive(Debug)]
+pub struct Seat {
+    balance: Arc<Balance>,
+    /// Number of the worker.
+    worker: usize,
+    /// Moment at which the window is over.
+    next: Millis,
+    /// Reading of the stopwatch at which it began.
+    began: u64,
+    /// Nanoseconds of loop iterations until then.
+    served: u64,
+    /// Processor time of the thread until then, in nanoseconds.
+    ran: u64,
+    /// Moment since which one worker is enough.
+    calm_since: Millis,
+}
+
+impl Seat {
+    /// Returns the seat of the worker with this number.
+    pub fn new(balance: Arc<Balance>, worker: usize) -> Seat {
+        // A single worker has nobody to measure itself against.
+        let next = if balance.workers() > 1 { Millis(0) } else { Millis(u64::MAX) };
+        Seat { balance, worker, next, began: 0, served: 0, ran: 0, calm_since: next }
+    }
+
+    pub(super) fn join(&self, owner: &Owner) {
+        self.balance.join(self.worker, owner.clone());
+    }
+
+    /// Returns true if the window is over.
+    #[inline]
+    pub fn is_due(&self, now: Millis) -> bool {
+        now >= self.next
+    }
+
+    /// Ends the window, of which the loop iteration that began at `began` is no part, and returns
+    /// what the worker is to do.
+    fn measure(&mut self, pipeline: &Pipeline, began: u64) -> Advice {
+        let (executor, now) = (&pipeline.executor, pipeline.executor.now);
+        let elapsed = executor.stopwatch.nanos_between(self.began, began);
+        let served = executor.statistics.server.iteration_nanos.get();
+        let ran = thread_nanos();
+        let share =
+            busy_share(elapsed, served.wrapping_sub(self.served), ran.saturating_sub(self.ran));
+        let is_first = self.next == Millis(0);
+        (self.began, self.served, self.ran) = (began, served, ran);
+        self.next = Millis(now.0 + WINDOW_MILLIS);
+        if is_first {
+            self.calm_since = now;
+            return Advice::Keep;
+        }
+        if !self.balance.is_calm() {
+            self.calm_since = now;
+        }
+        self.balance.advise(self.worker, share, now.since(self.calm_since))
+    }
+}
+
+/// Returns the processor time of this thread, in nanoseconds.
+fn thread_nanos() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let nanos = time.tv_sec * 1_000_000_000 + time.tv_nsec;
+    u64::try_from(nanos).unwrap_or(0)
+}
+
+impl<P: Poller> EventLoop<P> {
+    /// Moves connections to other workers if the load of this one's last window asks for it.
+    /// `began` is the reading of the stopwatch at which the loop iteration began.
+    #[inline]
+    pub fn keep_balance(&mut self, pipeline: &Pipeline, began: u64) {
+        if self.seat.is_due(pipeline.executor.now) {
+            self.follow_load(pipeline, began);
+        }
+    }
+
+    #[inline(never)]
+    fn follow_load(&mut self, pipeline: &Pipeline, began: u64) {
+        let advice = self.seat.measure(pipeline, began);
+        if self.instance.moves_connections.load(Relaxed) {
+            return self.shuffle(pipeline);
+        }
+        if general::THREADS_FIXED.get(&self.instance.settings) {
+            return;
+        }
+        match advice {
+            Advice::Keep => {}
+            Advice::Gather => self.move_some(pipeline, 0, |_| true),
+            Advice::Share { to, part } => self.share_active(pipeline, to, part),
+        }
+    }
+
+    /// Hands `part` thousandths of the active connections to another worker, but never all.
+    fn share_active(&mut self, pipeline: &Pipeline, to: usize, part: u32) {
+        let now = pipeline.executor.now;
+        let is_active = |connection: &Connection| connection.silent_for(now) < ACTIVE_MILLIS;
+        let active = self.connections.iter_mut().filter(|it| is_active(it)).count() as u64;
+        let mut left = (active * u64::from(part)).div_ceil(1000).min(active.saturating_sub(1));
+        self.move_some(pipeline, to, |connection| {
+            let moves = left > 0 && is_active(connection);
+            left -= u64::from(moves);
+            moves
+        });
+    }
+
+    /// Moves each connection to a worker that chance decides, as DEBUG asks for.
+    fn shuffle(&mut self, pipeline: &Pipeline) {
+        let workers = self.seat.balance.workers() as u64;
+        for to in 0..self.seat.balance.workers() {
+            let mut chance = pipeline.executor.stopwatch.read();
+            self.move_some(pipeline, to, |connection| {
+                // A linear congruential generator; its upper bits are the better ones.
+                let step = chance ^ connection.session.client.id;
+                chance = step.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+                (chance >> 33).is_multiple_of(workers)
+            });
+        }
+    }
+
+    /// Hands those of the connections that `choose` takes to another worker, and that can leave.
+    fn move_some(
+        &mut self,
+        pipeline: &Pipeline,
+        to: usize,
+        mut choose: impl FnMut(&Connection) -> bool,
+    ) {
+        if to == self.seat.worker {
+            return;
+        }
+        let mail_whole = pipeline.executor.mail_whole;
+        for at in 0..self.connections.slots() {
+            let may_leave =
+                |it: &Connection| it.can_move() && it.yielded_at < mail_whole && choose(it);
+            if let Some(connection) = self.connections.take_if(at, may_leave) {
+                self.hand_over(at, connection, to);
+            }
+        }
+    }
+
+    /// Hands a connection to another worker, or puts it back if its client has to stay.
+    fn hand_over(&mut self, at: usize, connection: Box<Connection>, to: usize) {
+        let balance = Arc::clone(&self.seat.balance);
+        let Some((owner, mailbox)) = balance.worker(to) else {
+            return self.connections.put(at, connection);
+        };
+        let client = Arc::clone(&connection.session.client);
+        let mut leaving = Some(connection);
+        client.hand_over(owner.clone(), || {
+            if let Some(mut connection) = leaving.take() {
+                self.poller.deregister(&mut connection.stream);
+                self.connections.remove(at, &connection);
+                mailbox.send(Mail::Moved(connection));
+            }
+        });
+        match leaving {
+            Some(connection) => self.connections.put(at, connection),
+            None => drop(self.instance.statistics.moved_connections.fetch_add(1, Relaxed)),
+        }
+    }
+
+    /// Takes over a connection from another worker.
+    pub(super) fn take_over(&mut self, mut connection: Box<Connection>) {
+        let at = self.connections.reserve();
+        connection.session.client.arrive(narrow::to_u32(at));
+        connection.yielded_at = 0;
+        connection.place_in_line = 0;
+        connection.follow_limits(&self.output_limits, self.memory_max);
+        let registered = self.poller.register(&mut connection.stream, token_of(at));
+        self.connections.add(at, connection);
+        if registered.is_err() {
+            self.close(at);
+        }
+    }
+
+    /// Passes a notice on to the worker that its client has moved to.
+    #[cold]
+    pub(super) fn pass_on(&self, client: u64, notice: Notice) {
+        if let Some(client) = self.instance.clients.find(client) {
+            client.notify_elsewhere(&self.owner, notice);
+        }
+    }
+
+    /// Adds a connection that was admitted.
+    pub fn add(&mut self, mut stream: Stream) {
+        let settings = &self.instance.settings;
+        stream.tune(Duration::from_secs(network::TCP_KEEPALIVE.get(settings).into()));
+        let at = self.connections.reserve();
+        if self.poller.register(&mut stream, token_of(at)).is_err() {
+            self.connections.release(at);
+            self.instance.clients.dismiss();
+            return;
+        }
+        let now = self.instance.clock.now();
+        let owner = Owner { slot: narrow::to_u32(at), ..self.owner.clone() };
+        let client = self.instance.clients.add(stream.endpoint(), owner, now);
+        let is_open = network::REQUIREPASS.get(settings).is_empty();
+        let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
+        connection.follow_limits(&self.output_limits, self.memory_max);
+        self.connections.add(at, connection);
+    }
+}
