@@ -17,7 +17,7 @@ pub(crate) enum Contents {
     String(Vec<u8>),
     List(Texts),
     Set { members: Texts, was_listpack: bool },
-    SortedSet { members: Texts, scores: Vec<f64> },
+    SortedSet { members: Texts, scores: Vec<f64>, was_packed: bool },
     Hash { texts: Texts, deadlines: Vec<(usize, Millis)> },
     Stream(Box<StreamContents>),
 }
@@ -50,9 +50,14 @@ impl Collector {
                 members: Texts::default(),
                 was_listpack: value_type == ValueType::SetListpack,
             },
-            Kind::SortedSet => {
-                Contents::SortedSet { members: Texts::default(), scores: Vec::new() }
-            }
+            Kind::SortedSet => Contents::SortedSet {
+                members: Texts::default(),
+                scores: Vec::new(),
+                was_packed: matches!(
+                    value_type,
+                    ValueType::SortedSetListpack | ValueType::SortedSetZiplist
+                ),
+            },
             Kind::Hash => Contents::Hash { texts: Texts::default(), deadlines: Vec::new() },
             Kind::Stream => Contents::Stream(Box::default()),
         };
@@ -94,7 +99,7 @@ impl Contents {
             (Contents::Set { members, .. }, Part::Element(member)) => {
                 member.with_text(|text| members.push(text));
             }
-            (Contents::SortedSet { members, scores }, Part::Member { member, score }) => {
+            (Contents::SortedSet { members, scores, .. }, Part::Member { member, score }) => {
                 member.with_text(|text| members.push(text));
                 scores.push(score);
             }

@@ -18,7 +18,7 @@ impl Collected {
             Contents::String(bytes) => bytes.len(),
             Contents::List(elements) => texts(elements),
             Contents::Set { members, .. } => texts(members),
-            Contents::SortedSet { members, scores } => {
+            Contents::SortedSet { members, scores, .. } => {
                 2 * texts(members) + scores.len() * TEXT_COST
             }
             Contents::Hash { texts: pairs, .. } => texts(pairs),
@@ -46,8 +46,9 @@ impl Collected {
             Contents::Set { members, was_listpack } => {
                 set::replace(access, key, members.iter(), *was_listpack, limits.set)?;
             }
-            Contents::SortedSet { members, scores } => {
-                let mut gathered = Gathered::default();
+            Contents::SortedSet { members, scores, was_packed } => {
+                let mut gathered =
+                    if *was_packed { Gathered::of_texts() } else { Gathered::default() };
                 for (member, score) in members.iter().zip(scores) {
                     gathered.push(Element::Bytes(member), *score);
                 }

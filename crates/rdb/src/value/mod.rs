@@ -219,9 +219,15 @@ fn row<'a>(form: RowForm, input: &mut Input<'a>) -> Result<Found<'a>, Error> {
         RowForm::Member => Found::Member(input.text()?, input.f64()?),
         RowForm::Field => Found::Field(input.text()?, input.text()?, None),
         RowForm::TimedField => {
-            let (field, value) = (input.text()?, input.text()?);
-            let deadline = i64::from_le_bytes(input.array()?);
-            Found::Field(field, value, u64::try_from(deadline).ok())
+            let (field, value, begin) = (input.text()?, input.text()?, input.clone());
+            let deadline = match i64::from_le_bytes(input.array()?) {
+                -1 => None,
+                millis => Some(
+                    u64::try_from(millis)
+                        .map_err(|_| begin.damaged("a deadline of a field before the epoch"))?,
+                ),
+            };
+            Found::Field(field, value, deadline)
         }
         RowForm::SpanField(earliest) => {
             let span = input.length()?;

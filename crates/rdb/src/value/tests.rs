@@ -154,6 +154,11 @@ fn deadlines_of_fields_return_from_all_four_forms() {
     returns(ValueType::HashTimed, &valkey, &["f v Some(77)"]);
     let none = output(|it| rows(it, &(-1_i64).to_le_bytes()));
     returns(ValueType::HashTimed, &none, &["f v None"]);
+    for (millis, expected) in [(-2_i64, None), (i64::MIN, None), (0, Some(["f v Some(0)"]))] {
+        let bytes = [&b"\x01\x01f\x01v"[..], &millis.to_le_bytes()].concat();
+        let found = lines(ValueType::HashTimed, &bytes);
+        assert_eq!(found.ok(), expected.map(|it| it.map_to_strings()), "{millis}");
+    }
     let spans = output(|it| {
         it.raw(&1000_u64.to_le_bytes());
         it.raw(b"\x02\x00\x01f\x01v\x05\x01g\x01w");

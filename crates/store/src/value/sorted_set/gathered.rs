@@ -23,9 +23,15 @@ pub struct Gathered {
     /// Score of a member, and offset and length of its text in `bytes`.
     pairs: Vec<(f64, usize, usize)>,
     longest: usize,
+    keeps_sign_of_zero: bool,
 }
 
 impl Gathered {
+    /// Members of a small set of another server, where a negative zero may stand as text.
+    pub fn of_texts() -> Gathered {
+        Gathered { keeps_sign_of_zero: true, ..Gathered::default() }
+    }
+
     /// Adds a member that was not added before.
     pub fn push(&mut self, member: Element<'_>, score: f64) {
         member.with_text(|text| {
@@ -67,8 +73,11 @@ impl Gathered {
     fn to_packed(&self) -> Option<Vec<u8>> {
         let mut packed = packed::EMPTY.to_vec();
         for pair in &self.pairs {
-            let (score, member) =
-                (Score::without_sign_of_zero(pair.0), Element::of(self.member(*pair)));
+            let score = match self.keeps_sign_of_zero {
+                true => Score::new(pair.0),
+                false => Score::without_sign_of_zero(pair.0),
+            };
+            let member = Element::of(self.member(*pair));
             if !has_room(PackedList::new(&packed), score.element().cost() + member.cost()) {
                 return None;
             }
