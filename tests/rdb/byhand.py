@@ -3,6 +3,9 @@
 
     byhand.py [DIR]
 
+Also `by-hand-facts`: deadlines, idle times and frequencies that do not stand side by side before their key, as KeyDB writes each
+deadline ahead of an auxiliary field.
+
 Version 1 has plain forms, zipmaps and deadlines in seconds; 2 adds ziplists, intsets and sorted sets in ziplists; 3 deadlines in
 milliseconds; 4 hashes in ziplists; 5 a checksum; 8 (over what 6 and 7 brought) quicklists, scores as eight bytes, auxiliary
 fields and the sizes of the tables. Each file comes with its expectation. Redis 2.8.19 and 6.2.14 read them all.
@@ -165,8 +168,8 @@ class File:
         self.expected[head] = {"type": kind, "deadline": deadline or "-", "items": len(items),
                                "value": expectation.canonical(items)}
 
-    def write(self, folder):
-        path = os.path.join(folder, "by-hand-%d" % self.version)
+    def write(self, folder, name=None):
+        path = os.path.join(folder, "by-hand-%s" % (name or self.version))
         content = self.out + b"\xff"
         with open(path + ".rdb", "wb") as file:
             file.write(content + (checksum(content) if self.version >= 5 else b""))
@@ -227,6 +230,26 @@ def compact_forms(file, elements):
     file.key(12, "zset:ziplist", "zset", items, string(ziplist(of_pairs(pairs), file.short_integers)))
 
 
+def facts_apart(file):
+    """Keys whose facts hold over what stands between, and a deadline that no key follows."""
+    apart = {"aux": b"\xfa" + string(b"mvcc-tstamp") + string(b"1782800000000000"), "select": b"\xfe\0", "resize": b"\xfb\x09\x09",
+             "slot": b"\xf4\x07\x01\x01", "all": b"\xfa" + string(b"a") + string(b"b") + b"\xf4\x07\x01\x01\xfb\x01\x01\xfe\0"}
+    for number, (name, between) in enumerate(apart.items()):
+        deadline = data.FAR_MS + number
+        file.out += b"\xfc" + struct.pack("<q", deadline) + between + b"\xf8" + length(300 + number) + between
+        file.out += b"\xf9" + bytes([number]) + between
+        file.key(0, "apart:" + name, "string", [b"v"], string(b"v"))
+        file.expected['key 0 "apart:%s"' % name]["deadline"] = deadline
+        file.key(0, "behind:" + name, "string", [b"v"], string(b"v"))
+    # The last one counts, and minus one is none.
+    for name, told in (("later", (5, data.FAR_MS)), ("none", (5, -1))):
+        file.out += b"".join(b"\xfc" + struct.pack("<q", deadline) + apart["aux"] for deadline in told)
+        file.key(0, "apart:" + name, "string", [b"v"], string(b"v"))
+        if told[1] > 0:
+            file.expected['key 0 "apart:%s"' % name]["deadline"] = told[1]
+    file.out += b"\xfc" + struct.pack("<q", data.FAR_MS) + b"\xf8\x07\xf9\x07"
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else expectation.HERE
     elements = [b"%d" % number for number in data.INTEGERS]
@@ -242,6 +265,10 @@ def main():
         file.database(9, 1, 0)
         file.key(0, "database", "string", [b"nine"], string(b"nine"))
         file.write(folder)
+    file = File(11)
+    file.database(0, 12, 6)
+    facts_apart(file)
+    file.write(folder, "facts")
 
 
 if __name__ == "__main__":

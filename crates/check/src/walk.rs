@@ -1,8 +1,8 @@
 //! Walking through an RDB file once, from front to back, with memory for one item and no more.
 
 use rdb::{
-    Checksum, Dialect, Error, Flaw, Header, Input, Item, Part, ValueReader, ValueType, Version,
-    read_header, read_item, skip_module_data, skip_module_value,
+    Checksum, Dialect, Error, Flaw, Header, Input, Item, Opening, Part, ValueReader,
+    ValueType, Version, read_header, read_item, read_opening, skip_module_data, skip_module_value,
 };
 use std::io::{self, Read};
 use thiserror::Error as ThisError;
@@ -82,6 +82,8 @@ pub struct Walk<R> {
     at: u64,
     checksum: Checksum,
     header: Header,
+    /// Facts that were read of the next key.
+    held: Opening,
 }
 
 impl<R: Read> Walk<R> {
@@ -97,6 +99,7 @@ impl<R: Read> Walk<R> {
             at: 0,
             checksum: Checksum::default(),
             header: Header { version: Version(0) },
+            held: Opening::default(),
         };
         walk.header = walk.take(|input| read_header(input, false))?;
         Ok(walk)
@@ -121,12 +124,14 @@ impl<R: Read> Walk<R> {
     /// # Errors
     /// When the file is damaged or ends.
     pub fn next_entry(&mut self) -> Result<Entry, WalkError> {
-        let dialect = self.dialect();
-        self.take(|input| {
+        let (dialect, held) = (self.dialect(), self.held);
+        let (entry, held) = self.take(|input| {
+            let mut held = held;
+            read_opening(input, &mut held)?;
             if let Some(name) = skip_module_data(input)? {
-                return Ok(Entry::ModuleData(name));
+                return Ok((Entry::ModuleData(name), held));
             }
-            Ok(match read_item(input, dialect)? {
+            let entry = match read_item(input, dialect, &mut held)? {
                 Item::Aux { name, text } => Entry::Note(name.into_owned(), text.into_owned()),
                 Item::Select(number) => Entry::Database(number),
                 Item::Sizes { .. } => Entry::Sizes,
@@ -140,8 +145,11 @@ impl<R: Read> Walk<R> {
                     frequency: facts.frequency,
                 }),
                 Item::End => Entry::End,
-            })
-        })
+            };
+            Ok((entry, held))
+        })?;
+        self.held = held;
+        Ok(entry)
     }
 
     /// Reads a value: passes its bytes to `raw`, and each of its parts to `part`. Of a value of a

@@ -61,7 +61,8 @@ pub struct KeyFacts<'a> {
     pub frequency: Option<u8>,
 }
 
-/// What stands before a key, in the order in which it is written.
+/// Facts of a key that stand before its type, in the order in which they are written. Readers take
+/// them for the next key, however much that is none stands between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Opening {
     /// Deadline in milliseconds since the Unix epoch.
@@ -100,11 +101,52 @@ pub fn read_header(input: &mut Input<'_>, checks_version: bool) -> Result<Header
     Ok(Header { version })
 }
 
-/// Reads what stands at one place of a file. Of a key all before its value is read.
+/// Reads facts of a key, as many as stand here one behind the other, over those that `held` has.
 ///
 /// # Errors
-/// When it is damaged, unknown, of a module, or does not end.
-pub fn read_item<'a>(input: &mut Input<'a>, dialect: Dialect) -> Result<Item<'a>, Error> {
+/// When they do not end; `held` is as it was then.
+pub fn read_opening(input: &mut Input<'_>, held: &mut Opening) -> Result<(), Error> {
+    let (mut ahead, mut told) = (input.clone(), *held);
+    loop {
+        let begin = ahead.clone();
+        match ahead.byte()? {
+            opcode::DEADLINE_MILLIS => told.deadline = deadline(i64::from_le_bytes(ahead.array()?)),
+            opcode::DEADLINE_SECONDS => {
+                let seconds = i64::from(i32::from_le_bytes(ahead.array()?));
+                told.deadline = deadline(seconds * 1000);
+            }
+            opcode::IDLE => told.idle = Some(ahead.length()?),
+            opcode::FREQUENCY => told.frequency = Some(ahead.byte()?),
+            _ => {
+                (*input, *held) = (begin, told);
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Reads what stands at one place of a file. Of a key all before its value is read, and the facts in
+/// `held` are its own; anything else leaves them to the next key.
+///
+/// # Errors
+/// When it is damaged, unknown, of a module, or does not end; `held` is as it was then.
+pub fn read_item<'a>(
+    input: &mut Input<'a>,
+    dialect: Dialect,
+    held: &mut Opening,
+) -> Result<Item<'a>, Error> {
+    let mut told = *held;
+    read_opening(input, &mut told)?;
+    let item = read_behind_opening(input, dialect, told)?;
+    *held = if matches!(item, Item::Key(_)) { Opening::default() } else { told };
+    Ok(item)
+}
+
+fn read_behind_opening<'a>(
+    input: &mut Input<'a>,
+    dialect: Dialect,
+    Opening { deadline, idle, frequency }: Opening,
+) -> Result<Item<'a>, Error> {
     let begin = input.clone();
     Ok(match input.byte()? {
         opcode::AUX => Item::Aux { name: input.bytes()?, text: input.bytes()? },
@@ -127,39 +169,18 @@ pub fn read_item<'a>(input: &mut Input<'a>, dialect: Dialect) -> Result<Item<'a>
             return Err(begin.error(Flaw::Module(name)));
         }
         opcode::EOF => Item::End,
-        _ => {
-            *input = begin;
-            Item::Key(read_key(input, dialect)?)
+        number => {
+            let value_type = ValueType::of(number, dialect);
+            let value_type = value_type.ok_or_else(|| begin.error(Flaw::UnknownType(number)))?;
+            let name = input.bytes()?;
+            Item::Key(KeyFacts { name, value_type, deadline, idle, frequency })
         }
     })
 }
 
-fn read_key<'a>(input: &mut Input<'a>, dialect: Dialect) -> Result<KeyFacts<'a>, Error> {
-    let (mut deadline, mut idle, mut frequency) = (None, None, None);
-    loop {
-        let begin = input.clone();
-        match input.byte()? {
-            opcode::DEADLINE_MILLIS => deadline = Some(millis(i64::from_le_bytes(input.array()?))),
-            opcode::DEADLINE_SECONDS => {
-                let seconds = i64::from(i32::from_le_bytes(input.array()?));
-                deadline = Some(millis(seconds * 1000));
-            }
-            opcode::IDLE => idle = Some(input.length()?),
-            opcode::FREQUENCY => frequency = Some(input.byte()?),
-            number => {
-                let value_type = ValueType::of(number, dialect);
-                let value_type =
-                    value_type.ok_or_else(|| begin.error(Flaw::UnknownType(number)))?;
-                let name = input.bytes()?;
-                return Ok(KeyFacts { name, value_type, deadline, idle, frequency });
-            }
-        }
-    }
-}
-
-/// Deadline in a file; one before the epoch has passed as one at its begin has.
-fn millis(deadline: i64) -> u64 {
-    u64::try_from(deadline).unwrap_or(0)
+/// Deadline in a file, where -1 is none; one before the epoch has passed as one at its begin has.
+fn deadline(millis: i64) -> Option<u64> {
+    (millis != -1).then(|| u64::try_from(millis).unwrap_or(0))
 }
 
 impl Output {
@@ -253,7 +274,8 @@ mod tests {
         output.text(b"v");
         output.end();
         let mut input = Input::new(output.bytes(), 0);
-        let mut next = || read_item(&mut input, Dialect::Redis).expect("whole");
+        let mut held = Opening::default();
+        let mut next = || read_item(&mut input, Dialect::Redis, &mut held).expect("whole");
         assert_eq!(next(), Item::Aux { name: b"redis-bits".into(), text: b"64".into() });
         assert_eq!(next(), Item::Select(9));
         assert_eq!(next(), Item::Sizes { keys: 1000, with_deadline: 3 });
@@ -266,7 +288,7 @@ mod tests {
         };
         assert_eq!(next(), Item::Key(facts));
         input.text().expect("the value");
-        assert_eq!(read_item(&mut input, Dialect::Redis), Ok(Item::End));
+        assert_eq!(read_item(&mut input, Dialect::Redis, &mut held), Ok(Item::End));
     }
 
     #[test]
@@ -274,8 +296,87 @@ mod tests {
         let mut output = Output::default();
         output.byte(opcode::MODULE_AUX);
         output.length(0x9b49_8f92_1d1d_0c01);
-        let error = read_item(&mut Input::new(output.bytes(), 0), Dialect::Redis);
+        let mut input = Input::new(output.bytes(), 0);
+        let error = read_item(&mut input, Dialect::Redis, &mut Opening::default());
         let Err(Error { flaw: Flaw::Module(name), .. }) = error else { panic!("{error:?}") };
         assert_eq!(name.len(), 9);
+    }
+
+    /// What may stand between the facts of a key and the key, each by its name.
+    fn between(output: &mut Output, what: &str) {
+        match what {
+            "aux" => output.aux("mvcc-tstamp", b"1782800000000000"),
+            "select" => output.select(3),
+            "resize" => output.database(3, 9, 9),
+            "slot info" => output.raw(&[opcode::SLOT_INFO, 7, 1, 1]),
+            "slot import" => {
+                output.byte(opcode::SLOT_IMPORT);
+                output.text(b"job");
+                output.raw(&[1, 3, 4]);
+            }
+            "function" => output.function(b"#!lua name=l"),
+            "facts" => output.opening(Opening { idle: Some(1), ..Opening::default() }),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn facts_hold_until_the_next_key_whatever_stands_between() {
+        let all = Opening { deadline: Some(77), idle: Some(300), frequency: Some(9) };
+        let words = ["nothing", "aux", "select", "resize", "slot info", "slot import", "function"];
+        for word in words.into_iter().chain(["facts"]) {
+            let mut output = Output::default();
+            between(&mut output, word);
+            output.opening(Opening { idle: None, frequency: None, ..all });
+            between(&mut output, word);
+            output.opening(Opening { deadline: None, ..all });
+            if word != "facts" {
+                between(&mut output, word);
+            }
+            [&b"\0"[..], b"\x01k\x01v", b"\0", b"\x01l\x01v"].iter().for_each(|it| output.raw(it));
+            output.end();
+            let (keys, _) = read_all(output.bytes());
+            let facts = |at: usize| {
+                let KeyFacts { deadline, idle, frequency, .. } = keys[at].clone();
+                Opening { deadline, idle, frequency }
+            };
+            assert_eq!((facts(0), facts(1)), (all, Opening::default()), "{word}");
+            for cut in 0..output.bytes().len() {
+                assert!(read_all(&output.bytes()[..cut]).1, "{word} cut to {cut} bytes");
+            }
+        }
+    }
+
+    /// The keys of strings, and whether the bytes end too early.
+    fn read_all(bytes: &[u8]) -> (Vec<KeyFacts<'_>>, bool) {
+        let (mut input, mut held, mut keys) = (Input::new(bytes, 0), Opening::default(), vec![]);
+        loop {
+            match read_item(&mut input, Dialect::Valkey, &mut held) {
+                Ok(Item::End) => return (keys, false),
+                Ok(Item::Key(facts)) if input.text().is_ok() => keys.push(facts),
+                Ok(Item::Key(_)) => return (keys, true),
+                Ok(_) => {}
+                Err(error) => return (keys, error.is_end()),
+            }
+        }
+    }
+
+    #[test]
+    fn facts_without_a_key_behind_them_are_passed_over() {
+        let mut output = Output::default();
+        output.opening(Opening { deadline: Some(77), idle: Some(300), frequency: Some(9) });
+        output.end();
+        assert_eq!(read_all(output.bytes()), (vec![], false));
+    }
+
+    #[test]
+    fn a_deadline_of_minus_one_is_none_and_an_earlier_one_has_passed() {
+        for (millis, expected) in [(-1_i64, None), (-2, Some(0)), (0, Some(0)), (5, Some(5))] {
+            let bytes = [&[opcode::DEADLINE_MILLIS][..], &millis.to_le_bytes(), b"\0\x01k\x01v"];
+            let bytes = [&bytes.concat()[..], &[opcode::EOF]].concat();
+            assert_eq!(read_all(&bytes).0[0].deadline, expected, "{millis}");
+        }
+        let bytes = [&[opcode::DEADLINE_SECONDS][..], &(-1_i32).to_le_bytes(), b"\0\x01k\x01v"];
+        assert_eq!(read_all(&bytes.concat()).0[0].deadline, Some(0));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file     | REDIS 0011 | AUX ... | SELECT | RESIZE | key | key | ... | EOF | checksum 8 |
-//! key      | deadline | idle time or frequency | type | name | value |
+//! key      | deadline | idle time or frequency | ... | type | name | value |
 //! payload                                       | type | value | version 2 | checksum 8 |    DUMP
 //! ```
 //! A value is a count of elements, or elements packed into one text (a *blob*: listpack, ziplist,
@@ -33,7 +33,7 @@ pub use blob::{Listpack, intset};
 pub use checksum::Checksum;
 pub use dump::{Checks, Payload, open_libraries, open_payload, payload_version, seal_payload};
 pub use error::{Error, Flaw};
-pub use file::{Header, Item, KeyFacts, Opening, read_header, read_item};
+pub use file::{Header, Item, KeyFacts, Opening, read_header, read_item, read_opening};
 pub use format::{Dialect, Kind, ValueType, Version};
 pub use input::Input;
 pub use lzf::{Compressor, decompress};

@@ -45,6 +45,18 @@ impl World {
         found
     }
 
+    fn deadline(&mut self, number: usize) -> Option<u64> {
+        let keyspace = self.store.keyspace(0).expect("a database");
+        let name = format!("key{number}");
+        let key = self.store.key(keyspace, name.as_bytes());
+        self.store.enter(&self.thread);
+        let access = self.store.lock(&mut self.thread, &key, NOW);
+        let deadline = access.lookup_without_touch(&key).expect("there").deadline();
+        drop(access);
+        self.store.leave(&self.thread);
+        deadline.map(|at| at.0)
+    }
+
     fn members(&mut self, key: &str) -> Vec<Vec<u8>> {
         let keyspace = self.store.keyspace(0).expect("a database");
         let key = self.store.key(keyspace, key.as_bytes());
@@ -90,6 +102,48 @@ fn any_number_of_threads_loads_all_keys_into_their_databases() {
             assert_eq!(world.string(*database, key).as_ref(), Some(value), "{key}");
         }
         assert_eq!(world.store.keys(), model.len() as u64);
+    }
+}
+
+/// A large set in the middle of a file, so that it comes in pieces.
+fn large_set() -> Vec<u8> {
+    set_of("key777", (0..30_000).map(|at| format!("member number {at:030}").into_bytes()))
+}
+
+#[test]
+fn facts_of_a_key_hold_over_what_stands_between_wherever_pieces_end() {
+    const KEYS: usize = 3000;
+    let (far, aux) =
+        (NOW.0 + 1_000_000, [&b"\xfa"[..], &text(b"mvcc-tstamp"), &text(b"1")].concat());
+    let deadline_of = |number: usize| (number % 4 != 0).then(|| far + number as u64);
+    let mut bytes = HEAD.to_vec();
+    for number in 0..KEYS {
+        if let Some(deadline) = deadline_of(number) {
+            bytes.push(0xfc);
+            bytes.extend(deadline.to_le_bytes());
+        }
+        // An item that ends a block, one that does not, and both.
+        match number % 5 {
+            0 => bytes.extend(&aux),
+            1 => bytes.extend(b"\xf4\x07\x01\x01"),
+            2 => bytes.extend([&aux[..], b"\xf4\x07\x01\x01\xf8\x09", &aux].concat()),
+            _ => {}
+        }
+        match number {
+            777 => bytes.extend(large_set()),
+            _ => bytes.extend(string(number, &vec![b'v'; number % 700])),
+        }
+    }
+    // Facts that no key follows.
+    bytes.extend(b"\xfd\x01\0\0\0\xf9\x05");
+    bytes.extend(END);
+    for threads in [1, 3] {
+        let mut world = World::new();
+        world.load(&bytes, threads, false).expect("a good file");
+        assert_eq!(world.store.keys(), KEYS as u64);
+        for number in 0..KEYS {
+            assert_eq!(world.deadline(number), deadline_of(number), "{number}, {threads} threads");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::large::LargeValue;
 use super::rules::Rules;
 use crate::collect::{Collected, Collector};
 use base::{KeyspaceId, Millis};
-use rdb::{Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read_item};
+use rdb::{Error, Flaw, Input, Item, KeyFacts, Opening, Text, ValueReader, ValueType, read_item};
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
 use store::value::NotStored;
@@ -22,6 +22,8 @@ pub(crate) struct Block {
     pub piece: Piece,
     /// Database of the keys.
     pub database: u64,
+    /// Facts of the first key that stand before the block.
+    pub held: Opening,
 }
 
 /// Loader of one thread, which is inside the gate.
@@ -52,10 +54,10 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// When they are damaged, there twice, or have no room.
     pub fn load(&mut self, block: &Block) -> Result<(), LoadError> {
-        let mut input = block.piece.input();
+        let (mut input, mut held) = (block.piece.input(), block.held);
         let keyspace = self.keyspace(block.database, input.at())?;
         let mut found = Vec::with_capacity(AHEAD);
-        while self.look_ahead(&mut input, keyspace, &mut found)? {
+        while self.look_ahead((&mut input, &mut held), keyspace, &mut found)? {
             self.rules.store.prefetch_keys(&self.sought);
             for (at, key) in found.drain(..).enumerate() {
                 let hash = self.sought[at].1;
@@ -103,14 +105,14 @@ impl<'a> Loader<'a> {
     /// Finds the next keys; returns false if there are none.
     fn look_ahead<'b>(
         &mut self,
-        input: &mut Input<'b>,
+        (input, held): (&mut Input<'b>, &mut Opening),
         keyspace: KeyspaceId,
         found: &mut Vec<Found<'b>>,
     ) -> Result<bool, LoadError> {
         self.sought.clear();
         while found.len() < AHEAD && !input.rest().is_empty() {
             let at = input.at();
-            let Item::Key(facts) = read_item(input, self.rules.dialect)? else { continue };
+            let Item::Key(facts) = read_item(input, self.rules.dialect, held)? else { continue };
             let value = input.clone();
             if !ValueReader::new(facts.value_type).skip(input)? {
                 return Err(Error { at, flaw: Flaw::Ends }.into());

@@ -4,9 +4,10 @@ use super::error::LoadError;
 use super::file_input::FileInput;
 use super::large::LargeValue;
 use super::loader::{Block, Loader};
+use super::progress::Progress;
 use super::team::{Large, Team};
 use rdb::{
-    Checks, Dialect, Error, Flaw, Header, Input, Item, KeyFacts, ValueReader, read_header,
+    Checks, Dialect, Error, Flaw, Header, Input, Item, KeyFacts, Opening, ValueReader, read_header,
     read_item,
 };
 use std::io::Read;
@@ -23,8 +24,6 @@ const KEY_BYTES_MIN: u64 = 3;
 pub struct Loaded {
     /// Sources of function libraries.
     pub functions: Vec<Vec<u8>>,
-    /// Names and texts about the file.
-    pub notes: Vec<(Vec<u8>, Vec<u8>)>,
     /// Length of the file; something else may follow.
     pub bytes: u64,
 }
@@ -36,6 +35,8 @@ pub(crate) struct Reader<R> {
     header: Header,
     checks: Checks,
     database: u64,
+    /// Facts that were read of the next key.
+    held: Opening,
     /// Keys that announced counts may still promise.
     promised_max: u64,
     loaded: Loaded,
@@ -57,8 +58,8 @@ impl<R: Read> Reader<R> {
     pub fn open(file: R, checks: Checks) -> Result<Reader<R>, LoadError> {
         let mut input = FileInput::new(file);
         let header = next(&mut input, |input| read_header(input, checks.version))?;
-        let loaded = Loaded::default();
-        Ok(Reader { input, header, checks, database: 0, promised_max: 0, loaded })
+        let (held, loaded) = (Opening::default(), Loaded::default());
+        Ok(Reader { input, header, checks, database: 0, held, promised_max: 0, loaded })
     }
 
     /// Tells how many bytes there are, as far as known.
@@ -88,10 +89,11 @@ impl<R: Read> Reader<R> {
             if team.has_failed() {
                 return Ok(());
             }
-            let (end, next) = self.pass_over_keys();
+            let (end, held, next) = self.pass_over_keys(own.rules.progress);
             if end > self.input.at() {
-                let block = Block { piece: self.input.take_to(end), database: self.database };
-                team.take(block, own)?;
+                let (piece, database) = (self.input.take_to(end), self.database);
+                let held = std::mem::replace(&mut self.held, held);
+                team.take(Block { piece, database, held }, own)?;
             }
             match next? {
                 Next::More if self.begins_large() => self.read_large(own, team)?,
@@ -109,39 +111,52 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Passes over the whole keys that are there; returns the offset behind them.
-    fn pass_over_keys(&self) -> (u64, Result<Next, Error>) {
+    /// Passes over the whole keys that are there, and what is told of the file between them, as some
+    /// servers do for each key; returns the offset behind them, and the facts that hold there.
+    fn pass_over_keys(&self, progress: &Progress) -> (u64, Opening, Result<Next, Error>) {
         let (mut ahead, dialect) = (self.input.input(), self.dialect());
-        let mut end = ahead.at();
+        let (mut end, mut held) = (ahead.at(), self.held);
         loop {
-            let passed = match read_item(&mut ahead, dialect) {
+            let mut held_next = held;
+            let passed = match read_item(&mut ahead, dialect, &mut held_next) {
                 Ok(Item::Key(facts)) => ValueReader::new(facts.value_type).skip(&mut ahead),
                 Ok(Item::Slot) => Ok(true),
-                Ok(_) => return (end, Ok(Next::Item)),
+                Ok(Item::Aux { name, text }) => {
+                    if &name[..] == b"used-mem" {
+                        let bytes = text::parse_u64(&text).unwrap_or(0);
+                        progress.used_memory.store(bytes, Relaxed);
+                    }
+                    Ok(true)
+                }
+                Ok(_) => return (end, held, Ok(Next::Item)),
                 Err(error) if error.is_end() => Ok(false),
                 Err(error) => Err(error),
             };
             match passed {
-                Ok(true) => end = ahead.at(),
-                Ok(false) => return (end, Ok(Next::More)),
-                Err(error) => return (end, Err(error)),
+                Ok(true) => (end, held) = (ahead.at(), held_next),
+                Ok(false) => return (end, held, Ok(Next::More)),
+                Err(error) => return (end, held, Err(error)),
             }
         }
     }
 
+    /// Reads what comes next, of a key all before its value.
+    fn next_item(&mut self) -> Result<Item<'static>, LoadError> {
+        let (dialect, held) = (self.dialect(), self.held);
+        let (item, held) = next(&mut self.input, |input| {
+            let mut held = held;
+            Ok((owned(read_item(input, dialect, &mut held)?), held))
+        })?;
+        self.held = held;
+        Ok(item)
+    }
+
     /// Reads what is no key; returns false at the end of the file.
     fn read_item(&mut self, own: &mut Loader<'_>) -> Result<bool, LoadError> {
-        let (began, dialect) = (self.input.at(), self.dialect());
-        let item = next(&mut self.input, |input| Ok(owned(read_item(input, dialect)?)))?;
+        let began = self.input.at();
+        let item = self.next_item()?;
         own.rules.progress.bytes.fetch_add(self.input.at() - began, Relaxed);
         match item {
-            Item::Aux { name, text } => {
-                if &name[..] == b"used-mem" {
-                    let bytes = text::parse_u64(&text).unwrap_or(0);
-                    own.rules.progress.used_memory.store(bytes, Relaxed);
-                }
-                self.loaded.notes.push((name.into_owned(), text.into_owned()));
-            }
             Item::Function(source) => self.loaded.functions.push(source.into_owned()),
             Item::Select(number) => self.database = number,
             Item::Sizes { keys, .. } => {
@@ -149,7 +164,7 @@ impl<R: Read> Reader<R> {
                 self.promised_max -= keys;
                 own.expect_keys(self.database, keys);
             }
-            Item::Slot | Item::Key(_) => {}
+            Item::Aux { .. } | Item::Slot | Item::Key(_) => {}
             Item::End => return Ok(false),
         }
         Ok(true)
@@ -161,16 +176,16 @@ impl<R: Read> Reader<R> {
         if input.rest().len() < LARGE_FROM {
             return false;
         }
-        let Ok(Item::Key(facts)) = read_item(&mut input, self.dialect()) else { return false };
+        let item = read_item(&mut input, self.dialect(), &mut self.held.clone());
+        let Ok(Item::Key(facts)) = item else { return false };
         let mut value = ValueReader::new(facts.value_type);
         value.skip(&mut input).is_ok() && value.has_rows()
     }
 
     /// Reads a value in pieces, each of whole rows.
     fn read_large(&mut self, own: &mut Loader<'_>, team: &mut Team<'_>) -> Result<(), LoadError> {
-        let (at, dialect) = (self.input.at(), self.dialect());
-        let item = next(&mut self.input, |input| Ok(owned(read_item(input, dialect)?)))?;
-        let Item::Key(facts) = item else { return Ok(()) };
+        let at = self.input.at();
+        let Item::Key(facts) = self.next_item()? else { return Ok(()) };
         own.rules.progress.bytes.fetch_add(self.input.at() - at, Relaxed);
         let value = ValueReader::new(facts.value_type);
         let large = LargeValue::new(facts, self.database, at, &own.rules);
