@@ -156,6 +156,26 @@ def case_a_file_that_is_refused_leaves_no_pid_file_and_no_socket():
         assert not any(file.exists() for file in files)
 
 
+def case_a_server_restores_what_it_dumps_and_a_journal_whatever_it_says():
+    # The version of a payload in which DUMP writes deadlines of fields for Redis, which clients may not bring from elsewhere.
+    with Loading(HEAD + END, "--rdb-reader", "redis") as server:
+        client = server.loaded()
+        client.command("HSET", "timed", "f", "v")
+        client.command("HPEXPIREAT", "timed", "33000000000000", "FIELDS", "1", "f")
+        payload = client.command("DUMP", "timed")
+        assert payload[-10] == 12 and client.command("RESTORE", "again", 0, payload) == b"OK"
+        assert client.command("HPEXPIRETIME", "again", "FIELDS", "1", "f") == [33000000000000]
+        client.command("CONFIG", "SET", "rdb-reader", "valkey")
+        assert b"payload version" in client.command("RESTORE", "third", 0, payload)
+    words = [b"RESTORE", b"third", b"0", payload]
+    with tempfile.TemporaryDirectory(prefix="varve-loading-") as folder:
+        pathlib.Path(folder, "appendonly.aof").write_bytes(b"*4\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+        with Server("--appendonly", "yes", "--dir", folder) as server:
+            client = server.connect()
+            server.until(lambda: not isinstance(client.command("PING"), Error))
+            assert client.command("HPEXPIRETIME", "third", "FIELDS", "1", "f") == [33000000000000]
+
+
 def case_several_threads_load_what_one_loads():
     chance = random.Random(5)
     # Values around the borders between one piece and many, packed and not.

@@ -2,12 +2,14 @@
 
 use crate::checksum::Checksum;
 use crate::error::{Error, Flaw};
-use crate::format::{CHECKSUM_BYTES, ValueType, Version, opcode};
+use crate::format::{CHECKSUM_BYTES, COMMON_TYPE_MAX, Dialect, ValueType, Version, opcode};
 use crate::input::Input;
 
 /// A payload whose checksum is right.
 #[derive(Debug)]
 pub struct Payload<'a> {
+    /// Dialect in which its type is numbered.
+    pub dialect: Dialect,
     /// Type of its value.
     pub value_type: ValueType,
     /// Bytes of its value.
@@ -19,7 +21,8 @@ pub struct Payload<'a> {
 pub struct Checks {
     /// The checksum.
     pub checksum: bool,
-    /// Whether the version is known. Otherwise types of old versions can still be read.
+    /// Whether the version is one that can be read, or of a payload, one that is taken. Otherwise
+    /// types that are known can still be read.
     pub version: bool,
 }
 
@@ -43,6 +46,12 @@ pub fn payload_version(bytes: &[u8]) -> Option<Version> {
     Some(Version(u16::from_le_bytes(*version)))
 }
 
+/// True if every server that knows the types of Redis 7.2 reads a payload, by its version and type.
+pub fn is_common_payload(bytes: &[u8]) -> bool {
+    let number = bytes.first().copied().unwrap_or_default();
+    payload_version(bytes) <= Some(Version::COMMON) && number <= COMMON_TYPE_MAX
+}
+
 /// Checks version and checksum of a payload, as far as `checks` says.
 ///
 /// # Errors
@@ -50,10 +59,10 @@ pub fn payload_version(bytes: &[u8]) -> Option<Version> {
 /// [`Flaw::UnknownVersion`], [`Flaw::Checksum`]. When the type is not known: [`Flaw::UnknownType`].
 pub fn open_payload(bytes: &[u8], checks: Checks) -> Result<Payload<'_>, Error> {
     let (mut value, version) = unseal(bytes, checks)?;
-    let number = value.byte()?;
-    let value_type = ValueType::of(number, version.dialect());
+    let (number, dialect) = (value.byte()?, version.dialect_of_payload());
+    let value_type = ValueType::of(number, dialect);
     let value_type = value_type.ok_or(Error { at: 0, flaw: Flaw::UnknownType(number) })?;
-    Ok(Payload { value_type, value })
+    Ok(Payload { dialect, value_type, value })
 }
 
 /// Sources of the function libraries in a payload of FUNCTION DUMP.
@@ -81,7 +90,7 @@ fn unseal(bytes: &[u8], checks: Checks) -> Result<(Input<'_>, Version), Error> {
         bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(|| unknown(0))?;
     let (value, version) = sealed.split_last_chunk::<2>().ok_or_else(|| unknown(0))?;
     let version = Version(u16::from_le_bytes(*version));
-    if checks.version && !version.is_known() {
+    if version.0 == 0 || checks.version && !version.is_of_payloads() {
         return Err(unknown(version.0));
     }
     let (found, expected) = (u64::from_le_bytes(*checksum), Checksum::of(sealed));
@@ -109,11 +118,40 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_are_not_known_are_refused() {
-        let bytes = seal_payload(b"\0\x02ab".to_vec(), Version(50));
-        let error = open_payload(&bytes, Checks::ALL).expect_err("refused");
-        assert_eq!(error.flaw, Flaw::UnknownVersion(50));
+    fn versions_that_valkey_does_not_take_are_refused() {
         let relaxed = Checks { version: false, ..Checks::ALL };
-        assert!(open_payload(&bytes, relaxed).is_ok());
+        for version in (0..=120).chain([u16::MAX]) {
+            let bytes = seal_payload(b"\0\x02ab".to_vec(), Version(version));
+            let opened = open_payload(&bytes, Checks::ALL);
+            match version {
+                1..=11 | 80 => assert!(opened.is_ok(), "{version}"),
+                _ => {
+                    let error = opened.expect_err("refused");
+                    assert_eq!(error.flaw, Flaw::UnknownVersion(version));
+                }
+            }
+            assert_eq!(open_payload(&bytes, relaxed).is_ok(), version > 0, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_payload_of_a_common_version_has_the_types_of_valkey() {
+        for (version, expected) in [
+            (11, ValueType::HashTimed),
+            (12, ValueType::HashSpans { has_earliest: false }),
+            (80, ValueType::HashTimed),
+        ] {
+            let bytes = seal_payload(b"\x16\0".to_vec(), Version(version));
+            let relaxed = Checks { version: false, ..Checks::ALL };
+            assert_eq!(open_payload(&bytes, relaxed).expect("known").value_type, expected);
+            assert!(!is_common_payload(&bytes), "{version}");
+        }
+    }
+
+    #[test]
+    fn a_checksum_of_zeros_is_wrong() {
+        let sealed = [&b"\0\x02ab\x0b\0"[..], &[0; CHECKSUM_BYTES]].concat();
+        let error = open_payload(&sealed, Checks::ALL).expect_err("refused");
+        assert!(matches!(error.flaw, Flaw::Checksum { found: 0, .. }), "{error}");
     }
 }

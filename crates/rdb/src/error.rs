@@ -28,6 +28,9 @@ pub enum Flaw {
     /// A number for which the version has no type or opcode.
     #[error("unknown type or opcode {0}")]
     UnknownType(u8),
+    /// A type that another maker's version numbers so, with another meaning here.
+    #[error("unsupported foreign type {0}")]
+    ForeignType(u8),
     /// A value of a module, which would be lost.
     #[error("the value belongs to module type {0}, which is not loaded")]
     Module(String),

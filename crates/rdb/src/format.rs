@@ -30,15 +30,26 @@ impl Version {
     /// Highest version of Valkey that can be read.
     const VALKEY_MAX: Version = Version(81);
 
-    /// Returns true if the format of this version is known.
+    /// Returns true if files of this version can be read.
     pub fn is_known(self) -> bool {
         self >= Version(1) && self <= Version::REDIS_MAX
             || self >= Version::VALKEY && self <= Version::VALKEY_MAX
     }
 
-    /// The dialect in which types and opcodes are numbered.
+    /// Returns true if a payload of this version is taken without being asked for: the versions
+    /// that Valkey 9 takes.
+    pub fn is_of_payloads(self) -> bool {
+        self >= Version(1) && self <= Version::COMMON || self == Version::VALKEY
+    }
+
+    /// The dialect in which a file numbers types and opcodes.
     pub fn dialect(self) -> Dialect {
         if self.0 >= VALKEY_SINCE { Dialect::Valkey } else { Dialect::Redis }
+    }
+
+    /// The dialect in which a payload numbers types: only above the common versions are there two.
+    pub(crate) fn dialect_of_payload(self) -> Dialect {
+        if self <= Version::COMMON { Dialect::Valkey } else { self.dialect() }
     }
 }
 
@@ -123,6 +134,9 @@ pub enum ValueType {
         has_earliest: bool,
     },
 }
+
+/// Highest number of a type that both dialects know.
+pub(crate) const COMMON_TYPE_MAX: u8 = 21;
 
 /// Numbers of the types that both dialects know.
 const COMMON_TYPES: [(u8, ValueType); 21] = [
@@ -338,5 +352,8 @@ mod tests {
         let known: Vec<u16> = (0..200).filter(|it| Version(*it).is_known()).collect();
         let expected: Vec<u16> = (1..=13).chain(80..=81).collect();
         assert_eq!(known, expected);
+        let taken: Vec<u16> = (0..200).filter(|it| Version(*it).is_of_payloads()).collect();
+        let expected: Vec<u16> = (1..=11).chain([80]).collect();
+        assert_eq!(taken, expected);
     }
 }

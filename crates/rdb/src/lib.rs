@@ -31,7 +31,9 @@ mod value;
 
 pub use blob::{Listpack, intset};
 pub use checksum::Checksum;
-pub use dump::{Checks, Payload, open_libraries, open_payload, payload_version, seal_payload};
+pub use dump::{
+    Checks, Payload, is_common_payload, open_libraries, open_payload, payload_version, seal_payload,
+};
 pub use error::{Error, Flaw};
 pub use file::{Header, Item, KeyFacts, Opening, read_header, read_item, read_opening};
 pub use format::{Dialect, Kind, ValueType, Version};

@@ -3,7 +3,7 @@
 use crate::collect::{Collected, Collector};
 use crate::encode::Encoder;
 use base::KeyHasher;
-use rdb::{Checks, Error, Flaw, Output, Version, open_payload, seal_payload};
+use rdb::{Checks, Error, Flaw, Output, ValueType, Version, open_payload, seal_payload};
 use std::ops::ControlFlow;
 use store::{Access, Key};
 
@@ -34,6 +34,10 @@ pub fn dump(
 /// When it is damaged, of an unknown version, or of a module.
 pub fn read_payload(bytes: &[u8], checks: Checks, hasher: &KeyHasher) -> Result<Collected, Error> {
     let mut payload = open_payload(bytes, checks)?;
+    if let ValueType::HashSpans { has_earliest: false } = payload.value_type {
+        // Release candidates of Redis wrote it under the number that Valkey uses.
+        return Err(Error { at: 0, flaw: Flaw::ForeignType(bytes[0]) });
+    }
     let mut collector = Collector::new(payload.value_type);
     let at = payload.value.at();
     if !collector.read(&mut payload.value)? {

@@ -302,6 +302,11 @@ impl Store {
         self.shards.apply_journal(on);
     }
 
+    /// Returns true if a journal is applied.
+    pub fn applies_journal(&self) -> bool {
+        self.shards.applies_journal()
+    }
+
     fn threads(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
         contention::hold(&self.threads)
     }

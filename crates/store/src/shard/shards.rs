@@ -118,6 +118,11 @@ impl Shards {
         self.applies_journal.store(on, Relaxed);
     }
 
+    /// Returns true if a journal is applied.
+    pub fn applies_journal(&self) -> bool {
+        self.applies_journal.load(Relaxed)
+    }
+
     /// Returns true if no client can reach the keys of a keyspace any more.
     pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
         self.budget.dying() > 0 && self.keyspaces.is_dying(keyspace)

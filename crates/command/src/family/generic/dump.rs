@@ -6,7 +6,7 @@ use crate::effects;
 use crate::refusal::Refusal;
 use crate::value_limits::{checks_version, timed_version, value_limits};
 use base::Millis;
-use rdb::{Checks, Error, Flaw, Version, payload_version};
+use rdb::{Checks, Error, Flaw, Version, is_common_payload, payload_version};
 use settings::snapshots::RDBCOMPRESSION;
 use snapshot::Collected;
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,12 +49,15 @@ pub fn restore(call: &mut Call<'_>) -> Outcome {
         return Err(BUSY_KEY.into());
     }
     let deadline = deadline(call, options.is_absolute)?;
+    let (payload, settings) = (call.args.get(3), &call.instance.settings);
+    // What DUMP writes here is taken here, and what a journal says was taken where it was written.
+    let is_own = payload_version(payload) == Some(timed_version(settings));
     let checks = Checks {
         checksum: !call.instance.skips_checksums.load(Relaxed),
-        version: checks_version(&call.instance.settings),
+        version: checks_version(settings) && !is_own && !call.instance.store.applies_journal(),
     };
     let hasher = call.instance.store.hasher();
-    let collected = snapshot::read_payload(call.args.get(3), checks, hasher)?;
+    let collected = snapshot::read_payload(payload, checks, hasher)?;
     call.reserve(collected.byte_len())?;
     put(call, &collected, deadline, &options)
 }
@@ -111,13 +114,12 @@ fn say_restored(access: &mut Access<'_>, key: &Key<'_>, payload: &[u8], deadline
     if !access.is_heard() {
         return;
     }
-    let is_for_all = |payload: &[u8]| payload_version(payload) <= Some(Version::COMMON);
-    let anew = match is_for_all(payload) {
+    let anew = match is_common_payload(payload) {
         true => None,
         false => snapshot::dump(access, key, Version::VALKEY, true),
     };
     let payload = anew.as_deref().unwrap_or(payload);
-    if is_for_all(payload) {
+    if is_common_payload(payload) {
         let mut millis = IntegerText::new();
         let millis = millis.format_unsigned(deadline.map_or(0, |deadline| deadline.0));
         let words = [b"RESTORE", key.bytes, millis, payload, b"REPLACE", b"ABSTTL"];
@@ -169,6 +171,10 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         match error.flaw {
             Flaw::UnknownVersion(_) | Flaw::Checksum { .. } => VERSION_OR_CHECKSUM,
+            Flaw::ForeignType(number) => {
+                let number = number.to_string();
+                Refusal::naming("ERR Unsupported foreign data type: {}", &[number.as_bytes()])
+            }
             _ => BAD_FORMAT,
         }
     }
