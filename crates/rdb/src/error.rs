@@ -25,6 +25,14 @@ pub enum Flaw {
     /// A collection without elements, which no server keeps.
     #[error("a collection without elements")]
     Empty,
+    /// A stream with a wrong number of entries, as servers that do not look take it and keep it.
+    #[error("damaged data: a stream says that it has {told} entries, and has {found}")]
+    Miscounted {
+        /// Number that stands there.
+        told: u64,
+        /// Number of its entries.
+        found: u64,
+    },
     /// A number for which the version has no type or opcode.
     #[error("unknown type or opcode {0}")]
     UnknownType(u8),

@@ -42,4 +42,4 @@ pub use lzf::{Compressor, decompress};
 pub use module::{skip_module_data, skip_module_value};
 pub use output::Output;
 pub use text::Text;
-pub use value::{Part, StreamFacts, StreamId, StreamNode, StreamPart, ValueReader};
+pub use value::{Miscount, Part, StreamFacts, StreamId, StreamNode, StreamPart, ValueReader};

@@ -19,6 +19,7 @@ mod tests;
 
 pub use node::StreamNode;
 pub use part::{Part, StreamFacts, StreamId, StreamPart};
+pub use stream::Miscount;
 
 use crate::blob::Format;
 use crate::error::{Error, Flaw};
@@ -33,6 +34,7 @@ use stream::{StreamFound, StreamReader};
 #[derive(Debug)]
 pub struct ValueReader {
     value_type: ValueType,
+    counts: bool,
     state: State,
 }
 
@@ -81,7 +83,20 @@ enum Found<'a> {
 impl ValueReader {
     /// Reader of a value of this type, of which nothing is read yet.
     pub fn new(value_type: ValueType) -> ValueReader {
-        ValueReader { value_type, state: State::Start }
+        ValueReader { value_type, counts: false, state: State::Start }
+    }
+
+    /// As `new`, but a stream has as many entries as were read, whatever number stands there.
+    pub fn counting(value_type: ValueType) -> ValueReader {
+        ValueReader { counts: true, ..ValueReader::new(value_type) }
+    }
+
+    /// The wrong number of entries of a stream that was read, if it has one.
+    pub fn miscount(&self) -> Option<Miscount> {
+        match &self.state {
+            State::Stream(stream) => stream.miscount(),
+            _ => None,
+        }
     }
 
     /// Reads parts and passes each to `each`, until the value is complete or its next part does not
@@ -148,7 +163,7 @@ impl ValueReader {
             ValueType::ListZiplists => rows(RowForm::Ziplist, input.length()?),
             ValueType::ListListpacks => rows(RowForm::Container, input.length()?),
             ValueType::Stream1 | ValueType::Stream2 | ValueType::Stream3 => {
-                let stream = StreamReader::begin(self.value_type, input)?;
+                let stream = StreamReader::begin(self.value_type, self.counts, input)?;
                 (State::Stream(stream), Found::Nothing)
             }
             ValueType::ModuleOld => return Err(input.error(Flaw::Module("unknown".to_owned()))),

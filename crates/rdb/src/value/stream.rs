@@ -12,7 +12,7 @@
 
 use super::part::{Part, StreamFacts, StreamId, StreamPart};
 use crate::blob::{Elements, Format};
-use crate::error::Error;
+use crate::error::{Error, Flaw};
 use crate::format::ValueType;
 use crate::input::Input;
 use packed::Element;
@@ -33,6 +33,22 @@ pub(super) struct StreamReader {
     first: StreamId,
     last: Option<StreamId>,
     facts: StreamFacts,
+    /// True if a wrong number of entries is no damage.
+    counts: bool,
+    miscount: Option<Miscount>,
+}
+
+/// A number of entries that is not that of a stream's entries, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Miscount {
+    /// Offset of the number.
+    pub at: u64,
+    /// Bytes that it takes.
+    pub bytes: u64,
+    /// The number that stands there.
+    pub told: u64,
+    /// The number of entries.
+    pub found: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +81,11 @@ fn read_id_of_lengths(input: &mut Input<'_>) -> Result<StreamId, Error> {
 }
 
 impl StreamReader {
-    pub fn begin(value_type: ValueType, input: &mut Input<'_>) -> Result<StreamReader, Error> {
+    pub fn begin(
+        value_type: ValueType,
+        counts: bool,
+        input: &mut Input<'_>,
+    ) -> Result<StreamReader, Error> {
         let version = match value_type {
             ValueType::Stream1 => 1,
             ValueType::Stream2 => 2,
@@ -81,7 +101,13 @@ impl StreamReader {
             first: StreamId::default(),
             last: None,
             facts: StreamFacts::default(),
+            counts,
+            miscount: None,
         })
+    }
+
+    pub fn miscount(&self) -> Option<Miscount> {
+        self.miscount
     }
 
     pub fn is_complete(&self) -> bool {
@@ -101,9 +127,9 @@ impl StreamReader {
                 return Ok(StreamFound::Node(id, node));
             }
             Phase::Facts => {
-                let facts = self.read_facts(input)?;
-                self.facts = facts;
+                let (facts, miscount) = self.read_facts(input)?;
                 self.groups = input.length()?;
+                (self.facts, self.miscount) = (facts, miscount);
                 self.phase = Phase::Groups;
                 return Ok(StreamFound::Facts(facts));
             }
@@ -163,18 +189,23 @@ impl StreamReader {
         Ok(facts)
     }
 
-    fn read_facts(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
+    /// The facts of the entries that were read. An id as the last one that is below that of an entry
+    /// would let others go before that, so that of the entry takes its place.
+    fn read_facts(&self, input: &mut Input<'_>) -> Result<(StreamFacts, Option<Miscount>), Error> {
         let begin = input.clone();
         let mut facts = self.told_facts(input)?;
-        let StreamFacts { len, last_id, .. } = facts;
+        let (told, found) = (facts.len, self.len);
+        if told != found && !self.counts {
+            return Err(begin.error(Flaw::Miscounted { told, found }));
+        }
+        let mut behind = begin.clone();
+        behind.length()?;
+        let (at, bytes) = (begin.at(), behind.at() - begin.at());
+        let miscount = (told != found).then_some(Miscount { at, bytes, told, found });
+        facts.len = found;
         facts.first_id = self.first;
-        if len != self.len || facts.added < len {
-            return Err(begin.damaged("the number of entries of a stream"));
-        }
-        if self.last.is_some_and(|last| last > last_id) {
-            return Err(begin.damaged("the last id of a stream"));
-        }
-        Ok(facts)
+        facts.last_id = facts.last_id.max(self.last.unwrap_or_default());
+        Ok((facts, miscount))
     }
 
     fn group<'a>(&mut self, input: &mut Input<'a>) -> Result<StreamFound<'a>, Error> {

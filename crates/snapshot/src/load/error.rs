@@ -1,6 +1,6 @@
 //! Errors of loading a file.
 
-use rdb::Error;
+use rdb::{Error, Flaw};
 use std::io;
 use thiserror::Error as ThisError;
 
@@ -11,7 +11,7 @@ pub enum LoadError {
     #[error("reading: {0}")]
     Read(io::Error),
     /// The file is damaged, or holds what is not known.
-    #[error("{0}")]
+    #[error("{error}{remedy}", error = .0, remedy = remedy(.0))]
     File(#[from] Error),
     /// A key is there twice.
     #[error("the key at byte {at} is there twice")]
@@ -36,6 +36,14 @@ pub enum LoadError {
     /// The server is to end.
     #[error("given up, since the server ends")]
     GivenUp,
+}
+
+/// What the operator can do about damage that is none for servers which do not look.
+fn remedy(error: &Error) -> &'static str {
+    match error.flaw {
+        Flaw::Miscounted { .. } => "; varve-check --fix counts them, and keeps the file as it was",
+        _ => "",
+    }
 }
 
 impl LoadError {
