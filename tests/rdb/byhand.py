@@ -113,6 +113,16 @@ def ziplist_entry(item, short_integers):
     return b"\x80" + struct.pack(">I", len(item)) + item
 
 
+def listpack(items):
+    """Small numbers and short texts, one after the other."""
+    out = b"".join(bytes([item, 1]) if isinstance(item, int) else bytes([0x80 | len(item)]) + item + bytes([len(item) + 1]) for item in items)
+    return struct.pack("<IH", len(out) + 7, len(items)) + out + b"\xff"
+
+
+def blob(content):
+    return length(len(content)) + content
+
+
 def intset(numbers):
     size = next(s for s in (2, 4, 8) if all(-(1 << s * 8 - 1) <= n < 1 << s * 8 - 1 for n in numbers))
     return struct.pack("<II", size, len(numbers)) + b"".join(n.to_bytes(size, "little", signed=True)

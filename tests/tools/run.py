@@ -28,6 +28,7 @@ import traceback
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 for folder in ("transcripts", "rdb", "process"):
     sys.path.insert(0, str(TESTS / folder))
+import byhand  # noqa: E402
 import check as expected  # noqa: E402
 from run import Server, free_port  # noqa: E402
 from resp import Connection  # noqa: E402
@@ -62,7 +63,8 @@ class Peer:
         if not PEERS.exists():
             raise Skipped("%s is missing" % PEERS)
         self.port = free_port()
-        words = [str(PEERS), "run", program, "--port", str(self.port), "--save", "", "--enable-debug-command", "yes", *settings]
+        words = [str(PEERS), "run", program, "--port", str(self.port), "--save", "", "--enable-debug-command", "yes"]
+        words += ["--dbfilename", "none-%d.rdb" % self.port, *settings]  # whatever lies in the folder where it starts
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self):
@@ -241,6 +243,156 @@ def damage_of_any_kind_is_reported_and_never_a_panic():
             assert status(data) == 1
         # Padding, as a writer leaves ahead of what it writes.
         assert status(b"#" * 5000) == 0
+
+
+def rdb_of(*parts, version=11, behind=b""):
+    """A file of these parts, without a checksum."""
+    return b"REDIS%04d" % version + b"".join(parts) + b"\xff" + bytes(8) + behind
+
+
+def stream_of(name, told=2, groups=()):
+    """A key with a stream of two entries, which says that it has so many."""
+    node = byhand.listpack([2, 0, 1, b"f", 0, 2, 0, 0, b"v", 4, 2, 2, 0, b"v", 4])
+    key = struct.pack(">QQ", 5, 1)
+    facts = b"".join(byhand.length(number) for number in (told, 7, 1, 5, 1, 0, 0, max(told, 2), len(groups)))
+    return b"\x15" + byhand.string(name) + b"\x01" + byhand.length(16) + key + byhand.length(len(node)) + node + facts + b"".join(groups)
+
+
+def group_of(name, pending, consumers):
+    """A group with entries that are pending, and consumers that each have a name and some of these."""
+    def entry(ms):
+        return struct.pack(">QQ", ms, 1)
+
+    def consumer(name, owned):
+        return byhand.string(name) + bytes(16) + bytes([len(owned)]) + b"".join(map(entry, owned))
+
+    body = b"".join(entry(ms) + bytes(8) + b"\x01" for ms in pending)
+    ends = bytes([len(consumers)]) + b"".join(consumer(*it) for it in consumers)
+    return byhand.string(name) + b"\x07\x01\x02" + bytes([len(pending)]) + body + ends
+
+
+EMPTY = [b"\x01\x01e\0", b"\x02\x01e\0", b"\x04\x01e\0", b"\x05\x01e\0", b"\x12\x01e\0", b"\x10\x01e\x07" + byhand.listpack([])]
+KEY, OTHER = b"\0\x01k\x01v", b"\0\x01k\x01w"
+FACTS = b"\xfc" + struct.pack("<q", 1 << 45)
+SOUND = {
+    "a key": rdb_of(KEY),
+    "empty collections": rdb_of(KEY, *EMPTY),
+    "a name in two databases": rdb_of(KEY, b"\xfe\x0f", OTHER),
+    "the last database": rdb_of(b"\xfe\x0f", KEY),
+    "facts apart": rdb_of(FACTS, b"\xfa\x01a\x01b", KEY, FACTS),
+    "bytes behind": rdb_of(KEY, behind=b"noise"),
+    "commands behind": rdb_of(KEY, behind=b"*1\r\n$4\r\nPING\r\n"),
+    "a group": rdb_of(stream_of(b"s", groups=[group_of(b"g", [5, 7], [(b"a", [7]), (b"b", [5])])])),
+}
+REFUSED = {
+    "the key is there twice": rdb_of(KEY, b"\xfa\x01a\x01b", OTHER),
+    "database 16 is in it": rdb_of(KEY, b"\xfe\x10", KEY),
+    "the same member twice": rdb_of(b"\x02\x01s\x02\x01a\x01a"),
+    "the same member twice ": rdb_of(b"\x04\x01h\x02\x01a\x01b\x01a\x01c"),
+    "the same member twice  ": rdb_of(b"\x11\x01z", byhand.blob(byhand.listpack([b"m", 1, b"m", 2]))),
+    "a group twice": rdb_of(stream_of(b"s", groups=[group_of(b"g", [], [])] * 2)),
+    "a consumer twice": rdb_of(stream_of(b"s", groups=[group_of(b"g", [], [(b"a", [])] * 2)])),
+    "a pending entry without a consumer": rdb_of(stream_of(b"s", groups=[group_of(b"g", [5], [])])),
+    "an entry that is not pending": rdb_of(stream_of(b"s", groups=[group_of(b"g", [], [(b"a", [5])])])),
+    "a pending entry with two consumers": rdb_of(stream_of(b"s", groups=[group_of(b"g", [5], [(b"a", [5]), (b"b", [5])])])),
+    "it says that it has 3 entries, and has 2": rdb_of(stream_of(b"s", told=3)),
+    "a deadline of a field": rdb_of(b"\x16\x01h\x01\x01f\x01v", struct.pack("<q", -2)).replace(b"REDIS0011", b"VALKEY080"),
+}
+
+
+def a_check_says_what_a_load_says():
+    with varve() as server:
+        client, path = server.connect(), pathlib.Path(server.folder, "dump.rdb")
+        for name, data in {**SOUND, **REFUSED}.items():
+            path.write_bytes(data)
+            status, output = tool("varve-check", path)
+            loaded = client.command("DEBUG", "RELOAD", "NOSAVE") == b"OK"
+            assert (status == 0) == loaded == (name in SOUND), (name, loaded, output)
+            assert name in SOUND or name.strip() in output, (name, output)
+        path.write_bytes(REFUSED["database 16 is in it"])
+        assert re.search("varve +reads it", tool("varve-check", path, "--databases", "17", status=0)[1])
+        path.write_bytes(SOUND["empty collections"])
+        assert re.search(r"empty +6 collections", tool("varve-check", path)[1])
+
+
+def bytes_behind_the_end_of_an_rdb_file_are_a_note():
+    commands = command_of(b"SET", b"a", b"1")
+    base = b"\xfa\x08aof-base\x01" + b"1"
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
+        client = server.connect()
+        for name, data, behind, keys in [
+            ("dump.rdb", rdb_of(KEY, behind=b"noise"), 5, 1),
+            ("dump.rdb", rdb_of(KEY, behind=commands), len(commands), 1),
+            ("backup", rdb_of(KEY, behind=b"noise"), 5, 1),
+            ("backup", rdb_of(KEY, behind=commands), 0, 2),
+            ("base.rdb", rdb_of(base, KEY, behind=commands), 0, 2),
+        ]:
+            path = pathlib.Path(scratch, name)
+            path.write_bytes(data)
+            output = tool("varve-check", path, status=0)[1]
+            assert ("%d bytes behind byte %d, which no server reads" % (behind, len(data) - behind) in output) == (behind > 0), output
+            client.command("FLUSHALL")
+            output = tool("varve-import", path, "--to", at(server), status=0)[1]
+            assert ("%d bytes behind the end" % behind in output) == (behind > 0), output
+            assert client.command("DBSIZE") == keys, (name, behind)
+        path.write_bytes(rdb_of(base, KEY, behind=b"noise"))
+        assert "torn at byte" in tool("varve-check", path, status=1)[1]
+
+
+def empty_collections_are_left_out_and_counted_by_themselves():
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
+        path = pathlib.Path(scratch, "dump.rdb")
+        path.write_bytes(SOUND["empty collections"])
+        output = tool("varve-import", path, "--to", at(server), status=0)[1]
+        assert "1 keys and 0 commands were sent; 0 failed" in output, output
+        assert "6 collections without elements were left out" in output, output
+        assert server.connect().command("DBSIZE") == 1
+
+
+def streams_with_a_wrong_number_of_entries_are_mended_or_arrive_mended():
+    groups = [group_of(b"g", [5], [(b"a", [5])])]
+    wrong = rdb_of(KEY, stream_of(b"more", 70_000, groups), stream_of(b"fewer", 1), stream_of(b"right"), stream_of(b"none", 0))
+
+    def holds(client):
+        assert client.command("DBSIZE") == 5
+        for name in ("more", "fewer", "right", "none"):
+            assert client.command("XLEN", name) == 2 and len(client.command("XRANGE", name, "-", "+")) == 2, name
+        assert client.command("XPENDING", "more", "g")[0] == 1
+
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
+        client, path = server.connect(), pathlib.Path(scratch, "dump.rdb")
+        path.write_bytes(wrong)
+        output = tool("varve-import", path, "--to", at(server), status=0)[1]
+        assert 'mended: database 0, "more": 2 entries, not 70000' in output and "3 streams got their real number" in output, output
+        holds(client)
+        output = tool("varve-check", path, status=1)[1]
+        assert '"fewer" of database 0 at byte' in output and "3 streams say a wrong number of entries" in output, output
+        assert re.search("redis-8.0 +reads it", output) and re.search("varve +does not: streams with a wrong number", output), output
+        assert "nobody can be asked" in tool("varve-check", path, "--fix", status=1)[1]
+        assert path.read_bytes() == wrong and len(os.listdir(scratch)) == 1
+        in_server = pathlib.Path(server.folder, "dump.rdb")
+        in_server.write_bytes(wrong)
+        assert client.command("DEBUG", "RELOAD", "NOSAVE") != b"OK"
+        assert "varve-check --fix" in server.output.read_text()
+        output = tool("varve-check", path, "--fix", "--yes", status=0)[1]
+        assert "3 numbers were written" in output and pathlib.Path(scratch, "dump.rdb.before-fix").read_bytes() == wrong, output
+        tool("varve-check", path, status=0)
+        in_server.write_bytes(path.read_bytes())
+        assert client.command("DEBUG", "RELOAD", "NOSAVE") == b"OK"
+        holds(client)
+
+        # The base of a set, with commands behind it.
+        base = pathlib.Path(scratch, "a.1.base.rdb")
+        base.write_bytes(rdb_of(stream_of(b"s", 9), behind=command_of(b"SET", b"k", b"v")))
+        pathlib.Path(scratch, "a.1.incr.aof").write_bytes(command_of(b"XADD", b"s", b"8-1", b"f", b"v"))
+        pathlib.Path(scratch, "a.manifest").write_text("file a.1.base.rdb seq 1 type b\nfile a.1.incr.aof seq 1 type i\n")
+        manifest = pathlib.Path(scratch, "a.manifest")
+        tool("varve-check", manifest, status=1)
+        tool("varve-check", manifest, "--fix", "--yes", status=0)
+        tool("varve-check", manifest, status=0)
+        client.command("FLUSHALL")
+        tool("varve-import", manifest, "--to", at(server), status=0)
+        assert client.command("XLEN", "s") == 3 and client.command("GET", "k") == b"v"
 
 
 def samples_arrive_in_a_running_server():

@@ -39,8 +39,32 @@ pub struct AofFacts {
     pub whole: u64,
     /// What is wrong behind it.
     pub broken: Option<Broken>,
+    /// Bytes behind the end of an RDB file, which no server reads.
+    pub unread: u64,
     /// What a reader must know.
     pub asked: Asked,
+}
+
+/// What may stand behind an RDB part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Commands, as in the files of a manifest.
+    Commands,
+    /// Commands where it was written to stand before some, or something begins as they do.
+    Either,
+    /// Nothing that is read, unless it was written to stand before commands.
+    Nothing,
+}
+
+impl Behind {
+    /// True if commands stand behind an RDB part, of which the first byte is given.
+    pub fn is_commands(self, is_base: bool, first: u8) -> bool {
+        match self {
+            Behind::Commands => true,
+            Behind::Either => is_base || matches!(first, b'*' | b'#'),
+            Behind::Nothing => is_base,
+        }
+    }
 }
 
 /// A break in a file.
@@ -58,12 +82,24 @@ pub struct Broken {
 ///
 /// # Errors
 /// Those of the disk.
-pub fn describe(source: &Source, has_preamble: bool, largest: usize) -> io::Result<AofFacts> {
+pub fn describe(
+    source: &Source,
+    has_preamble: bool,
+    behind: Behind,
+    largest: usize,
+) -> io::Result<AofFacts> {
     let mut facts = AofFacts { bytes: source.bytes()?, ..AofFacts::default() };
     let mut begin = 0;
     if has_preamble {
         let (preamble, error) = rdb_file::describe(source.from(0), largest);
         begin = preamble.end;
+        let mut first = [0; 1];
+        if error.is_none()
+            && source.read_at(begin, &mut first)? == 1
+            && !behind.is_commands(preamble.is_base, first[0])
+        {
+            facts.unread = facts.bytes - begin;
+        }
         facts.asked.version = preamble.version;
         facts.asked.preamble = true;
         facts.preamble = Some(preamble);
@@ -73,7 +109,7 @@ pub fn describe(source: &Source, has_preamble: bool, largest: usize) -> io::Resu
         facts.preamble_error = error;
     }
     facts.whole = begin;
-    if facts.preamble_error.is_none() {
+    if facts.preamble_error.is_none() && facts.unread == 0 {
         facts.read(source, begin)?;
     }
     Ok(facts)
@@ -125,6 +161,7 @@ impl AofFacts {
             "SELECT" => {
                 if let Some(number) = args.clone().next().and_then(text::parse_u64) {
                     *self.databases.entry(number).or_default() += 1;
+                    self.asked.ask_database(number);
                 }
             }
             "SET" => {
@@ -157,6 +194,8 @@ impl AofFacts {
             asked.slots |= preamble.asked.slots;
             asked.timed_fields |= preamble.asked.timed_fields;
             asked.functions |= preamble.asked.functions;
+            asked.miscounted |= preamble.asked.miscounted;
+            asked.database = asked.database.max(preamble.asked.database);
             asked.modules.extend(preamble.asked.modules.iter().cloned());
         }
         asked

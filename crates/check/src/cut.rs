@@ -1,5 +1,6 @@
 //! Cutting of a file behind its last whole unit, with the bytes kept beside it.
 
+use crate::beside::beside;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ pub fn cut(path: &Path, offset: u64) -> io::Result<PathBuf> {
     if offset > bytes {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the file is shorter than that"));
     }
-    let (mut rest, name) = create_beside(path)?;
+    let create = |name: &Path| OpenOptions::new().write(true).create_new(true).open(name);
+    let (mut rest, name) = beside(path, "cut-off", create)?;
     file.seek(SeekFrom::Start(offset))?;
     io::copy(&mut file.by_ref().take(bytes - offset), &mut rest)?;
     rest.sync_all()?;
@@ -24,21 +26,6 @@ pub fn cut(path: &Path, offset: u64) -> io::Result<PathBuf> {
     file.set_len(offset)?;
     file.sync_all()?;
     Ok(name)
-}
-
-fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
-    for number in 1_u32.. {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".cut-off");
-        if number > 1 {
-            name.push(format!(".{number}"));
-        }
-        match OpenOptions::new().write(true).create_new(true).open(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return Ok((opened?, name.into())),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What was found at a path, and how it is told.
 
-use crate::aof_file::{self, AofFacts, Broken};
+use crate::aof_file::{self, AofFacts, Behind, Broken};
+use crate::flaws::Flaws;
 use crate::rdb_file::{Counts, RdbFacts};
 use crate::readers::{Asked, READERS, Reader};
 use crate::source::Source;
@@ -26,6 +27,17 @@ pub struct FileFinding {
     pub facts: AofFacts,
     /// True if its name says that it is an RDB file, and no manifest says otherwise.
     pub is_named_rdb: bool,
+    /// Databases of the server that is to load it.
+    pub databases: u64,
+}
+
+/// How files are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Number of the largest keys that are named.
+    pub largest: usize,
+    /// Databases of the server that is to load them.
+    pub databases: u64,
 }
 
 /// Whether a file can be loaded.
@@ -33,6 +45,10 @@ pub struct FileFinding {
 pub enum State {
     /// All of it can.
     Whole,
+    /// All of it can once a setting of the server is another.
+    Refused(String),
+    /// Servers that count the entries of streams refuse it; that can be mended.
+    Miscounted(Flaws),
     /// All but its end, which was never safe, or whose command was never finished.
     Torn(Broken),
     /// Its commands are damaged in the middle.
@@ -41,33 +57,40 @@ pub enum State {
     Lost(String),
 }
 
-/// Reads a file.
+/// Reads a file of a manifest.
 ///
 /// # Errors
 /// Those of the disk.
-pub fn read(path: &Path, largest: usize) -> io::Result<FileFinding> {
-    let source = Source::open(path)?;
-    let mut begin = [0; 6];
-    let read = source.read_at(0, &mut begin)?;
-    let is_rdb = MAGICS.iter().any(|magic| begin[..read].starts_with(magic));
-    let facts = aof_file::describe(&source, is_rdb, largest)?;
-    Ok(FileFinding { path: path.to_owned(), facts, is_named_rdb: false })
+pub fn read(path: &Path, look: Look) -> io::Result<FileFinding> {
+    read_as(path, Behind::Commands, look)
 }
 
 /// Reads a file that no manifest names: with the name of an RDB file it must be one.
 ///
 /// # Errors
 /// Those of the disk.
-pub fn read_alone(path: &Path, largest: usize) -> io::Result<FileFinding> {
+pub fn read_alone(path: &Path, look: Look) -> io::Result<FileFinding> {
     let is_named_rdb = path.extension().is_some_and(|it| it == "rdb");
-    Ok(FileFinding { is_named_rdb, ..read(path, largest)? })
+    let behind = if is_named_rdb { Behind::Nothing } else { Behind::Either };
+    Ok(FileFinding { is_named_rdb, ..read_as(path, behind, look)? })
+}
+
+fn read_as(path: &Path, behind: Behind, look: Look) -> io::Result<FileFinding> {
+    let source = Source::open(path)?;
+    let mut begin = [0; 6];
+    let read = source.read_at(0, &mut begin)?;
+    let is_rdb = MAGICS.iter().any(|magic| begin[..read].starts_with(magic));
+    let facts = aof_file::describe(&source, is_rdb, behind, look.largest)?;
+    let databases = look.databases;
+    Ok(FileFinding { path: path.to_owned(), facts, is_named_rdb: false, databases })
 }
 
 impl FileFinding {
     /// True if no commands follow the RDB part.
     pub fn is_rdb(&self) -> bool {
         let facts = &self.facts;
-        facts.preamble.as_ref().is_some_and(|it| facts.bytes == it.end || it.sum.is_none())
+        let ends = |it: &RdbFacts| facts.bytes == it.end + facts.unread;
+        facts.preamble.as_ref().is_some_and(|it| ends(it) || it.sum.is_none())
     }
 
     /// True if it is no RDB file, though its name says so.
@@ -84,14 +107,27 @@ impl FileFinding {
             let what = if self.facts.bytes == 0 { "the file is empty" } else { "it is none" };
             return State::Lost(format!("its name is that of an RDB file, and {what}"));
         }
+        if let Some(state) = self.facts.preamble.as_ref().and_then(state_of_keys) {
+            return state;
+        }
         match self.facts.broken {
-            None => State::Whole,
+            None => self.refused_database().map_or(State::Whole, State::Refused),
             Some(Broken { offset: 0, why: Why::Format, .. }) => {
                 State::Lost("this is neither an RDB file nor one of commands".to_owned())
             }
             Some(broken) if broken.is_torn => State::Torn(broken),
             Some(broken) => State::Damaged(broken),
         }
+    }
+
+    /// Why a server with so many databases refuses it.
+    fn refused_database(&self) -> Option<String> {
+        let number = self.asked().database.filter(|number| *number >= self.databases)?;
+        let (limit, wanted) = (self.databases, number.saturating_add(1));
+        Some(format!(
+            "database {number} is in it, and the server has {limit}: set `databases {wanted}` \
+             there, and check with --databases {wanted}"
+        ))
     }
 
     /// What it asks of its reader.
@@ -102,10 +138,24 @@ impl FileFinding {
     }
 }
 
+/// What a load says of keys that could be read.
+fn state_of_keys(facts: &RdbFacts) -> Option<State> {
+    if let Some(first) = facts.refused.told.first() {
+        return Some(State::Lost(first.to_string()));
+    }
+    let has_miscounts = facts.miscounted.count > 0;
+    has_miscounts.then(|| State::Miscounted(facts.miscounted.clone()))
+}
+
 impl Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             State::Whole => write!(f, "whole"),
+            State::Refused(why) => write!(f, "whole, but refused: {why}"),
+            State::Miscounted(streams) => {
+                let count = streams.count;
+                write!(f, "damaged: {count} streams say a wrong number of entries")
+            }
             State::Torn(Broken { offset, why, .. }) => write!(f, "torn at byte {offset}: {why}"),
             State::Damaged(Broken { offset, why, .. }) => {
                 write!(f, "damaged at byte {offset}: {why}")
@@ -132,6 +182,14 @@ impl Display for FileFinding {
         if !self.is_rdb() && !self.is_something_else() {
             tell_commands(f, facts)?;
         }
+        if facts.unread > 0 {
+            let (count, end) = (facts.unread, facts.whole);
+            line(
+                f,
+                "note",
+                format_args!("{count} bytes behind byte {end}, which no server reads"),
+            )?;
+        }
         let state = self.state();
         line(f, "state", &state)?;
         if let State::Torn(_) | State::Damaged(_) = state {
@@ -152,6 +210,9 @@ fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
         let text = &text[..text.len().min(NOTE_BYTES_MAX)];
         line(f, "note", format_args!("{} {}", shown(name), shown(text)))?;
     }
+    if facts.notes_more > 0 {
+        line(f, "note", format_args!("{} more", facts.notes_more))?;
+    }
     tell_counts(f, facts)?;
     if facts.timed_fields > 0 {
         line(f, "fields", format_args!("{} with a deadline", facts.timed_fields))?;
@@ -164,6 +225,11 @@ fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     for function in &facts.functions {
         line(f, "functions", shown(&function[..function.len().min(NOTE_BYTES_MAX)]))?;
     }
+    if facts.empty > 0 {
+        line(f, "empty", format_args!("{} collections, which a load leaves out", facts.empty))?;
+    }
+    tell_flaws(f, &facts.refused)?;
+    tell_flaws(f, &facts.miscounted)?;
     for module in facts.modules() {
         line(f, "module", module)?;
     }
@@ -172,6 +238,14 @@ fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
         Some(Sum::NotWritten) => line(f, "checksum", "not written"),
         Some(Sum::None) => line(f, "checksum", "none in this version"),
         None => line(f, "checksum", "not reached, or wrong"),
+    }
+}
+
+fn tell_flaws(f: &mut fmt::Formatter<'_>, flaws: &Flaws) -> fmt::Result {
+    flaws.told.iter().try_for_each(|flaw| line(f, "flaw", flaw))?;
+    match flaws.count - flaws.told.len() as u64 {
+        0 => Ok(()),
+        more => line(f, "flaw", format_args!("{more} more like that")),
     }
 }
 
@@ -228,6 +302,9 @@ pub fn tell_readers(asked: &Asked, state: &State, only: Option<&Reader>) -> Stri
         if is_damaged {
             obstacles.insert(0, "it is damaged".to_owned());
         }
+        if let State::Refused(why) = state {
+            obstacles.push(why.clone());
+        }
         let verdict = match state {
             _ if !obstacles.is_empty() => format!("does not: {}", obstacles.join("; ")),
             State::Torn(_) => "reads it, without the torn end".to_owned(),
@@ -245,6 +322,8 @@ pub fn ask_more(asked: &mut Asked, more: Asked) {
     asked.slots |= more.slots;
     asked.timed_fields |= more.timed_fields;
     asked.functions |= more.functions;
+    asked.miscounted |= more.miscounted;
+    asked.database = asked.database.max(more.database);
     asked.lines |= more.lines;
     asked.preamble |= more.preamble;
     asked.modules.extend(more.modules);
@@ -258,11 +337,13 @@ pub fn ask_more(asked: &mut Asked, more: Asked) {
 mod tests {
     use super::*;
 
+    const LOOK: Look = Look { largest: 10, databases: 16 };
+
     fn finding(bytes: &[u8]) -> FileFinding {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         std::fs::write(&path, bytes).expect("written");
-        read(&path, 10).expect("read")
+        read(&path, LOOK).expect("read")
     }
 
     const SET: &[u8] = b"*3\r\n$3\r\nset\r\n$1\r\na\r\n$1\r\n1\r\n";
@@ -316,11 +397,11 @@ mod tests {
         let path = folder.path().join("dump.rdb");
         for bytes in [&b""[..], SET, b"REDI"] {
             std::fs::write(&path, bytes).expect("written");
-            let found = read_alone(&path, 10).expect("read");
+            let found = read_alone(&path, LOOK).expect("read");
             assert!(matches!(found.state(), State::Lost(_)), "{found}");
         }
         std::fs::write(&path, [&b"REDIS0011\xff"[..], &[0; 8]].concat()).expect("written");
-        assert_eq!(read_alone(&path, 10).expect("read").state(), State::Whole);
+        assert_eq!(read_alone(&path, LOOK).expect("read").state(), State::Whole);
     }
 
     #[test]

@@ -6,18 +6,23 @@
 //!                             ├▶ rdb_file ─▶ walk ─▶ facts ─▶ readers
 //!                             └▶ aof_file ─▶ journal's reader and inspection ─▶ facts ─▶ readers
 //! findings ─▶ printed; cut: what is behind a break goes to FILE.cut-off
+//!                      mend: wrong numbers are written anew, the file stays as FILE.before-fix
 //! ```
-//! Files are opened for reading, in pieces; only `cut` opens one for writing, when it is asked to.
+//! Files are opened for reading, in pieces; only `cut` and `mend` write, when they are asked to.
 //!
-//! Owner: the operator, who alone decides what is cut.
+//! Owner: the operator, who alone decides what is cut or mended.
 //! Not here: formats (`rdb`, `journal`), keys of a store, filling of servers (`import`).
 //! Start at: `place.rs`, then `rdb_file.rs` and `aof_file.rs`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 pub mod aof_file;
+mod beside;
+mod content;
 pub mod cut;
 pub mod finding;
+pub mod flaws;
+pub mod mend;
 pub mod place;
 pub mod rdb_file;
 pub mod readers;

@@ -1,11 +1,16 @@
 //! What an RDB file holds.
 
+use crate::content::{Content, Fingerprints, Worth};
+use crate::flaws::{Flaws, KeyFlaw};
 use crate::readers::Asked;
 use crate::walk::{Entry, KeyEntry, Sum, Walk, WalkError};
-use rdb::{Kind, Part, StreamPart};
+use rdb::{Kind, Miscount, Part, StreamPart};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 use std::io::Read;
+
+/// Names and texts about a file that are told.
+const NOTES_MAX: usize = 40;
 
 /// Counts of keys of one type or database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,8 +54,12 @@ pub struct Sized {
 pub struct RdbFacts {
     /// Version of the file.
     pub version: u16,
-    /// Names and texts about the file.
+    /// Names and texts about the file, the first ones.
     pub notes: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Number of further ones, which some servers write for each key.
+    pub notes_more: u64,
+    /// True if it was written to stand before commands.
+    pub is_base: bool,
     /// Counts by type.
     pub types: BTreeMap<&'static str, Counts>,
     /// Counts by database.
@@ -61,6 +70,14 @@ pub struct RdbFacts {
     pub largest: BinaryHeap<Reverse<Sized>>,
     /// First lines of function libraries, which name them.
     pub functions: Vec<Vec<u8>>,
+    /// Collections without elements, which loads leave out.
+    pub empty: u64,
+    /// Keys for which a load refuses the file.
+    pub refused: Flaws,
+    /// Streams with a wrong number of entries.
+    pub miscounted: Flaws,
+    /// These numbers.
+    pub miscounts: Vec<Miscount>,
     /// What a reader must know.
     pub asked: Asked,
     /// What the checksum is worth; `None` if the file was not read to its end.
@@ -76,17 +93,27 @@ pub fn describe(file: impl Read, largest: usize) -> (RdbFacts, Option<WalkError>
     (facts, error)
 }
 
+/// Keys that were seen, with some thirty bytes for each.
+#[derive(Debug, Default)]
+struct Seen {
+    keys: HashSet<u128>,
+    fingerprints: Fingerprints,
+}
+
 impl RdbFacts {
     fn read(&mut self, file: impl Read, largest: usize) -> Result<(), WalkError> {
         let mut walk = Walk::begin(file)?;
         self.version = walk.version().0;
         self.asked.version = self.version;
-        let mut database = 0;
+        let (mut database, mut seen) = (0, Seen::default());
         loop {
             self.end = walk.at();
             match walk.next_entry()? {
-                Entry::Note(name, text) => self.notes.push((name, text)),
-                Entry::Database(number) => database = number,
+                Entry::Note(name, text) => self.note(name, text),
+                Entry::Database(number) => {
+                    database = number;
+                    self.asked.ask_database(number);
+                }
                 Entry::Sizes => {}
                 Entry::Slot => self.asked.slots = true,
                 Entry::Function(source) => {
@@ -95,7 +122,10 @@ impl RdbFacts {
                     self.asked.functions = true;
                 }
                 Entry::ModuleData(name) => drop(self.asked.modules.insert(name)),
-                Entry::Key(key) => self.read_key(&mut walk, key, database, largest)?,
+                Entry::Key(key) => {
+                    let sized = self.read_key(&mut walk, key, database, &mut seen)?;
+                    self.keep_if_large(sized, largest);
+                }
                 Entry::End => break,
             }
         }
@@ -109,34 +139,71 @@ impl RdbFacts {
         walk: &mut Walk<impl Read>,
         key: KeyEntry,
         database: u64,
-        largest: usize,
-    ) -> Result<(), WalkError> {
+        seen: &mut Seen,
+    ) -> Result<Sized, WalkError> {
         let (mut bytes, mut elements, mut timed) = (key.name.len() as u64, 0, 0);
-        let module = walk.value(
+        let (kind, mut content) = (key.value_type.kind(), Content::default());
+        let notes = walk.value(
             key.value_type,
             |raw| bytes += raw.len() as u64,
-            |part| match part {
-                Part::Field { deadline, .. } => {
-                    elements += 1;
-                    timed += u64::from(deadline.is_some());
+            |part| {
+                content.add(&part, kind, &seen.fingerprints);
+                match part {
+                    Part::Field { deadline, .. } => {
+                        elements += 1;
+                        timed += u64::from(deadline.is_some());
+                    }
+                    Part::Stream(StreamPart::Entry { .. }) => elements += 1,
+                    Part::Stream(_) => {}
+                    Part::String(_) | Part::Element(_) | Part::Member { .. } => elements += 1,
                 }
-                Part::Stream(StreamPart::Entry { .. }) => elements += 1,
-                Part::Stream(_) => {}
-                Part::String(_) | Part::Element(_) | Part::Member { .. } => elements += 1,
             },
         )?;
-        if let Some(name) = module {
-            self.asked.modules.insert(name);
-        }
+        self.asked.modules.extend(notes.module);
+        self.judge(&key, database, content.end(kind), notes.miscount, seen);
         self.timed_fields += timed;
         self.asked.timed_fields |= timed > 0;
-        let kind = kind_name(key.value_type.kind());
-        let sized = Sized { bytes, elements, database, name: key.name, kind };
+        let sized = Sized { bytes, elements, database, name: key.name, kind: kind_name(kind) };
         let has_deadline = key.deadline.is_some();
-        self.types.entry(kind).or_default().add(&sized, has_deadline);
+        self.types.entry(sized.kind).or_default().add(&sized, has_deadline);
         self.databases.entry(database).or_default().add(&sized, has_deadline);
-        self.keep_if_large(sized, largest);
-        Ok(())
+        Ok(sized)
+    }
+
+    /// Notes what a load would say of a key that was read; it began where all before had ended.
+    fn judge(
+        &mut self,
+        key: &KeyEntry,
+        database: u64,
+        worth: Worth,
+        miscount: Option<Miscount>,
+        seen: &mut Seen,
+    ) {
+        let flaw = |what| KeyFlaw { at: self.end, database, name: key.name.clone(), what };
+        match worth {
+            Worth::Refused(what) => self.refused.note(flaw(what.to_owned())),
+            Worth::Empty => self.empty += 1,
+            Worth::Sound => {
+                if !seen.keys.insert(seen.fingerprints.of_key(database, &key.name)) {
+                    self.refused.note(flaw("the key is there twice".to_owned()));
+                }
+            }
+        }
+        if let Some(Miscount { told, found, .. }) = miscount {
+            let what = format!("it says that it has {told} entries, and has {found}");
+            self.miscounted.note(flaw(what));
+            self.miscounts.extend(miscount);
+            self.asked.miscounted = true;
+        }
+    }
+
+    fn note(&mut self, name: Vec<u8>, text: Vec<u8>) {
+        self.is_base |= is_of_base(&name, &text);
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push((name, text));
+        } else {
+            self.notes_more += 1;
+        }
     }
 
     fn keep_if_large(&mut self, key: Sized, most: usize) {
@@ -173,6 +240,11 @@ impl RdbFacts {
     pub fn modules(&self) -> &BTreeSet<String> {
         &self.asked.modules
     }
+}
+
+/// True if a name and a text about a file say that it was written to stand before commands.
+pub fn is_of_base(name: &[u8], text: &[u8]) -> bool {
+    (name == b"aof-base" || name == b"aof-preamble") && text != b"0"
 }
 
 /// Name of a kind, as TYPE gives it.
@@ -271,6 +343,65 @@ mod tests {
             output.length(u64::MAX);
         });
         assert!(describe(&bytes[..], 10).1.is_some());
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_refused_unless_it_is_in_another_database_or_empty() {
+        let twice = |second: u64, empty: bool| {
+            let bytes = file(Version::COMMON, |output| {
+                output.select(0);
+                string(output, b"k", b"v");
+                output.select(second);
+                if empty {
+                    output.raw(b"\x02\x01k\0");
+                } else {
+                    string(output, b"k", b"w");
+                }
+            });
+            let (facts, error) = describe(&bytes[..], 10);
+            assert!(error.is_none(), "{error:?}");
+            (facts.refused.count, facts.empty)
+        };
+        assert_eq!((twice(0, false), twice(1, false), twice(0, true)), ((1, 0), (0, 0), (0, 1)));
+        let bytes = file(Version::COMMON, |output| {
+            string(output, b"k", b"v");
+            string(output, b"k", b"v");
+        });
+        let told = describe(&bytes[..], 10).0.refused.told[0].to_string();
+        assert_eq!(told, "\"k\" of database 0 at byte 14: the key is there twice");
+    }
+
+    #[test]
+    fn a_member_that_is_there_twice_is_refused_and_the_rest_is_read() {
+        let bytes = file(Version::COMMON, |output| {
+            output.raw(b"\x02\x01s\x02\x01a\x01a");
+            string(output, b"k", b"v");
+        });
+        let (facts, error) = describe(&bytes[..], 10);
+        assert!(error.is_none() && facts.sum == Some(Sum::Right));
+        assert_eq!((facts.refused.count, facts.all().keys), (1, 2));
+    }
+
+    #[test]
+    fn facts_of_a_key_hold_over_what_stands_between() {
+        let bytes = file(Version::COMMON, |output| {
+            output.opening(Opening { deadline: Some(77), ..Opening::default() });
+            output.aux("mvcc-tstamp", b"1");
+            // Data of a module: type, when it is read, nothing.
+            output.raw(&[247, 0, 2, 1, 0]);
+            string(output, b"k", b"v");
+            output.opening(Opening { idle: Some(1), ..Opening::default() });
+        });
+        let (facts, error) = describe(&bytes[..], 10);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!((facts.all().keys, facts.all().with_deadline), (1, 1));
+        let bytes = file(Version::COMMON, |output| {
+            (0..100).for_each(|_| output.aux("mvcc-tstamp", b"1"));
+            output.aux("aof-base", b"1");
+        });
+        let facts = describe(&bytes[..], 10).0;
+        assert_eq!((facts.notes.len(), facts.notes_more), (NOTES_MAX, 61));
+        assert!(facts.is_base);
     }
 
     #[test]

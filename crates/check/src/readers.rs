@@ -13,6 +13,10 @@ pub struct Asked {
     pub timed_fields: bool,
     /// True if function libraries are in it.
     pub functions: bool,
+    /// True if streams with a wrong number of entries are in it.
+    pub miscounted: bool,
+    /// Highest number of a database that is selected.
+    pub database: Option<u64>,
     /// Types of modules.
     pub modules: BTreeSet<String>,
     /// Names of commands, in capitals, and how often they stand there.
@@ -25,6 +29,13 @@ pub struct Asked {
     pub manifest: bool,
     /// True if commands follow an RDB part.
     pub preamble: bool,
+}
+
+impl Asked {
+    /// Notes that a database is selected.
+    pub fn ask_database(&mut self, number: u64) {
+        self.database = self.database.max(Some(number));
+    }
 }
 
 /// Whose versions are counted.
@@ -207,6 +218,9 @@ impl Reader {
         } else if asked.timed_fields && !self.knows(since((7, 4), (9, 0))) {
             found.push("it knows no deadlines of fields".to_owned());
         }
+        if asked.miscounted && self.counts_entries() {
+            found.push("streams with a wrong number of entries".to_owned());
+        }
         if asked.slots && !self.knows(since((7, 4), (8, 0))) {
             found.push("it knows no states of slots".to_owned());
         }
@@ -216,6 +230,15 @@ impl Reader {
         } else {
             let names = asked.modules.iter();
             found.extend(names.map(|name| format!("the module with type {name} must be loaded")));
+        }
+    }
+
+    /// True if it refuses streams with a wrong number of entries.
+    fn counts_entries(&self) -> bool {
+        match self.maker {
+            Maker::Varve => true,
+            Maker::Valkey => self.version >= (9, 1),
+            Maker::Redis => false,
         }
     }
 

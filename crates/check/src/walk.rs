@@ -1,7 +1,7 @@
 //! Walking through an RDB file once, from front to back, with memory for one item and no more.
 
 use rdb::{
-    Checksum, Dialect, Error, Flaw, Header, Input, Item, Opening, Part, ValueReader,
+    Checksum, Dialect, Error, Flaw, Header, Input, Item, Miscount, Opening, Part, ValueReader,
     ValueType, Version, read_header, read_item, read_opening, skip_module_data, skip_module_value,
 };
 use std::io::{self, Read};
@@ -58,6 +58,15 @@ pub struct KeyEntry {
     pub idle: Option<u64>,
     /// Frequency of access, from 0 to 255.
     pub frequency: Option<u8>,
+}
+
+/// What was found out about a value besides its parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValueNotes {
+    /// The type of a value of a module, which has no parts here.
+    pub module: Option<String>,
+    /// The wrong number of entries of a stream.
+    pub miscount: Option<Miscount>,
 }
 
 /// What the checksum behind a file is worth.
@@ -152,8 +161,7 @@ impl<R: Read> Walk<R> {
         Ok(entry)
     }
 
-    /// Reads a value: passes its bytes to `raw`, and each of its parts to `part`. Of a value of a
-    /// module, which has no parts here, the name of the type is returned.
+    /// Reads a value: passes its bytes to `raw`, and each of its parts to `part`.
     ///
     /// # Errors
     /// When the value is damaged or does not end.
@@ -162,14 +170,14 @@ impl<R: Read> Walk<R> {
         value_type: ValueType,
         mut raw: impl FnMut(&[u8]),
         mut part: impl FnMut(Part<'_>),
-    ) -> Result<Option<String>, WalkError> {
+    ) -> Result<ValueNotes, WalkError> {
         if value_type == ValueType::Module {
             let from = self.at;
             let name = self.take_with(skip_module_value, &mut raw)?;
             debug_assert!(self.at > from);
-            return Ok(Some(name));
+            return Ok(ValueNotes { module: Some(name), miscount: None });
         }
-        let mut reader = ValueReader::new(value_type);
+        let mut reader = ValueReader::counting(value_type);
         loop {
             let mut rest = self.input();
             let is_complete = reader.read(&mut rest, |it| {
@@ -179,7 +187,7 @@ impl<R: Read> Walk<R> {
             let to = rest.at();
             self.consume_to(to, &mut raw);
             if is_complete {
-                return Ok(None);
+                return Ok(ValueNotes { module: None, miscount: reader.miscount() });
             }
             self.fill()?;
         }

@@ -10,6 +10,7 @@ use crate::run::{Options, Run};
 use crate::server::{Link, Server};
 use crate::tally::Tally;
 use crate::{from_commands, from_rdb, from_server};
+use check::aof_file::Behind;
 use check::place::{Place, look};
 use check::source::Source;
 use journal::disk::File;
@@ -40,6 +41,12 @@ pub struct Outcome {
     pub libraries: u64,
     /// Function libraries that were left out.
     pub left_out: u64,
+    /// Collections without elements, which were left out.
+    pub empty: u64,
+    /// Streams that got their real number of entries.
+    pub mended: u64,
+    /// Bytes behind the ends of RDB files, which were not read.
+    pub unread: u64,
     /// Keys, commands and function libraries that failed.
     pub failures: u64,
     /// What the second look at a running server has found.
@@ -66,6 +73,9 @@ pub fn import(origin: &Origin, options: &Options) -> Result<Outcome, Error> {
         commands: tally.commands.load(Relaxed),
         libraries: tally.libraries.load(Relaxed),
         left_out: tally.left_out.load(Relaxed),
+        empty: tally.empty.load(Relaxed),
+        mended: tally.mended.load(Relaxed),
+        unread: tally.unread.load(Relaxed),
         failures: tally.failures(),
         comparison,
     })
@@ -117,6 +127,8 @@ struct Opened {
     name: String,
     source: Source,
     bytes: u64,
+    /// What may stand behind its RDB part.
+    behind: Behind,
 }
 
 impl Opened {
@@ -130,7 +142,8 @@ impl Opened {
 
 fn from_files(path: &Path, options: &Options, server: &Server, tally: &Tally) -> Result<(), Error> {
     let paths = files_of(path)?;
-    let files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    let open_one = |(path, behind): &(PathBuf, Behind)| open(path, *behind);
+    let files = paths.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
     let total = files.iter().map(|file| file.bytes).sum();
     let identity = files.iter().map(|file| format!("{} bytes", file.bytes)).collect::<Vec<_>>();
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -190,25 +203,29 @@ fn fill_from(
             }
             run.resume.note(Mark { file: number, offset: safe, sent: safe, ..Mark::default() })
         };
-        let end = from_rdb::fill(run, &file.name, file.source.from(0), note, from)?;
-        offset = from.max(end);
-        if end == file.bytes {
+        let walked = from_rdb::fill(run, &file.name, file.source.from(0), note, from)?;
+        offset = from.max(walked.end);
+        let mut first = [0; 1];
+        let disk = |error| Error::File(file.name.clone(), error);
+        let read = file.source.read_at(walked.end, &mut first).map_err(disk)?;
+        if read == 0 || !file.behind.is_commands(walked.is_base, first[0]) {
+            run.tally.unread.fetch_add(file.bytes - walked.end, Relaxed);
             return Ok(());
         }
     }
     from_commands::fill(run, &file.name, &file.source, number, offset, is_last)
 }
 
-fn open(path: &Path) -> Result<Opened, Error> {
+fn open(path: &Path, behind: Behind) -> Result<Opened, Error> {
     let name = path.display().to_string();
     let failed = |error| Error::File(name.clone(), error);
     let source = Source::open(path).map_err(failed)?;
     let bytes = source.bytes().map_err(failed)?;
-    Ok(Opened { name, source, bytes })
+    Ok(Opened { name, source, bytes, behind })
 }
 
-/// The files of a source, in order.
-fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
+/// The files of a source, in order, and what may stand behind their RDB parts.
+fn files_of(path: &Path) -> Result<Vec<(PathBuf, Behind)>, Error> {
     let places = look(path).map_err(|error| Error::Usage(error.to_string()))?;
     let [place] = &places[..] else {
         let what = "there are several sources of data: name one file, or the appendonlydir";
@@ -216,15 +233,17 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
     };
     match place {
         Place::File(path) => {
-            let source = open(path)?;
-            if path.extension().is_some_and(|it| it == "rdb") && !source.is_rdb()? {
+            let is_named_rdb = path.extension().is_some_and(|it| it == "rdb");
+            let behind = if is_named_rdb { Behind::Nothing } else { Behind::Either };
+            let source = open(path, behind)?;
+            if is_named_rdb && !source.is_rdb()? {
                 let what = "its name is that of an RDB file, and it is none".to_owned();
                 return Err(Error::Damaged(source.name, what));
             }
-            Ok(vec![path.clone()])
+            Ok(vec![(path.clone(), behind)])
         }
         Place::Set(set) => match set.problems.first() {
-            None => Ok(set.to_load.clone()),
+            None => Ok(set.to_load.iter().map(|path| (path.clone(), Behind::Commands)).collect()),
             Some(problem) => {
                 Err(Error::Damaged(set.manifest.display().to_string(), problem.clone()))
             }

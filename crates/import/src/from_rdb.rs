@@ -7,6 +7,7 @@ use crate::payload::{Use, Value};
 use crate::run::Run;
 use crate::server::Link;
 use crate::sink::{Put, Shared, put, take_jobs};
+use check::rdb_file::is_of_base;
 use check::walk::{Entry, KeyEntry, Walk};
 use std::io::Read;
 use std::sync::Mutex;
@@ -25,7 +26,16 @@ struct Job {
     number: u64,
 }
 
-/// Sends all keys of a file from an offset on. Returns the offset behind it.
+/// What was read of a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walked {
+    /// Offset behind it.
+    pub end: u64,
+    /// True if it was written to stand before commands.
+    pub is_base: bool,
+}
+
+/// Sends all keys of a file from an offset on.
 ///
 /// # Errors
 /// When the file is damaged or a connection breaks.
@@ -35,7 +45,7 @@ pub fn fill(
     file: impl Read,
     mut note: impl FnMut(&mut Run<'_>, u64) -> Result<(), Error>,
     from: u64,
-) -> Result<u64, Error> {
+) -> Result<Walked, Error> {
     let (server, tally) = (run.server, run.tally);
     let shared = Shared::new(server, tally, BUDGET_BYTES);
     let ledger = Ledger::new(from);
@@ -95,13 +105,14 @@ impl Reader<'_> {
         &mut self,
         file: impl Read,
         mut note: impl FnMut(u64) -> Result<(), Error>,
-    ) -> Result<u64, Error> {
+    ) -> Result<Walked, Error> {
         let name = self.name;
         let failed = |error| Error::walking(name, error);
         let mut walk = Walk::begin(file).map_err(failed)?;
-        let mut database = 0;
+        let (mut database, mut is_base) = (0, false);
         loop {
             match walk.next_entry().map_err(failed)? {
+                Entry::Note(name, text) => is_base |= is_of_base(&name, &text),
                 Entry::Database(number) => database = number,
                 Entry::Function(source) if walk.at() > self.from => self.load_function(&source)?,
                 Entry::ModuleData(module) if walk.at() > self.from => {
@@ -113,12 +124,12 @@ impl Reader<'_> {
                 _ => {}
             }
             if self.shared.has_failed() {
-                return Ok(walk.at());
+                return Ok(Walked { end: walk.at(), is_base });
             }
             note(self.ledger.safe())?;
         }
         walk.end().map_err(failed)?;
-        Ok(walk.at())
+        Ok(Walked { end: walk.at(), is_base })
     }
 
     fn read_key(
@@ -127,19 +138,26 @@ impl Reader<'_> {
         database: u64,
         key: KeyEntry,
     ) -> Result<(), Error> {
-        let mut raw = Vec::new();
-        let module = walk
-            .value(key.value_type, |bytes| raw.extend_from_slice(bytes), |_| ())
+        let (mut raw, mut parts) = (Vec::new(), 0_u64);
+        let notes = walk
+            .value(key.value_type, |bytes| raw.extend_from_slice(bytes), |_| parts += 1)
             .map_err(|error| Error::walking(self.name, error))?;
         if walk.at() <= self.from {
             return Ok(());
         }
-        if let Some(module) = module {
+        if parts == 0 && key.value_type.kind().is_never_empty() {
+            self.shared.tally.empty.fetch_add(1, Relaxed);
+            return Ok(());
+        }
+        if let Some(module) = notes.module {
             let why = format!("the value is of module type {module}");
             self.shared.tally.fail(database, &key.name, &why);
             return Ok(());
         }
-        let value = Value::of_file(key.value_type, walk.version().dialect(), raw);
+        let mut value = Value::of_file(key.value_type, walk.version().dialect(), raw);
+        if let Some(miscount) = value.mend() {
+            self.shared.tally.note_mended(database, &key.name, miscount);
+        }
         let used = key.frequency.map(Use::Frequency).or(key.idle.map(Use::Idle));
         let put = Put { database, name: key.name, value, deadline: key.deadline, used };
         self.shared.budget.take(put.bytes());

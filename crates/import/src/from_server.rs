@@ -14,6 +14,7 @@ use crate::server::{Link, Server};
 use crate::sink::{Put, Shared, put, take_jobs};
 use crate::usage::Usage;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 /// Keys of one pipeline.
@@ -186,7 +187,14 @@ impl Copier<'_> {
                 return None;
             }
         };
-        let value = Value::of_payload(bytes).map_err(|error| fail(&error.to_string())).ok()?;
+        let mut value = Value::of_payload(bytes).map_err(|error| fail(&error.to_string())).ok()?;
+        if value.is_empty() {
+            self.shared.tally.empty.fetch_add(1, Relaxed);
+            return None;
+        }
+        if let Some(miscount) = value.mend() {
+            self.shared.tally.note_mended(database, key, miscount);
+        }
         let deadline = match deadline.integer() {
             Some(-1) => None,
             Some(-2) => return None,

@@ -7,8 +7,8 @@
 use crate::server::{Maker, Server};
 use packed::Element;
 use rdb::{
-    Checks, Dialect, Error, Input, Part, ValueReader, ValueType, Version, open_payload,
-    seal_payload,
+    Checks, Dialect, Error, Input, Kind, Miscount, Output, Part, ValueReader, ValueType, Version,
+    open_payload, seal_payload,
 };
 use std::collections::BTreeMap;
 use text::IntegerText;
@@ -64,11 +64,31 @@ impl Value {
     /// When it is damaged, or its type is not known.
     pub fn of_payload(bytes: &[u8]) -> Result<Value, Error> {
         let payload = open_payload(bytes, Checks { checksum: true, version: false })?;
-        let version = bytes.iter().rev().skip(8).take(2);
-        let version = version.fold(0, |word, byte| word << 8 | u16::from(*byte));
-        let dialect = Version(version).dialect();
         let raw = payload.value.rest().to_vec();
-        Ok(Value { value_type: payload.value_type, dialect, raw })
+        Ok(Value { value_type: payload.value_type, dialect: payload.dialect, raw })
+    }
+
+    /// Gives a stream its real number of entries where it says another one, which is returned then.
+    pub fn mend(&mut self) -> Option<Miscount> {
+        if self.value_type.kind() != Kind::Stream {
+            return None;
+        }
+        let mut reader = ValueReader::counting(self.value_type);
+        reader.read(&mut Input::new(&self.raw, 0), |_| Ok::<(), Error>(())).ok()?;
+        let miscount = reader.miscount()?;
+        let begin = usize::try_from(miscount.at).ok()?;
+        let end = begin + usize::try_from(miscount.bytes).ok()?;
+        let mut number = Output::default();
+        number.length(miscount.found);
+        self.raw.splice(begin..end, number.take());
+        Some(miscount)
+    }
+
+    /// True for a collection without elements.
+    pub fn is_empty(&self) -> bool {
+        let mut reader = ValueReader::new(self.value_type);
+        let read = reader.read(&mut Input::new(&self.raw, 0), |_| Err(None));
+        self.value_type.kind().is_never_empty() && read == Ok::<bool, Option<Error>>(true)
     }
 
     /// Bytes of the value.
@@ -124,9 +144,8 @@ impl Value {
     /// True if a server reads the own types of this dialect.
     fn is_read_by(&self, server: &Server) -> bool {
         match (server.maker, self.dialect) {
-            (Maker::Varve, _) => true,
             (Maker::Redis, Dialect::Redis) => server.version >= (7, 4),
-            (Maker::Valkey, Dialect::Valkey) => server.version >= (9, 0),
+            (Maker::Valkey | Maker::Varve, Dialect::Valkey) => server.version >= (9, 0),
             _ => false,
         }
     }
@@ -197,7 +216,6 @@ fn text_of(element: Element<'_>) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::address::Address;
-    use rdb::Output;
 
     fn server(maker: Maker, version: (u64, u64)) -> Server {
         Server {
@@ -259,6 +277,51 @@ mod tests {
             ]
         );
         assert!(value.requests(b"k", None, None, &server(Maker::Redis, (7, 2))).is_err());
+    }
+
+    #[test]
+    fn deadlines_of_fields_in_a_form_of_redis_become_commands_for_varve() {
+        let mut output = Output::default();
+        output.raw(&7_u64.to_le_bytes());
+        output.length(1);
+        // One millisecond behind the earliest, and the field with its value.
+        [&b"\x02"[..], b"\x01f", b"\x01v"].iter().for_each(|bytes| output.raw(bytes));
+        let spans = ValueType::HashSpans { has_earliest: true };
+        let value = Value::of_file(spans, Dialect::Redis, output.take());
+        let requests = value.requests(b"k", None, None, &server(Maker::Varve, (9, 1)));
+        let expected = ["DEL k", "HSET k f v", "HPEXPIREAT k 8 FIELDS 1 f"];
+        assert_eq!(shown(&requests.expect("as commands")), expected);
+        let requests = value.requests(b"k", None, None, &server(Maker::Redis, (8, 0)));
+        assert_eq!(requests.expect("known")[0][0], b"RESTORE");
+    }
+
+    #[test]
+    fn a_stream_gets_the_number_of_entries_that_it_has() {
+        let stream = |len| {
+            let mut output = Output::default();
+            output.length(0);
+            [len, 5, 1, 0].into_iter().for_each(|number| output.length(number));
+            Value::of_file(ValueType::Stream1, Dialect::Redis, output.take())
+        };
+        let mut wrong = stream(70_000);
+        assert_eq!(wrong.mend().map(|it| (it.told, it.found)), Some((70_000, 0)));
+        assert_eq!((wrong.mend(), &wrong), (None, &stream(0)));
+    }
+
+    #[test]
+    fn only_collections_without_elements_are_empty() {
+        let value =
+            |value_type, raw: &[u8]| Value::of_file(value_type, Dialect::Redis, raw.to_vec());
+        assert!(value(ValueType::Set, b"\0").is_empty());
+        for (value_type, raw) in [
+            (ValueType::Set, &b"\x01\x01a"[..]),
+            (ValueType::String, b"\0"),
+            (ValueType::Stream1, b"\0\0\0\0\0"),
+            // What is damaged is left to the server.
+            (ValueType::Set, b"\x01"),
+        ] {
+            assert!(!value(value_type, raw).is_empty(), "{value_type:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Counts of what was done, and the keys that failed.
 
+use rdb::Miscount;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use text::quote;
@@ -18,6 +19,12 @@ pub struct Tally {
     pub libraries: AtomicU64,
     /// Function libraries that were left out.
     pub left_out: AtomicU64,
+    /// Collections without elements, which no server keeps.
+    pub empty: AtomicU64,
+    /// Streams that got their real number of entries.
+    pub mended: AtomicU64,
+    /// Bytes behind the ends of RDB files, which no server reads.
+    pub unread: AtomicU64,
     /// Keys, commands and function libraries that failed.
     pub failures: AtomicU64,
 }
@@ -35,6 +42,15 @@ impl Tally {
             &format_args!("function library {}", shown(name)),
             &format!("{why}; {way}"),
         );
+    }
+
+    /// Counts a stream that got its real number of entries, and tells of it.
+    pub fn note_mended(&self, database: u64, name: &[u8], miscount: Miscount) {
+        let Miscount { told, found, .. } = miscount;
+        if self.mended.fetch_add(1, Relaxed) < TOLD_MAX {
+            let name = shown(name);
+            eprintln!("mended: database {database}, {name}: {found} entries, not {told}");
+        }
     }
 
     fn count_failure(&self, what: &dyn Display, why: &str) {

@@ -75,6 +75,13 @@ pub enum Kind {
     Module,
 }
 
+impl Kind {
+    /// True for collections that go when their last element does.
+    pub fn is_never_empty(self) -> bool {
+        matches!(self, Kind::List | Kind::Set | Kind::SortedSet | Kind::Hash)
+    }
+}
+
 /// Type of a value: its kind and the form in which it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {

@@ -1,7 +1,8 @@
 //! Checks, describes and repairs files of data: RDB files, append-only files, manifests.
 
 use check::cut::cut;
-use check::finding::{FileFinding, State, ask_more, read, read_alone, tell_readers};
+use check::finding::{FileFinding, Look, State, ask_more, read, read_alone, tell_readers};
+use check::mend::mend;
 use check::place::{FileSet, Place, look};
 use check::readers::{Asked, READERS, Reader, find};
 use clap::Parser;
@@ -11,14 +12,15 @@ use std::process::ExitCode;
 
 /// Checks, describes and repairs files of data: RDB files, append-only files, manifests.
 ///
-/// The exit status is 0 if all is whole, 1 if something is damaged, 2 if there was nothing to
-/// check.
+/// The exit status is 0 if a server can load all of it, 1 if something is damaged or would be
+/// refused, 2 if there was nothing to check.
 #[derive(Debug, Parser)]
 #[command(name = "varve-check", version)]
 struct Options {
     /// A file, a manifest, a directory of append-only files, or a working directory.
     path: PathBuf,
-    /// Cuts off a torn end. The bytes are kept in FILE.cut-off.
+    /// Cuts off a torn end, whose bytes are kept in FILE.cut-off. Streams of an RDB file that say a
+    /// wrong number of entries get the right one; the file is kept as FILE.before-fix.
     #[arg(long)]
     fix: bool,
     /// Asks no question; with --fix, also cuts where damage stands before whole commands.
@@ -30,9 +32,18 @@ struct Options {
     /// Tells only of this server whether it can read the data, such as valkey-9.1 or redis-7.2.
     #[arg(long, value_name = "SERVER", value_parser = reader)]
     reader: Option<&'static Reader>,
+    /// Databases of the server that is to load the data.
+    #[arg(long, default_value_t = 16, value_name = "COUNT")]
+    databases: u64,
     /// Number of the largest keys to be named.
     #[arg(long, default_value_t = 10, value_name = "COUNT")]
     largest: usize,
+}
+
+impl Options {
+    fn look(&self) -> Look {
+        Look { largest: self.largest, databases: self.databases }
+    }
 }
 
 fn reader(name: &str) -> Result<&'static Reader, String> {
@@ -84,7 +95,7 @@ fn named(error: &io::Error, path: &Path) -> io::Error {
 }
 
 fn check_file(options: &Options, path: &Path) -> io::Result<End> {
-    let found = read_alone(path, options.largest).map_err(|error| named(&error, path))?;
+    let found = read_alone(path, options.look()).map_err(|error| named(&error, path))?;
     let mut out = io::stdout().lock();
     write!(out, "{found}{}", tell_readers(&found.asked(), &found.state(), options.reader))?;
     if let Some(offset) = options.cut_at {
@@ -108,13 +119,19 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
     let mut asked = Asked { manifest: true, ..Asked::default() };
     let (mut last, mut state) = (None, State::Whole);
     for (number, path) in set.to_load.iter().enumerate() {
-        let found = read(path, options.largest).map_err(|error| named(&error, path))?;
+        let mut found = read(path, options.look()).map_err(|error| named(&error, path))?;
         write!(out, "{found}")?;
+        if options.fix && matches!(found.state(), State::Miscounted(_)) {
+            repair(options, &mut out, &found)?;
+            found = read(path, options.look()).map_err(|error| named(&error, path))?;
+        }
         ask_more(&mut asked, found.asked());
         if number + 1 == count {
             last = Some(found);
         } else if found.state() != State::Whole {
-            writeln!(out, "  {:<12} only the last file of a set may be torn", "")?;
+            if let State::Torn(_) = found.state() {
+                writeln!(out, "  {:<12} only the last file of a set may be torn", "")?;
+            }
             end = End::Damaged;
         }
     }
@@ -142,6 +159,8 @@ fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::R
     let (path, whole, behind) = (&found.path, found.facts.whole, found.facts.bytes_behind());
     match found.state() {
         State::Whole => return Ok(End::Whole),
+        State::Refused(_) => return Ok(End::Damaged),
+        State::Miscounted(streams) => return mend_and_look(options, out, found, streams.count),
         State::Lost(_) => {
             if options.fix {
                 writeln!(out, "this cannot be repaired: take another file, or a backup")?;
@@ -152,8 +171,11 @@ fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::R
             writeln!(out, "to cut {behind} bytes off: varve-check --fix {}", path.display())?;
             return Ok(End::Damaged);
         }
-        State::Torn(_) if !options.yes && !agrees(out, path, whole, behind)? => {
-            return Ok(End::Damaged);
+        State::Torn(_) => {
+            let question = format!("cut {} at byte {whole}, {behind} bytes?", path.display());
+            if !agrees(options, out, &question)? {
+                return Ok(End::Damaged);
+            }
         }
         State::Damaged(_) if !options.yes => {
             writeln!(
@@ -164,21 +186,54 @@ fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::R
             )?;
             return Ok(End::Damaged);
         }
-        State::Torn(_) | State::Damaged(_) => {}
+        State::Damaged(_) => {}
     }
     cut_and_look(options, out, path, whole)
 }
 
-fn agrees(out: &mut impl Write, path: &Path, whole: u64, behind: u64) -> io::Result<bool> {
+fn agrees(options: &Options, out: &mut impl Write, question: &str) -> io::Result<bool> {
+    if options.yes {
+        return Ok(true);
+    }
     if !io::stdin().is_terminal() {
         writeln!(out, "nobody can be asked here: add --yes")?;
         return Ok(false);
     }
-    write!(out, "cut {} at byte {whole}, {behind} bytes? [y/N] ", path.display())?;
+    write!(out, "{question} [y/N] ")?;
     out.flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim().eq_ignore_ascii_case("y"))
+}
+
+/// Writes the right numbers of entries, if that is asked for.
+fn mend_and_look(
+    options: &Options,
+    out: &mut impl Write,
+    found: &FileFinding,
+    streams: u64,
+) -> io::Result<End> {
+    let path = &found.path;
+    if !options.fix {
+        writeln!(out, "to write the right numbers: varve-check --fix {}", path.display())?;
+        return Ok(End::Damaged);
+    }
+    let question = format!("write {} anew with {streams} numbers?", path.display());
+    let Some(facts) = &found.facts.preamble else { return Ok(End::Damaged) };
+    if !agrees(options, out, &question)? {
+        return Ok(End::Damaged);
+    }
+    let kept = mend(path, facts)?;
+    writeln!(out, "{streams} numbers were written; the file of before is {}", kept.display())?;
+    tell_state(options, out, path)
+}
+
+/// Tells the state of a file that was written anew.
+fn tell_state(options: &Options, out: &mut impl Write, path: &Path) -> io::Result<End> {
+    let found = read_alone(path, options.look()).map_err(|error| named(&error, path))?;
+    let state = found.state();
+    writeln!(out, "{}: {state}", path.display())?;
+    Ok(if state == State::Whole { End::Whole } else { End::Damaged })
 }
 
 fn cut_and_look(
@@ -189,7 +244,5 @@ fn cut_and_look(
 ) -> io::Result<End> {
     let kept = cut(path, offset)?;
     writeln!(out, "cut at byte {offset}; what was behind it is in {}", kept.display())?;
-    let state = read(path, options.largest).map_err(|error| named(&error, path))?.state();
-    writeln!(out, "{}: {state}", path.display())?;
-    Ok(if state == State::Whole { End::Whole } else { End::Damaged })
+    tell_state(options, out, path)
 }

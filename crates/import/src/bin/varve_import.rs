@@ -177,8 +177,18 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
         stop,
     };
     let outcome = import(&arguments.origin()?, &options)?;
-    let Outcome { keys, commands, libraries, left_out, failures, comparison } = &outcome;
+    let Outcome { keys, commands, libraries, left_out, failures, comparison, .. } = &outcome;
     println!("{keys} keys and {commands} commands were sent; {failures} failed");
+    let Outcome { empty, mended, unread, .. } = &outcome;
+    if *empty > 0 {
+        println!("{empty} collections without elements were left out");
+    }
+    if *mended > 0 {
+        println!("{mended} streams got their real number of entries");
+    }
+    if *unread > 0 {
+        println!("{unread} bytes behind the end of an RDB file were not read");
+    }
     if libraries + left_out > 0 {
         println!("{libraries} function libraries were sent, {left_out} left out");
     }
