@@ -6,9 +6,13 @@
 //! one from the other: each says how much of the file was safe before it, and there is one each
 //! second. In a file without such lines, which others have written or a server that does not sync,
 //! whole commands behind the break are the sign.
+//!
+//! What somebody has written behind the last command, or over it, is damage too: text, another
+//! file, noise. A death leaves less: a block has what was last written to the disk, so behind what
+//! is right there is nothing yet, zeros or padding, and something else only in another block.
 
 use crate::disk::File;
-use crate::reader::{AofReader, Item, ReadError, Verified, Why};
+use crate::reader::{AofReader, HEADER_BYTES_MAX, Item, ReadError, Verified, Why};
 use crate::sync_line::{BEGIN, Checksum, LINE_BYTES_MAX, ReplicationId, parse_unchecked};
 use std::io;
 
@@ -166,10 +170,15 @@ fn read_behind<F: File>(file: &F, verified: Verified) -> io::Result<Inspection> 
         (whole, units) = (verified.end, verified.units);
         position = verified.line.map(|line| line.position);
     }
-    let tells = !reader.is_continued() && verified.line.is_some_and(|line| line.is_synced);
+    let is_own = !reader.is_continued() && verified.line.is_some();
+    let tells = is_own && verified.line.is_some_and(|line| line.is_synced);
     let (state, cuts_commands) = match broken {
         None => (State::Whole, false),
-        Some((offset, why)) => judge(file, whole, (offset, why), tells)?,
+        Some((offset, why)) => {
+            let wrong_at = reader.offset();
+            let is_left = why != Why::Format || is_left_by_death(file, offset, wrong_at, is_own)?;
+            judge(file, whole, (offset, why), tells, is_left)?
+        }
     };
     let id = verified.line.map(|line| line.id);
     let bytes_behind = file.bytes()?.saturating_sub(whole);
@@ -179,13 +188,56 @@ fn read_behind<F: File>(file: &F, verified: Verified) -> io::Result<Inspection> 
     Ok(Inspection { whole, safe, units, bytes_behind, cuts_commands, position, is_bare, state })
 }
 
+/// Bytes that a disk writes all or none of.
+const SECTOR_BYTES: u64 = 512;
+
+/// True if a machine's death may have left what stands at `wrong_at` in a command that begins at
+/// `offset`. The last one to write is only known to have written lines where `is_own`; what others
+/// have left is zeros.
+fn is_left_by_death<F: File>(
+    file: &F,
+    offset: u64,
+    wrong_at: u64,
+    is_own: bool,
+) -> io::Result<bool> {
+    if !is_own {
+        return has_only_zeros(file, wrong_at);
+    }
+    let begins_sector = wrong_at / SECTOR_BYTES * SECTOR_BYTES >= offset;
+    let mut here = [0; HEADER_BYTES_MAX];
+    let read = fill(file, wrong_at, &mut here)?;
+    let here = &here[..read];
+    // The begin of a length or of an end of a line may be there, or the end of a line of padding.
+    let begins_right = here.first().is_some_and(|first| b"*$\r\n".contains(first));
+    let looked_at = if begins_right { here } else { &here[..read.min(1)] };
+    let is_left = here == b"\n" || looked_at.iter().any(|byte| matches!(byte, 0 | b'#'));
+    Ok(begins_sector || is_left)
+}
+
+/// True if nothing but zeros stands from an offset on, and at least one.
+fn has_only_zeros<F: File>(file: &F, from: u64) -> io::Result<bool> {
+    let (mut window, mut at) = (vec![0; WINDOW_BYTES], from);
+    loop {
+        let read = fill(file, at, &mut window)?;
+        at += read as u64;
+        if window[..read].iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        if read < WINDOW_BYTES {
+            return Ok(at > from);
+        }
+    }
+}
+
 /// Tells a torn file from a damaged one, and whether a torn one has whole commands behind the
 /// break. `tells`: a line before it was written with a sync, as there is one each second then.
+/// `is_left`: a machine's death may have left what stands there.
 fn judge<F: File>(
     file: &F,
     whole: u64,
     (offset, why): (u64, Why),
     tells: bool,
+    is_left: bool,
 ) -> io::Result<(State, bool)> {
     let (torn, damaged) = (State::Torn { offset, why }, State::Damaged { offset, why });
     let has_commands = match why {
@@ -196,6 +248,7 @@ fn judge<F: File>(
     let is_other = why == Why::Format && offset == 0;
     match was_safe(file, whole)? {
         true => Ok((damaged, false)),
+        false if !is_left => Ok((damaged, false)),
         false if tells => Ok((torn, has_commands)),
         false if has_commands || is_other => Ok((damaged, false)),
         false => Ok((torn, false)),

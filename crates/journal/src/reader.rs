@@ -21,7 +21,7 @@ const READ_BYTES: usize = 64 << 10;
 /// Consumed bytes at which the buffer is moved together.
 const CONSUMED_BYTES_MAX: usize = 256 << 10;
 /// Longest `*` or `$` line.
-const HEADER_BYTES_MAX: usize = 24;
+pub(crate) const HEADER_BYTES_MAX: usize = 24;
 /// Longest `#` line; others read as many bytes of it.
 const COMMENT_BYTES_MAX: usize = 1024;
 
@@ -263,11 +263,18 @@ impl<'f, F: File> AofReader<'f, F> {
                 Some(Item::Line) if is_framed => {}
                 Some(Item::Line) => return Ok(Step::Line),
                 Some(Item::Command) => match self.frame() {
-                    Some(Frame::Multi) if !is_framed => is_framed = true,
-                    Some(Frame::Exec) if is_framed => break,
-                    Some(_) => return Err(ReadError::Broken { offset: began, why: Why::Format }),
-                    None if is_framed => {}
-                    None => break,
+                    Some(Frame::Multi) if !is_framed => is_framed = self.commands.pop().is_some(),
+                    Some(Frame::Exec) if is_framed => {
+                        self.commands.pop();
+                        break;
+                    }
+                    // Which commands were executed is not known.
+                    Some(Frame::Discard) if is_framed => {
+                        return Err(ReadError::Broken { offset: began, why: Why::Format });
+                    }
+                    // EXEC alone, or MULTI once more, changes nothing: a command like others.
+                    _ if is_framed => {}
+                    _ => break,
                 },
             }
         }
@@ -323,17 +330,16 @@ impl<'f, F: File> AofReader<'f, F> {
         self.summed = self.at;
     }
 
-    /// Takes MULTI and EXEC off the commands of the unit.
-    fn frame(&mut self) -> Option<Frame> {
+    /// What the last command does to the unit, if it is one of those that frame units.
+    fn frame(&self) -> Option<Frame> {
         let command = self.commands.last()?.clone();
         let name = self.args.get(command.start).filter(|_| command.len() == 1)?.clone();
-        let frame = match &self.buffer[name] {
-            name if name.eq_ignore_ascii_case(b"MULTI") => Frame::Multi,
-            name if name.eq_ignore_ascii_case(b"EXEC") => Frame::Exec,
-            _ => return None,
-        };
-        self.commands.pop();
-        Some(frame)
+        match &self.buffer[name] {
+            name if name.eq_ignore_ascii_case(b"MULTI") => Some(Frame::Multi),
+            name if name.eq_ignore_ascii_case(b"EXEC") => Some(Frame::Exec),
+            name if name.eq_ignore_ascii_case(b"DISCARD") => Some(Frame::Discard),
+            _ => None,
+        }
     }
 
     /// Reads one command or line.
@@ -359,9 +365,10 @@ impl<'f, F: File> AofReader<'f, F> {
     }
 
     fn read_command(&mut self) -> Result<Item, Stop> {
-        let first = self.args.len();
+        let (first, begin) = (self.args.len(), self.at);
         let count = self.read_header(b'*')?;
         if count == 0 {
+            self.at = begin;
             return Err(Stop::Why(Why::Format));
         }
         for _ in 0..count {
@@ -373,10 +380,11 @@ impl<'f, F: File> AofReader<'f, F> {
                 return Err(Stop::Why(Why::Ended));
             }
             let arg = self.at..self.at + narrow::to_usize(bytes);
-            if &self.buffer[arg.end..arg.end + 2] != b"\r\n" {
+            self.at = arg.end;
+            if !self.buffer[arg.end..].starts_with(b"\r\n") {
                 return Err(Stop::Why(Why::Format));
             }
-            self.at = arg.end + 2;
+            self.at += 2;
             self.args.push(arg);
         }
         self.commands.push(first..self.args.len());
@@ -402,12 +410,11 @@ impl<'f, F: File> AofReader<'f, F> {
         let Some(line) = self.find_line(HEADER_BYTES_MAX)? else {
             return Err(Stop::Why(Why::Format));
         };
-        let number = match &self.buffer[line.clone()] {
-            [first, digits @ .., b'\r', b'\n'] if *first == mark => parse_u64(digits),
-            _ => None,
-        };
+        let (first, number) = self.buffer[line.clone()].split_at(1);
+        let number = if first == [mark] { loose_number(number) } else { None };
+        let number = number.ok_or(Stop::Why(Why::Format))?;
         self.at = line.end;
-        number.ok_or(Stop::Why(Why::Format))
+        Ok(number)
     }
 
     /// True if a file with sync lines has this line: anything else that begins like a comment is
@@ -501,6 +508,16 @@ enum Step {
 enum Frame {
     Multi,
     Exec,
+    Discard,
+}
+
+/// A number in any form that other servers read where the form leaves no doubt: with a sign, with
+/// zeros or spaces around it, on a line without a carriage return.
+fn loose_number(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let zeros = text.iter().take_while(|byte| **byte == b'0').count();
+    if zeros > 0 && zeros == text.len() { Some(0) } else { parse_u64(&text[zeros..]) }
 }
 
 enum Stop {

@@ -58,6 +58,13 @@ pub enum SetError {
     Missing(String),
 }
 
+impl SetError {
+    /// True if the disk has no room.
+    pub fn is_full(&self) -> bool {
+        matches!(self, SetError::Disk { error, .. } if error.kind() == io::ErrorKind::StorageFull)
+    }
+}
+
 /// What comes next in the removal of files that are not needed.
 #[derive(Debug)]
 pub enum Deletion<F> {
@@ -329,8 +336,12 @@ impl<F: Files> Set<F> {
             let free = (1..).map(numbered).find(|name| !taken.contains(name));
             let name = free.ok_or(io::ErrorKind::AlreadyExists)?;
             let (file, kept) = (self.files.open(&last.name)?, self.files.create(&name)?);
-            copy(&file, whole, &kept)?;
-            kept.sync()?;
+            let copied = copy(&file, whole, &kept).and_then(|()| kept.sync());
+            if let Err(error) = copied {
+                // A part of it would be taken for all.
+                let _ = self.files.remove(&name);
+                return Err(error);
+            }
             self.files.sync_names()?;
             Ok(Some(name))
         };

@@ -166,12 +166,12 @@ fn whole_commands_behind_a_break_are_damage_where_nothing_is_synced() {
     for is_synced in [true, false] {
         let id = ReplicationId::parse(&[b'b'; 40]).expect("digits");
         let line = Checksum::default().line(0, id, 0, is_synced);
-        let found = look(format!("{line}{SET}garbage\r\n{SET}").as_bytes());
+        let found = look(format!("{line}{SET}\0\0\0\0\0\r\n{SET}").as_bytes());
         let (offset, why) = ((line.len() + SET.len()) as u64, Why::Format);
         let (torn, damaged) = (State::Torn { offset, why }, State::Damaged { offset, why });
         assert_eq!(found.state, if is_synced { torn } else { damaged });
         assert_eq!(found.cuts_commands, is_synced);
-        let torn = look(format!("{line}{SET}garbage\r\n").as_bytes());
+        let torn = look(format!("{line}{SET}\0\0\0\0\0\r\n").as_bytes());
         assert!(matches!(torn.state, State::Torn { .. }) && !torn.cuts_commands);
     }
 }
@@ -220,12 +220,75 @@ fn what_is_whole_ends_before_padding_whatever_stands_behind_it() {
     assert_eq!(look(text.as_bytes()).whole, text.len() as u64);
 }
 
+/// Ends of files that no server writes and no machine's death leaves: text, lines without carriage
+/// returns, another file, noise.
+const FOREIGN_ENDS: [&[u8]; 8] = [
+    b"garbage\r\n*x\r\n",
+    b"SET k value\r\nSET k value\r\n",
+    b"*3\n$3\nSET\n$1\nk\n$5\nvalue\n",
+    b"*1\r\n$4\r\nPINGxx",
+    b"*0\r\n",
+    b"*-1\r\n",
+    b"REDIS0011\xfa\x09redis-ver\x057.2.0\xff\0\0\0\0\0\0\0\0",
+    b"\x8b\x1f\xe2\x91\x44\x99",
+];
+
 #[test]
-fn zeros_and_garbage_at_the_end_are_torn() {
-    for tail in [&b"\0\0\0\0\0\0\0\0"[..], b"garbage\r\n*x\r\n", b"*1\r\n$4\r\nPINGxx", b"*0\r\n"] {
-        let found = look(&[SET.as_bytes(), tail].concat());
-        let offset = SET.len() as u64;
-        assert_eq!(found.state, State::Torn { offset, why: Why::Format }, "{tail:?}");
+fn an_end_that_no_death_leaves_is_damage_and_zeros_are_torn() {
+    let (lines, ends) = with_lines();
+    // Both end far from where a sector does.
+    for own in [SET.as_bytes(), &lines[..ends[1]]] {
+        let (offset, why) = (own.len() as u64, Why::Format);
+        for tail in FOREIGN_ENDS {
+            let found = look(&[own, tail].concat());
+            assert_eq!(found.state, State::Damaged { offset, why }, "{tail:?}");
+            assert_eq!((found.whole, found.bytes_behind), (offset, tail.len() as u64));
+        }
+        for tail in [&b"\0\0\0"[..], &[0; 100_000], b"*1\r\n$4\r\nPING\0\0\0\0"] {
+            let found = look(&[own, tail].concat());
+            assert_eq!(found.state, State::Torn { offset, why }, "{} zeros", tail.len());
+        }
+    }
+}
+
+#[test]
+fn what_only_another_sector_may_hold_is_torn_there_and_damage_before() {
+    let (mut own, _) = with_lines();
+    while own.len() % 512 != 0 {
+        own.push(b'#');
+        if own.len() % 512 == 511 {
+            own.extend_from_slice(b"\n");
+        }
+    }
+    let text = "of a value that was to be here ".repeat(100);
+    let found = look(&[&own[..], text.as_bytes()].concat());
+    assert!(matches!(found.state, State::Torn { .. }), "{found:?}");
+}
+
+#[test]
+fn numbers_are_read_in_the_forms_that_valkey_reads() {
+    let rest = |key: &str| format!("$3\r\nSET\r\n{key}\r\n$5\r\nvalue\r\n");
+    for odd in [
+        format!("*+3\r\n{}", rest("$1\r\nk")),
+        format!("*03\r\n{}", rest("$001\r\nk")),
+        format!("* 3\r\n{}", rest("$ 1\r\nk")),
+        format!("*3 \r\n{}", rest("$+1\r\nk")),
+        format!("*3\n{}", rest("$1\nk")),
+        "*3\r\n$3\r\nSET\r\n$0000\r\n\r\n$5\r\nvalue\r\n".to_owned(),
+    ] {
+        let text = format!("{SET}{odd}{SET}");
+        let found = look(text.as_bytes());
+        assert_eq!((found.state, found.units), (State::Whole, 3), "{odd:?}");
+        // A last argument without its end was not finished.
+        for cut in 1..=2 {
+            let torn = look(&text.as_bytes()[..text.len() - cut]);
+            assert!(matches!(torn.state, State::Torn { why: Why::Ended, .. }), "{odd:?}");
+        }
+    }
+    for wrong in ["*x\r\n", "*3x\r\n", "*\r\n", "*++3\r\n", "*-3\r\n", "*+\r\n", "*1\r\n$x\r\n\r\n"]
+    {
+        let found = look(format!("{SET}{wrong}").as_bytes());
+        assert!(matches!(found.state, State::Damaged { .. }), "{wrong:?}");
     }
 }
 
@@ -282,7 +345,7 @@ fn lines_tell_the_position_and_survive() {
 }
 
 #[test]
-fn a_flipped_bit_is_damage_where_it_was_safe_and_a_tear_where_it_was_not() {
+fn a_flipped_bit_is_found_and_costs_nothing_that_was_safe() {
     let (bytes, ends) = with_lines();
     for at in 0..bytes.len() * 8 {
         let mut bytes = bytes.clone();
@@ -295,8 +358,10 @@ fn a_flipped_bit_is_damage_where_it_was_safe_and_a_tear_where_it_was_not() {
             State::Damaged { why, .. } if at / 8 < ends[1] => {
                 assert!(why != Why::Checksum || found.whole as usize <= at / 8);
             }
-            State::Torn { .. } if at / 8 >= ends[1] => assert!(found.whole as usize >= ends[1]),
-            State::Whole | State::Damaged { .. } if at / 8 >= third => {}
+            State::Torn { .. } | State::Damaged { .. } if at / 8 >= ends[1] => {
+                assert!(found.whole as usize >= ends[1] || at / 8 >= third);
+            }
+            State::Whole if at / 8 >= third => {}
             state => panic!("byte {} of {ends:?}: {state:?}", at / 8),
         }
     }
@@ -313,12 +378,20 @@ fn a_hole_in_what_was_never_synced_is_cut_with_what_is_behind_it() {
 }
 
 #[test]
-fn frames_are_not_nested_and_lines_do_not_stand_in_them() {
+fn what_frames_no_unit_is_a_command_and_lines_do_not_stand_in_frames() {
     let (lines, _) = with_lines();
     let line = &lines[2 * SET.len()..];
-    for bad in [format!("{MULTI}{MULTI}"), EXEC.to_owned()] {
-        assert!(matches!(units(bad.as_bytes()).1, Some((0, Why::Format))), "{bad}");
-    }
+    let discard = "*1\r\n$7\r\nDISCARD\r\n";
+    let bad = format!("{MULTI}{SET}{discard}{EXEC}");
+    assert!(
+        matches!(units(bad.as_bytes()).1, Some((0, Why::Format))),
+        "who knows what was executed"
+    );
+    // As other servers read them: commands without any effect.
+    let one = |text: &str| units(text.as_bytes()).0.iter().map(Vec::len).collect::<Vec<_>>();
+    assert_eq!(one(&format!("{EXEC}{SET}{discard}")), [1, 1, 1]);
+    assert_eq!(one(&format!("{MULTI}{SET}{MULTI}{SET}{EXEC}{SET}")), [3, 1]);
+    assert_eq!(look(format!("{MULTI}{SET}{MULTI}{SET}").as_bytes()).whole, 0);
     let framed = [MULTI.as_bytes(), line].concat();
     assert!(matches!(units(&framed).1, Some((_, Why::Format))));
 }

@@ -174,7 +174,7 @@ fn load_file(
             it.path
         );
         contents.cut_bytes += bytes;
-        contents.cuts_commands = found.cuts_commands;
+        contents.cuts_commands = found.cuts_commands || why == Why::Unfinished;
     }
     contents.last = (found.whole, found.safe);
     contents.is_last_bare = found.is_bare;

@@ -160,11 +160,8 @@ pub fn load_set(
     let began = Instant::now();
     let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
     let (whole, safe) = contents.last;
-    if contents.cuts_commands {
-        // They were never known to be safe, but nobody can tell whose they are.
-        let kept = set.keep_cut_off(whole).map_err(|error| failed_set(&path, error))?;
-        let name = kept.unwrap_or_default();
-        tracing::warn!("There are whole commands in what is cut off: it is kept in {path}/{name}");
+    if contents.cut_bytes > 0 {
+        keep_cut_off(&set, &path, &contents)?;
     }
     set.settle_last(whole, safe).map_err(|error| failed_set(&path, error))?;
     if contents.is_last_bare {
@@ -176,6 +173,26 @@ pub fn load_set(
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
     Ok(Recovered { set: Some(set), position, id, base })
+}
+
+/// Copies what is cut off to a file beside the last one: nobody can tell whose it is. On a full disk
+/// the server starts without the copy of what is no whole command, as nobody was told that it is
+/// there.
+fn keep_cut_off(set: &Set<Directory>, path: &str, contents: &Contents) -> Result<(), LoadFailed> {
+    let bytes = contents.cut_bytes;
+    match set.keep_cut_off(contents.last.0) {
+        Ok(name) => {
+            let name = name.unwrap_or_default();
+            tracing::warn!("The {bytes} bytes that are cut off are kept in {path}/{name}");
+        }
+        Err(error) if error.is_full() && !contents.cuts_commands => {
+            tracing::warn!(
+                "The {bytes} bytes that are cut off, no whole command, are lost: {error}"
+            );
+        }
+        Err(error) => return Err(failed_set(path, error)),
+    }
+    Ok(())
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.
