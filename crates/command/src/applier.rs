@@ -4,12 +4,12 @@ use crate::access_modes::AccessModes;
 use crate::args::Args;
 use crate::call::{Call, Row, Turn, Unanswered};
 use crate::clients::Client;
-use crate::commands::table;
 use crate::execute::RowMemo;
+use crate::file_commands::{Followed, NotApplied, changes_data, follow_other};
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::spec::{Flags, Group};
+use crate::spec::Flags;
 use crate::statistics::WorkerStatistics;
 use base::{Millis, PositionHash};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl<'i> Applier<'i> {
     }
 
     /// Executes a command of a file that was looked at, as a connection would send it: it may
-    /// select the database of those that follow. What only reads is passed over. The thread is
+    /// select the database of those that follow. What changes no data is passed over. The thread is
     /// inside the gate.
     ///
     /// # Errors
@@ -80,25 +80,18 @@ impl<'i> Applier<'i> {
         next: Next,
         args: Args<'_>,
         now: Millis,
-    ) -> Result<(), NotApplied> {
-        let row = next.row;
-        let is_of_connection = row.spec.group == Group::Connection;
-        if !changes_data(row) && !is_of_connection {
-            return self.keep_libraries(args).unwrap_or_else(|| judge(row, args));
+    ) -> Result<Followed, NotApplied> {
+        let selects = next.row.spec.flags.contains(Flags::SELECTS);
+        if !changes_data(next.row) && !selects {
+            return follow_other(self.instance, next.row, args);
         }
-        self.run(thread, next, args, now).map_err(|refusal| match refusal.code() {
-            code if code == Refusal::OUT_OF_MEMORY.code() => NotApplied::Impossible(refusal),
-            _ if is_of_connection => NotApplied::Impossible(refusal),
-            _ => NotApplied::Refused(refusal),
-        })
-    }
-
-    /// Executes what changes the libraries that are kept; `None` for commands of other kinds.
-    #[cold]
-    fn keep_libraries(&self, args: Args<'_>) -> Option<Result<(), NotApplied>> {
-        table().find(args.get(0)).filter(|row| row.spec.group == Group::Scripting)?;
-        let words: Vec<&[u8]> = args.from(1).collect();
-        Some(self.instance.loading.libraries().follow(&words).map_err(NotApplied::Impossible))
+        match self.run(thread, next, args, now) {
+            Ok(()) => Ok(Followed::Executed),
+            Err(refusal) if selects || refusal.code() == Refusal::OUT_OF_MEMORY.code() => {
+                Err(NotApplied::Impossible(refusal))
+            }
+            Err(refusal) => Err(NotApplied::Refused(refusal)),
+        }
     }
 
     fn run(
@@ -120,15 +113,14 @@ impl<'i> Applier<'i> {
             now,
             row,
             first_hash: next.hash,
-            turn: Turn::First,
+            turn: Turn::Only,
         };
         call.reserve(args.bytes() + RECORD_OVERHEAD)?;
         match (row.spec.run)(&mut call) {
-            Ok(()) => Ok(()),
+            // With nothing to take, it would wait and changes nothing.
+            Ok(()) | Err(Unanswered::Waits) => Ok(()),
             Err(Unanswered::Refused(refusal)) => Err(refusal),
-            Err(Unanswered::ByMail | Unanswered::Waits) => {
-                Err(Refusal::of("ERR an effect does not wait"))
-            }
+            Err(Unanswered::ByMail) => Err(Refusal::of("ERR an effect does not wait")),
         }
     }
 
@@ -160,36 +152,6 @@ impl<'i> Applier<'i> {
 pub struct Next {
     row: &'static Row,
     hash: Option<PositionHash>,
-}
-
-/// Reason why a command of a file was not executed.
-#[derive(Debug)]
-pub enum NotApplied {
-    /// There is no such command.
-    Unknown,
-    /// It has a wrong number of arguments.
-    Misused,
-    /// It would not change data, but the server.
-    NoEffect,
-    /// What follows cannot be executed either: there is no room, or no such database.
-    Impossible(Refusal),
-    /// It does not fit what its keys hold.
-    Refused(Refusal),
-}
-
-/// Says why a command is not executed that changes no data.
-fn judge(row: &'static Row, args: Args<'_>) -> Result<(), NotApplied> {
-    let is_named = row.id != table().nameless().id;
-    let named = if is_named { Some(row) } else { table().find(args.get(0)) };
-    let named = named.ok_or(NotApplied::Unknown)?;
-    if named.spec.flags.contains(Flags::READONLY) {
-        return Ok(());
-    }
-    Err(if is_named { NotApplied::NoEffect } else { NotApplied::Misused })
-}
-
-fn changes_data(row: &Row) -> bool {
-    row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
 }
 
 /// Maximum bytes that a record takes besides its key and value.

@@ -15,6 +15,19 @@ pub(crate) struct Library<'l> {
     pub code: &'l [u8],
 }
 
+/// What a command of a file has made of the libraries.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// They are others, or were given anew.
+    Changed,
+    /// They are not touched by it.
+    Same,
+    /// It fails, here as in any server, so they are what they were.
+    Refused(Refusal),
+    /// There is no such command.
+    Unknown,
+}
+
 impl<'l> Library<'l> {
     fn of(code: &'l [u8]) -> Option<Library<'l>> {
         let line = code.split(|byte| *byte == b'\n').next()?.strip_prefix(b"#!")?;
@@ -46,15 +59,11 @@ impl Libraries {
         self.0.push(code);
     }
 
-    /// Executes a FUNCTION of a command file, given by the words behind that name, if it changes
-    /// what libraries there are.
-    ///
-    /// # Errors
-    /// When it is another one, or does not fit the libraries that there are.
-    pub(crate) fn follow(&mut self, words: &[&[u8]]) -> Result<(), Refusal> {
+    /// Executes a FUNCTION of a command file, given by the words behind that name.
+    pub(crate) fn follow(&mut self, words: &[&[u8]]) -> Kept {
         let upper: Vec<_> = words.iter().take(3).map(|word| word.to_ascii_uppercase()).collect();
         let upper: Vec<&[u8]> = upper.iter().map(Vec::as_slice).collect();
-        match (words, &upper[..]) {
+        let done = match (words, &upper[..]) {
             ([_, code], [b"LOAD", _]) => self.load(code, false),
             ([_, _, code], [b"LOAD", b"REPLACE", _]) => self.load(code, true),
             ([_, name], [b"DELETE", _]) => self.delete(name),
@@ -62,15 +71,19 @@ impl Libraries {
                 self.clear();
                 Ok(())
             }
-            ([_, payload, _], [b"RESTORE", _, b"REPLACE"]) => self.restore(payload, true),
-            ([_, payload, policy @ ..], [b"RESTORE", ..]) if policy.len() < 2 => {
-                if upper.ends_with(&[b"FLUSH"]) {
-                    self.clear();
-                }
-                self.restore(payload, false)
+            ([_, payload, _], [b"RESTORE", _, b"REPLACE"]) => {
+                self.restore(payload, self.clone(), true)
             }
-            _ => Err(Refusal::SYNTAX),
-        }
+            ([_, payload, policy @ ..], [b"RESTORE", ..]) if policy.len() < 2 => {
+                let is_flush = upper.ends_with(&[b"FLUSH"]);
+                let before = if is_flush { Libraries::default() } else { self.clone() };
+                self.restore(payload, before, false)
+            }
+            (_, [b"DUMP" | b"HELP" | b"KILL" | b"LIST" | b"STATS", ..]) => return Kept::Same,
+            (_, [b"LOAD" | b"DELETE" | b"FLUSH" | b"RESTORE", ..]) => Err(Refusal::SYNTAX),
+            _ => return Kept::Unknown,
+        };
+        done.map_or_else(Kept::Refused, |()| Kept::Changed)
     }
 
     fn load(&mut self, code: &[u8], replaces: bool) -> Result<(), Refusal> {
@@ -91,10 +104,18 @@ impl Libraries {
         Ok(())
     }
 
-    fn restore(&mut self, payload: &[u8], replaces: bool) -> Result<(), Refusal> {
+    /// Adds the libraries of a payload to those of `before`, all or none.
+    fn restore(
+        &mut self,
+        payload: &[u8],
+        mut before: Libraries,
+        replaces: bool,
+    ) -> Result<(), Refusal> {
         let broken = |_| Refusal::of("ERR DUMP payload version or checksum are wrong");
         let codes = rdb::open_libraries(payload, Checks::ALL).map_err(broken)?;
-        codes.iter().try_for_each(|code| self.load(code, replaces))
+        codes.iter().try_for_each(|code| before.load(code, replaces))?;
+        *self = before;
+        Ok(())
     }
 
     fn position(&self, name: &[u8]) -> Option<usize> {
@@ -113,7 +134,7 @@ mod tests {
 
     fn follow(libraries: &mut Libraries, words: &[&str]) -> bool {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
-        libraries.follow(&words).is_ok()
+        matches!(libraries.follow(&words), Kept::Changed)
     }
 
     const ONE: &str = "#!lua name=one\nlocal x";
@@ -144,16 +165,26 @@ mod tests {
         payload.function(TWO.as_bytes());
         let payload = rdb::seal_payload(payload.take(), rdb::Version::COMMON);
         let mut libraries = Libraries::default();
-        libraries.follow(&[b"RESTORE", &payload]).expect("two libraries");
+        let follow = |libraries: &mut Libraries, words: &[&[u8]]| {
+            matches!(libraries.follow(words), Kept::Changed)
+        };
+        assert!(follow(&mut libraries, &[b"RESTORE", &payload]));
         assert_eq!(names(&libraries), ["one", "two"]);
-        assert!(libraries.follow(&[b"RESTORE", &payload]).is_err(), "they are there");
+        assert!(!follow(&mut libraries, &[b"RESTORE", &payload]), "they are there");
         for policy in [&b"REPLACE"[..], b"flush"] {
-            libraries.follow(&[b"RESTORE", &payload, policy]).expect("two libraries");
+            assert!(follow(&mut libraries, &[b"RESTORE", &payload, policy]));
             assert_eq!(names(&libraries), ["one", "two"]);
         }
         let mut damaged = payload.clone();
         damaged[5] ^= 1;
-        assert!(libraries.follow(&[b"RESTORE", &damaged, b"REPLACE"]).is_err());
-        assert!(libraries.follow(&[b"RESTORE", b"", b"REPLACE"]).is_err());
+        for refused in [&damaged[..], b""] {
+            for policy in [&b"REPLACE"[..], b"FLUSH"] {
+                let kept = libraries.follow(&[b"RESTORE", refused, policy]);
+                assert!(matches!(kept, Kept::Refused(_)));
+                assert_eq!(names(&libraries), ["one", "two"], "they are what they were");
+            }
+        }
+        assert!(matches!(libraries.follow(&[b"LIST"]), Kept::Same));
+        assert!(matches!(libraries.follow(&[b"NONE"]), Kept::Unknown));
     }
 }

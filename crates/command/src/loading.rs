@@ -19,6 +19,11 @@ pub struct Loading {
     pub progress: Progress,
     /// Bytes at the end of the append-only files that were not whole, and were left out.
     pub cut_bytes: AtomicU64,
+    /// Commands of append-only files that change no data, and were not executed.
+    pub passed_over: AtomicU64,
+    /// Commands of append-only files that could not be executed, and were left out as the settings
+    /// ask for it.
+    pub left_out: AtomicU64,
     /// True once loading has ended for the first time.
     is_over: AtomicBool,
     /// Function libraries of the files that were loaded, to be saved with the data.
@@ -45,7 +50,9 @@ impl Loading {
             return false;
         }
         let Progress { bytes, keys, expired, empty, used_memory, .. } = &self.progress;
-        [bytes, keys, expired, empty, used_memory].iter().for_each(|count| count.store(0, Relaxed));
+        let of_files = [&self.passed_over, &self.left_out];
+        let counts = [bytes, keys, expired, empty, used_memory].into_iter().chain(of_files);
+        counts.for_each(|count| count.store(0, Relaxed));
         self.began.store(now.0, Relaxed);
         self.total_bytes.store(total_bytes, Relaxed);
         true

@@ -74,6 +74,16 @@ choices! {
         No = "no",
     }
 
+    /// Commands of append-only files that cannot be executed.
+    PropagationErrorBehavior {
+        /// They are left out, logged and counted.
+        Ignore = "ignore",
+        /// They stop the start.
+        Panic = "panic",
+        /// They are left out; only those in the stream of a primary would stop the server.
+        PanicOnReplicas = "panic-on-replicas",
+    }
+
     /// RDB files and payloads of unknown versions.
     VersionCheck {
         /// They are refused.

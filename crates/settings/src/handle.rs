@@ -1,8 +1,8 @@
 //! Typed handles to read settings.
 
 use crate::choice::{
-    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, OomScore, RdbReader, ReclaimPolicy,
-    ShutdownFlags, VersionCheck,
+    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, OomScore, PropagationErrorBehavior,
+    RdbReader, ReclaimPolicy, ShutdownFlags, VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -138,7 +138,7 @@ macro_rules! read_choices {
 }
 
 read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess OomScore);
-read_choices!(RdbReader VersionCheck ReclaimPolicy);
+read_choices!(PropagationErrorBehavior RdbReader VersionCheck ReclaimPolicy);
 
 impl private::Sealed for bool {}
 impl Read for bool {

@@ -68,7 +68,15 @@ pub enum LoadFailed {
         why: Why,
     },
     /// A command that this server does not have, or does not execute from a file.
-    #[error("{what} reading the append only file {file}, at byte {offset}")]
+    #[error(
+        "{what} at byte {offset} of the append only file {file}: the file cannot be loaded whole{}",
+        if *.can_be_left_out {
+            ". Make a copy of the files, then mend this one, or load the rest without such \
+             commands with propagation-error-behavior ignore"
+        } else {
+            ""
+        }
+    )]
     Command {
         /// Name of the file, from the working directory on.
         file: String,
@@ -76,6 +84,8 @@ pub enum LoadFailed {
         offset: u64,
         /// What is wrong with it.
         what: String,
+        /// True if the rest can be loaded without it.
+        can_be_left_out: bool,
     },
     /// The server is to end.
     #[error("loading was given up, since the server ends")]

@@ -1,9 +1,12 @@
 //! Execution of the commands of an append-only file.
 
 use super::error::LoadFailed;
-use command::{Applier, Args, Client, Instance, Next, NotApplied, Refusal};
+use command::{Applier, Args, Client, Followed, Instance, Next, NotApplied};
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
+use settings::PropagationErrorBehavior;
+use settings::journal::PROPAGATION_ERROR_BEHAVIOR;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{Sought, ThreadContext};
@@ -11,12 +14,12 @@ use wire::Span;
 
 /// Commands that are read before the first of them is executed.
 const AHEAD: usize = 32;
-/// Commands of other servers that run scripts or keep them.
-const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "FCALL", "SCRIPT"];
-/// Bytes of a name that are logged.
-const NAME_BYTES_MAX: usize = 128;
-/// Refused commands of a file that are logged one by one.
+/// Bytes of a command that are logged.
+const SHOWN_BYTES_MAX: usize = 128;
+/// Commands of a file that are logged one by one, of those that are left out.
 const LOGGED_MAX: u64 = 10;
+/// Names of commands that are counted by themselves, of those that are passed over.
+const NAMES_MAX: usize = 20;
 
 /// Execution of one file.
 pub struct Replay<'a> {
@@ -31,8 +34,10 @@ pub struct Replay<'a> {
     sought: Vec<Sought>,
     /// Offset up to which the file was executed.
     reached: u64,
-    /// Commands that were refused.
-    refused: u64,
+    /// Commands that could not be executed and were left out, or failed and changed nothing.
+    failed: u64,
+    /// Commands that change no data, by name.
+    passed_over: BTreeMap<String, u64>,
 }
 
 /// A command of a batch.
@@ -49,7 +54,8 @@ impl<'a> Replay<'a> {
     pub fn new(instance: &'a Instance, thread: &'a mut ThreadContext, path: &'a str) -> Replay<'a> {
         let applier = Applier::new(instance, Client::of_file(path, instance.clock.now()));
         let (spans, sought) = (Vec::new(), Vec::new());
-        Replay { instance, thread, applier, path, spans, sought, reached: 0, refused: 0 }
+        let (reached, failed, passed_over) = (0, 0, BTreeMap::new());
+        Replay { instance, thread, applier, path, spans, sought, reached, failed, passed_over }
     }
 
     /// Executes the units between two offsets. Returns false if it came upon a break, where it has
@@ -72,9 +78,7 @@ impl<'a> Replay<'a> {
             self.pass(reader.whole())?;
         };
         self.pass(reader.whole())?;
-        if self.refused > LOGGED_MAX {
-            tracing::warn!("{}: {} commands were refused in all", self.path, self.refused);
-        }
+        self.report();
         Ok(is_whole)
     }
 
@@ -117,6 +121,7 @@ impl<'a> Replay<'a> {
                 file: self.path.to_owned(),
                 offset: batch.offset(number),
                 what: "A command of more than 4 GiB".to_owned(),
+                can_be_left_out: false,
             })?);
         }
         if self.sought.len() > 1 {
@@ -126,8 +131,9 @@ impl<'a> Replay<'a> {
         let spans = std::mem::take(&mut self.spans);
         for (number, command) in commands.into_iter().enumerate() {
             let args = Args::new(command.bytes, &spans[command.spans]);
-            if let Err(why) = self.applier.follow(self.thread, command.next, args, now) {
-                self.judge(args, &why, batch.offset(number))?;
+            match self.applier.follow(self.thread, command.next, args, now) {
+                Ok(Followed::Executed) => {}
+                other => self.judge(args, other, batch.offset(number))?,
             }
             if self.instance.loading.progress.is_slowed() {
                 self.pause()?;
@@ -151,33 +157,92 @@ impl<'a> Replay<'a> {
         Some(Ahead { bytes, spans, next })
     }
 
-    /// Decides what to make of a command that was not executed: what the server cannot execute
-    /// would leave data out, so it stops the start.
-    fn judge(&mut self, args: Args<'_>, why: &NotApplied, offset: u64) -> Result<(), LoadFailed> {
-        let name = args.get(0);
-        let name = String::from_utf8_lossy(&name[..name.len().min(NAME_BYTES_MAX)]);
-        let what = match why {
-            NotApplied::Refused(refusal) => {
-                self.note_refusal(&name, refusal, offset);
+    /// Decides what to make of a command that was not executed: what may have changed data where
+    /// the file was written stops the start, unless the operator does without it.
+    #[cold]
+    fn judge(
+        &mut self,
+        args: Args<'_>,
+        followed: Result<Followed, NotApplied>,
+        offset: u64,
+    ) -> Result<(), LoadFailed> {
+        let why = match followed {
+            Ok(Followed::Executed) => return Ok(()),
+            Ok(Followed::PassedOver) => {
+                self.pass_over(args);
                 return Ok(());
             }
-            _ if SCRIPTS.iter().any(|word| args.is(0, word)) => {
-                format!("The script of '{name}' cannot run here: rewrite the file at its source;")
+            Ok(Followed::Fruitless(refusal)) => {
+                self.pass_over(args);
+                self.warn(offset, &format!("{} has failed: {refusal}", shown(args)));
+                return Ok(());
             }
-            NotApplied::Unknown => format!("Unknown command '{name}'"),
-            NotApplied::Misused => format!("Wrong number of arguments of '{name}'"),
-            NotApplied::NoEffect => format!("'{name}', which is no change of data,"),
-            NotApplied::Impossible(refusal) => format!("'{name}' cannot be executed: {refusal};"),
+            Err(why) => why,
         };
-        Err(LoadFailed::Command { file: self.path.to_owned(), offset, what })
+        let what = told(args, &why);
+        let behavior = PROPAGATION_ERROR_BEHAVIOR.get(&self.instance.settings);
+        if why.can_be_left_out() && behavior != PropagationErrorBehavior::Panic {
+            self.instance.loading.left_out.fetch_add(1, Relaxed);
+            self.warn(offset, &format!("{what} is left out"));
+            return Ok(());
+        }
+        let file = self.path.to_owned();
+        Err(LoadFailed::Command { file, offset, what, can_be_left_out: why.can_be_left_out() })
     }
 
-    /// What is refused was refused where the file was written, too: it has changed nothing there.
-    fn note_refusal(&mut self, name: &str, refusal: &Refusal, offset: u64) {
-        self.refused += 1;
-        if self.refused <= LOGGED_MAX {
-            let path = self.path;
-            tracing::warn!("{path}: at byte {offset} '{name}' was refused: {refusal}");
+    fn pass_over(&mut self, args: Args<'_>) {
+        self.instance.loading.passed_over.fetch_add(1, Relaxed);
+        let name = begin_of(args.get(0)).to_ascii_uppercase();
+        let name = text::quote(&name).trim_matches('"').to_owned();
+        let is_full = self.passed_over.len() == NAMES_MAX && !self.passed_over.contains_key(&name);
+        let name = if is_full { "others".to_owned() } else { name };
+        *self.passed_over.entry(name).or_default() += 1;
+    }
+
+    fn warn(&mut self, offset: u64, what: &str) {
+        self.failed += 1;
+        if self.failed <= LOGGED_MAX {
+            tracing::warn!("{}: at byte {offset}: {what}", self.path);
         }
     }
+
+    /// Tells at the end of a file what was not executed.
+    fn report(&self) {
+        if self.failed > LOGGED_MAX {
+            tracing::warn!("{}: {} commands have failed in all", self.path, self.failed);
+        }
+        let count: u64 = self.passed_over.values().sum();
+        if count > 0 {
+            let names = self.passed_over.iter().map(|(name, count)| format!("{name} ({count})"));
+            let names = names.collect::<Vec<_>>().join(", ");
+            tracing::info!(
+                "{}: {count} commands that change no data were passed over: {names}",
+                self.path
+            );
+        }
+    }
+}
+
+/// A command that cannot be executed, and why.
+fn told(args: Args<'_>, why: &NotApplied) -> String {
+    let command = shown(args);
+    match why {
+        NotApplied::Unknown => format!("Unknown command {command}"),
+        NotApplied::Misused => format!("Wrong number of arguments of {command}"),
+        NotApplied::Script => format!("The script of {command} cannot run here, so the command"),
+        NotApplied::Refused(refusal) | NotApplied::Impossible(refusal) => {
+            format!("{command}, refused with '{refusal}',")
+        }
+    }
+}
+
+/// Name and first argument of a command.
+fn shown(args: Args<'_>) -> String {
+    let words = args.from(0).take(2).map(|word| text::quote(begin_of(word)));
+    let more = if args.len() > 2 { " .." } else { "" };
+    words.collect::<Vec<_>>().join(" ") + more
+}
+
+fn begin_of(word: &[u8]) -> &[u8] {
+    &word[..word.len().min(SHOWN_BYTES_MAX)]
 }

@@ -40,7 +40,6 @@ pub(crate) const ROWS: &[Row] = &[
     fixed("min-replicas-max-lag", "10", REPLICATION).alias("min-slaves-max-lag"),
     fixed("primaryauth", "", REPLICATION).alias("masterauth").sensitive(),
     fixed("primaryuser", "", REPLICATION).alias("masteruser").sensitive(),
-    fixed("propagation-error-behavior", "ignore", REPLICATION).tolerates(&["panic"]),
     fixed("cluster-enabled", "no", CLUSTER).at_start(),
     fixed("tls-port", "0", TLS),
     fixed("tls-replication", "no", TLS),

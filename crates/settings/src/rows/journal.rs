@@ -1,6 +1,6 @@
 //! Settings of the journal: the append-only file.
 
-use crate::choice::AppendFsync;
+use crate::choice::{AppendFsync, PropagationErrorBehavior};
 use crate::row::{directory_name, file_name, integer, memory, one_of, text, yes_no};
 use std::sync::Arc;
 
@@ -28,6 +28,11 @@ super::declare::rows! { from super::snapshots::END;
         "Write bases of the append-only file as RDB, and not as commands.");
     AOF_LOAD_TRUNCATED: bool = yes_no("aof-load-truncated", true,
         "Start where the last append-only file ends within a command: without that command.");
+    PROPAGATION_ERROR_BEHAVIOR: PropagationErrorBehavior = one_of("propagation-error-behavior",
+        PropagationErrorBehavior::NAMES, PropagationErrorBehavior::Panic as usize,
+        "What an append-only file does whose command cannot be executed: stop the start, so that \
+         nothing is missing unnoticed, or be loaded without such commands. Valkey's default is \
+         `ignore`.");
     AOF_TIMESTAMP_ENABLED: bool = yes_no("aof-timestamp-enabled", false,
         "Write the time into the append-only file, once a second at most.");
     AOF_REWRITE_INCREMENTAL_FSYNC: bool = yes_no("aof-rewrite-incremental-fsync", true,

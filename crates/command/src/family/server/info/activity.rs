@@ -49,6 +49,7 @@ fn append_only_file(text: &mut Text, call: &Call<'_>) {
         ("aof_last_write_status", &ok(journal.failure().is_none())),
         ("aof_last_cow_size", &call.instance.data_files.saving().last_base_held_bytes),
         ("aof_last_load_truncated_bytes", &call.instance.loading.cut_bytes.load(Relaxed)),
+        ("aof_last_load_passed_over", &call.instance.loading.passed_over.load(Relaxed)),
     ]);
 }
 
@@ -177,7 +178,7 @@ fn work(text: &mut Text, call: &Call<'_>) {
     let loop_nanos = sums.command_nanos().saturating_sub(server.outstanding_nanos);
     let mean_micros = rates.iteration_nanos / rates.iterations.max(1.0) / 1000.0;
     text.fields(&[
-        ("unexpected_error_replies", &0),
+        ("unexpected_error_replies", &call.instance.loading.left_out.load(Relaxed)),
         ("total_error_replies", &statistics.refusals()),
         ("dump_payload_sanitizations", &0),
         ("total_reads_processed", &server.reads),

@@ -1,0 +1,119 @@
+//! What becomes of the commands of an append-only file.
+//!
+//! A file holds what has changed data where it was written. So each command that would change data
+//! is executed, or the file is not loaded: nobody should find out later that something is missing.
+//! What would not change data is passed over and counted, since nothing is missing without it.
+//!
+//! | command | what becomes of it |
+//! |---|---|
+//! | changes data, may publish (rows with `WRITE` or `MAY_REPLICATE`) | executed |
+//! | the same, refused: another type, no such group, bad arguments | stops the start |
+//! | chooses a database (`SELECTS`) | executed; refused, it stops the start |
+//! | FUNCTION LOAD, DELETE, FLUSH, RESTORE | executed: libraries are kept |
+//! | FUNCTION LOAD, DELETE, RESTORE of what nobody can load | passed over: changed nothing |
+//! | EVAL, EVALSHA, FCALL | stops the start: the script may have changed data |
+//! | reads; of connections, transactions, messages, settings, the server | passed over |
+//! | the same of servers that have users, replicas, a cluster | passed over |
+//! | an unknown name or subcommand, a wrong number of arguments | stops the start |
+//! | anything without memory for it, or of 4 GiB | stops the start |
+//!
+//! With `propagation-error-behavior` `ignore`, what would stop the start is logged, counted and
+//! left out, but for what those behind it need: their database, and memory.
+
+use crate::args::Args;
+use crate::call::Row;
+use crate::commands::table;
+use crate::instance::Instance;
+use crate::libraries::Kept;
+use crate::refusal::Refusal;
+use crate::spec::{Flags, Group};
+
+/// What became of a command of a file.
+#[derive(Debug)]
+pub enum Followed {
+    /// It was executed.
+    Executed,
+    /// It changes no data, so it was not executed.
+    PassedOver,
+    /// It changes no data, since it fails wherever it is executed.
+    Fruitless(Refusal),
+}
+
+/// Reason why a command of a file was not executed.
+#[derive(Debug)]
+pub enum NotApplied {
+    /// There is no such command.
+    Unknown,
+    /// It has a wrong number of arguments.
+    Misused,
+    /// It runs a script, which may change data.
+    Script,
+    /// It does not fit what its keys hold.
+    Refused(Refusal),
+    /// What follows cannot be executed either: there is no room, or no such database.
+    Impossible(Refusal),
+}
+
+impl NotApplied {
+    /// True if what follows can be executed without it.
+    pub fn can_be_left_out(&self) -> bool {
+        !matches!(self, NotApplied::Impossible(_))
+    }
+}
+
+/// Commands that run scripts, which are no rows here.
+const SCRIPTS: [&str; 3] = ["EVAL", "EVALSHA", "FCALL"];
+/// Commands that change no data and are no rows here.
+const OTHERS: [&str; 11] = [
+    "ACL",
+    "EVALSHA_RO",
+    "EVAL_RO",
+    "FAILOVER",
+    "FCALL_RO",
+    "PSYNC",
+    "REPLCONF",
+    "REPLICAOF",
+    "SCRIPT",
+    "SLAVEOF",
+    "SYNC",
+];
+
+/// True for commands that change data.
+pub(crate) fn changes_data(row: &Row) -> bool {
+    row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
+}
+
+/// Decides about a command whose row changes no data, or that has none.
+#[cold]
+pub(crate) fn follow_other(
+    instance: &Instance,
+    row: &'static Row,
+    args: Args<'_>,
+) -> Result<Followed, NotApplied> {
+    let named = table().find(args.get(0));
+    if named.is_some_and(|row| row.spec.group == Group::Scripting) {
+        return keep_libraries(instance, args);
+    }
+    if row.id != table().nameless().id {
+        return Ok(Followed::PassedOver);
+    }
+    match named {
+        // Without a row of its own, it names no subcommand.
+        Some(row) if row.spec.subcommands.is_empty() || args.len() < 2 => Err(NotApplied::Misused),
+        None if SCRIPTS.iter().any(|name| args.is(0, name)) => Err(NotApplied::Script),
+        None if OTHERS.iter().any(|name| args.is(0, name)) => Ok(Followed::PassedOver),
+        _ => Err(NotApplied::Unknown),
+    }
+}
+
+/// Executes what changes the libraries that are kept.
+fn keep_libraries(instance: &Instance, args: Args<'_>) -> Result<Followed, NotApplied> {
+    let words: Vec<&[u8]> = args.from(1).collect();
+    match instance.loading.libraries().follow(&words) {
+        Kept::Changed => Ok(Followed::Executed),
+        Kept::Same => Ok(Followed::PassedOver),
+        Kept::Refused(refusal) => Ok(Followed::Fruitless(refusal)),
+        Kept::Unknown if words.is_empty() => Err(NotApplied::Misused),
+        Kept::Unknown => Err(NotApplied::Unknown),
+    }
+}
