@@ -75,6 +75,7 @@ else
   check "process, bounds" python3 tests/process/bounds.py
   check "process, loading" python3 tests/process/loading.py
   check "process, append-only" python3 tests/process/append_only.py
+  check "process, foreign files" python3 tests/process/foreign_files.py
   check "process, saving" python3 tests/process/saving.py
   check "process, migrate" python3 tests/process/migrate.py
   check "process, messages" python3 tests/process/messages.py

@@ -604,6 +604,22 @@ def an_import_that_is_asked_to_stop_ends_behind_what_is_under_way():
             state.unlink()
 
 
+def forms_of_files_arrive_as_clients_may_send_them_and_nothing_else_is_done_to_the_server():
+    stream = [command_of(b"XADD", b"s", b"%d-1" % number, b"f", b"v") for number in range(1, 4)]
+    trimmed = [
+        command_of(b"XADD", b"s", b"MAXLEN", b"=", b"3", b"LIMIT", b"250", b"4-1", b"f", b"v"),
+        command_of(b"XTRIM", b"s", b"MINID", b"=", b"3-1", b"LIMIT", b"7"),
+    ]
+    others = [b"CONFIG SET maxmemory 1", b"CLIENT REPLY OFF", b"EXEC", b"SUBSCRIBE c", b"MONITOR", b"AUTH x", b"SHUTDOWN"]
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
+        client, path = server.connect(), pathlib.Path(scratch, "x.aof")
+        path.write_bytes(b"".join(stream + trimmed + [command_of(*other.split()) for other in others] + [command_of(b"SET", b"behind", b"it")]))
+        output = tool("varve-import", path, "--to", at(server), status=0)[1]
+        assert "7 commands that change no data were left out" in output, output
+        assert (client.command("XLEN", "s"), client.command("GET", "behind")) == (2, b"it")
+        assert client.command("CONFIG", "GET", "maxmemory") == [b"maxmemory", b"0"]
+
+
 def keys_whose_deadlines_were_moved_arrive_in_import_mode_and_are_warned_of_without_it():
     now = int(time.time() * 1000)
     moved = [command_of(b"PEXPIREAT", b"a", b"%d" % (now + after)) for after in (-20_000, -10_000, 1_000_000)]

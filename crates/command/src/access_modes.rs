@@ -1,9 +1,9 @@
-//! How the commands of a client treat keys.
+//! How the commands of a client are executed.
 
 use bitflags::bitflags;
 
 bitflags! {
-    /// How the commands of a client treat keys, where that is not as usual.
+    /// How the commands of a client are executed, where that is not as usual.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct AccessModes: u8 {
         /// Their access bits stay as they are.
@@ -13,5 +13,8 @@ bitflags! {
         /// Those that are read are entered into the table of keys whose changes the client is told
         /// of.
         const ENTERS_READS = 1 << 2;
+        /// They were executed elsewhere, and stand in a file or in the stream of a primary: forms that
+        /// only those have are taken, and limits on what a client may send are not asked again.
+        const OBEYED = 1 << 3;
     }
 }

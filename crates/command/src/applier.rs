@@ -32,7 +32,7 @@ impl<'i> Applier<'i> {
     /// Creates an applier, which counts as this client.
     pub fn new(instance: &'i Instance, client: Arc<Client>) -> Applier<'i> {
         let mut session = Session::new(client, true);
-        session.modes = AccessModes::IMPORT_SOURCE | AccessModes::NO_TOUCH;
+        session.modes = AccessModes::IMPORT_SOURCE | AccessModes::NO_TOUCH | AccessModes::OBEYED;
         let statistics = instance.statistics.worker();
         Applier { instance, session, statistics, memo: RowMemo::default(), reply: Vec::new() }
     }

@@ -10,6 +10,7 @@ use crate::spec::{Categories, CommandSpec, Flags, Group};
 use crate::statistics::WorkerStatistics;
 use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
+use settings::limits::PROTO_MAX_BULK_LEN;
 use smallvec::SmallVec;
 use store::{Access, Key, ShardSet, ThreadContext};
 use wire::Reply;
@@ -216,6 +217,18 @@ impl<'c> Call<'c> {
     /// Returns true if a key that gets this deadline is removed at once.
     pub fn is_over(&self, deadline: Millis) -> bool {
         deadline <= self.now && !self.instance.store.keeps_expired()
+    }
+
+    /// True if it was executed elsewhere, and comes from a file or from a primary.
+    pub fn is_obeyed(&self) -> bool {
+        self.session.modes.contains(AccessModes::OBEYED)
+    }
+
+    /// Bytes of the longest string that it may make. A file may have been written under another
+    /// setting.
+    pub fn bulk_bytes_max(&self) -> u64 {
+        let settings = &self.instance.settings;
+        if self.is_obeyed() { u64::MAX } else { PROTO_MAX_BULK_LEN.get(settings) }
     }
 
     /// The client as a reader of its keys, for a command that reads and may change them: it enters

@@ -11,6 +11,7 @@ use crate::repeat::Repeat;
 use crate::resume::Mark;
 use crate::run::Run;
 use crate::server::Link;
+use crate::to_client::to_client;
 use check::source::Source;
 use journal::reader::{AofReader, ReadError, Unit, Why};
 use std::sync::atomic::Ordering::Relaxed;
@@ -105,7 +106,10 @@ impl Batch {
             self.send(link, &[b"MULTI"], *database)?;
         }
         for command in unit.commands() {
-            let words: Vec<&[u8]> = command.collect();
+            let Some(words) = to_client(&command.collect::<Vec<_>>()) else {
+                run.tally.not_sent.fetch_add(1, Relaxed);
+                continue;
+            };
             if let [name, number] = words[..]
                 && name.eq_ignore_ascii_case(b"SELECT")
             {

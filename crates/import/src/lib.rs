@@ -41,4 +41,5 @@ pub mod server;
 mod sink;
 pub mod stop;
 pub mod tally;
+mod to_client;
 pub mod usage;

@@ -25,6 +25,8 @@ pub struct Tally {
     pub mended: AtomicU64,
     /// Bytes behind the ends of RDB files, which no server reads.
     pub unread: AtomicU64,
+    /// Commands of files that change no data, and were not sent.
+    pub not_sent: AtomicU64,
     /// Keys, commands and function libraries that failed.
     pub failures: AtomicU64,
 }

@@ -179,7 +179,7 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
     let outcome = import(&arguments.origin()?, &options)?;
     let Outcome { keys, commands, libraries, left_out, failures, comparison, .. } = &outcome;
     println!("{keys} keys and {commands} commands were sent; {failures} failed");
-    let Outcome { empty, mended, unread, .. } = &outcome;
+    let Outcome { empty, mended, unread, not_sent, .. } = &outcome;
     if *empty > 0 {
         println!("{empty} collections without elements were left out");
     }
@@ -191,6 +191,9 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
     }
     if libraries + left_out > 0 {
         println!("{libraries} function libraries were sent, {left_out} left out");
+    }
+    if *not_sent > 0 {
+        println!("{not_sent} commands that change no data were left out");
     }
     let mut is_whole = *failures == 0;
     if let Some(found) = comparison {

@@ -10,7 +10,6 @@ pub use table::TABLE;
 
 use crate::call::Call;
 use crate::refusal::Refusal;
-use settings::limits::PROTO_MAX_BULK_LEN;
 use store::Event;
 
 /// Event of a string whose bits were set or cleared.
@@ -20,7 +19,7 @@ const NOT_OFFSET: Refusal = Refusal::of("ERR bit offset is not an integer or out
 
 /// Checks an offset in bits, which a string must be able to reach.
 fn offset_within_limit(call: &Call<'_>, offset: Option<i64>) -> Result<u64, Refusal> {
-    let bytes_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
+    let bytes_max = call.bulk_bytes_max();
     offset
         .and_then(|offset| u64::try_from(offset).ok())
         .filter(|offset| offset / 8 < bytes_max)

@@ -31,7 +31,8 @@ struct Options {
 }
 
 impl Options {
-    fn parse(args: Args<'_>, is_add: bool, limit: NodeLimit) -> Result<Options, Refusal> {
+    fn parse(call: &Call<'_>, is_add: bool) -> Result<Options, Refusal> {
+        let args = call.args;
         let mut options = Parser { bound: None, is_approximate: false, limit: None };
         let (mut at, mut only_existing, mut id) = (2, false, None);
         while at < args.len() {
@@ -55,7 +56,8 @@ impl Options {
                 return Err(Refusal::SYNTAX);
             }
         }
-        Ok(Options { trim: options.finish(is_add, limit)?, only_existing, id })
+        let most = if call.is_obeyed() { Most::Unlimited } else { Most::of(node_limit(call)) };
+        Ok(Options { trim: options.finish(is_add, most)?, only_existing, id })
     }
 }
 
@@ -100,7 +102,7 @@ impl Parser {
         Ok(at + 2)
     }
 
-    fn finish(self, is_add: bool, nodes: NodeLimit) -> Result<Option<Trim>, Refusal> {
+    fn finish(self, is_add: bool, most: Most) -> Result<Option<Trim>, Refusal> {
         if self.bound.is_none() && self.limit.is_some_and(|limit| limit > 0) {
             return Err(Refusal::of(
                 "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy",
@@ -111,17 +113,34 @@ impl Parser {
                 "ERR syntax error, XTRIM must be called with a trimming strategy",
             ));
         }
-        if self.limit.is_some() && !self.is_approximate {
-            return Err(Refusal::of(
-                "ERR syntax error, LIMIT cannot be used without the special ~ option",
-            ));
-        }
-        let of_nodes = match nodes.entries.saturating_mul(TRIMMED_NODES) {
+        let whole_nodes = match most {
+            Most::Unlimited => self.is_approximate.then_some(0),
+            Most::Entries(_) if self.limit.is_some() && !self.is_approximate => {
+                return Err(Refusal::of(
+                    "ERR syntax error, LIMIT cannot be used without the special ~ option",
+                ));
+            }
+            Most::Entries(most) => self.is_approximate.then(|| self.limit.unwrap_or(most)),
+        };
+        Ok(self.bound.map(|to| Trim { to, whole_nodes }))
+    }
+}
+
+/// Entries that a trimming with `~` removes at most.
+enum Most {
+    /// So many, unless LIMIT gives another number.
+    Entries(u64),
+    /// Any number, whatever LIMIT says: it was asked where the bound was found that stands in the
+    /// command now, behind `=` and with the LIMIT of the request.
+    Unlimited,
+}
+
+impl Most {
+    fn of(nodes: NodeLimit) -> Most {
+        Most::Entries(match nodes.entries.saturating_mul(TRIMMED_NODES) {
             0 => TRIMMED_DEFAULT,
             entries => entries.min(TRIMMED_MAX),
-        };
-        let whole_nodes = self.is_approximate.then(|| self.limit.unwrap_or(of_nodes));
-        Ok(self.bound.map(|to| Trim { to, whole_nodes }))
+        })
     }
 }
 
@@ -134,7 +153,7 @@ fn node_limit(call: &Call<'_>) -> NodeLimit {
 
 pub fn xadd(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, node_limit(call));
-    let Options { trim, only_existing, id } = Options::parse(args, true, limit)?;
+    let Options { trim, only_existing, id } = Options::parse(call, true)?;
     let (id, at) = id.unwrap_or((NewId::Now, args.len()));
     let texts = args.from(at + 1);
     if texts.len() == 0 || texts.len() % 2 == 1 {
@@ -161,8 +180,7 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn xtrim(call: &mut Call<'_>) -> Outcome {
-    let args = call.args;
-    let options = Options::parse(args, false, node_limit(call))?;
+    let options = Options::parse(call, false)?;
     let (mut access, key, reply) = call.on_key(1);
     let count = match options.trim {
         Some(trim) => stream::trim(&mut access, &key, trim)?,

@@ -3,7 +3,6 @@
 use super::read::bulk_range;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use settings::limits::PROTO_MAX_BULK_LEN;
 use store::Event;
 use store::value::string;
 
@@ -12,7 +11,7 @@ const SETRANGE: Event = Event::string("setrange");
 
 pub fn append(call: &mut Call<'_>) -> Outcome {
     let tail = call.args.get(2);
-    let len_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
+    let len_max = call.bulk_bytes_max();
     let (mut access, key, reply) = call.on_key(1);
     let len = string::append(&mut access, &key, tail, len_max)?;
     access.changed(1, APPEND, &key);
@@ -24,7 +23,7 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
     let patch = call.args.get(3);
     let at = usize::try_from(call.args.integer(2)?)
         .map_err(|_| Refusal::of("ERR offset is out of range"))?;
-    let len_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
+    let len_max = call.bulk_bytes_max();
     if !patch.is_empty() && at as u64 <= len_max {
         call.reserve(string::bytes_before(at + patch.len()))?;
     }
