@@ -150,7 +150,7 @@ fn tame_fields(request: &mut Request) {
     }
 }
 
-/// Bounds values of BITFIELD: Valkey treats one far below the least number of a field as too large.
+/// Bounds values of BITFIELD: with others Valkey 9.1.2 saturates at the wrong end.
 fn tame_set(request: &mut Request) {
     for at in 4..request.len() {
         let is_value = request[at - 3].eq_ignore_ascii_case(b"SET");
