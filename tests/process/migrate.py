@@ -82,7 +82,9 @@ class Target:
 
     def request(self):
         """The words of the next request."""
-        count = int(self.file.readline()[1:])
+        line = self.file.readline()
+        assert line, "there is no further request"
+        count = int(line[1:])
         words = []
         for _ in range(count):
             length = int(self.file.readline()[1:])
@@ -297,6 +299,50 @@ def a_key_that_arrives_in_a_pause_of_writes_leaves_when_it_ends():
         assert other.command("CLIENT", "UNPAUSE") == b"OK"
         assert here.read() == b"OK"
         assert other.command("EXISTS", "a") == 0
+
+
+def a_key_that_another_server_sends_back_stays():
+    with varve() as source, Target() as target:
+        here, other = source.connect(), source.connect()
+        here.command("SET", "a", "same")
+        here.send([str(word).encode() for word in to(target, "a")])
+        target.accept()
+        target.expect(b"SELECT", b"0")
+        payload = target.expect(b"RESTORE", b"a")[3]
+        # The target has sent it here meanwhile, and forgets it: it has the very value that was sent.
+        assert other.command("RESTORE", "a", 0, payload, "REPLACE") == b"OK"
+        target.reply(b"+OK", b"+OK")
+        assert target.expect(b"RESTORE", b"a")[3:] == [payload, b"REPLACE"]
+        assert other.command("GET", "a") == b"same"
+        target.reply(b"+OK")
+        assert here.read() == b"OK"
+        assert other.command("EXISTS", "a") == 0
+
+
+def a_key_stays_that_is_sent_to_the_server_that_has_it():
+    with varve() as source:
+        here = source.connect()
+        here.command("SET", "a", "v")
+        refusal = Error(b"IOERR error or timeout reading to target instance")
+        for options in (["REPLACE"], [], ["COPY", "REPLACE"], ["AUTH", "none"]):
+            for database in (0, 1):
+                answer = ask(here, to(source, "a", *options, database=database))
+                assert answer == refusal, (answer, options)
+        assert here.command("GET", "a") == b"v" and here.command("DBSIZE") == 1
+        assert here.command("SELECT", 1) == b"OK" and here.command("DBSIZE") == 0
+
+
+def two_servers_that_send_each_other_a_key_keep_it():
+    with varve("--threads", "2") as one, varve("--threads", "2") as other:
+        clients = (one.connect(), other.connect())
+        for number in range(40):
+            for client in clients:
+                client.command("SET", number, "same")
+            clients[0].send([str(word).encode() for word in to(other, number, "REPLACE")])
+            clients[1].send([str(word).encode() for word in to(one, number, "REPLACE")])
+            answers = [client.read() for client in clients]
+            there = [client.command("EXISTS", number) for client in clients]
+            assert sum(there) > 0, (number, answers, there)
 
 
 def a_key_that_always_changes_stays():

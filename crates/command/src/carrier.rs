@@ -1,6 +1,7 @@
 //! Keys on their way to another server, which MIGRATE has asked for, and who carries them.
 
 use crate::clients::Client;
+use crate::departures::Departure;
 use crate::waiting::waiter::Waiter;
 use base::{KeyspaceId, Millis};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub struct Target {
 }
 
 /// A key, and the value that is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Parcel {
     /// Its name.
     pub name: Vec<u8>,
@@ -58,4 +59,6 @@ pub struct Parcel {
     pub payload: Vec<u8>,
     /// Its deadline.
     pub deadline: Option<Millis>,
+    /// Tells whether it has changed since; none if the key stays here anyway.
+    pub departure: Option<Departure>,
 }

@@ -4,6 +4,7 @@
 use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
 use crate::clients::{Clients, Pause};
+use crate::departures::Departures;
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
 use crate::monitors::Monitors;
@@ -72,6 +73,8 @@ pub struct Instance {
     pub(crate) acknowledged: Acknowledged,
     /// Keys that clients watch.
     pub watches: Arc<Watches>,
+    /// Keys on their way to other servers.
+    pub departures: Arc<Departures>,
     /// Subscriptions to messages.
     pub pubsub: Arc<PubSub>,
     /// Clients that are told when keys change, and of which.
@@ -267,11 +270,12 @@ impl Instance {
         data_files: Box<dyn DataFiles>,
     ) -> Instance {
         let watches = Arc::new(Watches::marking(Arc::clone(store.marked_keys())));
+        let departures = Arc::new(Departures::marking(Arc::clone(store.marked_keys())));
         let pubsub = Arc::new(PubSub::default());
         let notifications = Arc::new(Notifications::of(Arc::clone(&pubsub)));
         let tracking = Arc::new(Tracking::new(store.hasher().clone(), Arc::clone(&settings)));
-        let listeners: [Arc<dyn Listener>; 3] =
-            [watches.clone(), tracking.clone(), notifications.clone()];
+        let listeners: [Arc<dyn Listener>; 4] =
+            [watches.clone(), departures.clone(), tracking.clone(), notifications.clone()];
         listeners.iter().for_each(|listener| store.listen(listener));
         Instance {
             store,
@@ -281,6 +285,7 @@ impl Instance {
             waiters: Waiters::default(),
             acknowledged: Acknowledged::default(),
             watches,
+            departures,
             pubsub,
             tracking,
             notifications,
@@ -474,7 +479,7 @@ impl Instance {
     }
 
     /// Does what changes have left for a thread without locks: sends who may have cached the keys
-    /// what is pending, wakes who has mail, and holds commands back where there is too much of it.
+    /// what is pending, wakes who has mail and who removes expired keys, and holds commands back where there is too much of it.
     #[inline]
     pub fn settle_messages(&self) {
         let by_events = self.notifications.has_left() && self.notifications.settle();
@@ -497,7 +502,8 @@ impl Instance {
     pub fn look_after_keys(&self, thread: &ThreadContext) {
         self.tracking.sweep();
         self.hear_no_more(thread, Interests::KEYS, || self.tracking.is_idle());
-        self.hear_no_more(thread, Interests::MARKED_KEYS, || self.watches.is_empty());
+        let is_idle = || self.departures.is_empty() && self.watches.is_empty();
+        self.hear_no_more(thread, Interests::MARKED_KEYS, is_idle);
     }
 
     fn hear_no_more(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {

@@ -44,6 +44,7 @@ mod clients;
 mod commands;
 mod count;
 mod database_key;
+mod departures;
 mod effects;
 mod element;
 mod exec;
@@ -102,6 +103,7 @@ pub use clients::{
 };
 pub use commands::table;
 pub use count::Count;
+pub use departures::{Departure, Departures};
 pub use execute::{RowMemo, execute, granted_for_batch};
 pub use family::forget_all;
 pub use file_commands::{Followed, NotApplied};

@@ -4,15 +4,17 @@
 //! ```text
 //! MIGRATE: values copied under the locks ─▶ sent, while nobody holds a lock ─▶ arrived
 //!    ▲                                                                            │
-//!    └── changed meanwhile: the new value is sent ◀── compared under the locks ◀──┤
+//!    └── changed meanwhile: the new value is sent ◀── asked for under the locks ◀─┤
 //!                              gone here: DEL there ◀─────────────────────────────┤
-//!                                     as it was sent: DEL here, one unit ◀────────┘
+//!                                     unchanged: DEL here, one unit ◀─────────────┘
 //! ```
 //! Valkey executes nothing else meanwhile; here other clients go on, and may see a key in both
-//! servers for a moment. No change is lost: a key leaves only with the very value and deadline that
-//! the target has.
+//! servers for a moment. No change is lost: a key leaves only if nothing has changed it since its
+//! value was copied, not even to the same value, as another server does that sends it here. Groups
+//! of streams change unseen, so that values are compared too.
 
 use crate::carrier::{Migration, Parcel};
+use crate::departures::Departure;
 use crate::effects;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
@@ -20,7 +22,7 @@ use crate::value_limits::timed_version;
 use base::PositionHash;
 use settings::snapshots::RDBCOMPRESSION;
 use std::collections::HashSet;
-use store::{Access, Author, Event, Key, ShardSet, ThreadContext};
+use store::{Access, Author, Event, Interests, Key, ShardSet, ThreadContext};
 
 /// What became of a key that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +35,21 @@ pub enum Settled {
     Gone,
 }
 
+impl Parcel {
+    /// Returns true if the key, of which there is this now, is as it was sent.
+    fn is_unchanged(&self, present: &Parcel) -> bool {
+        let has_changed = self.departure.as_ref().is_some_and(Departure::has_changed);
+        !has_changed && self.payload == present.payload && self.deadline == present.deadline
+    }
+}
+
 /// The value of a key, ready to be sent; `None` if there is none.
 pub(crate) fn pack(access: &Access<'_>, key: &Key<'_>, instance: &Instance) -> Option<Parcel> {
     let deadline = access.lookup_without_touch(key)?.deadline;
     let settings = &instance.settings;
     let (timed, compresses) = (timed_version(settings), RDBCOMPRESSION.get(settings));
     let payload = snapshot::dump(access, key, timed, compresses)?;
-    Some(Parcel { name: key.bytes.to_vec(), payload, deadline })
+    Some(Parcel { name: key.bytes.to_vec(), payload, deadline, departure: None })
 }
 
 impl Migration {
@@ -74,6 +84,8 @@ impl Migration {
         shards: ShardSet,
     ) -> Vec<Settled> {
         let store = &instance.store;
+        // Before the locks: who changes a key behind them tells, while it is sent again.
+        instance.hear(Interests::MARKED_KEYS);
         let mut access = store.lock_all(thread, shards, instance.clock.now());
         let (mut left, mut settled) = (HashSet::new(), Vec::with_capacity(arrived.len()));
         for (at, hash) in arrived.iter().zip(hashes) {
@@ -86,14 +98,15 @@ impl Migration {
             }
             settled.push(match pack(&access, &key, instance) {
                 None => Settled::Gone,
-                Some(present) if present == *parcel => {
+                Some(present) if parcel.is_unchanged(&present) => {
                     access.remove(&key);
                     effects::del(&mut access, &key);
                     access.changed(1, Event::DEL, &key);
                     left.insert(parcel.name.clone());
                     Settled::Left
                 }
-                Some(present) => {
+                Some(mut present) => {
+                    present.departure = Some(instance.departures.add(&key));
                     *parcel = present;
                     Settled::Changed
                 }

@@ -4,7 +4,8 @@
 //! worker: MIGRATE ─▶ Migration ─▶ channel ─▶ courier ─▶ AUTH, SELECT, RESTORE ... ─▶ target
 //!                                               └─▶ settle: keys that arrived leave ─▶ answer
 //! ```
-//! A key that changed on its way is sent again, a few times; one that still changes stays here, and
+//! A connection that leads to this server itself, where who sends a key would be who has it, is
+//! refused before anything is sent. A key that changed on its way is sent again, a few times; one that still changes stays here, and
 //! the client is told. Sockets are kept for ten seconds.
 
 mod effects;
@@ -13,6 +14,7 @@ use crate::journal::Journal;
 use base::Millis;
 use command::{Carrier, Instance, Migration, Pause, Refusal, Settled, WorkerStatistics};
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use settings::network::PORT;
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -308,16 +310,18 @@ impl Courier {
             front.push(effects::select(target.database));
         }
         socket.follow(timeout).map_err(writing)?;
-        front
-            .iter()
-            .chain(requests)
-            .flat_map(|bytes| bytes.chunks(PIECE_BYTES))
-            .try_for_each(|piece| socket.stream.get_mut().write_all(piece))
-            .map_err(writing)?;
         let mut error = None;
-        for _ in &front {
-            error = error.or(socket.reply().map_err(reading)?.err());
+        if socket.database == -1 && self.may_lead_here(&socket) {
+            socket.write(&front).map_err(writing)?;
+            error = socket.error_of(front.len()).map_err(reading)?;
+            // It was accepted before it answered.
+            if self.leads_here(&socket) {
+                return Err(Failure::Connection(READING, false));
+            }
+            front.clear();
         }
+        socket.write(&front).and_then(|()| socket.write(requests)).map_err(writing)?;
+        error = error.or(socket.error_of(front.len()).map_err(reading)?);
         for _ in requests {
             let reply = socket.reply().map_err(reading)?;
             replies.push(error.clone().map_or(reply, Err));
@@ -326,6 +330,23 @@ impl Courier {
         socket.database = if is_fine { target.database } else { -1 };
         self.keep_socket(place, socket);
         Ok(())
+    }
+
+    /// Returns true if a connection may lead to this server itself.
+    fn may_lead_here(&self, socket: &Socket) -> bool {
+        let port = self.instance.upgrade().map(|instance| PORT.get(&instance.settings));
+        let peer = socket.stream.get_ref().peer_addr();
+        peer.is_ok_and(|peer| Some(peer.port()) == port)
+    }
+
+    /// Returns true if one of the clients has the other end of a connection. A target that is this
+    /// server would be sent what it has, and take it for a key that has arrived.
+    fn leads_here(&self, socket: &Socket) -> bool {
+        let stream = socket.stream.get_ref();
+        let (Ok(own), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return false };
+        let clients = self.instance.upgrade().map(|it| it.clients.list()).unwrap_or_default();
+        let is = |text: &str, address: SocketAddr| text.parse().is_ok_and(|it| same(it, address));
+        clients.iter().any(|it| is(&it.address, own) && is(&it.local_address, peer))
     }
 
     fn take_socket(&self, place: &Place) -> Option<Socket> {
@@ -365,6 +386,11 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
+/// Returns true if two addresses are the same, one of which may be IPv4 written as IPv6.
+fn same(one: SocketAddr, other: SocketAddr) -> bool {
+    one.port() == other.port() && one.ip().to_canonical() == other.ip().to_canonical()
+}
+
 /// Connects. A port that is no number is port zero, which refuses.
 fn connect(host: &str, port: &str, timeout: Duration) -> Result<Socket, Failure> {
     let digits = port.len() - port.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
@@ -390,6 +416,21 @@ impl Socket {
     fn follow(&self, timeout: Duration) -> io::Result<()> {
         self.stream.get_ref().set_read_timeout(Some(timeout))?;
         self.stream.get_ref().set_write_timeout(Some(timeout))
+    }
+
+    fn write<B: AsRef<[u8]>>(&mut self, requests: &[B]) -> io::Result<()> {
+        let mut pieces = requests.iter().flat_map(|bytes| bytes.as_ref().chunks(PIECE_BYTES));
+        pieces.try_for_each(|piece| self.stream.get_mut().write_all(piece))
+    }
+
+    /// Reads so many replies, and returns the first error among them.
+    fn error_of(&mut self, replies: usize) -> io::Result<Option<String>> {
+        let mut error = None;
+        for _ in 0..replies {
+            let reply = self.reply()?;
+            error = error.or(reply.err());
+        }
+        Ok(error)
     }
 
     /// Reads a reply of one line: whether it is an error, and which.

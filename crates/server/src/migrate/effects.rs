@@ -54,7 +54,7 @@ mod tests {
 
     fn parcel(deadline: Option<u64>) -> Parcel {
         let deadline = deadline.map(Millis);
-        Parcel { name: b"k".to_vec(), payload: b"p".to_vec(), deadline }
+        Parcel { name: b"k".to_vec(), payload: b"p".to_vec(), deadline, departure: None }
     }
 
     #[test]

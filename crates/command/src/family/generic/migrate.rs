@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome, Turn};
-use crate::carrier::{Migration, Target};
+use crate::carrier::{Migration, Parcel, Target};
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec};
 use crate::migration::pack;
 use crate::observing::Positions;
@@ -11,7 +11,7 @@ use crate::waiting::{Late, Timeout, Wants};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use store::Kind;
+use store::{Interests, Kind};
 
 const KEY_NOT_EMPTY: Refusal = Refusal::of(
     "ERR When using MIGRATE KEYS option, the key argument must be set to the empty string",
@@ -55,12 +55,15 @@ pub fn migrate(call: &mut Call<'_>) -> Outcome {
     let wants = Wants { kind: Kind::String, minds_loss: false };
     let wait = call.wait(Timeout(None), wants).late(Late::Never);
     let (keyspace, instance) = (call.keyspace(), call.instance);
+    // Before the locks: who changes one of the keys behind them tells.
+    instance.hear(Interests::MARKED_KEYS);
     let positions = options.keys.unwrap_or(KEY_AT..KEY_AT + 1);
     let (mut access, keys, _) = call.on_keys(positions);
     let mut parcels = Vec::with_capacity(keys.len());
     for key in &keys {
         if access.read(key).is_some() {
-            parcels.extend(pack(&access, key, instance));
+            let departure = (!options.copies).then(|| instance.departures.add(key));
+            parcels.extend(pack(&access, key, instance).map(|it| Parcel { departure, ..it }));
         }
     }
     drop(access);

@@ -1,0 +1,140 @@
+//! Keys on their way to other servers, and which of them have changed meanwhile.
+//!
+//! ```text
+//! MIGRATE        under the lock of the key: its value is copied, a departure noted
+//! a change       under the lock of the key: its departures are told, and forgotten
+//! it has arrived under the lock of the key: told? then it is sent again, and else it leaves
+//! ```
+//! Values cannot tell: who sends the key that it was sent has made a change, and leaves the same
+//! value.
+
+use crate::sparse::smaller_room;
+use crate::sync::{Mutex, MutexGuard};
+use base::{KeyFilter, KeyspaceId, PositionHash};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+use store::{Change, Key, Listener};
+
+/// Keys on their way.
+#[derive(Debug)]
+pub struct Departures {
+    table: Mutex<HashTable<Departing>>,
+    /// Keys in the table. A key that a change is looked for was added under the lock that the
+    /// change holds, so it is counted.
+    count: AtomicUsize,
+    /// Keys that are in the table: of others mostly nothing is told.
+    marked: Arc<KeyFilter>,
+}
+
+/// Entry of a key.
+#[derive(Debug)]
+struct Departing {
+    key: OwnedKey,
+    /// Those who want to know whether it changes.
+    told: SmallVec<[Arc<AtomicBool>; 1]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OwnedKey {
+    hash: PositionHash,
+    keyspace: KeyspaceId,
+    bytes: Arc<[u8]>,
+}
+
+/// A key that is on its way, until this is dropped.
+#[derive(Debug)]
+pub struct Departure {
+    departures: Arc<Departures>,
+    key: OwnedKey,
+    has_changed: Arc<AtomicBool>,
+}
+
+impl Departure {
+    /// Returns true if the key has changed since; its lock is held.
+    pub fn has_changed(&self) -> bool {
+        self.has_changed.load(Relaxed)
+    }
+}
+
+impl Drop for Departure {
+    fn drop(&mut self) {
+        self.departures.forget(&self.key, &self.has_changed);
+    }
+}
+
+impl Departures {
+    /// Returns no departures; keys that have some are marked.
+    pub fn marking(marked: Arc<KeyFilter>) -> Departures {
+        Departures { table: Mutex::default(), count: AtomicUsize::new(0), marked }
+    }
+
+    /// Returns true if no key is on its way, or each has changed.
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Relaxed) == 0
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashTable<Departing>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a key, whose lock is held, is on its way.
+    pub fn add(self: &Arc<Departures>, key: &Key<'_>) -> Departure {
+        let Key { bytes, hash, keyspace } = *key;
+        let key = OwnedKey { hash, keyspace, bytes: Arc::from(bytes) };
+        let has_changed = Arc::new(AtomicBool::new(false));
+        let mut table = self.table();
+        match table.entry(hash.0, |it| it.key == key, |it| it.key.hash.0) {
+            Entry::Occupied(entry) => entry.into_mut().told.push(Arc::clone(&has_changed)),
+            Entry::Vacant(entry) => {
+                self.marked.add(hash);
+                let told = SmallVec::from_iter([Arc::clone(&has_changed)]);
+                entry.insert(Departing { key: key.clone(), told });
+            }
+        }
+        self.count.store(table.len(), Relaxed);
+        drop(table);
+        Departure { departures: Arc::clone(self), key, has_changed }
+    }
+
+    fn forget(&self, key: &OwnedKey, has_changed: &Arc<AtomicBool>) {
+        let mut table = self.table();
+        let Ok(mut entry) = table.find_entry(key.hash.0, |it| it.key == *key) else { return };
+        let told = &mut entry.get_mut().told;
+        told.retain(|it| !Arc::ptr_eq(it, has_changed));
+        if told.is_empty() {
+            entry.remove();
+            self.has_removed(&mut table, key.hash);
+        }
+    }
+
+    fn tell(&self, key: &Key<'_>) {
+        let mut table = self.table();
+        let is_its = |it: &Departing| {
+            let own = &it.key;
+            own.hash == key.hash && own.keyspace == key.keyspace && *own.bytes == *key.bytes
+        };
+        let Ok(entry) = table.find_entry(key.hash.0, is_its) else { return };
+        let (departing, _) = entry.remove();
+        departing.told.iter().for_each(|told| told.store(true, Relaxed));
+        self.has_removed(&mut table, key.hash);
+    }
+
+    fn has_removed(&self, table: &mut HashTable<Departing>, hash: PositionHash) {
+        self.marked.remove(hash);
+        self.count.store(table.len(), Relaxed);
+        if let Some(room) = smaller_room(table.len(), table.capacity()) {
+            table.shrink_to(room, |it| it.key.hash.0);
+        }
+    }
+}
+
+impl Listener for Departures {
+    fn before(&self, change: &Change<'_>) {
+        if !self.is_empty() {
+            self.tell(&change.key);
+        }
+    }
+}
