@@ -5,7 +5,7 @@ use crate::family;
 use crate::spec::{Flags, Group};
 use std::fmt::Write;
 
-const GROUPS: [(Group, &str); 15] = [
+const GROUPS: [(Group, &str); 16] = [
     (Group::String, "Strings"),
     (Group::Bitmap, "Bitmaps"),
     (Group::List, "Lists"),
@@ -21,6 +21,7 @@ const GROUPS: [(Group, &str); 15] = [
     (Group::Transactions, "Transactions"),
     (Group::PubSub, "Messages"),
     (Group::Scripting, "Functions"),
+    (Group::Cluster, "Cluster"),
 ];
 
 /// Generates the manual of all commands from the rows.

@@ -135,6 +135,7 @@ pub enum Group {
     Scripting,
     Transactions,
     PubSub,
+    Cluster,
 }
 
 impl Group {
@@ -156,6 +157,7 @@ impl Group {
             Group::Scripting => "scripting",
             Group::Transactions => "transactions",
             Group::PubSub => "pubsub",
+            Group::Cluster => "cluster",
         }
     }
 
@@ -176,7 +178,7 @@ impl Group {
             Group::Server => Categories::empty(),
             Group::Scripting => Categories::SCRIPTING,
             Group::Transactions => Categories::TRANSACTION,
-            Group::PubSub => Categories::empty(),
+            Group::PubSub | Group::Cluster => Categories::empty(),
         }
     }
 }

@@ -35,6 +35,8 @@ pub const ONE_OF_ALL_SHARDS: Tips =
 /// Sent to all primaries, each of which replies about itself.
 pub const PER_SHARD: Tips =
     &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"];
+/// The same, without a rule for putting the replies together.
+pub const EACH_SHARD: Tips = &["nondeterministic_output", "request_policy:all_shards"];
 /// Sent in parts to the primaries of the keys.
 pub const MULTI_SHARD: Tips = &["request_policy:multi_shard", "response_policy:all_succeeded"];
 /// Sent in parts to the primaries of the keys, whose numbers are added.

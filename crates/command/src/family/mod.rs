@@ -2,6 +2,7 @@
 
 mod bitmap;
 mod client;
+mod cluster;
 mod connection;
 mod element_scan;
 mod generic;
@@ -44,4 +45,5 @@ pub const ALL: &[&[Command]] = &[
     transaction::TABLE,
     pubsub::TABLE,
     observing::TABLE,
+    cluster::TABLE,
 ];

@@ -39,15 +39,18 @@ const KEYS: [&str; 10] = [
     "dst",
 ];
 const DOUBLES: [&str; 6] = ["longitude", "latitude", "radius", "width", "height", "score"];
-const INTEGERS: [&str; 37] = [
+const INTEGERS: [&str; 42] = [
     "bit",
     "client-id",
+    "cluster-bus-port",
+    "config-epoch",
     "count",
     "cursor",
     "db",
     "decrement",
     "destination-db",
     "end",
+    "end-slot",
     "entries-added",
     "entries-read",
     "frequency",
@@ -73,7 +76,9 @@ const INTEGERS: [&str; 37] = [
     "samples",
     "seconds",
     "size",
+    "slot",
     "start",
+    "start-slot",
     "stop",
     "timeout",
     "weight",

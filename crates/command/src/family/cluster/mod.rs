@@ -1,0 +1,35 @@
+//! Commands of clients and operators of a cluster, answered by a server that is no part of one.
+//!
+//! | file | content |
+//! |---|---|
+//! | `table.rs` | the commands of clients |
+//! | `subcommands.rs` | CLUSTER |
+//! | `slot.rs` | the slot of a key |
+
+mod slot;
+mod subcommands;
+mod table;
+
+pub use table::TABLE;
+
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+
+const NO_CLUSTER: Refusal = Refusal::of("ERR This instance has cluster support disabled");
+
+/// Answers what only a node of a cluster can do.
+fn refuse(_: &mut Call<'_>) -> Outcome {
+    Err(NO_CLUSTER.into())
+}
+
+/// Answers READONLY and READWRITE, which choose what a replica in a cluster may answer. Clients
+/// send them on every connection, also to a server of which there is only one.
+fn agree(call: &mut Call<'_>) -> Outcome {
+    call.reply.ok();
+    Ok(())
+}
+
+fn keyslot(call: &mut Call<'_>) -> Outcome {
+    call.reply.integer(slot::of_key(call.args.get(2)).into());
+    Ok(())
+}
