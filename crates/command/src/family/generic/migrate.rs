@@ -130,23 +130,32 @@ pub fn secrets(args: &Args<'_>) -> Positions {
     options.take_while(|at| *at < end).flat_map(behind).collect()
 }
 
-/// Finds the one key, or those behind KEYS where that is empty.
+/// Finds the one key, or those behind KEYS where that is empty; none where there are both, which is
+/// refused. A word KEYS that nothing follows is no option to Valkey's COMMAND GETKEYS.
 pub fn keys<'r>(_: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
     let flags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::DELETE);
     let one = request.get(KEY_AT..KEY_AT + 1)?;
+    let before_last = &request[2..request.len() - 1];
+    let has_keys = before_last.iter().any(|word| word.eq_ignore_ascii_case(b"KEYS"));
+    let option = if has_keys { keys_option(request) } else { None };
+    let found = match option {
+        None => one,
+        Some(at) if one[0].is_empty() => &request[at + 1..],
+        Some(_) => return None,
+    };
+    Some(found.iter().map(|key| (*key, flags)).collect())
+}
+
+/// Finds the option KEYS, which may also be a user or a password.
+fn keys_option(request: &[&[u8]]) -> Option<usize> {
     let mut at = OPTIONS_AT;
-    let mut found = one;
-    while let Some(word) = request.get(at).filter(|_| one[0].is_empty()) {
-        match word.to_ascii_lowercase().as_slice() {
-            b"keys" => {
-                found = &request[at + 1..];
-                break;
-            }
+    loop {
+        match request.get(at)?.to_ascii_lowercase().as_slice() {
+            b"keys" => return Some(at),
             b"auth" => at += 1,
             b"auth2" => at += 2,
             _ => {}
         }
         at += 1;
     }
-    Some(found.iter().map(|key| (*key, flags)).collect())
 }
