@@ -56,7 +56,7 @@ pub const TABLE: &[Command] = &[
         ..row("DBSIZE", 1, Flags::READONLY.union(Flags::FAST), "1.0.0", databases::dbsize)
     },
     Command {
-        locks: Locks::All,
+        locks: Locks::Gate,
         lets_in: LetsIn::Debuggers,
         summary: "Looks inside, for tests of the server.",
         syntax: "subcommand [arg ...]",

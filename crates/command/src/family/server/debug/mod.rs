@@ -155,7 +155,7 @@ const SUBCOMMANDS: [Subcommand; 32] = [
         "Whether RESTORE takes payloads with a wrong checksum.",
         switches::set_skip_checksum_validation,
     ),
-    subcommand("SLEEP", 3..=3, "<seconds>", "Keeps one worker from working.", switches::sleep),
+    subcommand("SLEEP", 3..=3, "<seconds>", "Freezes the server.", switches::sleep),
     subcommand(
         "STRINGMATCH-LEN",
         4..=4,

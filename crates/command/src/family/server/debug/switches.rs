@@ -85,8 +85,9 @@ pub(super) fn sleep(call: &mut Call<'_>) -> Outcome {
     let seconds = text::parse_f64(call.args.get(2)).ok_or(Refusal::NOT_FLOAT)?;
     let time = Duration::try_from_secs_f64(seconds.max(0.0));
     let time = time.map_err(|_| Refusal::NOT_FLOAT)?;
-    // Outside the gate, so that other workers can go on.
-    call.instance.store.outside(call.thread, || std::thread::sleep(time));
+    // Behind the closed gate nobody serves a client or works in the background meanwhile: the
+    // server is to look as if it hung.
+    call.instance.store.exclusively(call.thread, |_| std::thread::sleep(time));
     call.reply.ok();
     Ok(())
 }
