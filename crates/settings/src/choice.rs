@@ -64,6 +64,40 @@ choices! {
         Nothing = "nothing",
     }
 
+    /// Form of the lines of the log.
+    LogFormat {
+        /// Valkey's, which its users' tools read.
+        Legacy = "legacy",
+        /// Pairs of names and values.
+        Logfmt = "logfmt",
+        /// An object for each line.
+        Json = "json",
+        /// Time, level and text, with the time in UTC.
+        Plain = "plain",
+    }
+
+    /// Form of the time in the log.
+    LogTimestampFormat {
+        /// `27 Nov 2026 04:00:00.000`.
+        Legacy = "legacy",
+        /// `2026-11-27T04:00:00.000+01:00`.
+        Iso8601 = "iso8601",
+        /// Milliseconds since 1970.
+        Milliseconds = "milliseconds",
+    }
+
+    /// Service manager that is told when the server is ready.
+    Supervised {
+        /// Upstart, which waits until the process stops itself.
+        Upstart = "upstart",
+        /// Systemd, by its socket for notices.
+        Systemd = "systemd",
+        /// The one that has started the server, if any.
+        Auto = "auto",
+        /// None.
+        No = "no",
+    }
+
     /// When the append-only file is made safe.
     AppendFsync {
         /// Once a second.

@@ -1,8 +1,8 @@
 //! Typed handles to read settings.
 
 use crate::choice::{
-    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, OomScore, PropagationErrorBehavior,
-    RdbReader, ReclaimPolicy, ShutdownFlags, VersionCheck,
+    AppendFsync, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy, OomScore,
+    PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -139,6 +139,7 @@ macro_rules! read_choices {
 
 read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess OomScore);
 read_choices!(PropagationErrorBehavior RdbReader VersionCheck ReclaimPolicy);
+read_choices!(LogFormat LogTimestampFormat Supervised);
 
 impl private::Sealed for bool {}
 impl Read for bool {

@@ -44,8 +44,8 @@ mod value;
 
 pub use change::{Changed, Origin};
 pub use choice::{
-    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, OomScore, PropagationErrorBehavior,
-    RdbReader, ReclaimPolicy, ShutdownFlags, VersionCheck,
+    AppendFsync, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy, OomScore,
+    PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
 };
 pub use command_line::{Invocation, Loaded, load};
 pub use error::{FileError, RewriteError, SetError};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 pub type Hook = dyn Fn(&Settings) -> Result<(), String> + Send + Sync;
 
 /// Largest possible number of settings.
-pub(crate) const SLOTS_MAX: usize = 256;
+pub(crate) const SLOTS_MAX: usize = 320;
 
 /// Values of all settings.
 pub struct Settings {

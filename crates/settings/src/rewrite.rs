@@ -189,12 +189,8 @@ fn directive(line: &[u8]) -> Directive {
         return Directive::Setting(slot);
     }
     let lower = name.to_ascii_lowercase();
-    let known = |names: &[&str]| names.iter().any(|name| name.as_bytes() == lower);
-    if known(&["include"]) || known(&UNSUPPORTED) || known(&OBSOLETE) {
-        Directive::Other
-    } else {
-        Directive::Unknown
-    }
+    let mut others = UNSUPPORTED.iter().map(|(name, _)| name).chain(&OBSOLETE).chain(&["include"]);
+    if others.any(|name| name.as_bytes() == lower) { Directive::Other } else { Directive::Unknown }
 }
 
 /// Replaces the old file by a new one with the same permissions.

@@ -12,6 +12,8 @@ pub enum Notation {
     /// A number of bytes like `Memory`, or a percentage of `maxmemory`, which is kept as a negative
     /// number.
     MemoryOrPercent,
+    /// A number of bytes like `Memory`, or a negative number.
+    SignedMemory,
     /// An octal number, as file permissions are written.
     Octal,
 }
@@ -142,6 +144,12 @@ impl Row {
         }
     }
 
+    /// Returns a line for the log if the value has no effect.
+    pub fn idle_note(&self) -> Option<String> {
+        let because = self.idle_because;
+        (!because.is_empty()).then(|| format!("`{}` has no effect: {because}", self.name))
+    }
+
     /// Makes the setting changeable at start only.
     pub(crate) const fn at_start(mut self) -> Row {
         self.live = false;
@@ -245,6 +253,15 @@ pub(crate) const fn memory_or_percent(
     doc: &'static str,
 ) -> Row {
     number(name, Notation::MemoryOrPercent, range, default, doc)
+}
+
+pub(crate) const fn signed_memory(
+    name: &'static str,
+    range: RangeInclusive<i128>,
+    default: i128,
+    doc: &'static str,
+) -> Row {
+    number(name, Notation::SignedMemory, range, default, doc)
 }
 
 pub(crate) const fn octal(

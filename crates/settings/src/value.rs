@@ -63,7 +63,10 @@ impl Value {
     /// Returns the value as words that [`parse_over`] reads.
     pub(crate) fn words(&self) -> Vec<Vec<u8>> {
         match self {
-            Value::Number(n, Notation::Memory | Notation::MemoryOrPercent) if *n > 0 => {
+            Value::Number(
+                n,
+                Notation::Memory | Notation::MemoryOrPercent | Notation::SignedMemory,
+            ) if *n > 0 => {
                 vec![memory_text(*n).into()]
             }
             Value::AnyOf(bits, names) => {
@@ -192,6 +195,9 @@ pub(crate) fn expected(row: &Row) -> String {
             Notation::MemoryOrPercent => {
                 format!("a size in bytes (64mb, 2gb) or a percentage up to {}%", -min)
             }
+            Notation::SignedMemory => {
+                format!("a size in bytes (64mb, 2gb), or a number from {min} on")
+            }
             Notation::Octal => format!("an octal number from {min:o} to {max:o}"),
         },
         Kind::OneOf { names, .. } => format!("one of {}", names.join(", ")),
@@ -244,6 +250,9 @@ fn number(word: &[u8], notation: Notation) -> Result<i128, String> {
         Notation::Memory => (memory(word), "argument must be a memory value"),
         Notation::MemoryOrPercent => {
             (memory(word).or_else(|| percent(word)), "argument must be a memory or percent value")
+        }
+        Notation::SignedMemory => {
+            (memory(word).or_else(|| decimal(word)), "argument must be a memory value")
         }
         Notation::Octal => (octal(word), "argument couldn't be parsed as an octal number"),
     };

@@ -67,9 +67,19 @@ fn a_fixed_setting_is_refused_with_its_reason() {
     refused(
         &[("tls-replication", "yes")],
         "ERR CONFIG SET failed (possibly related to argument 'tls-replication') - \
-         TLS is not supported by this version of Varve",
+         TLS is not supported by this version of Varve: remove the line if connections may be open \
+         to readers, or have a proxy in front of the server encrypt them",
     );
     assert_eq!(set(&Settings::new(), &[("tls-port", "0"), ("activedefrag", "no")]), Ok(vec![]));
+}
+
+#[test]
+fn a_setting_without_effect_is_changed_and_remembered() {
+    let settings = Settings::new();
+    let pairs = [("io-threads", "4"), ("masterauth", "secret"), ("repl-backlog-size", "64mb")];
+    assert_eq!(set(&settings, &pairs), Ok(vec!["io-threads", "primaryauth", "repl-backlog-size"]));
+    assert_eq!(settings.get_text(b"repl-backlog-size"), Some(b"67108864".to_vec()));
+    assert_eq!(settings.get_text(b"primaryauth"), Some(b"secret".to_vec()));
 }
 
 #[test]

@@ -77,7 +77,8 @@ fn an_error_names_the_line_and_what_is_wrong_with_it() {
         "rename-command CONFIG \"\"",
         1,
         "rename-command CONFIG \"\"",
-        "rename-command is not supported by this version of Varve",
+        "renaming commands is not supported by this version of Varve: remove the line if every \
+         client may use the command by its own name",
     );
 }
 
@@ -104,15 +105,16 @@ fn usual_values_of_missing_features_are_accepted_and_mentioned() {
     let notices = load_text(
         &Settings::new(),
         "v.conf",
-        b"appendonly no\nacllog-max-len 128\ndynamic-hz yes",
+        b"appendonly no\nreplicaof no one\ndynamic-hz yes",
         Sources::Nowhere,
     )
     .expect("all lines are tolerated");
     assert_eq!(
         notices,
         [
-            "v.conf, line 2: 'acllog-max-len' has no effect: \
-         access control lists are not supported by this version of Varve",
+            "v.conf, line 2: 'replicaof' has no effect: replication is not supported by this \
+         version of Varve: remove the line, and start the server without counting on copies of \
+         its data",
             "v.conf, line 3: 'dynamic-hz' has no effect: it is obsolete",
         ]
     );
@@ -259,6 +261,45 @@ fn the_usual_file_of_valkey_is_accepted_and_its_values_are_in_force() {
         assert_eq!(settings.get_text(name.as_bytes()), Some(value.as_bytes().to_vec()));
     }
     assert_eq!(*BIND.get(&settings), ["127.0.0.1", "-::1"]);
+}
+
+/// A line for each setting of Valkey and Redis, with whether it is taken.
+fn known_lines() -> impl Iterator<Item = (&'static str, bool)> {
+    let mut is_taken = true;
+    include_str!("known.txt").lines().filter_map(move |line| {
+        is_taken &= line != "# Refused";
+        (!line.is_empty() && !line.starts_with('#')).then_some((line, is_taken))
+    })
+}
+
+#[test]
+fn every_setting_of_valkey_and_redis_is_taken_or_refused_with_what_to_do() {
+    for (line, is_taken) in known_lines() {
+        match load_text(&Settings::new(), "v.conf", line.as_bytes(), Sources::Nowhere) {
+            Ok(_) => assert!(is_taken, "{line}"),
+            Err(error) => {
+                let says_how = error.reason.contains(": remove the line")
+                    || error.reason.contains(", or remove the line");
+                assert!(!is_taken && says_how, "{line}: {}", error.reason);
+            }
+        }
+    }
+    let lines: Vec<&str> = known_lines().map(|(line, _)| line).collect();
+    assert!(lines.len() > 260);
+}
+
+#[test]
+fn whatever_is_taken_is_remembered_and_what_of_it_has_no_effect_says_so() {
+    let settings = Settings::new();
+    let defaults = Settings::new();
+    let taken = known_lines().filter(|(_, is_taken)| *is_taken).map(|(line, _)| line);
+    for line in taken.filter(|line| !line.starts_with("user ")) {
+        let (name, _) = line.split_once(' ').expect("a name and a value");
+        let notices = load_text(&settings, "v.conf", line.as_bytes(), Sources::Nowhere);
+        let is_told = notices.is_ok_and(|notices| !notices.is_empty());
+        let is_kept = settings.get_text(name.as_bytes()) != defaults.get_text(name.as_bytes());
+        assert!(is_told || is_kept, "{line}");
+    }
 }
 
 proptest! {

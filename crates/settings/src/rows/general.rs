@@ -1,6 +1,6 @@
 //! Settings of the process: threads, files, messages, shutdown.
 
-use crate::choice::{LogLevel, OomScore, ShutdownFlags};
+use crate::choice::{LogFormat, LogLevel, LogTimestampFormat, OomScore, ShutdownFlags, Supervised};
 use crate::row::{any_of, directory, integer, numbers, one_of, text, yes_no};
 use std::sync::Arc;
 
@@ -16,15 +16,26 @@ super::declare::rows! { from super::network::END;
     DATABASES: usize = integer("databases", 1..=2147483647, 16,
         "Number of databases for SELECT.").at_start();
     DAEMONIZE: bool = yes_no("daemonize", false,
-        "Run in the background.").at_start()
-        .idle("leave it to a service manager, or start it with `&`");
+        "Run in the background: the program that is started ends at once, and another process \
+         serves, without a terminal.").at_start();
+    SUPERVISED: Supervised = one_of("supervised", Supervised::NAMES, Supervised::No as usize,
+        "Tell a service manager when the server is ready and when it ends; `daemonize` is then \
+         without effect. Of `upstart` nothing is told any more.").at_start();
     PIDFILE: Arc<str> = text("pidfile", "",
-        "File that receives the process id. Empty: none, or a default one when `daemonize` is on.")
+        "File that receives the process id. Empty: none, or `/var/run/varve.pid` when the server \
+         has gone into the background.")
         .at_start();
     LOGFILE: Arc<str> = text("logfile", "",
         "File for messages. Empty: standard output.").at_start();
     LOGLEVEL: LogLevel = one_of("loglevel", LogLevel::NAMES, LogLevel::Notice as usize,
         "Least important messages to show.");
+    LOG_FORMAT: LogFormat = one_of("log-format", LogFormat::NAMES, LogFormat::Legacy as usize,
+        "Form of messages: Valkey's lines (`legacy`), `logfmt`, `json`, or time, level and text \
+         with the time in UTC (`plain`).");
+    LOG_TIMESTAMP_FORMAT: LogTimestampFormat = one_of("log-timestamp-format",
+        LogTimestampFormat::NAMES, LogTimestampFormat::Legacy as usize,
+        "Form of the time in messages that are not `plain`: `27 Nov 2026 04:00:00.000` \
+         (`legacy`), `iso8601`, or milliseconds since 1970.");
     HIDE_USER_DATA_FROM_LOG: bool = yes_no("hide-user-data-from-log", true,
         "Keep what users store, and the names of their clients, out of messages.");
     DIR: Arc<str> = directory("dir",

@@ -7,6 +7,7 @@
 pub(crate) mod absent;
 mod declare;
 pub mod general;
+pub(crate) mod idle;
 pub mod journal;
 pub mod limits;
 pub mod memory;
@@ -19,7 +20,7 @@ use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their slots, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 9] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 13] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
@@ -28,7 +29,11 @@ pub(crate) const GROUPS: [(&str, &[Row]); 9] = [
     ("Snapshots", snapshots::ROWS),
     ("Append-only file", journal::ROWS),
     ("Observing", observing::ROWS),
-    ("Features of Valkey that this server does not have", absent::ROWS),
+    ("Refused: what asks for features of Valkey that this server does not have", absent::ROWS),
+    ("Without effect: replication", idle::replication::ROWS),
+    ("Without effect: cluster mode", idle::cluster::ROWS),
+    ("Without effect: TLS", idle::tls::ROWS),
+    ("Without effect: threads, memory, process and messages of Valkey", idle::other::ROWS),
 ];
 
 /// Number of settings.

@@ -14,6 +14,8 @@ super::declare::rows! { from 0;
         "Path of a Unix socket to listen on. Empty: none.").at_start();
     UNIX_SOCKET_PERM: u32 = octal("unixsocketperm", 0..=0o777, 0,
         "Permissions of the Unix socket, octal. 0 leaves what the system gives it.").at_start();
+    UNIX_SOCKET_GROUP: Arc<str> = text("unixsocketgroup", "",
+        "Group of the Unix socket, a name of `/etc/group`. Empty: that of the process.").at_start();
     TCP_BACKLOG: i32 = integer("tcp-backlog", 0..=2147483647, 511,
         "Connections that may wait to be accepted. The system may lower it.").at_start();
     TCP_KEEPALIVE: u32 = integer("tcp-keepalive", 0..=2147483647, 300,

@@ -5,7 +5,7 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::observing::{Observer, Positions, Seen};
 use crate::refusal::Refusal;
-use settings::{Origin, SetError};
+use settings::{Origin, Row, SetError};
 
 const UNKNOWN: &str = "ERR Unknown option or number of arguments for CONFIG SET - '{}'";
 
@@ -28,10 +28,12 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let (before, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
     let began = stopwatch.read();
     let changed = call.instance.settings.set_many(&pairs, origin);
-    changed.map_err(|error| match error {
+    let changed = changed.map_err(|error| match error {
         SetError::Unknown { name } => Refusal::naming(UNKNOWN, &[&name]),
         error => Refusal::new(error.to_string()),
     })?;
+    let rows = changed.names.iter().filter_map(|name| settings::find(name.as_bytes()));
+    rows.filter_map(Row::idle_note).for_each(|note| tracing::warn!("{note}"));
     // What its worker keeps of settings is read again before the client's next command.
     call.session.yields = true;
     call.instance.command_log.follow_settings(&call.instance.settings);
@@ -41,18 +43,10 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Settings of other servers that hold secrets.
-const OTHER_SECRETS: [&str; 2] = ["tls-key-file-pass", "tls-client-key-file-pass"];
-
-fn is_secret(name: &[u8]) -> bool {
-    let is_other = || OTHER_SECRETS.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes()));
-    settings::is_sensitive(name) || is_other()
-}
-
 /// Finds the values of settings that are secrets.
 pub(super) fn secrets(args: &Args<'_>) -> Positions {
     let names = (2..args.len()).step_by(2);
-    names.filter(|at| is_secret(args.get(*at))).map(|at| at + 1).collect()
+    names.filter(|at| settings::is_sensitive(args.get(*at))).map(|at| at + 1).collect()
 }
 
 pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
