@@ -72,6 +72,7 @@ else
   stop
   check process python3 tests/process/run.py
   check "process, order" python3 tests/process/order.py
+  check "process, started" python3 tests/process/started.py
   check "process, bounds" python3 tests/process/bounds.py
   check "process, loading" python3 tests/process/loading.py
   check "process, append-only" python3 tests/process/append_only.py

@@ -44,6 +44,8 @@ pub struct Identity {
     pub threads: usize,
     /// Names of the memory allocators: segments for what clients store, and the one for the rest.
     pub allocator: &'static str,
+    /// Service manager that has started it, or `no`.
+    pub supervised: &'static str,
 }
 
 /// Options of a requested shutdown.

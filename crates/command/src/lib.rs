@@ -134,4 +134,5 @@ pub use statistics::{
 pub use tracking::{Tracking, TrackingOptions};
 pub use transaction::Watches;
 pub use value_limits::{checks_version, timed_version, value_limits};
+pub use versions::VALKEY as VALKEY_VERSION;
 pub use waiting::{Waiter, Waiters, count_unserved, resume_held_back, serve_losses};

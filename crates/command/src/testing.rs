@@ -282,6 +282,7 @@ fn identity() -> Identity {
         executable: "varve-server".into(),
         threads: 1,
         allocator: "segments",
+        supervised: "no",
     }
 }
 

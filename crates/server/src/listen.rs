@@ -6,7 +6,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Listening socket that clients connect to.
@@ -22,7 +22,7 @@ pub enum Listener {
 #[derive(Debug, Error)]
 pub enum ListenError {
     /// An address of `bind` is not an address of this machine, or taken.
-    #[error("Could not create server TCP listening socket {address}: {error}")]
+    #[error("Could not create server TCP listening socket {address}: bind: {error}")]
     Tcp {
         /// Value of the setting.
         address: String,
@@ -78,6 +78,14 @@ pub fn listen(settings: &Settings) -> Result<Vec<(ListenAddress, Listener)>, Lis
     if listeners.is_empty() { Err(ListenError::Nowhere) } else { Ok(listeners) }
 }
 
+/// Returns the kinds of these listeners, each once, as readers of the log wait for them.
+pub fn kinds(listeners: &[(ListenAddress, Listener)]) -> Vec<&'static str> {
+    let is_there = |wanted: fn(&Listener) -> bool| listeners.iter().any(|(_, it)| wanted(it));
+    let tcp = is_there(|it| matches!(it, Listener::Tcp(_))).then_some("tcp");
+    let unix = is_there(|it| matches!(it, Listener::Unix(_))).then_some("unix");
+    tcp.into_iter().chain(unix).collect()
+}
+
 /// Opens one socket; `None` for an address that may be missing on this machine and is.
 ///
 /// # Errors
@@ -88,7 +96,8 @@ pub fn open(address: &ListenAddress, settings: &Settings) -> Result<Option<Liste
             listen_tcp(word, *port, network::TCP_BACKLOG.get(settings))
         }
         ListenAddress::Unix(path) => {
-            listen_unix(path.clone(), network::UNIX_SOCKET_PERM.get(settings)).map(Some)
+            let open = || open_unix(path, settings);
+            open().map(Some).map_err(|error| ListenError::Unix { path: path.clone(), error })
         }
     }
 }
@@ -147,15 +156,45 @@ fn open_tcp(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     Ok(TcpListener::from_std(socket.into()))
 }
 
-fn listen_unix(path: PathBuf, permissions: u32) -> Result<Listener, ListenError> {
+fn open_unix(path: &Path, settings: &Settings) -> io::Result<Listener> {
     // A socket left by a server that was killed would be in the way.
-    let _ = std::fs::remove_file(&path);
-    let open = || {
-        let listener = UnixListener::bind(&path)?;
-        if permissions != 0 {
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(permissions))?;
+    let _ = std::fs::remove_file(path);
+    let listener = UnixListener::bind(path)?;
+    let permissions = network::UNIX_SOCKET_PERM.get(settings);
+    if permissions != 0 {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(permissions))?;
+    }
+    let group = network::UNIX_SOCKET_GROUP.get(settings);
+    if !group.is_empty() {
+        let groups = std::fs::read_to_string("/etc/group")?;
+        let id = group_id(&groups, &group).ok_or_else(|| {
+            io::Error::other(format!("`unixsocketgroup`: /etc/group has no group '{group}'"))
+        })?;
+        std::os::unix::fs::chown(path, None, Some(id))?;
+    }
+    Ok(Listener::Unix(listener))
+}
+
+/// Finds the number of a group in the text of `/etc/group`.
+fn group_id(groups: &str, name: &str) -> Option<u32> {
+    groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let is_it = fields.next() == Some(name);
+        is_it.then(|| fields.nth(1)?.parse().ok()).flatten()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_found_by_its_whole_name() {
+        let groups = "root:x:0:\ncacheusers:x:12:a,b\ncache:x:7:\nbad:x:y:\nshort\n";
+        assert_eq!(group_id(groups, "cache"), Some(7));
+        assert_eq!(group_id(groups, "root"), Some(0));
+        for name in ["", "cach", "bad", "short", "x", "7"] {
+            assert_eq!(group_id(groups, name), None, "{name}");
         }
-        Ok(Listener::Unix(listener))
-    };
-    open().map_err(|error| ListenError::Unix { path: path.clone(), error })
+    }
 }

@@ -1,8 +1,10 @@
-//! Messages to the log, in Valkey's line format as far as log readers depend on it.
+//! Messages to the log; `log_line` has their form.
 
+use crate::log_line::LogLines;
 use settings::{LogLevel, Settings, general};
 use std::fs::OpenOptions;
-use std::io::{self, IsTerminal};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -13,24 +15,35 @@ use tracing_subscriber::{fmt, reload};
 ///
 /// # Errors
 /// When the file cannot be opened.
-pub fn start(settings: &Settings) -> io::Result<()> {
+pub fn start(settings: &Arc<Settings>) -> io::Result<()> {
     let (filter, handle) = reload::Layer::new(level(general::LOGLEVEL.get(settings)));
     let file = general::LOGFILE.get(settings);
-    let layer = fmt::layer().with_target(false);
+    let layer = fmt::layer().with_ansi(false).event_format(LogLines::new(settings));
     let registry = tracing_subscriber::registry().with(filter);
     // A second start in the same process (tests) keeps the first one's log.
     let _ = if file.is_empty() {
-        let layer = layer.with_ansi(io::stdout().is_terminal());
         registry.with(layer.with_writer(io::stdout)).try_init()
     } else {
         let file = OpenOptions::new().append(true).create(true).open(&*file)?;
-        registry.with(layer.with_ansi(false).with_writer(Arc::new(file))).try_init()
+        registry.with(layer.with_writer(Arc::new(file))).try_init()
     };
     let follow = move |settings: &Settings| {
         handle.reload(level(general::LOGLEVEL.get(settings))).map_err(|error| error.to_string())
     };
     settings.on_change(general::LOGLEVEL.name(), Arc::new(follow));
     Ok(())
+}
+
+/// Opens the file of `logfile`, if there is one, to see whether that is possible. The working
+/// directory need not be `dir`.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn open_file(settings: &Settings) -> io::Result<()> {
+    let file = general::LOGFILE.get(settings);
+    let path = Path::new(&*general::DIR.get(settings)).join(&*file);
+    let open = || OpenOptions::new().append(true).create(true).open(path).map(drop);
+    if file.is_empty() { Ok(()) } else { open() }
 }
 
 fn level(setting: LogLevel) -> LevelFilter {

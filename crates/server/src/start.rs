@@ -4,6 +4,7 @@
 use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
 use crate::balance::Balance;
+use crate::background_process::{self, Remembering};
 use crate::durability;
 use crate::end;
 use crate::event_loop::{MAILBOX, Seat};
@@ -17,6 +18,7 @@ use crate::mail::{Mail, Mailbox};
 use crate::migrate::Couriers;
 use crate::oom_score::OomScoreFile;
 use crate::saver::{self, Saver};
+use crate::service_manager::{self, Notice};
 use crate::services::Services;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
@@ -27,7 +29,7 @@ use mio::{Poll, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::{
-    Hook, Invocation, Loaded, Settings, general, memory, network, observing, snapshots,
+    Hook, Invocation, Loaded, Row, Settings, general, memory, network, observing, snapshots,
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -73,12 +75,51 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> StartError {
 /// # Errors
 /// See `StartError`.
 pub fn run(words: impl Iterator<Item = OsString>) -> Result<(), StartError> {
-    match settings::load(words, &mut io::stdin().lock())? {
+    let words: Vec<OsString> = words.collect();
+    let mut input = Remembering { source: io::stdin().lock(), read: Vec::new() };
+    match settings::load(words.iter().cloned(), &mut input)? {
         Invocation::Help => print!("{}", HELP),
-        Invocation::Version => println!("Varve server v={}", env!("CARGO_PKG_VERSION")),
-        Invocation::Serve(loaded) => serve(loaded)?,
+        Invocation::Version => println!("{}", version_line()),
+        Invocation::Serve(loaded) if background_process::is_wanted(&loaded.settings) => {
+            // What can be wrong with it is told here, where somebody reads it.
+            logging::open_file(&loaded.settings).map_err(system("opening the log file"))?;
+            let started = background_process::start(&words, &input.read);
+            started.map_err(system("starting the process in the background"))?;
+        }
+        Invocation::Serve(loaded) => {
+            background_process::leave_terminal();
+            // Relative paths start there, that of the log file too.
+            let dir = general::DIR.get(&loaded.settings);
+            let changed = std::env::set_current_dir(&*dir);
+            changed.map_err(system("changing to the directory of `dir`"))?;
+            logging::start(&loaded.settings).map_err(system("opening the log file"))?;
+            serve(loaded).inspect_err(log_reason)?;
+        }
     }
     Ok(())
+}
+
+/// Returns what `--version` shows, with the version first that INFO tells, by which programs
+/// decide what the server can do.
+fn version_line() -> String {
+    let (version, own) = (command::VALKEY_VERSION, env!("CARGO_PKG_VERSION"));
+    let bits = usize::BITS;
+    format!(
+        "Varve server v={version} sha=00000000:0 malloc={ALLOCATOR} bits={bits} build=0 varve={own}"
+    )
+}
+
+/// Logs why the server did not start, unless it was logged when it happened.
+fn log_reason(error: &StartError) {
+    match error {
+        StartError::Load(_) => {}
+        StartError::Listen(ListenError::Tcp { address, .. }) => {
+            let port = address.rsplit(':').next().unwrap_or_default();
+            tracing::warn!("Warning: {error}");
+            tracing::warn!("Failed listening on port {port} (tcp), aborting.");
+        }
+        error => tracing::error!("{error}"),
+    }
 }
 
 const ALLOCATOR: &str =
@@ -94,16 +135,18 @@ those of the file.\n\n\
 
 fn serve(loaded: Loaded) -> Result<(), StartError> {
     let settings = Arc::clone(&loaded.settings);
-    logging::start(&settings).map_err(system("opening the log file"))?;
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!("Varve version={version}, pid={}, just started", std::process::id());
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     warn_of_idle(&settings);
-    std::env::set_current_dir(&*general::DIR.get(&settings))
-        .map_err(system("changing to the directory of `dir`"))?;
+    service_manager::warn(&settings);
     raise_descriptor_limit(&settings);
     // A program that can connect may send a signal at once, so signals are caught before the server
     // listens.
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(system("catching signals"))?;
+    tracing::info!("Running mode=standalone, port={}.", network::PORT.get(&settings));
     let listeners = listen::listen(&settings)?;
+    let kinds = listen::kinds(&listeners);
     let (ask_to_end, end_asked) = bounded(1);
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall.now())) };
@@ -120,16 +163,14 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let served = load_data(&instance, source).and_then(|recovered| {
         let writer = start_journal(&instance, &services, reader, recovered)?;
         durability::tell(&settings);
-        tracing::info!(
-            "Ready to accept connections on port {} with {} threads, pid {}",
-            network::PORT.get(&settings),
-            instance.identity.threads,
-            std::process::id()
-        );
+        tracing::info!("{} threads serve clients", instance.identity.threads);
+        kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
+        service_manager::tell(&settings, Notice::Ready);
         end::wait(&instance, &services, &end_asked);
         Ok(writer)
     });
-    tracing::info!("Shutting down");
+    tracing::info!("User requested shutdown...");
+    service_manager::tell(&settings, Notice::Stopping);
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
     drop(stop_background);
     services.saver.stop();
@@ -141,6 +182,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     services.journal.stop();
     let served = served.map(|writer| drop(writer.join()));
     remove_files(&settings);
+    tracing::warn!("Varve is now ready to exit, bye bye...");
     match served {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served,
@@ -191,12 +233,12 @@ fn start_journal(
 /// Logs which of the settings that differ from their defaults have no effect in this server.
 fn warn_of_idle(settings: &Settings) {
     let defaults = Settings::new();
-    for row in settings::all().filter(|row| !row.idle_because.is_empty()) {
+    let is_changed = |row: &&Row| {
         let name = row.name.as_bytes();
-        if settings.get_text(name) != defaults.get_text(name) {
-            tracing::warn!("`{}` has no effect: {}", row.name, row.idle_because);
-        }
-    }
+        settings.get_text(name) != defaults.get_text(name)
+    };
+    let notes = settings::all().filter(is_changed).filter_map(Row::idle_note);
+    notes.for_each(|note| tracing::warn!("{note}"));
 }
 
 fn make_instance(
@@ -220,6 +262,7 @@ fn make_instance(
         executable: std::env::current_exe().unwrap_or_default(),
         threads: limits::threads(settings),
         allocator: ALLOCATOR,
+        supervised: service_manager::name(settings),
     };
     let wake = Box::new(move || {
         // A message that waits already is enough.
@@ -506,18 +549,17 @@ fn raise_descriptor_limit(settings: &Settings) {
 }
 
 fn write_pidfile(settings: &Settings) {
-    let path = general::PIDFILE.get(settings);
-    if !path.is_empty()
-        && let Err(error) = std::fs::write(&*path, format!("{}\n", std::process::id()))
+    if let Some(path) = background_process::pid_file(settings)
+        && let Err(error) = std::fs::write(&path, format!("{}\n", std::process::id()))
     {
         tracing::warn!("writing the pid file {path}: {error}");
     }
 }
 
 fn remove_files(settings: &Settings) {
-    for path in [general::PIDFILE.get(settings), network::UNIX_SOCKET.get(settings)] {
-        if !path.is_empty() {
-            let _ = std::fs::remove_file(&*path);
-        }
+    let socket = network::UNIX_SOCKET.get(settings);
+    let socket = (!socket.is_empty()).then(|| socket.to_string());
+    for path in socket.into_iter().chain(background_process::pid_file(settings)) {
+        let _ = std::fs::remove_file(path);
     }
 }

@@ -106,6 +106,7 @@ pub fn instance() -> Arc<Instance> {
         executable: "varve".into(),
         threads: 1,
         allocator: "test",
+        supervised: "no",
     };
     let (settings, clock) = (Arc::new(Settings::new()), Clock::still(BEGIN));
     let commands = command::table().ids();

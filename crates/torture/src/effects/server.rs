@@ -183,5 +183,6 @@ fn identity() -> Identity {
         executable: "varve-server".into(),
         threads: 1,
         allocator: "segments",
+        supervised: "no",
     }
 }

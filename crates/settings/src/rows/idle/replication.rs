@@ -117,12 +117,6 @@ pub(crate) const ROWS: &[Row] = &[
     replication(text("primaryuser", "", "User as which a replica logs in at its primary."))
         .alias("masteruser")
         .sensitive(),
-    replication(one_of(
-        "propagation-error-behavior",
-        &["ignore", "panic", "panic-on-replicas"],
-        0,
-        "What happens when a replica cannot do what its primary did.",
-    )),
 ];
 
 const fn replication(row: Row) -> Row {

@@ -36,7 +36,7 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
         ("multiplexing_api", &"epoll"),
         ("gcc_version", &NO_GCC),
         ("process_id", &std::process::id()),
-        ("process_supervised", &"no"),
+        ("process_supervised", &identity.supervised),
         ("run_id", &identity.run_id),
         ("tcp_port", &settings::network::PORT.get(settings)),
         ("server_time_usec", &base::clock::wall_micros()),
