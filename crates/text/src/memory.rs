@@ -3,7 +3,7 @@
 /// Reads an amount such as `100`, `64kb` or `1gb`, and returns it in bytes.
 ///
 /// `k`, `m` and `g` count in thousands, `kb`, `mb` and `gb` in steps of 1024; case does not matter.
-/// Signs, blanks, a missing number and amounts beyond `u64` are refused.
+/// A missing number is zero, as with Valkey. Signs, blanks and amounts beyond `u64` are refused.
 pub fn parse_memory(text: &[u8]) -> Option<u64> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, unit) = text.split_at_checked(digits)?;
@@ -11,9 +11,6 @@ pub fn parse_memory(text: &[u8]) -> Option<u64> {
 }
 
 fn amount(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
     digits
         .iter()
         .try_fold(0u64, |value, byte| value.checked_mul(10)?.checked_add(u64::from(byte - b'0')))
@@ -49,6 +46,8 @@ mod tests {
             ("1g", 1_000_000_000),
             ("1GB", 1 << 30),
             ("01k", 1000),
+            ("", 0),
+            ("gb", 0),
             ("18446744073709551615", u64::MAX),
         ] {
             assert_eq!(parse_memory(text.as_bytes()), Some(bytes), "{text:?}");
@@ -58,8 +57,7 @@ mod tests {
     #[test]
     fn anything_else_is_refused() {
         for text in [
-            "",
-            "gb",
+            " ",
             "-1",
             "+1",
             "1 gb",

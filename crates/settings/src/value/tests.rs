@@ -43,12 +43,19 @@ fn whole_numbers_within_their_range() {
 fn sizes_with_units() {
     accepted("maxmemory", &["100mb"], "104857600");
     accepted("maxmemory", &["1k"], "1000");
+    accepted("maxmemory", &[""], "0");
+    accepted("maxmemory-clients", &["mb"], "0");
     accepted("maxmemory", &["18446744073709551615"], "18446744073709551615");
     refused("maxmemory", &["1tb"], "argument must be a memory value");
     refused("maxmemory", &["-1"], "argument must be a memory value");
     refused(
         "proto-max-bulk-len",
         &["1kb"],
+        "argument must be between 1048576 and 9223372036854775807 inclusive",
+    );
+    refused(
+        "client-query-buffer-limit",
+        &[""],
         "argument must be between 1048576 and 9223372036854775807 inclusive",
     );
 }
