@@ -6,6 +6,7 @@
 
 import contextlib
 import os
+import random
 import resource
 import socket
 import struct
@@ -157,6 +158,20 @@ def maxmemory_covers_the_buffers_of_clients():
         for _ in range(100):
             stack.enter_context(slow_client(server, encoded("GET", "k") * 20))
         server.until(lambda: str(db.command("SET", "other", "y"), "ascii").startswith("OOM"))
+
+
+def values_that_grow_in_place_are_not_refused_while_keys_may_go():
+    """Each request is short, and the list that it makes longer has to move as a whole."""
+    number, at_once, request = 10000, 500, "RPUSH list:%d %s\r\n"
+    with Server("--threads", "2", "--maxmemory", "40mb", "--maxmemory-policy", "allkeys-lru") as server:
+        clients, chance = [server.connect() for _ in range(12)], random.Random(5)
+        watch = server.connect()
+        while info(watch, "evicted_keys") < 2000:
+            for client in clients:
+                client.send_bytes("".join(request % (chance.randrange(number), "x" * 100) for _ in range(at_once)).encode())
+            replies = [client.read() for client in clients for _ in range(at_once)]
+            refused = [reply for reply in replies if not isinstance(reply, int)]
+            assert not refused, "%d of %d refused, %d keys evicted: %r" % (len(refused), len(replies), info(watch, "evicted_keys"), refused[0])
 
 
 def ending_a_pause_costs_one_message_for_each_worker():

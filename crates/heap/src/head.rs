@@ -44,6 +44,12 @@ impl Head {
         self.appended
     }
 
+    /// Returns true if a record of `extent` bytes fits into the open segment.
+    #[inline]
+    pub fn has_room(&self, extent: usize) -> bool {
+        self.open.as_ref().is_some_and(|open| open.end as usize + extent <= open.limit as usize)
+    }
+
     /// Makes sure that records of `extent` bytes in total can be appended without taking a segment.
     /// Records that fit into the open segment still go there.
     ///
@@ -60,8 +66,7 @@ impl Head {
         if extent > DEDICATED_BYTES {
             return heap.can_take_much(extent, purpose);
         }
-        let fits = |open: &Open| open.end as usize + extent <= open.limit as usize;
-        if self.open.as_ref().is_some_and(fits) || self.next.is_some() {
+        if self.has_room(extent) || self.next.is_some() {
             return Ok(());
         }
         self.next = Some(Open::take(heap, purpose, now)?);

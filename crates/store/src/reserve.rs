@@ -9,6 +9,9 @@ use heap::Purpose;
 
 /// Vain attempts, while other threads free space, before a write is refused.
 const TRIES_IN_VAIN: usize = 8;
+/// Vain attempts while there are keys that may be evicted: other threads change or evict the same
+/// ones, or free what was evicted, and need their time for it.
+const TRIES_WITH_KEYS: usize = 1000;
 
 impl Store {
     /// Makes sure that one command or several can append `bytes` without waiting; called before any
@@ -61,7 +64,7 @@ impl Store {
                 // Space that this thread won may have gone to another one; space that another one
                 // won is left.
                 Room::Nothing if self.space_won() != won_before => tries_in_vain = 0,
-                Room::Nothing if tries_in_vain < TRIES_IN_VAIN && self.is_space_being_won() => {
+                Room::Nothing if self.may_try_on(tries_in_vain) => {
                     tries_in_vain += 1;
                     std::thread::yield_now();
                 }
@@ -70,6 +73,12 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if another attempt may find room, after so many in vain.
+    fn may_try_on(&self, tries: usize) -> bool {
+        (tries < TRIES_IN_VAIN && self.is_space_being_won())
+            || (tries < TRIES_WITH_KEYS && self.has_keys_to_evict())
     }
 
     /// Returns true if `bytes` are reserved and nothing is overdrawn any more.

@@ -5,6 +5,7 @@ mod windows;
 
 use base::{KeyHasher, Millis, Random, ShardId};
 use std::ops::Range;
+use store::value::list::{self, End, ListLimit};
 use store::{
     EvictionPolicy, Flush, Key, Kind, Limits, NoSpace, Store, StoreConfig, ThreadContext, Totals,
 };
@@ -244,6 +245,21 @@ fn evict(world: &mut World) -> bool {
     world.store.free_some(&mut world.thread, 50);
     world.store.leave(&world.thread);
     is_more
+}
+
+/// Room is asked for by the bytes of a request, before anybody knows how long the list is that has
+/// to move as a whole.
+#[test]
+fn what_grows_by_a_little_is_never_refused() {
+    let (mut world, mut random) = (World::new(EvictionPolicy::AllKeysLru), Random::from_seed(6));
+    let (text, limit) = ([b'x'; 1_000], ListLimit::of_setting(-5));
+    for turn in 0..60_000 {
+        let pushed = world.on(random.below(2_000), text.len() + 100, |access, key| {
+            list::push(access, key, End::Back, [&text[..]].into_iter(), limit, false)
+        });
+        assert!(matches!(pushed, Ok(Ok(_))), "turn {turn}: {pushed:?}, {:?}", world.totals());
+    }
+    assert!(world.totals().evicted > 100, "{:?}", world.totals());
 }
 
 #[test]

@@ -13,6 +13,8 @@ use tree::NodeId;
 
 /// Number of random keys per database of which the coldest is evicted.
 const SAMPLE: usize = 16;
+/// Most samples of which none could be evicted, as others change the same keys.
+const SAMPLES: usize = 16;
 
 /// Result of freeing space for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,11 @@ impl Store {
         }
     }
 
+    /// Returns true if there are keys that the policy allows to evict.
+    pub(crate) fn has_keys_to_evict(&self) -> bool {
+        self.may_evict() && self.keys() > 0
+    }
+
     /// Lets lazy free count some removed values as dead, so that nothing has to be evicted or
     /// moved; returns false when there are none.
     pub(super) fn free_removed(&self, thread: &mut ThreadContext) -> bool {
@@ -151,24 +158,44 @@ impl Store {
         if policy.is_volatile() || policy == EvictionPolicy::NoEviction {
             return false;
         }
-        let mut coldest: Option<(u8, Location, PositionHash, KeyspaceId)> = None;
+        for _ in 0..SAMPLES {
+            let Some((at, hash, keyspace)) = self.coldest_of_sample(thread, now) else {
+                return false;
+            };
+            // It may have been changed since it was looked at, and be another record now.
+            if self.evict_one(thread, at, hash, keyspace, now) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The coldest of a few random keys.
+    fn coldest_of_sample(
+        &self,
+        thread: &mut ThreadContext,
+        now: Millis,
+    ) -> Option<(Location, PositionHash, KeyspaceId)> {
+        let policy = self.shards.budget.eviction();
+        let mut coldest: Option<(u8, (Location, PositionHash, KeyspaceId))> = None;
         let mut random = Random::from_seed(thread.random.next());
         for keyspace in self.used_databases().filter_map(|number| self.keyspace(number)) {
             for _ in 0..SAMPLE {
-                let Some(shard) = self.shards.random_shard(&mut random, keyspace) else { break };
+                // Others remove keys while they are counted.
+                let shard = self.shards.random_shard(&mut random, keyspace);
+                let Some(shard) = shard else { continue };
                 let guard = self.shards.lock_quietly(thread, shard, now);
                 let found = guard.random_value(keyspace, shard, &mut random);
                 let Some(value) = found else { continue };
                 let candidate = Candidate { access: value.access_bits(), deadline: None };
                 let Some(coldness) = policy.coldness(candidate, now) else { continue };
-                if coldest.is_none_or(|(found, ..)| coldness > found) {
+                if coldest.is_none_or(|(found, _)| coldness > found) {
                     let hash = self.shards.hasher.hash(value.key());
-                    coldest = Some((coldness, value.location(), hash, keyspace));
+                    coldest = Some((coldness, (value.location(), hash, keyspace)));
                 }
             }
         }
-        coldest
-            .is_some_and(|(_, at, hash, keyspace)| self.evict_one(thread, at, hash, keyspace, now))
+        coldest.map(|(_, key)| key)
     }
 
     /// Evicts the keys of a shard that have a deadline, bucket by bucket. What is missed where a

@@ -183,8 +183,11 @@ impl<'a> Guard<'a> {
         self.index(key).add_bytes(i64::from(after.live) - i64::from(before.live));
     }
 
-    /// Purpose of a record that may not be the first change of its command: what has begun is not
-    /// refused, but goes beyond the budget.
+    /// Purpose of a record for which the open segment has no room, or that may not be the first
+    /// change of its command. Its command was admitted by the bytes of its arguments, before
+    /// anybody knew how long the value is that they change, so it is not refused now, but goes
+    /// beyond the budget: the next command makes room for that.
+    #[cold]
     fn purpose_of(&mut self, draft: &Draft<'_>) -> Purpose {
         let (heap, now) = (&self.shards.heap, self.now);
         match self.thread.head.reserve(heap, draft.extent(), Purpose::Late, now) {
@@ -206,7 +209,8 @@ impl<'a> Guard<'a> {
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Appended, NoSpace> {
         let (shards, now) = (self.shards, self.now);
-        let purpose = if self.changes.begun > 1 { self.purpose_of(draft) } else { Purpose::Late };
+        let is_sure = self.changes.begun <= 1 && self.thread.head.has_room(draft.extent());
+        let purpose = if is_sure { Purpose::Late } else { self.purpose_of(draft) };
         let appended = self.thread.head.append(&shards.heap, draft, purpose, now, fill);
         let Ok(at) = appended else {
             self.note_refusal();
