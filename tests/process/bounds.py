@@ -174,6 +174,23 @@ def values_that_grow_in_place_are_not_refused_while_keys_may_go():
             assert not refused, "%d of %d refused, %d keys evicted: %r" % (len(refused), len(replies), info(watch, "evicted_keys"), refused[0])
 
 
+def maxmemory_covers_the_append_only_file():
+    """What waits for the file counts, and a small limit leaves it small buffers."""
+    most, length, at_once, seconds = 40, 5000, 40, 4
+    with Server("--threads", "2", "--maxmemory", "%dmb" % most, "--maxmemory-policy", "allkeys-lru", "--appendonly", "yes") as server:
+        clients, chance = [server.connect(60) for _ in range(4)], random.Random(6)
+        server.until(lambda: clients[0].command("PING") == b"PONG")
+        told, ends_at = 0, time.monotonic() + seconds
+        while time.monotonic() < ends_at:
+            for client in clients:
+                client.send_bytes(b"".join(encoded("SET", chance.randrange(100000), "v" * length) for _ in range(at_once)))
+            assert all(client.read() == b"OK" for client in clients for _ in range(at_once))
+            told = max(told, info(clients[0], "mem_aof_buffer"))
+        assert info(clients[0], "evicted_keys") > 0
+        print("%d MiB resident at most with %d MiB allowed, %d KiB of it for the append-only file" % (server.resident_peak_mib(), most, told >> 10))
+        assert server.resident_peak_mib() <= most + 4, server.resident_peak_mib()
+
+
 def ending_a_pause_costs_one_message_for_each_worker():
     with Server("--threads", "2", "--maxclients", "2000") as server:
         idle, db = [server.connect() for _ in range(1000)], server.connect()

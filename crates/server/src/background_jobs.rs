@@ -160,8 +160,7 @@ impl BackgroundJobs {
         instance.resident_peak.fetch_max(resident, Relaxed);
         let store = &instance.store;
         store.learn_record_bytes();
-        let stream = instance.journal.resident_bytes.load(Relaxed);
-        let own = store.heap().touched_bytes() + store.index_bytes() + stream;
+        let own = store.heap().touched_bytes() + store.index_bytes();
         let buffers = if self.saver.is_busy() { SAVER_BYTES } else { 0 };
         let held = store.held_beside_records() + buffers;
         let other = self.other_memory.counted(resident.saturating_sub(own), held);

@@ -3,7 +3,8 @@
 use super::wake::Rest;
 use crate::output::ALL_SAFE;
 use command::Instance;
-use journal::{CutMark, Lane, Reader, Ring};
+use journal::{CHUNK_BYTES, CutMark, Lane, Reader, Ring};
+use settings::memory::MAXMEMORY;
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -20,7 +21,15 @@ const WAKE_BYTES: u64 = 1 << 20;
 /// Time between two looks at what was written.
 const FLUSH_WAIT: Duration = Duration::from_millis(1);
 /// Least bytes that may wait for the file before changes are held back.
-pub const BUDGET_MIN: u64 = 16 << 20;
+const BUDGET_MIN: u64 = 16 << 20;
+/// Divisor of the live bytes: so much may wait for the file, if that is more.
+const BUDGET_PART: u64 = 32;
+/// Bytes that are kept in memory though they were written, in case their sync fails.
+const KEPT_MAX: u64 = 4 << 20;
+/// Divisor of `maxmemory`: neither those that wait nor those that are kept are more than this part.
+const LIMIT_PART: u64 = 16;
+/// Least bytes to which `maxmemory` bounds either: two chunks, of which one is being filled.
+const LIMITED_MIN: u64 = 2 * CHUNK_BYTES as u64;
 
 /// What all threads know of the journal.
 #[derive(Debug)]
@@ -45,6 +54,8 @@ pub struct Journal {
     pub(super) policy: Mutex<()>,
     /// Bytes that may wait for the file.
     pub(super) budget: AtomicU64,
+    /// Bytes that are kept in memory though they were written.
+    pub(super) kept_max: AtomicU64,
     /// Where the file is to end, during a rotation.
     pub(super) cut: CutMark,
     /// How often changes went on that were held back.
@@ -93,6 +104,7 @@ impl Journal {
             is_apart: AtomicBool::new(false),
             policy: Mutex::new(()),
             budget: AtomicU64::new(BUDGET_MIN),
+            kept_max: AtomicU64::new(KEPT_MAX),
             cut: CutMark::default(),
             resumes: AtomicU64::new(0),
             abroad: Abroad::default(),
@@ -152,6 +164,17 @@ impl Journal {
             self.resumes.fetch_add(1, Relaxed);
             instance.resume_changes();
         }
+    }
+
+    /// Bounds the memory of the stream by the data that there is, and by `maxmemory`.
+    pub(super) fn bound_memory(&self, instance: &Instance) {
+        let most = match MAXMEMORY.get(&instance.settings) {
+            0 => u64::MAX,
+            maxmemory => (maxmemory / LIMIT_PART).max(LIMITED_MIN),
+        };
+        let usual = (instance.store.live_bytes() / BUDGET_PART).max(BUDGET_MIN);
+        self.budget.store(usual.min(most), Relaxed);
+        self.kept_max.store(KEPT_MAX.min(most), Relaxed);
     }
 
     /// Bytes that were not written to the file yet.

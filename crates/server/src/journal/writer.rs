@@ -12,7 +12,7 @@ use super::disk_thread::DiskThread;
 use super::latency;
 use super::policy::sync_policy;
 use super::retry::Retry;
-use super::shared::{BUDGET_MIN, Journal};
+use super::shared::Journal;
 use super::wake::{Depth, Round};
 use crate::limits;
 use crate::saver::Saver;
@@ -38,10 +38,6 @@ use store::ThreadContext;
 const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
 /// The same for one whose sink takes what it is given: cores and disk may be busy with others.
 const BUSY_PATIENCE: Duration = Duration::from_millis(50);
-/// Divisor of the live bytes: so much may wait for the disk before changes are held back.
-const BUDGET_PART: u64 = 32;
-/// Bytes that are kept in memory though they were written, in case their sync fails.
-const KEPT_BYTES: u64 = 4 << 20;
 /// Bytes of a file that is not needed any more that are removed at once.
 const DELETED_BYTES: u64 = 16 << 20;
 /// Bytes that a unit outside of the home database takes more.
@@ -153,6 +149,7 @@ impl JournalThread {
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let work = move || {
             journal.rest.adopt();
+            journal.bound_memory(&instance);
             let (syncer, remover) = match start_disk_threads() {
                 Ok(threads) => threads,
                 Err(error) => return drop(ready.send(Err(error))),
@@ -281,7 +278,8 @@ impl JournalThread {
         let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);
-        let kept = written.saturating_sub(KEPT_BYTES).max(log.safe().position).min(written);
+        let kept = written.saturating_sub(self.journal.kept_max.load(Relaxed));
+        let kept = kept.max(log.safe().position).min(written);
         self.reader.release(kept.max(self.reader.released()));
         match outcome {
             Ok(()) | Err(WriteError::SyncFailed) => {}
@@ -463,8 +461,7 @@ impl JournalThread {
         if self.second.began.elapsed() < Duration::from_secs(1) {
             return;
         }
-        let budget = (self.instance.store.live_bytes() / BUDGET_PART).max(BUDGET_MIN);
-        self.journal.budget.store(budget, Relaxed);
+        self.journal.bound_memory(&self.instance);
         self.move_home();
         self.second = Second {
             began: Instant::now(),
