@@ -4,6 +4,8 @@
     VARVE_SERVER=target/release/varve-server tests/process/run.py [CASE ...]
 """
 
+import ctypes
+import functools
 import inspect
 import os
 import pathlib
@@ -39,10 +41,17 @@ def allow_descriptors():
     return hard
 
 
+def allow_no_more_than(descriptors):
+    """Bounds the files that this process may open, for good: also where it would be allowed to raise its limits."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    drop_from_bounding_set, of_limits = 24, 24
+    ctypes.CDLL(None).prctl(drop_from_bounding_set, of_limits, 0, 0, 0)
+
+
 class Server:
     """A server process with a folder of its own; stopped and removed at the end of a `with` block."""
 
-    def __init__(self, *settings, config=None):
+    def __init__(self, *settings, config=None, descriptors=None):
         self.folder = tempfile.mkdtemp(prefix="varve-process-")
         self.port = free_port()
         command = shlex.split(os.environ["VARVE_SERVER"])
@@ -53,7 +62,8 @@ class Server:
         command += ["--port", str(self.port), "--dir", self.folder, "--save", "", *map(str, settings)]
         self.output = pathlib.Path(self.folder, "output")
         with open(self.output, "wb") as output:
-            self.process = subprocess.Popen(command, stdout=output, stderr=output)
+            limit = descriptors and functools.partial(allow_no_more_than, descriptors)
+            self.process = subprocess.Popen(command, stdout=output, stderr=output, preexec_fn=limit)
 
     def __enter__(self):
         self.until(lambda: self.reachable() or self.process.poll() is not None)
@@ -208,6 +218,54 @@ def one_client_too_many_is_refused():
                 return False
 
         server.until(accepted)
+
+
+def clients_leave_the_descriptors_that_the_server_needs_itself():
+    """More connections press than files may be open: snapshots, rotations and MIGRATE go on, and `maxclients` is what is left."""
+    allow_descriptors()
+    number, pressing = 1024, 1100
+    with Server() as other, Server("--threads", "2", "--appendonly", "yes", descriptors=number) as server:
+        db = server.connect()
+        most = int(db.command("CONFIG", "GET", "maxclients")[1])
+        assert number - 48 <= most <= number - 32, most
+        assert "maxclients has been reduced to %d" % most in server.output.read_text()
+        clients = [server.connect() for _ in range(pressing)]
+        opened = lambda: len(os.listdir("/proc/%d/fd" % server.process.pid))
+        server.until(lambda: info_of(db, "clients", "connected_clients") == most)
+        for kind, words in (("last_bgsave", ["BGSAVE"]), ("aof_last_bgrewrite", ["BGREWRITEAOF"]), ("last_bgsave", ["SAVE"])):
+            assert not isinstance(db.command("SET", "k", "v" * 1000), Error)
+            assert not isinstance(reply := db.command(*words), Error), reply
+            server.until(lambda: info_of(db, "persistence", "rdb_bgsave_in_progress") + info_of(db, "persistence", "aof_rewrite_in_progress") == 0)
+            assert b"%s_status:ok" % kind.encode() in db.command("INFO", "persistence")
+        for at in range(20):
+            assert db.command("SET", "moved%d" % at, "v") == b"OK"
+            assert db.command("MIGRATE", ("127.0.0.1", "localhost")[at % 2], other.port, "moved%d" % at, at % 4, 5000) == b"OK"
+        used = opened()
+        assert used < number, used
+        assert info_of(db, "stats", "rejected_connections") >= pressing - most
+        print("%d of %d files are open with %d clients, %d are kept back" % (used, number, most, number - most))
+        refused = "ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able to handle the specified number of clients, try with %d"
+        assert db.command("CONFIG", "SET", "maxclients", 5000) == (refused % most).encode()
+        assert db.command("CONFIG", "GET", "maxclients") == [b"maxclients", b"%d" % most]
+        assert db.command("CONFIG", "SET", "maxclients", most - 1) == b"OK" and db.command("CONFIG", "SET", "maxclients", most) == b"OK"
+        for client in clients:
+            client.close()
+
+
+def info_of(db, section, field):
+    """A field of a section of INFO as a number."""
+    lines = db.command("INFO", section).split(b"\r\n")
+    return next(int(line.split(b":")[1]) for line in lines if line.startswith(field.encode() + b":"))
+
+
+def too_few_descriptors_end_the_start_and_are_named():
+    server = Server("--threads", "2", "--maxclients", "100", descriptors=24)
+    try:
+        assert server.ends_with_status() != 0
+        output = server.output.read_text()
+        assert "Your current 'ulimit -n' of 24 is not enough for the server to start" in output, output
+    finally:
+        server.__exit__()
 
 
 def ten_thousand_idle_connections_are_kept():

@@ -26,6 +26,7 @@ mod background_process;
 mod batch;
 mod connection;
 mod connections;
+mod descriptors;
 mod durability;
 mod end;
 mod event_loop;

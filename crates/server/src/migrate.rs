@@ -29,9 +29,11 @@ const KEPT: Duration = Duration::from_secs(10);
 /// Time between two looks for sockets that were kept for long enough.
 const LOOK_WAIT: Duration = Duration::from_secs(2);
 /// Sockets that are kept.
-const SOCKETS_MAX: usize = 64;
+const SOCKETS_KEPT: usize = 8;
 /// Threads that carry at the same time.
 const COURIERS_MAX: usize = 4;
+/// Most sockets, those in use included: as many file descriptors are kept back for them.
+pub const SOCKETS_MAX: usize = SOCKETS_KEPT + COURIERS_MAX;
 /// How often keys that have changed are sent again.
 const ROUNDS_MAX: usize = 5;
 /// Longest line of a reply.
@@ -357,7 +359,7 @@ impl Courier {
     fn keep_socket(&self, place: Place, mut socket: Socket) {
         socket.used = Instant::now();
         let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        if sockets.len() < SOCKETS_MAX {
+        if sockets.len() < SOCKETS_KEPT {
             sockets.insert(place, socket);
         }
     }

@@ -5,6 +5,7 @@ use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
 use crate::balance::Balance;
 use crate::background_process::{self, Remembering};
+use crate::descriptors::{self, Shortage};
 use crate::durability;
 use crate::end;
 use crate::event_loop::{MAILBOX, Seat};
@@ -26,7 +27,6 @@ use command::{Identity, Instance};
 use crossbeam_channel::{Sender, bounded};
 use journal::Reader;
 use mio::{Poll, Waker};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::{
     Hook, Invocation, Loaded, Row, Settings, general, memory, network, observing, snapshots,
@@ -41,9 +41,6 @@ use std::thread::{self, JoinHandle};
 use store::{Store, StoreConfig, ThreadContext};
 use thiserror::Error;
 
-/// File descriptors that the server needs besides those of its clients.
-const DESCRIPTORS_RESERVED: u64 = 32;
-
 /// Reason why the server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
@@ -53,6 +50,9 @@ pub enum StartError {
     /// An address that cannot be used.
     #[error("{0}")]
     Listen(#[from] ListenError),
+    /// A limit of open files that is too low.
+    #[error("{0}")]
+    Descriptors(#[from] Shortage),
     /// A data file that cannot be loaded.
     #[error("{0}")]
     Load(#[from] LoadFailed),
@@ -140,7 +140,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     warn_of_idle(&settings);
     service_manager::warn(&settings);
-    raise_descriptor_limit(&settings);
+    descriptors::adopt(&settings)?;
     // A program that can connect may send a signal at once, so signals are caught before the server
     // listens.
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(system("catching signals"))?;
@@ -464,11 +464,7 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     };
     let _ = slow_loading(&instance.settings);
     instance.settings.on_change(snapshots::KEY_LOAD_DELAY.name(), Arc::new(slow_loading));
-    let raise = |settings: &Settings| {
-        raise_descriptor_limit(settings);
-        Ok(())
-    };
-    instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(raise));
+    instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(descriptors::follow));
     follow_oom_score(&instance.settings);
 }
 
@@ -528,24 +524,6 @@ fn follow_signals(instance: &Arc<Instance>, mut signals: Signals) -> Result<(), 
         }
     })?;
     Ok(())
-}
-
-/// Lets the process open a socket for each of `maxclients`, as far as the system allows.
-fn raise_descriptor_limit(settings: &Settings) {
-    let wanted = u64::from(network::MAXCLIENTS.get(settings)) + DESCRIPTORS_RESERVED;
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= wanted) {
-        return;
-    }
-    let raised = |most: u64| Rlimit {
-        current: Some(most),
-        maximum: Some(limit.maximum.unwrap_or(most).max(most)),
-    };
-    if setrlimit(Resource::Nofile, raised(wanted)).is_err() {
-        let most = limit.maximum.unwrap_or(wanted).min(wanted);
-        let _ = setrlimit(Resource::Nofile, raised(most));
-        tracing::warn!("`maxclients` asks for {wanted} open files, but only {most} are allowed");
-    }
 }
 
 fn write_pidfile(settings: &Settings) {

@@ -23,7 +23,8 @@ super::declare::rows! { from 0;
     TIMEOUT: u32 = integer("timeout", 0..=2147483647, 0,
         "Seconds after which an idle client is disconnected. 0: never.");
     MAXCLIENTS: u32 = integer("maxclients", 1..=4294967295, 10000,
-        "Most clients connected at a time.");
+        "Most clients connected at a time. A start lowers it to what the limit of open files \
+         leaves.");
     PROTECTED_MODE: bool = yes_no("protected-mode", true,
         "Refuse clients from other machines while no password is set.");
     REQUIREPASS: Arc<[u8]> = bytes("requirepass",
