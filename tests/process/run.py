@@ -135,12 +135,12 @@ def a_bad_line_in_the_file_ends_the_start_and_is_named():
 
 
 def the_command_line_wins_over_the_file():
-    with Server("--maxmemory", "20mb", config='timeout 77\nmaxmemory 10mb\nrequirepass "with space"\n') as server:
+    with Server("--maxmemory", "64mb", config='timeout 77\nmaxmemory 10mb\nrequirepass "with space"\n') as server:
         db = server.connect()
         assert isinstance(db.command("GET", "k"), Error)
         assert db.command("AUTH", "with space") == b"OK"
         assert db.command("CONFIG", "GET", "timeout") == [b"timeout", b"77"]
-        assert db.command("CONFIG", "GET", "maxmemory") == [b"maxmemory", b"20971520"]
+        assert db.command("CONFIG", "GET", "maxmemory") == [b"maxmemory", b"67108864"]
 
 
 def config_rewrite_keeps_comments_and_saves_what_was_set():
@@ -266,6 +266,31 @@ def too_few_descriptors_end_the_start_and_are_named():
         assert "Your current 'ulimit -n' of 24 is not enough for the server to start" in output, output
     finally:
         server.__exit__()
+
+
+def a_limit_of_memory_that_the_server_itself_takes_ends_the_start_and_the_least_is_named():
+    """With the least that is named keys are written and evicted."""
+    policy = ("--threads", "2", "--maxmemory-policy", "allkeys-lru", "--maxmemory")
+    with Server(*policy, "0") as first:
+        server = Server(*policy, "8mb")
+        try:
+            assert server.ends_with_status() != 0
+            output = server.output.read_text()
+            least = int(output.split("set it to ")[1].split("mb")[0])
+        finally:
+            server.__exit__()
+        print("the least `maxmemory` is %d MiB, with %d MiB resident" % (least, first.resident_mib()))
+        db = first.connect()
+        assert db.command("CONFIG", "SET", "maxmemory", "1mb") == b"OK" and db.command("CONFIG", "SET", "maxmemory", "") == b"OK"
+        assert "mb would leave room for keys" in first.output.read_text()
+    with Server(*policy, "%dmb" % least) as server:
+        clients = [server.connect() for _ in range(4)]
+        for first in range(0, 40000, 100):
+            db = clients[first // 100 % 4]
+            db.send_bytes(b"".join(b"SET key:%d %s\r\n" % (at, b"v" * 200) for at in range(first, first + 100)))
+            assert [db.read() for _ in range(100)] == [b"OK"] * 100
+        assert info_of(db, "stats", "evicted_keys") > 0 and db.command("DBSIZE") > 500
+        print("%d keys of 200 bytes are kept" % db.command("DBSIZE"))
 
 
 def ten_thousand_idle_connections_are_kept():

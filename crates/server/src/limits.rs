@@ -5,10 +5,14 @@ use base::Millis;
 use command::{Instance, Pause};
 use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
-use store::{EvictionPolicy, Limits};
+use store::{EvictionPolicy, Limits, Store};
 
 /// Fewest bytes that may limit the memory of clients: the server could not be spoken to otherwise.
 const CLIENTS_MEMORY_MIN: u64 = 128 << 10;
+/// Memory that threads and clients come to take once there is work, and the index of a few keys.
+const WORKING_BYTES: u64 = 3 << 20;
+/// Megabytes by which the memory of two starts may differ.
+const SPREAD_MB: u64 = 3;
 
 /// Passes the settings for memory on to the store.
 pub fn apply(instance: &Instance) {
@@ -32,6 +36,31 @@ pub fn apply(instance: &Instance) {
         lfu_log_factor: memory::LFU_LOG_FACTOR.get(settings),
         lfu_decay_minutes: memory::LFU_DECAY_TIME.get(settings),
     });
+}
+
+/// Returns a `maxmemory` that leaves room for keys, in megabytes, where the present one leaves none
+/// beside what the server itself takes.
+pub fn enough_maxmemory(instance: &Instance) -> Option<u64> {
+    let most = memory::MAXMEMORY.get(&instance.settings);
+    let touched = instance.store.heap().touched_bytes();
+    let outside = base::process::resident_bytes().saturating_sub(touched) + WORKING_BYTES;
+    let least = Store::least_maxmemory(outside, instance.identity.threads as u64);
+    (most != 0 && most < least).then(|| least.div_ceil(1 << 20) + SPREAD_MB)
+}
+
+/// Logs what a `maxmemory` means that was set while the server runs, if it is not enough.
+pub fn warn_of_maxmemory(instance: &Instance) {
+    let (most, used) = (memory::MAXMEMORY.get(&instance.settings), instance.used_memory());
+    if most == 0 || most >= used {
+        return;
+    }
+    tracing::warn!(
+        "`maxmemory` is {most} now, and {used} bytes are used: keys are evicted, or commands that \
+         need memory are refused"
+    );
+    if let Some(enough) = enough_maxmemory(instance) {
+        tracing::warn!("The server itself takes `maxmemory`: {enough}mb would leave room for keys");
+    }
 }
 
 fn eviction_policy(setting: MaxmemoryPolicy) -> EvictionPolicy {

@@ -53,6 +53,12 @@ pub enum StartError {
     /// A limit of open files that is too low.
     #[error("{0}")]
     Descriptors(#[from] Shortage),
+    /// A `maxmemory` that the server itself takes.
+    #[error(
+        "`maxmemory` leaves no room for keys beside the server itself: set it to {0}mb at least, \
+         or to 0 for no limit"
+    )]
+    Memory(u64),
     /// A data file that cannot be loaded.
     #[error("{0}")]
     Load(#[from] LoadFailed),
@@ -160,7 +166,8 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let saving = start_saver(&instance, &services)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
-    let served = load_data(&instance, source).and_then(|recovered| {
+    let has_memory = check_memory(&instance);
+    let served = has_memory.and_then(|()| load_data(&instance, source)).and_then(|recovered| {
         let writer = start_journal(&instance, &services, reader, recovered)?;
         durability::tell(&settings);
         tracing::info!("{} threads serve clients", instance.identity.threads);
@@ -187,6 +194,11 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served,
     }
+}
+
+/// Refuses a `maxmemory` with which all data would be evicted, or no command could write any.
+fn check_memory(instance: &Instance) -> Result<(), StartError> {
+    limits::enough_maxmemory(instance).map_or(Ok(()), |enough| Err(StartError::Memory(enough)))
 }
 
 /// Opens the data that is there at start.
@@ -430,6 +442,12 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     for name in followed {
         instance.settings.on_change(name, apply.clone());
     }
+    let weak = Arc::downgrade(instance);
+    let warn = move |_: &Settings| {
+        weak.upgrade().inspect(|instance| limits::warn_of_maxmemory(instance));
+        Ok(())
+    };
+    instance.settings.on_change(memory::MAXMEMORY.name(), Arc::new(warn));
     let (weak, saver) = (Arc::downgrade(instance), Arc::clone(&services.saver));
     let follow_outcome = Arc::new(move |_: &Settings| {
         if let Some(instance) = weak.upgrade() {

@@ -10,6 +10,8 @@ const MARGIN_PART: u64 = 16;
 const MARGIN_BYTES_MAX: u64 = 32 << 20;
 /// Least divisor of `maxmemory` that gives the extent at which a head is sealed.
 const HEADS_PER_BUDGET: u64 = 64;
+/// Heads' worth of memory that writes leave to the cleaner.
+const HEADS_OF_CLEANER: u64 = 2;
 
 impl Store {
     /// Applies limits. To be called whenever one of them changes, or the memory outside the store
@@ -29,6 +31,13 @@ impl Store {
         let head_bytes = u32::try_from(limits.maxmemory / heads).unwrap_or(u32::MAX);
         let lent = self.lent_to_snapshot(records);
         self.shards.heap.set_budget(records + lent, head_bytes);
+    }
+
+    /// Returns the least `maxmemory` with which so many threads can write keys, where `outside`
+    /// bytes of the process are no records.
+    pub fn least_maxmemory(outside: u64, threads: u64) -> u64 {
+        let records = (threads + HEADS_OF_CLEANER) * u64::from(heap::HEAD_BYTES_MIN);
+        (outside + records) * MARGIN_PART / (MARGIN_PART - 1)
     }
 
     /// Bytes of records beyond a budget, which only a snapshot holds, or held until it let go of
