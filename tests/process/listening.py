@@ -11,7 +11,7 @@ import sys
 import threading
 
 from bounds import MIB, Reader, encoded, info, slow_client
-from resp import Connection, Tagged
+from resp import Connection, Error, Tagged
 from run import Server, run
 
 TABLES = [
@@ -98,7 +98,9 @@ def a_million_subscriptions_of_a_client_cost_their_memory_and_go_with_it():
                                     for at, name in enumerate(names)))
         assert info(db, "pubsub_channels") == number
         taken = server.resident_mib() - before
-        assert taken < 500, "%d MiB" % taken
+        shown = next(line for line in db.command("CLIENT", "LIST").split(b"\n") if b" sub=%d " % number in line)
+        told = int(shown.split(b" tot-mem=")[1].split(b" ")[0])
+        assert 0.5 * taken < told / MIB < 2 * taken and taken < 500, "%d MiB, %d told" % (taken, told / MIB)
         assert db.command("PUBLISH", "channel:77", "hello") == 1
         break_off(client)
         server.until(lambda: is_nothing_left(db))
@@ -168,6 +170,38 @@ def subscribers_that_do_not_read_hold_messages_together():
         assert info(db, "client_output_buffer_limit_disconnections") == number
         # The messages themselves, of which each client may have 32 MiB, and some kilobytes for each client.
         assert server.resident_peak_mib() < before + 100, "%d MiB, %d before" % (server.resident_peak_mib(), before)
+
+
+def subscribers_that_do_not_read_are_closed_at_their_limit_whatever_the_sizes_of_messages_are():
+    """Short messages, of which each client has its own copy, in turns with longer ones that they share: published, and as events of keys."""
+    number, keys, at_once = 3, 100_000, 1000
+    names = ["key:%d" % at for at in range(at_once)]
+    published = "".join("PUBLISH c short\r\nPUBLISH c %s\r\n" % ("x" * 100) for _ in names).encode()
+    changed = b"".join(encoded("SET", name, "v") for name in names)
+    cases = [
+        ("published", (), "SUBSCRIBE", published),
+        ("published", ("--maxmemory", "300mb", "--maxmemory-policy", "allkeys-lru"), "SUBSCRIBE", published),
+        ("published", ("--maxmemory", "300mb"), "SUBSCRIBE", published),
+        ("events", ("--maxmemory", "300mb", "--notify-keyspace-events", "KEA"), "PSUBSCRIBE", changed),
+    ]
+    for what, settings, subscribe, requests in cases:
+        with Server("--threads", "2", *settings) as server, contextlib.ExitStack() as stack:
+            db = server.connect()
+            for first in range(0, keys, at_once):
+                db.command("MSET", *(word for at in range(first, first + at_once) for word in ("key:%d" % at, "v" * 100)))
+            deaf = [stack.enter_context(slow_client(server, encoded(subscribe, "c" if subscribe == "SUBSCRIBE" else "*"))) for _ in range(number)]
+            server.until(lambda: info(db, "pubsub_clients") == len(deaf))
+            told = 0
+            while info(db, "pubsub_clients") > 0:
+                told = max(told, info(db, "mem_clients_normal") // MIB)
+                db.send_bytes(requests)
+                answers = [db.read() for _ in range(requests.count(b"PUBLISH") or at_once)]
+                assert not any(isinstance(answer, Error) for answer in answers), answers[-1]
+                assert db.command("SET", "key:0", "v" * 100) == b"OK"
+                assert server.resident_peak_mib() < 150, "%s %s: %d MiB, %d told" % (what, settings, server.resident_peak_mib(), told)
+            print("%s: %d MiB resident at most, %d told of clients, with %s" % (what, server.resident_peak_mib(), told, " ".join(settings) or "no limit"))
+            assert info(db, "client_output_buffer_limit_disconnections") == number
+            assert (db.command("DBSIZE"), info(db, "evicted_keys")) == (keys, 0)
 
 
 def a_subscriber_without_a_limit_hears_of_every_key_of_a_command():

@@ -295,11 +295,11 @@ impl Client {
     /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what
     /// it has subscribed to, and prefixes of keys that it is told of.
     pub fn memory(&self) -> u64 {
-        let output = self.output_room.load(Relaxed).max(self.output_bytes.load(Relaxed));
         let parts = [
             &self.argument_bytes,
             &self.query_bytes,
             &self.query_free,
+            &self.output_room,
             &self.queue_bytes,
             &self.queue_room,
             &self.watch_bytes,
@@ -307,14 +307,14 @@ impl Client {
             &self.prefix_bytes,
         ];
         let parts: u64 = parts.iter().map(|bytes| bytes.load(Relaxed)).sum();
-        size_of::<Client>() as u64 + output + parts
+        size_of::<Client>() as u64 + parts
     }
 
-    /// Returns the bytes of its input and of its output.
+    /// Returns the bytes of memory of its input and of its output.
     pub fn buffers(&self) -> Peak {
         let input = [&self.argument_bytes, &self.query_bytes, &self.query_free];
         let input = input.iter().map(|bytes| bytes.load(Relaxed)).sum();
-        Peak { input, output: self.output_bytes.load(Relaxed) }
+        Peak { input, output: self.output_room.load(Relaxed) }
     }
 
     /// Has its memory count in the sum of its worker as it is now. For its worker's thread only.

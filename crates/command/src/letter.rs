@@ -47,8 +47,10 @@ impl Letter {
         self.messages.iter().map(|(message, receivers)| (&**message, &**receivers))
     }
 
-    /// Returns the bytes of memory of the messages.
+    /// Returns the bytes of memory of the messages, and of their places behind the first.
     pub fn room(&self) -> usize {
-        self.messages.iter().map(|(message, _)| message.room()).sum()
+        let is_alone = !self.messages.spilled();
+        let places = if is_alone { 0 } else { self.messages.capacity() * size_of::<Addressed>() };
+        places + self.messages.iter().map(|(message, _)| message.room()).sum::<usize>()
     }
 }

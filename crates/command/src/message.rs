@@ -119,7 +119,7 @@ impl Message {
     }
 
     fn of(kind: Kind, protocol: Protocol, out: Vec<u8>) -> Message {
-        let (room, bytes) = (out.len() + OVERHEAD, OnceLock::from(Arc::new(out)));
+        let (room, bytes) = (out.capacity() + OVERHEAD, OnceLock::from(Arc::new(out)));
         let (resp2, resp3) = match protocol {
             Protocol::Resp2 => (bytes, OnceLock::new()),
             Protocol::Resp3 => (OnceLock::new(), bytes),

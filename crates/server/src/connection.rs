@@ -31,9 +31,8 @@ pub struct Connection {
     pub parser: RequestParser,
     /// Bytes that were received and not served: the beginning of a request, or requests held back.
     pub query: Query,
-    /// Its own messages, while the reply of EXEC that they follow goes by mail: as they are shared,
-    /// since one payload may come for each of many patterns.
-    pub own: Vec<(SharedBytes, Option<SharedBytes>)>,
+    /// Its own messages, while the reply of EXEC that they follow goes by mail.
+    own: Output,
     /// Replies that the socket did not take, messages, and bytes that may not leave yet.
     output: Output,
     /// Bytes of replies that may wait however little the client has sent.
@@ -80,7 +79,7 @@ impl Connection {
             session,
             parser: RequestParser::new(),
             query: Query::default(),
-            own: Vec::new(),
+            own: Output::default(),
             output: Output::default(),
             backlog_max: BACKLOG_MAX,
             is_paused: false,
@@ -108,9 +107,21 @@ impl Connection {
         self.output.len()
     }
 
-    /// Returns the smallest backlog since this was last asked.
-    pub fn take_lowest_backlog(&mut self) -> usize {
-        self.output.take_lowest()
+    /// Returns the bytes of memory of its output, which its limits count: all that is allocated.
+    #[inline]
+    pub fn output_memory(&self) -> u64 {
+        (self.output.room() + self.own.room()) as u64
+    }
+
+    /// Returns true if there is neither output nor anything to be put behind it.
+    #[inline]
+    pub fn is_output_empty(&self) -> bool {
+        !self.output.has_any() && !self.own.has_any()
+    }
+
+    /// Returns the least memory of its output since this was last asked.
+    pub fn take_lowest_output_memory(&mut self) -> u64 {
+        self.output.take_lowest() as u64
     }
 
     /// Begins or ends the wait for keys, and has the memory of its request counted anew.
@@ -195,6 +206,18 @@ impl Connection {
         self.output.share(head, payload);
     }
 
+    /// Keeps a message of its own until the reply that it follows is there.
+    pub fn keep_own(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
+        self.own.share(head, payload);
+        self.session.memory_changed = true;
+    }
+
+    /// Puts its own messages behind the output.
+    pub fn put_own(&mut self) {
+        let own = std::mem::take(&mut self.own);
+        self.output.append(own);
+    }
+
     /// Writes what waits and then `replies`, as far as positions up to `safe` allow, and keeps what
     /// the socket does not take, large replies without a copy. Returns the number of bytes written.
     ///
@@ -222,6 +245,7 @@ impl Connection {
     /// Drops its output and has it closed.
     pub fn give_up(&mut self) {
         self.output.clear();
+        self.own.clear();
         self.session.close_after_reply = true;
     }
 
@@ -279,7 +303,7 @@ impl Connection {
 
     #[inline]
     fn has_buffers(&self) -> bool {
-        self.query.room() + self.output.room() > 0
+        self.query.room() > 0 || !self.is_output_empty()
     }
 
     /// Counts bytes that came from the client.
@@ -306,7 +330,7 @@ impl Connection {
         client.query_bytes.store((self.query.len() - taken) as u64, Relaxed);
         client.query_free.store((self.query.room() - self.query.len()) as u64, Relaxed);
         client.output_bytes.store(self.backlog() as u64, Relaxed);
-        client.output_room.store(self.output.room() as u64, Relaxed);
+        client.output_room.store(self.output_memory(), Relaxed);
         client.count_memory();
     }
 }

@@ -457,7 +457,10 @@ impl<P: Poller> EventLoop<P> {
                     given += bytes.size().max(MESSAGE_BYTES_MIN);
                     if session.is_told_by_mail && letter.author() == receiver.client {
                         let (head, payload) = (bytes.head, bytes.payload);
-                        connection.own.push((Arc::clone(head), payload.map(Arc::clone)));
+                        connection.keep_own(Arc::clone(head), payload.map(Arc::clone));
+                        if pipeline.executor.is_over_limits(connection) {
+                            self.close(at);
+                        }
                     } else {
                         self.give(pipeline, at, bytes);
                     }

@@ -260,9 +260,7 @@ impl Executor {
     #[cold]
     fn put_own_messages(&mut self, connection: &mut Connection) -> io::Result<()> {
         self.send_replies(connection)?;
-        for (head, payload) in std::mem::take(&mut connection.own) {
-            connection.share(head, payload);
-        }
+        connection.put_own();
         tell_behind_answer(&connection.session, &mut self.replies);
         Ok(())
     }

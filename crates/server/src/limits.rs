@@ -111,10 +111,10 @@ pub fn threads(settings: &Settings) -> usize {
 pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis) -> bool {
     let soft = limit.soft_output().unwrap_or(u64::MAX);
     // A client that has caught up in between is granted all of the time again.
-    if connection.take_lowest_backlog() as u64 <= soft {
+    if connection.take_lowest_output_memory() <= soft {
         connection.over_soft_limit_since = None;
     }
-    if connection.backlog() as u64 <= soft {
+    if connection.output_memory() <= soft {
         connection.over_soft_limit_since = None;
         return false;
     }

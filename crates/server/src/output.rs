@@ -14,12 +14,15 @@ use command::SharedBytes;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 
-/// Capacity of a buffer that gathers small replies; replies of this size or more become a buffer of
-/// their own without a copy.
+/// Largest capacity of a buffer that gathers small replies; replies of this size or more become a
+/// buffer of their own without a copy.
 const BUFFER_BYTES: usize = 32 << 10;
 /// Smallest shared message that is not copied: below this its place in the queue would take as
 /// much.
 const SHARED_BYTES_MIN: usize = 64;
+/// Bytes of memory of a shared message besides those of its buffer: where that is, and both counts
+/// of references.
+const SHARED_OVERHEAD: usize = size_of::<Vec<u8>>() + 2 * size_of::<usize>();
 /// Most buffers that one system call writes.
 const SLICES: usize = 64;
 /// Bytes written at a time, however much the socket takes: a client that reads as fast as the
@@ -42,9 +45,9 @@ struct Queue {
     written: usize,
     /// Bytes that wait to be written.
     len: usize,
-    /// Fewest bytes that waited since `take_lowest`.
+    /// Fewest bytes of memory since `take_lowest`.
     lowest: usize,
-    /// Bytes of memory that the buffers take, with their unused capacity.
+    /// Bytes of memory that the buffers take, with their unused capacity, but not their places.
     room: usize,
     /// Bytes written since the queue was made, which is the place of the first waiting byte in the
     /// stream.
@@ -68,6 +71,22 @@ enum Buffer {
 #[derive(Debug)]
 struct Replies {
     bytes: Vec<u8>,
+}
+
+impl Replies {
+    /// Copies the first of `bytes`, as many as it may come to hold, and returns the others. It
+    /// grows as it is filled: behind each message there may be a buffer that gets a few bytes.
+    fn fill<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let (len, room) = (self.bytes.len(), self.bytes.capacity());
+        let most = room.max(BUFFER_BYTES) - len;
+        let (first, rest) = bytes.split_at(bytes.len().min(most));
+        if first.len() > room - len {
+            let grown = (2 * room).min(BUFFER_BYTES);
+            self.bytes.reserve_exact(first.len().max(grown - len));
+        }
+        self.bytes.extend_from_slice(first);
+        rest
+    }
 }
 
 /// Place in the stream: bytes from `at` on wait until `position` is safe.
@@ -97,9 +116,10 @@ impl Buffer {
     /// slow reader may be the last to hold it.
     fn room(&self) -> usize {
         match self {
-            Buffer::Own(replies) => replies.bytes.capacity(),
+            Buffer::Own(replies) => size_of::<Replies>() + replies.bytes.capacity(),
             Buffer::Shared(head, payload) => {
-                head.capacity() + payload.as_ref().map_or(0, |it| it.capacity())
+                let parts = [Some(head), payload.as_ref()];
+                parts.into_iter().flatten().map(|part| SHARED_OVERHEAD + part.capacity()).sum()
             }
         }
     }
@@ -112,15 +132,18 @@ impl Output {
         self.queue.as_ref().map_or(0, |queue| queue.len)
     }
 
-    /// Returns the fewest bytes that waited to be written since this was last asked.
+    /// Returns the fewest bytes of memory that it took since this was last asked.
     pub fn take_lowest(&mut self) -> usize {
-        self.queue.as_mut().map_or(0, |queue| std::mem::replace(&mut queue.lowest, queue.len))
+        let Some(queue) = &mut self.queue else { return 0 };
+        let room = queue.room();
+        std::mem::replace(&mut queue.lowest, room)
     }
 
-    /// Returns the bytes of memory that the buffers and marks take.
+    /// Returns the bytes of memory that it takes: as much as is allocated, however little of it is
+    /// filled.
     #[inline]
     pub fn room(&self) -> usize {
-        self.queue.as_ref().map_or(0, |queue| queue.room + queue.marks.len() * size_of::<Mark>())
+        self.queue.as_ref().map_or(0, |queue| queue.room())
     }
 
     /// Returns true if bytes wait, or marks stand before those to come.
@@ -162,6 +185,12 @@ impl Output {
     /// Adds a message that other clients get too, and its payload if that is a part of its own.
     pub fn share(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
         self.queue().share(head, payload);
+    }
+
+    /// Adds what another output holds, of which nothing was written and nothing is held back.
+    pub fn append(&mut self, other: Output) {
+        let buffers = other.queue.into_iter().flat_map(|queue| queue.buffers);
+        buffers.for_each(|buffer| self.queue().add(buffer, 0));
     }
 
     /// Writes what waits and then `replies`, as much as `stream` takes, marks up to `safe` allow
@@ -242,6 +271,13 @@ impl Queue {
         }
     }
 
+    /// Returns the bytes of memory that it takes.
+    fn room(&self) -> usize {
+        let places = self.buffers.capacity() * size_of::<Buffer>();
+        let marks = self.marks.capacity() * size_of::<Mark>();
+        size_of::<Queue>() + places + marks + self.room
+    }
+
     fn share(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
         if payload.is_none() && head.len() < SHARED_BYTES_MIN {
             self.copy(&head);
@@ -252,23 +288,20 @@ impl Queue {
 
     /// Adds a copy of `bytes`.
     fn copy(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
+        let (mut rest, mut room) = (bytes, bytes.len());
         if let Some(Buffer::Own(replies)) = self.buffers.back_mut() {
-            let last = &mut replies.bytes;
-            let first;
-            (first, rest) = bytes.split_at(bytes.len().min(last.capacity() - last.len()));
-            last.extend_from_slice(first);
-            self.len += first.len();
+            let before = replies.bytes.capacity();
+            rest = replies.fill(bytes);
+            self.room += replies.bytes.capacity() - before;
+            self.len += bytes.len() - rest.len();
+            // More will follow what has filled a buffer.
+            room = BUFFER_BYTES;
         }
-        if rest.is_empty() {
-            return;
+        if !rest.is_empty() {
+            let mut own = Vec::with_capacity(room);
+            own.extend_from_slice(rest);
+            self.add(Buffer::own(own), 0);
         }
-        // Most backlogs are short, and the socket takes them soon.
-        let is_first = self.buffers.is_empty();
-        let room = if is_first { rest.len() } else { rest.len().max(BUFFER_BYTES) };
-        let mut own = Vec::with_capacity(room);
-        own.extend_from_slice(rest);
-        self.add(Buffer::own(own), 0);
     }
 
     fn add(&mut self, buffer: Buffer, written: usize) {
@@ -337,19 +370,17 @@ impl Queue {
     /// Drops the first `bytes` of those that wait, and each buffer that is written completely.
     fn pass(&mut self, bytes: usize) {
         self.len -= bytes;
-        self.lowest = self.lowest.min(self.len);
         self.passed += bytes as u64;
         self.written += bytes;
-        while let Some(buffer) = self.buffers.front() {
-            let len = buffer.len();
-            if self.written < len {
-                return;
-            }
-            self.written -= len;
+        while let Some(buffer) = self.buffers.front().filter(|it| it.len() <= self.written) {
+            self.written -= buffer.len();
             self.room -= buffer.room();
             self.buffers.pop_front();
         }
-        self.buffers = VecDeque::new();
+        if self.buffers.is_empty() {
+            self.buffers = VecDeque::new();
+        }
+        self.lowest = self.lowest.min(self.room());
     }
 }
 

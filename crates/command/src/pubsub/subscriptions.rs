@@ -14,8 +14,9 @@ pub struct Subscriptions {
     name_bytes: usize,
 }
 
-/// Bytes that a subscription takes in the table and in the set of its client, its name excepted.
-const SUBSCRIPTION_BYTES: usize = 96;
+/// Bytes that a subscription takes in the table and in the set of its client, with what both have
+/// in reserve, its name excepted.
+const SUBSCRIPTION_BYTES: usize = 208;
 
 impl Subscriptions {
     /// Returns true if the client has subscribed to this.

@@ -53,8 +53,13 @@ impl Default for Lines {
     }
 }
 
-/// Bytes that a place in a line takes, the line itself included. It shares its key with a waiter.
-pub(super) const PLACE_BYTES: usize = size_of::<Line>() + size_of::<Arc<Waiter>>();
+/// Places that a line has from its first waiter on.
+const PLACES_MIN: usize = 4;
+
+/// Bytes that a place in a line takes, the line itself included, with what the table of lines has
+/// in reserve. It shares its key with a waiter.
+pub(super) const PLACE_BYTES: usize =
+    size_of::<Line>() * 3 / 2 + PLACES_MIN * size_of::<Arc<Waiter>>();
 
 impl Lines {
     /// Locks the part of a key, which bits 50 to 55 of the hash choose; tables use those below and

@@ -185,7 +185,9 @@ impl Waiter {
     fn measure(&self) -> u64 {
         let keys: usize = self.keys.iter().map(|key| key.memory() + PLACE_BYTES).sum();
         let others: usize = self.others.iter().map(DatabaseKey::memory).sum();
+        let spare = (self.keys.capacity() - self.keys.len()) * size_of::<DatabaseKey>()
+            + (self.others.capacity() - self.others.len()) * size_of::<DatabaseKey>();
         let requests = self.sent.iter().chain([&self.request]).map(Request::memory).sum::<usize>();
-        (size_of::<Waiter>() + requests + keys + others) as u64
+        (size_of::<Waiter>() + requests + keys + others + spare) as u64
     }
 }

@@ -81,7 +81,7 @@ impl Request {
 
     /// Returns its bytes of memory.
     pub fn memory(&self) -> usize {
-        self.bytes.capacity() + self.spans.len() * size_of::<Span>()
+        self.bytes.capacity() + self.spans.capacity() * size_of::<Span>()
     }
 }
 

@@ -15,8 +15,8 @@ impl Executor {
         self.replies_max = match connection.output_limit(&self.output_limits).hard_output() {
             None => usize::MAX,
             Some(hard) => {
-                let hard = usize::try_from(hard).unwrap_or(usize::MAX);
-                hard.saturating_sub(connection.backlog()).max(1)
+                let left = hard.saturating_sub(connection.output_memory()).max(1);
+                usize::try_from(left).unwrap_or(usize::MAX)
             }
         };
     }
@@ -35,7 +35,7 @@ impl Executor {
     #[inline]
     pub fn is_over_limits(&self, connection: &Connection) -> bool {
         let is_clear = connection.query.is_empty()
-            && connection.backlog() == 0
+            && connection.is_output_empty()
             && connection.session.queue_counted() == 0;
         !is_clear && (self.is_query_too_long(connection) || self.is_output_too_long(connection))
     }
@@ -59,7 +59,7 @@ impl Executor {
         } else {
             connection.output_limit(&self.output_limits).hard_output()
         };
-        let is_too_long = hard.is_some_and(|hard| connection.backlog() as u64 > hard);
+        let is_too_long = hard.is_some_and(|hard| connection.output_memory() > hard);
         if is_too_long {
             self.note_output_limit(connection);
         }

@@ -11,8 +11,8 @@ super::declare::rows! { from super::memory::END;
         1048576..=9223372036854775807, 536870912,
         "Largest single argument or string value, in bytes.");
     CLIENT_OUTPUT_BUFFER_LIMIT: OutputLimits = output_limits("client-output-buffer-limit",
-        "For each class (`normal`, `replica`, `pubsub`): bytes of pending replies that disconnect \
-         a client at once, bytes that do so when they last, and for how many seconds. \
+        "For each class (`normal`, `replica`, `pubsub`): bytes of memory of pending replies that \
+         disconnect a client at once, bytes that do so when they last, and for how many seconds. \
          0: no limit.");
     TRACKING_TABLE_MAX_KEYS: u64 = integer("tracking-table-max-keys",
         0..=9223372036854775807, 1000000,

@@ -117,15 +117,15 @@ impl Sizes {
         let query = client.query_bytes.load(Relaxed);
         let query_free = client.query_free.load(Relaxed);
         let output = client.output_bytes.load(Relaxed);
-        let room = client.output_room.load(Relaxed).max(output);
-        // The limits of outputs count all bytes, so a list has all of them too.
-        let listed = if output > BUFFER_BYTES { output } else { 0 };
+        let room = client.output_room.load(Relaxed);
+        // The limits of outputs count all memory, so a list has all of it too.
+        let listed = if room > BUFFER_BYTES { room } else { 0 };
         Sizes {
             query,
             query_free,
             queue: client.queue_bytes.load(Relaxed),
             room: room.min(BUFFER_BYTES),
-            buffered: output - listed,
+            buffered: if listed > 0 { 0 } else { output },
             blocks: u64::from(listed > 0),
             listed,
             total: client.memory(),

@@ -140,7 +140,7 @@ impl Server<'_> {
         match limit.hard_output() {
             None => usize::MAX,
             Some(hard) => {
-                narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1))
+                narrow::to_usize(hard.saturating_sub(client.output_room.load(Relaxed)).max(1))
             }
         }
     }
