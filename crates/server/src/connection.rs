@@ -139,7 +139,7 @@ impl Connection {
     /// can take it over.
     pub fn can_move(&self) -> bool {
         let is_listed = self.is_unread || self.is_unwritten || self.is_noted_as_marked;
-        let is_owed = self.has_output() || !self.own.is_empty() || self.outstanding.is_some();
+        let is_owed = self.has_output() || self.own.has_any() || self.outstanding.is_some();
         let is_leaving = self.is_ending || self.session.client.is_doomed();
         self.is_simple()
             && !(is_listed || is_owed || is_leaving)
