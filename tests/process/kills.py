@@ -245,12 +245,13 @@ class Survival:
             self.check(server.connect(PATIENCE), is_cut=True, is_copy=True)
 
     def extend(self, files, folder):
-        """Something that is no whole unit stands at the end: it is cut off. A server that ended by
-        itself says that it has nothing to add, so a whole command behind a broken one is somebody's
-        data, and nobody starts without it unasked."""
+        """Something that is no whole unit stands at the end: it is cut off. What no machine's death
+        leaves is somebody's, and nobody starts without it unasked; only in another sector may it be
+        there. A server that ended by itself says that it has nothing to add."""
         whole = encoded(("SET", "static:0", "x"))
         hidden = b"*1\r\n$-1\r\n" + whole
-        tails = [bytes(4096), self.chance.randbytes(500), whole[: self.chance.randrange(1, len(whole))], encoded(("MULTI",)) + whole, b"#", hidden]
+        noise = self.chance.randbytes(500)
+        tails = [bytes(4096), noise, whole[: self.chance.randrange(1, len(whole))], encoded(("MULTI",)) + whole, b"#", hidden]
         tail = self.chance.choice(tails)
         last = files.paths("i")[-1]
         with last.open("ab") as file:
@@ -258,7 +259,12 @@ class Survival:
         if tail is hidden and not self.was_killed:
             self.refused(folder, last.name, "a command behind a broken one, after the end")
             return
-        with Saving(*self.settings(), folder=folder) as server:
+        server = Saving(*self.settings(), folder=folder)
+        server.until(lambda: server.reachable() or server.process.poll() is not None)
+        if tail in (noise, hidden) and server.process.poll() is not None:
+            self.has_refused(server, last.name, "%r behind the end" % tail)
+            return
+        with server:
             self.check(server.connect(PATIENCE), is_copy=True)
 
     def flip(self, files, folder):
@@ -288,7 +294,10 @@ class Survival:
 
     def refused(self, folder, name, damage):
         """Starts a server that must name the file and end."""
-        server = Saving(*self.settings(), folder=folder)
+        self.has_refused(Saving(*self.settings(), folder=folder), name, damage)
+
+    def has_refused(self, server, name, damage):
+        """Holds that a server names the file and ends."""
         try:
             status = server.process.wait(PATIENCE)
             output = server.output.read_text()

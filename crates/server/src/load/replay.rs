@@ -229,7 +229,7 @@ fn told(args: Args<'_>, why: &NotApplied) -> String {
     match why {
         NotApplied::Unknown => format!("Unknown command {command}"),
         NotApplied::Misused => format!("Wrong number of arguments of {command}"),
-        NotApplied::Script => format!("The script of {command} cannot run here, so the command"),
+        NotApplied::Script => format!("{command}, whose script cannot run here,"),
         NotApplied::Refused(refusal) | NotApplied::Impossible(refusal) => {
             format!("{command}, refused with '{refusal}',")
         }

@@ -30,9 +30,9 @@ super::declare::rows! { from super::snapshots::END;
         "Start where the last append-only file ends within a command: without that command.");
     PROPAGATION_ERROR_BEHAVIOR: PropagationErrorBehavior = one_of("propagation-error-behavior",
         PropagationErrorBehavior::NAMES, PropagationErrorBehavior::Panic as usize,
-        "What an append-only file does whose command cannot be executed: stop the start, so that \
-         nothing is missing unnoticed, or be loaded without such commands. Valkey's default is \
-         `ignore`.");
+        "What becomes of an append-only file with a command that cannot be executed: it stops the \
+         start, so that nothing is missing unnoticed, or, with `ignore`, which is Valkey's \
+         default, and `panic-on-replicas`, it is loaded without such commands.");
     AOF_TIMESTAMP_ENABLED: bool = yes_no("aof-timestamp-enabled", false,
         "Write the time into the append-only file, once a second at most.");
     AOF_REWRITE_INCREMENTAL_FSYNC: bool = yes_no("aof-rewrite-incremental-fsync", true,
