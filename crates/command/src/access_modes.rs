@@ -13,8 +13,9 @@ bitflags! {
         /// Those that are read are entered into the table of keys whose changes the client is told
         /// of.
         const ENTERS_READS = 1 << 2;
-        /// They were executed elsewhere, and stand in a file or in the stream of a primary: forms that
-        /// only those have are taken, and limits on what a client may send are not asked again.
+        /// They were executed elsewhere, and stand in a file or in the stream of a primary: forms
+        /// that only those have are taken, and limits on what a client may send are not asked
+        /// again.
         const OBEYED = 1 << 3;
     }
 }

@@ -28,6 +28,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("command", "a field of a waiter that is shown"),
     ("copy", "an option of MIGRATE"),
     ("debug", "a section of INFO"),
+    ("dump", "a subcommand of FUNCTION"),
     ("get", "a step of BITFIELD, an option of SET and SORT"),
     ("incr", "an option of ZADD"),
     ("incrby", "a step of BITFIELD"),

@@ -175,9 +175,9 @@ pub fn load_set(
     Ok(Recovered { set: Some(set), position, id, base })
 }
 
-/// Copies what is cut off to a file beside the last one: nobody can tell whose it is. On a full disk
-/// the server starts without the copy of what is no whole command, as nobody was told that it is
-/// there.
+/// Copies what is cut off to a file beside the last one: nobody can tell whose it is. On a full
+/// disk the server starts without the copy of what is no whole command, as nobody was told that it
+/// is there.
 fn keep_cut_off(set: &Set<Directory>, path: &str, contents: &Contents) -> Result<(), LoadFailed> {
     let bytes = contents.cut_bytes;
     match set.keep_cut_off(contents.last.0) {
