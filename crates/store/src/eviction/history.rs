@@ -5,8 +5,9 @@
 //! Levels are told apart by powers of about two below ten minutes and more coarsely above, so
 //! OBJECT IDLETIME answers within a factor of two to four, and never finer than a sweep.
 //!
-//! Under the LFU policies they are a logarithmic counter as Redis's, with sixteen values instead
-//! of 256: each stands for seventeen of Redis's, and rises with a seventeenth of its chance.
+//! Under the LFU policies they are a logarithmic counter as Redis's, with sixteen of its 256 values:
+//! the first accesses are counted as finely, and further up each value is reached in one go, as
+//! late on average as by the steps in between.
 
 use base::Random;
 
@@ -14,10 +15,14 @@ use base::Random;
 pub const IDLE_SECONDS: [u32; 16] =
     [0, 1, 2, 4, 8, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400, 604_800];
 
-/// Steps of Redis's counter that one step of ours stands for.
-const STEP: u32 = 17;
-/// Initial value of Redis's counter; below it every access counts.
-const FIRST: u32 = 5;
+/// Values of Redis's counter that are told apart: that of a key which has not been used for long,
+/// those of the first accesses, and then such that each takes about twice as many as the one
+/// before.
+const FREQUENCIES: [u8; 16] = [0, 5, 6, 7, 8, 9, 10, 13, 17, 23, 32, 46, 66, 97, 150, 255];
+/// Value of a new key; below it every access counts.
+const FIRST: u64 = 5;
+/// Its bits.
+const FRESH: u8 = 1;
 
 /// Meaning of the four bits at present, and how they change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +44,8 @@ impl AccessHistory {
     pub(crate) fn of_new(self, old: Option<u8>) -> u8 {
         match self {
             AccessHistory::Idleness => 0,
-            AccessHistory::Frequency { .. } | AccessHistory::Untouched => old.unwrap_or(0),
+            AccessHistory::Frequency { .. } => old.unwrap_or(FRESH),
+            AccessHistory::Untouched => old.unwrap_or(0),
         }
     }
 }
@@ -75,23 +81,32 @@ impl Use {
                 Some(narrow::to_u8(level))
             }
             (Use::Frequency(counter), AccessHistory::Frequency { .. }) => {
-                let step = (u32::from(counter) + STEP / 2) / STEP;
-                Some(narrow::low_u8(step.min(15).into()))
+                let is_nearer = |pair: &[u8]| counter - pair[0] >= pair[1].saturating_sub(counter);
+                let pairs = FREQUENCIES.windows(2);
+                let steps = pairs.take_while(|pair| counter >= pair[0] && is_nearer(pair)).count();
+                Some(narrow::to_u8(steps))
             }
             _ => None,
         }
     }
 }
 
-/// Number of accesses, on average, that raise the counter by one.
+/// Number of accesses, on average, after which the bits go up by one.
 fn chance(access: u8, log_factor: u32) -> u64 {
-    let above = (u32::from(access) * STEP).saturating_sub(FIRST);
-    u64::from(STEP) * (u64::from(above) * u64::from(log_factor) + 1)
+    accesses(access + 1, log_factor) - accesses(access, log_factor)
+}
+
+/// Number of accesses, on average, by which Redis's counter rises from zero to the value of these
+/// bits: from each value above the first one it takes a factor more than from the one below.
+fn accesses(access: u8, log_factor: u32) -> u64 {
+    let value = u64::from(FREQUENCIES[usize::from(access)]);
+    let above = value.saturating_sub(FIRST);
+    value + above * above.saturating_sub(1) / 2 * u64::from(log_factor)
 }
 
 /// Redis's counter that the bits stand for, as OBJECT FREQ answers it.
 pub fn frequency(access: u8) -> u32 {
-    (u32::from(access) * STEP).max(FIRST)
+    FREQUENCIES[usize::from(access & 15)].into()
 }
 
 /// Bits of a key that was not used between two sweeps, `seconds` apart.
@@ -109,8 +124,10 @@ pub fn age(
             if chance * stay < seconds { access + 1 } else { access }
         }
         AccessHistory::Frequency { .. } => {
-            let stay = decay_minutes * 60.0 * f64::from(STEP);
-            if access > 0 && chance * stay < seconds { access - 1 } else { access }
+            let Some(below) = access.checked_sub(1) else { return access };
+            let fall = frequency(access) - frequency(below);
+            let stay = decay_minutes * 60.0 * f64::from(fall);
+            if chance * stay < seconds { below } else { access }
         }
         AccessHistory::Untouched => access,
     }
@@ -147,13 +164,69 @@ mod tests {
         let mut random = Random::from_seed(2);
         // Redis's documentation: factor 10 gives about 10, 18, 142, 255 after 100, 1k, 100k, 1M.
         let history = AccessHistory::Frequency { log_factor: 10 };
-        let (mut access, mut found) = (0, Vec::new());
+        let (mut access, mut found) = (history.of_new(None), Vec::new());
         for hit in 1..=1_000_000 {
             access = touched(history, access, &mut random).unwrap_or(access);
-            if [1_000, 100_000, 1_000_000].contains(&hit) {
+            if [100, 1_000, 100_000, 1_000_000].contains(&hit) {
                 found.push(frequency(access));
             }
         }
-        assert!(found[0] <= 40 && (100..=190).contains(&found[1]) && found[2] >= 230, "{found:?}");
+        let expected = [7..=13, 13..=23, 97..=150, 255..=255];
+        assert!(found.iter().zip(expected).all(|(it, range)| range.contains(it)), "{found:?}");
+    }
+
+    #[test]
+    fn the_first_accesses_count_and_each_value_is_reached_as_late_as_by_redis() {
+        let history = AccessHistory::Frequency { log_factor: 10 };
+        let (rounds, mut random) = (4_000, Random::from_seed(3));
+        // Redis's counter rises with a chance of one in `factor * above + 1`.
+        let mut expected = 0;
+        for value in 5..10 {
+            let mut sum = 0;
+            for _ in 0..rounds {
+                let mut access = history.of_new(None);
+                assert_eq!(frequency(access), 5);
+                while frequency(access) < value {
+                    sum += 1;
+                    access = touched(history, access, &mut random).unwrap_or(access);
+                }
+                assert_eq!(frequency(access), value, "no value is left out");
+            }
+            let mean = f64::from(sum) / f64::from(rounds);
+            let is_near = (mean - f64::from(expected)).abs() <= f64::from(expected) * 0.1;
+            assert!(is_near, "{value}: {mean} for {expected}");
+            expected += (value - 5) * 10 + 1;
+        }
+    }
+
+    #[test]
+    fn a_counter_that_is_told_becomes_the_nearest_value() {
+        let history = AccessHistory::Frequency { log_factor: 10 };
+        let shown = |counter| Use::Frequency(counter).bits(history).map(frequency);
+        for value in FREQUENCIES {
+            assert_eq!(shown(value), Some(value.into()));
+        }
+        let near =
+            [(2, 0), (3, 5), (11, 10), (12, 13), (123, 97), (124, 150), (202, 150), (203, 255)];
+        for (counter, value) in near {
+            assert_eq!(shown(counter), Some(value), "{counter}");
+        }
+    }
+
+    #[test]
+    fn a_counter_falls_by_one_in_the_time_of_decay() {
+        let history = AccessHistory::Frequency { log_factor: 10 };
+        let mut random = Random::from_seed(4);
+        let (rounds, mut sum) = (200, 0);
+        for _ in 0..rounds {
+            let mut access = Use::Frequency(23).bits(history).expect("they count");
+            while access > 0 {
+                let chance = random.next() as f64 / u64::MAX as f64;
+                access = age(history, access, 1.0, 1.0, chance);
+                sum += 1;
+            }
+        }
+        let minutes = f64::from(sum) / f64::from(rounds) / 60.0;
+        assert!((minutes / 23.0 - 1.0).abs() < 0.15, "{minutes}");
     }
 }
