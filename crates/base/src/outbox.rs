@@ -8,10 +8,14 @@
 //! ```
 //! The client must not hear that the key is not valid any more, and get its reply with the old
 //! value afterwards. So nothing is taken while replies are begun and not ended.
+//!
+//! Messages are numbered, so that those of one thread are sent in the order in which it put them
+//! down, whatever their keys.
 
 use crate::sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering::SeqCst};
 use crate::units::PositionHash;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
 
 /// Number of lists, so that threads that change different keys seldom meet.
 const LISTS: usize = if cfg!(loom) { 1 } else { 16 };
@@ -19,7 +23,9 @@ const LISTS: usize = if cfg!(loom) { 1 } else { 16 };
 /// Messages that were put down.
 #[derive(Debug)]
 pub struct Outbox<T> {
-    lists: [Mutex<Vec<T>>; LISTS],
+    /// Messages with their numbers, which rise in each list.
+    lists: [Mutex<Vec<(u64, T)>>; LISTS],
+    next: AtomicU64,
     has_some: AtomicBool,
     /// Replies that are begun and not ended.
     replies: AtomicU32,
@@ -29,6 +35,8 @@ impl<T> Default for Outbox<T> {
     fn default() -> Outbox<T> {
         Outbox {
             lists: std::array::from_fn(|_| Mutex::new(Vec::new())),
+            // Zero is ahead of all.
+            next: AtomicU64::new(1),
             has_some: AtomicBool::new(false),
             replies: AtomicU32::new(0),
         }
@@ -44,7 +52,9 @@ impl<T> Outbox<T> {
 
     /// Puts a message down about a key, whose lock is held.
     pub fn add(&self, hash: PositionHash, message: T) {
-        lock(&self.lists[hash.shard().index() % LISTS]).push(message);
+        let mut list = lock(&self.lists[hash.shard().index() % LISTS]);
+        list.push((self.next.fetch_add(1, SeqCst), message));
+        drop(list);
         self.has_some.store(true, SeqCst);
     }
 
@@ -59,18 +69,23 @@ impl<T> Outbox<T> {
         self.replies.fetch_sub(1, SeqCst);
     }
 
-    /// Takes all messages out; none while a reply goes ahead.
+    /// Takes all messages out, in order; none while a reply goes ahead.
     pub fn take(&self) -> Vec<T> {
         loop {
             self.has_some.store(false, SeqCst);
-            let taken: Vec<T> =
-                self.lists.iter().flat_map(|list| std::mem::take(&mut *lock(list))).collect();
+            // One that is put down meanwhile stays: it may follow one in a list that was looked at
+            // before.
+            let end = self.next.load(SeqCst);
+            let mut taken: Vec<(u64, T)> =
+                self.lists.iter().flat_map(|list| take_before(&mut lock(list), end)).collect();
             // Looked at behind what was taken: a reply from before the change of a key that was
             // read for it is counted by now, or is on its way.
             if taken.is_empty() || self.replies.load(SeqCst) == 0 {
-                return taken;
+                taken.sort_by_key(|(number, _)| *number);
+                return taken.into_iter().map(|(_, message)| message).collect();
             }
-            self.put_back(taken);
+            taken.sort_by_key(|(number, _)| *number);
+            self.put_ahead(taken);
             if self.replies.load(SeqCst) > 0 {
                 return Vec::new();
             }
@@ -78,7 +93,11 @@ impl<T> Outbox<T> {
     }
 
     /// Puts messages down ahead of others, about any key.
-    pub fn put_back(&self, mut messages: Vec<T>) {
+    pub fn put_back(&self, messages: Vec<T>) {
+        self.put_ahead(messages.into_iter().map(|message| (0, message)).collect());
+    }
+
+    fn put_ahead(&self, mut messages: Vec<(u64, T)>) {
         let mut list = lock(&self.lists[0]);
         messages.append(&mut list);
         *list = messages;
@@ -87,7 +106,16 @@ impl<T> Outbox<T> {
     }
 }
 
-fn lock<T>(list: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
+/// Takes the messages with numbers below `end` out of a list.
+fn take_before<T>(list: &mut Vec<(u64, T)>, end: u64) -> Vec<(u64, T)> {
+    if list.last().is_none_or(|(number, _)| *number < end) {
+        return std::mem::take(list);
+    }
+    let behind = list.partition_point(|(number, _)| *number < end);
+    list.drain(..behind).collect()
+}
+
+fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -105,6 +133,19 @@ mod tests {
         assert!(outbox.take().is_empty() && outbox.has_some());
         outbox.end_reply();
         assert_eq!((outbox.take(), outbox.has_some()), (vec!["first", "second"], false));
+    }
+
+    #[test]
+    fn messages_are_taken_in_the_order_in_which_they_were_put_down() {
+        let outbox = Outbox::default();
+        let shards = [7, 200, 3, 16, 0, 255, 8];
+        shards.iter().for_each(|shard| outbox.add(PositionHash(shard << 56), *shard));
+        outbox.begin_reply();
+        assert!(outbox.take().is_empty());
+        outbox.add(PositionHash(1 << 56), 1);
+        outbox.end_reply();
+        outbox.put_back(vec![9]);
+        assert_eq!(outbox.take(), [9, 7, 200, 3, 16, 0, 255, 8, 1]);
     }
 }
 

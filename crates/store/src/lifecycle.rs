@@ -57,10 +57,11 @@ impl Access<'_> {
     /// When there is no room for the renamed record; nothing has changed then.
     pub fn rename(&mut self, from: &Key<'_>, to: &Key<'_>) -> Result<bool, NoSpace> {
         let guard = self.guard();
-        let Some(source) = guard.key_mut(from).existing() else { return Ok(false) };
+        let Some(mut source) = guard.key_mut(from).existing() else { return Ok(false) };
         if from.keyspace == to.keyspace && from.bytes == to.bytes {
             return Ok(true);
         }
+        source.tell_readers_ahead();
         let tree = source.collection();
         guard.copy_value(from, to, None)?;
         if let Some(id) = tree {

@@ -317,6 +317,13 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }
 
+    /// Tells those who read the key now that it is about to change, where another key changes
+    /// first: they hear of keys in the order in which the command names them.
+    pub fn tell_readers_ahead(&mut self) {
+        let found = *self.found();
+        self.guard.tell_readers_ahead(&self.key, &found);
+    }
+
     /// Makes a change that those who read the key do not see: neither those who watch it nor those
     /// who cache it are told.
     pub fn unseen<T>(&mut self, change: impl FnOnce(&mut KeyMut<'g, 'a>) -> T) -> T {

@@ -86,6 +86,13 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Tells those who read a key that it is about to change; when it does, they are told again.
+    pub(super) fn tell_readers_ahead(&mut self, key: &Key<'_>, found: &Found<'a>) {
+        if self.changes.hears_key(|| self.is_marked(key)) {
+            self.tell_before(key, Some(found), None);
+        }
+    }
+
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
         let old = found.map(|found| ValueRef::new(self, *found).to_value());
