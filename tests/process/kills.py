@@ -260,7 +260,7 @@ class Survival:
             self.refused(folder, last.name, "a command behind a broken one, after the end")
             return
         server = Saving(*self.settings(), folder=folder)
-        server.until(lambda: server.reachable() or server.process.poll() is not None)
+        server.until(lambda: server.process.poll() is not None or "Ready to accept" in server.output.read_text())
         if tail in (noise, hidden) and server.process.poll() is not None:
             self.has_refused(server, last.name, "%r behind the end" % tail)
             return
