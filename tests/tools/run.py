@@ -287,6 +287,7 @@ SOUND = {
 REFUSED = {
     "the key is there twice": rdb_of(KEY, b"\xfa\x01a\x01b", OTHER),
     "database 16 is in it": rdb_of(KEY, b"\xfe\x10", KEY),
+    "database 17 is in it": rdb_of(KEY, b"\xfe\x11", b"\xfe\0"),
     "the same member twice": rdb_of(b"\x02\x01s\x02\x01a\x01a"),
     "the same member twice ": rdb_of(b"\x04\x01h\x02\x01a\x01b\x01a\x01c"),
     "the same member twice  ": rdb_of(b"\x11\x01z", byhand.blob(byhand.listpack([b"m", 1, b"m", 2]))),

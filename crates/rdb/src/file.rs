@@ -125,8 +125,8 @@ pub fn read_opening(input: &mut Input<'_>, held: &mut Opening) -> Result<(), Err
     }
 }
 
-/// Reads what stands at one place of a file. Of a key all before its value is read, and the facts in
-/// `held` are its own; anything else leaves them to the next key.
+/// Reads what stands at one place of a file. Of a key all before its value is read, and the facts
+/// in `held` are its own; anything else leaves them to the next key.
 ///
 /// # Errors
 /// When it is damaged, unknown, of a module, or does not end; `held` is as it was then.

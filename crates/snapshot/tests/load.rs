@@ -51,7 +51,7 @@ impl World {
         let key = self.store.key(keyspace, name.as_bytes());
         self.store.enter(&self.thread);
         let access = self.store.lock(&mut self.thread, &key, NOW);
-        let deadline = access.lookup_without_touch(&key).expect("there").deadline();
+        let deadline = access.lookup_without_touch(&key).expect("there").deadline;
         drop(access);
         self.store.leave(&self.thread);
         deadline.map(|at| at.0)

@@ -128,11 +128,17 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
         ask_more(&mut asked, found.asked());
         if number + 1 == count {
             last = Some(found);
-        } else if found.state() != State::Whole {
-            if let State::Torn(_) = found.state() {
-                writeln!(out, "  {:<12} only the last file of a set may be torn", "")?;
+            continue;
+        }
+        match found.state() {
+            State::Whole => {}
+            refused @ State::Refused(_) => state = refused,
+            damaged => {
+                if let State::Torn(_) = damaged {
+                    writeln!(out, "  {:<12} only the last file of a set may be torn", "")?;
+                }
+                end = End::Damaged;
             }
-            end = End::Damaged;
         }
     }
     if end == End::Damaged {
@@ -151,7 +157,7 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
     }
     let readers = tell_readers(&asked, &state, options.reader);
     write!(out, "{}:\n{readers}", set.manifest.display())?;
-    Ok(end)
+    Ok(if let State::Refused(_) = state { End::Damaged } else { end })
 }
 
 /// Cuts what is torn, if that is asked for.

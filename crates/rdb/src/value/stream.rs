@@ -189,8 +189,8 @@ impl StreamReader {
         Ok(facts)
     }
 
-    /// The facts of the entries that were read. An id as the last one that is below that of an entry
-    /// would let others go before that, so that of the entry takes its place.
+    /// The facts of the entries that were read. A last id below that of an entry would let others
+    /// go before that, so that of the entry takes its place.
     fn read_facts(&self, input: &mut Input<'_>) -> Result<(StreamFacts, Option<Miscount>), Error> {
         let begin = input.clone();
         let mut facts = self.told_facts(input)?;

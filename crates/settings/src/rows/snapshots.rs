@@ -13,7 +13,7 @@ super::declare::rows! { from super::values::END;
     RDB_VERSION_CHECK: VersionCheck = one_of("rdb-version-check", VersionCheck::NAMES,
         VersionCheck::Strict as usize,
         "RDB files of versions that are not known, and payloads of versions that Valkey 9 does not \
-         take, as those of DUMP in Redis 7.4 and later: refuse them, or read what of them is known.");
+         take, as those of Redis 7.4 and later: refuse them, or read what of them is known.");
     RDB_READER: RdbReader = one_of("rdb-reader", RdbReader::NAMES, RdbReader::Valkey as usize,
         "Servers that are to read hashes whose fields have deadlines, in RDB files and payloads of \
          DUMP; everything else is written so that both do.");

@@ -97,7 +97,11 @@ impl<'a> Loader<'a> {
         if progress.is_given_up.load(Relaxed) { Err(LoadError::GivenUp) } else { Ok(()) }
     }
 
-    fn keyspace(&self, number: u64, at: u64) -> Result<KeyspaceId, LoadError> {
+    /// The keyspace of a database, of which the keys from an offset on are.
+    ///
+    /// # Errors
+    /// When this server does not have it.
+    pub fn keyspace(&self, number: u64, at: u64) -> Result<KeyspaceId, LoadError> {
         let keyspace = usize::try_from(number).ok().and_then(|it| self.rules.store.keyspace(it));
         keyspace.ok_or(LoadError::Database { at, number })
     }

@@ -111,8 +111,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Passes over the whole keys that are there, and what is told of the file between them, as some
-    /// servers do for each key; returns the offset behind them, and the facts that hold there.
+    /// Passes over the whole keys that are there, and what is told of the file between them, which
+    /// may be something for each key; returns the offset behind it all, and the facts held there.
     fn pass_over_keys(&self, progress: &Progress) -> (u64, Opening, Result<Next, Error>) {
         let (mut ahead, dialect) = (self.input.input(), self.dialect());
         let (mut end, mut held) = (ahead.at(), self.held);
@@ -158,7 +158,10 @@ impl<R: Read> Reader<R> {
         own.rules.progress.bytes.fetch_add(self.input.at() - began, Relaxed);
         match item {
             Item::Function(source) => self.loaded.functions.push(source.into_owned()),
-            Item::Select(number) => self.database = number,
+            Item::Select(number) => {
+                own.keyspace(number, began)?;
+                self.database = number;
+            }
             Item::Sizes { keys, .. } => {
                 let keys = keys.min(self.promised_max);
                 self.promised_max -= keys;
