@@ -435,6 +435,45 @@ def snapshots_are_made_on_the_cores_that_are_named():
         assert "bgsave-cpulist: 'none' is no list of cores" in server.output.read_text()
 
 
+def who_acts_on_everything_has_its_turn_beside_clients_that_always_ask_for_much():
+    with Server("--enable-debug-command", "yes", "--threads", "4") as server:
+        os.sched_setaffinity(server.process.pid, [min(os.sched_getaffinity(0))])
+        for thread in os.listdir("/proc/%d/task" % server.process.pid):
+            os.sched_setaffinity(int(thread), [min(os.sched_getaffinity(0))])
+        db = server.connect(120)
+        # A command of some length that stays in the middle of all: nobody else may act on everything meanwhile.
+        db.command("RPUSH", "list", *range(30_000))
+        asked, is_over = [0] * 3, threading.Event()
+
+        def ask(number):
+            other = server.connect(120)
+            while not is_over.is_set():
+                other.command("SORT", "list", "LIMIT", 0, 1)
+                asked[number] += 1
+
+        threads = [threading.Thread(target=ask, args=(number,), daemon=True) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            server.until(all_of(asked))
+            before, turns = sum(asked), 5
+            db.command("SELECT", 1)
+            for _ in range(turns):
+                db.command("SET", "k", "v")
+                assert db.command("FLUSHDB") == b"OK"
+            served = (sum(asked) - before) / turns
+        finally:
+            is_over.set()
+        for thread in threads:
+            thread.join()
+        print("         %.1f commands are answered while one waits to act on everything" % served)
+        assert served < 25, served
+
+
+def all_of(numbers):
+    return lambda: all(numbers)
+
+
 def the_start_tells_what_is_kept():
     with Saving() as server:
         assert "setting: save" in server.output.read_text()

@@ -7,14 +7,19 @@
 //! `enter` costs a store, a fence and a load, `pass` a load. Closing waits until every other member
 //! is outside, so the closer sees no command half done. If a member stays inside for long, the
 //! closer opens the gate again and tries later, a little longer each time, so that one long command
-//! delays the closer and not all workers.
+//! delays the closer and not all workers. Once all who were inside when it came have been outside,
+//! it is its turn: others who are inside came behind it, so that it keeps the gate closed for most
+//! of the time, and for longer and longer. It never does so for good: a member may wait inside for
+//! what another one does.
 
 mod patience;
+mod visits;
 
-use crate::sync::{AtomicBool, AtomicU32, Ordering, fence, park, unpark_all};
+use crate::sync::{AtomicU32, Ordering, fence, park, unpark_all};
 use crossbeam_utils::CachePadded;
 use patience::Patience;
 use std::time::Duration;
+use visits::Visits;
 
 /// Number of threads that may pass the gate.
 pub const MEMBERS_MAX: usize = match () {
@@ -28,7 +33,7 @@ pub const MEMBERS_MAX: usize = match () {
 pub struct Gate {
     closed: AtomicU32,
     closer: crate::lock::Lock,
-    inside: Box<[CachePadded<AtomicBool>]>,
+    visits: Box<[CachePadded<Visits>]>,
     members: AtomicU32,
 }
 
@@ -50,7 +55,7 @@ impl Gate {
         Gate {
             closed: AtomicU32::new(0),
             closer: crate::lock::Lock::new(),
-            inside: (0..MEMBERS_MAX).map(|_| CachePadded::new(AtomicBool::new(false))).collect(),
+            visits: (0..MEMBERS_MAX).map(|_| CachePadded::new(Visits::new())).collect(),
             members: AtomicU32::new(0),
         }
     }
@@ -64,13 +69,13 @@ impl Gate {
     /// Enters the gate, waiting while it is closed.
     #[inline]
     pub fn enter(&self, member: &GateMember) {
-        let inside = &self.inside[member.number];
-        inside.store(true, Ordering::Relaxed);
+        let visits = &self.visits[member.number];
+        visits.begin();
         // Pairs with the fence of `close`: either the closer sees this member inside, or the member
         // sees the gate closed.
         fence(Ordering::SeqCst);
         if self.closed.load(Ordering::Acquire) != 0 {
-            self.enter_slow(inside);
+            self.enter_slow(visits);
         }
     }
 
@@ -78,24 +83,24 @@ impl Gate {
     #[inline]
     pub fn pass(&self, member: &GateMember) {
         if self.closed.load(Ordering::Relaxed) != 0 {
-            self.enter_slow(&self.inside[member.number]);
+            self.enter_slow(&self.visits[member.number]);
         }
     }
 
     /// Leaves the gate.
     #[inline]
     pub fn leave(&self, member: &GateMember) {
-        self.inside[member.number].store(false, Ordering::Release);
+        self.visits[member.number].end();
     }
 
     #[cold]
-    fn enter_slow(&self, inside: &AtomicBool) {
+    fn enter_slow(&self, visits: &Visits) {
         loop {
-            inside.store(false, Ordering::Release);
+            visits.end();
             while self.closed.load(Ordering::Acquire) != 0 {
                 park(&self.closed, 1);
             }
-            inside.store(true, Ordering::Relaxed);
+            visits.begin();
             fence(Ordering::SeqCst);
             if self.closed.load(Ordering::Acquire) == 0 {
                 return;
@@ -112,15 +117,17 @@ impl Gate {
 
     /// Does what `close` does, and tells for how long others were kept out.
     pub fn close_timed<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> (T, Duration) {
-        let own = &self.inside[member.number];
-        let was_inside = own.swap(false, Ordering::Release);
+        let own = &self.visits[member.number];
+        let was_inside = own.end();
         let _closer = self.closer.lock();
-        let mut patience = Patience::new();
+        let (mut patience, earlier) = (Patience::new(), self.visits_under_way());
         while !self.try_close(&mut patience) {
-            patience.pause();
+            patience.pause(self.have_ended(&earlier));
         }
         let done = act();
-        own.store(was_inside, Ordering::Relaxed);
+        if was_inside {
+            own.begin();
+        }
         self.open();
         (done, patience.elapsed())
     }
@@ -128,18 +135,31 @@ impl Gate {
     /// Makes one try to do what `close` does; `None` if a member stays inside for long, or another
     /// closer is at it.
     pub fn close_once<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> Option<T> {
-        let own = &self.inside[member.number];
-        let was_inside = own.swap(false, Ordering::Release);
+        let own = &self.visits[member.number];
+        let was_inside = own.end();
         let closer = self.closer.try_lock();
         let is_closed = closer.is_some() && self.try_close(&mut Patience::new());
         let done = is_closed.then(act);
         if is_closed {
-            own.store(was_inside, Ordering::Relaxed);
+            if was_inside {
+                own.begin();
+            }
             self.open();
         } else if was_inside {
             self.enter(member);
         }
         done
+    }
+
+    /// Returns the numbers of the visits that are under way, by member.
+    fn visits_under_way(&self) -> Vec<(usize, u32)> {
+        let visits = self.visits.iter().enumerate();
+        visits.filter_map(|(member, visits)| Some((member, visits.under_way()?))).collect()
+    }
+
+    /// Returns true if all these visits have ended.
+    fn have_ended(&self, visits: &[(usize, u32)]) -> bool {
+        visits.iter().all(|(member, visit)| self.visits[*member].under_way() != Some(*visit))
     }
 
     /// Closes the gate. Opens it again and returns false if a member stays inside for longer than
@@ -149,8 +169,8 @@ impl Gate {
         // Pairs with the fence of `enter`.
         fence(Ordering::SeqCst);
         patience.begin();
-        for inside in self.inside.iter() {
-            while inside.load(Ordering::Acquire) {
+        for visits in self.visits.iter() {
+            while visits.is_inside() {
                 if !patience.wait() {
                     self.open();
                     return false;
@@ -201,7 +221,7 @@ mod tests {
         let [own, other] = [(); 2].map(|()| gate.join().expect("a member is left"));
         gate.enter(&own);
         gate.close(&own, || ());
-        let is_inside = |member: &GateMember| gate.inside[member.number].load(Ordering::Relaxed);
+        let is_inside = |member: &GateMember| gate.visits[member.number].is_inside();
         assert!(is_inside(&own) && !is_inside(&other));
         gate.leave(&own);
         gate.close(&own, || ());
@@ -212,7 +232,7 @@ mod tests {
     fn a_single_try_to_close_ends_though_a_member_stays_inside() {
         let gate = Gate::new();
         let [staying, own] = [(); 2].map(|()| gate.join().expect("a member is left"));
-        let is_inside = |member: &GateMember| gate.inside[member.number].load(Ordering::Relaxed);
+        let is_inside = |member: &GateMember| gate.visits[member.number].is_inside();
         for was_inside in [true, false] {
             gate.enter(&staying);
             if was_inside {
@@ -243,6 +263,54 @@ mod tests {
                 // The closer gives up for a while, so this member enters.
                 gate.enter(&passing);
                 assert!(!closer.is_finished());
+                gate.leave(&passing);
+            }
+            gate.leave(&staying);
+        });
+    }
+
+    #[test]
+    fn a_closer_has_its_turn_when_all_who_came_before_it_have_left() {
+        let gate = Gate::new();
+        let [first, second, third] = [(); 3].map(|()| gate.join().expect("a member is left"));
+        gate.enter(&first);
+        gate.enter(&second);
+        let earlier = gate.visits_under_way();
+        gate.enter(&third);
+        gate.leave(&first);
+        gate.enter(&first);
+        assert!(!gate.have_ended(&earlier));
+        gate.pass(&second);
+        gate.leave(&third);
+        assert!(!gate.have_ended(&earlier), "nobody has closed, so it was inside all the time");
+        gate.leave(&second);
+        assert!(gate.have_ended(&earlier));
+        gate.enter(&second);
+        assert!(gate.have_ended(&earlier));
+    }
+
+    #[test]
+    fn who_waits_inside_for_another_member_does_not_keep_a_closer_out_for_ever() {
+        let gate = Gate::new();
+        let [staying, passing, own] = [(); 3].map(|()| gate.join().expect("a member is left"));
+        gate.enter(&staying);
+        std::thread::scope(|scope| {
+            let closer = scope.spawn(|| gate.close(&own, || ()));
+            let wait_for_closer = || {
+                while gate.closed.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+            };
+            wait_for_closer();
+            // From here on it may be the closer's turn, unless it was quick.
+            gate.leave(&staying);
+            gate.enter(&staying);
+            for _ in 0..6 {
+                if !closer.is_finished() {
+                    wait_for_closer();
+                }
+                // The one who stays could be waiting for this.
+                gate.enter(&passing);
                 gate.leave(&passing);
             }
             gate.leave(&staying);

@@ -14,21 +14,32 @@ mod timed {
     /// Factor by which the pause after a try is longer than the try, so that others have most of
     /// the time.
     const PAUSES: u32 = 4;
+    /// When it is a closer's turn, a try is first as long as this part of the time that it has
+    /// waited, and a pause this part of the try before.
+    const TURN_PART: u32 = 8;
+    /// Time of a try after which the closer looks less often, so that it does not take the core of
+    /// those whom it waits for.
+    const LONG: Duration = Duration::from_millis(1);
+    const LONG_LOOK: Duration = Duration::from_micros(100);
     /// Number of checks before the closer yields its core.
     const SPINS: u32 = 1_000;
 
     /// Patience of one closer, which grows by an eighth with each try: a command of 200 ms is
-    /// awaited in 20 tries, of which the last keeps others out for 5 ms.
+    /// awaited in 20 tries, of which the last keeps others out for 5 ms. In the closer's turn it
+    /// doubles, so that others who are always inside for 200 ms are shut out after half a second.
     #[derive(Debug)]
     pub struct Patience {
         time: Duration,
+        came: Instant,
         began: Instant,
         looks: u32,
+        has_turn: bool,
     }
 
     impl Patience {
         pub fn new() -> Patience {
-            Patience { time: FIRST, began: Instant::now(), looks: 0 }
+            let now = Instant::now();
+            Patience { time: FIRST, came: now, began: now, looks: 0, has_turn: false }
         }
 
         /// Begins a try.
@@ -44,8 +55,13 @@ mod timed {
                 relax();
                 return true;
             }
-            thread::yield_now();
-            self.began.elapsed() < self.time
+            let elapsed = self.began.elapsed();
+            if elapsed < LONG {
+                thread::yield_now();
+            } else {
+                thread::sleep(LONG_LOOK);
+            }
+            elapsed < self.time
         }
 
         /// Time since the try began.
@@ -54,9 +70,18 @@ mod timed {
         }
 
         /// Sleeps so that others can work, and makes the next try longer.
-        pub fn pause(&mut self) {
-            thread::sleep(PAUSES * self.time);
-            self.time += self.time / 8;
+        pub fn pause(&mut self, is_turn: bool) {
+            if !is_turn {
+                thread::sleep(PAUSES * self.time);
+                self.time += self.time / 8;
+                return;
+            }
+            thread::sleep(self.time / TURN_PART);
+            self.time = if std::mem::replace(&mut self.has_turn, true) {
+                self.time * 2
+            } else {
+                self.time.max(self.came.elapsed() / TURN_PART)
+            };
         }
     }
 }
@@ -99,7 +124,7 @@ mod counted {
             Duration::ZERO
         }
 
-        pub fn pause(&mut self) {
+        pub fn pause(&mut self, _: bool) {
             relax();
         }
     }

@@ -134,7 +134,9 @@ impl Files {
             *instance.loading.libraries() = libraries;
             format!("ERR Error trying to load {what}, check server logs.")
         });
-        instance.store.exclusively(thread, |store| store.set_journal(has_journal));
+        if has_journal {
+            instance.store.exclusively(thread, |store| store.set_journal(true));
+        }
         instance.end_loading();
         limits::apply(instance);
         outcome

@@ -1,7 +1,7 @@
 //! DEBUG DIGEST: fingerprints of data, made as Valkey makes them, so that equal data in both
 //! servers have equal ones.
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Outcome, Unanswered};
 use crate::refusal::Refusal;
 use sha1::{Digest, Sha1};
 use std::fmt::Write;
@@ -124,18 +124,31 @@ fn type_number(kind: Kind) -> u32 {
 }
 
 pub(super) fn digest(call: &mut Call<'_>) -> Outcome {
-    let mut all = Fingerprint::default();
-    for database in 0..call.instance.store.databases() {
-        add_database(&mut all, call, database)?;
-    }
+    let store = &call.instance.store;
+    let keyspaces = || (0..store.databases()).map(|it| store.keyspace(it)).collect::<Vec<_>>();
+    let all = loop {
+        let (mut all, before) = (Fingerprint::default(), keyspaces());
+        let mut is_whole = true;
+        for database in 0..store.databases() {
+            is_whole = is_whole && add_database(&mut all, call, database)?;
+        }
+        if is_whole && before == keyspaces() {
+            break all;
+        }
+    };
     call.reply.simple(&all.text());
     Ok(())
 }
 
-fn add_database(all: &mut Fingerprint, call: &mut Call<'_>, database: usize) -> Outcome {
+/// Adds what a database holds. Returns false if other keys took their place meanwhile.
+fn add_database(
+    all: &mut Fingerprint,
+    call: &mut Call<'_>,
+    database: usize,
+) -> Result<bool, Unanswered> {
     let store = &call.instance.store;
     if store.len(database) == 0 {
-        return Ok(());
+        return Ok(true);
     }
     all.mix(&narrow::to_u32(database).to_be_bytes());
     let keyspace = call.keyspace_of(database)?;
@@ -155,7 +168,12 @@ fn add_database(all: &mut Fingerprint, call: &mut Call<'_>, database: usize) -> 
             }
         }
         if cursor == 0 {
-            return Ok(());
+            return Ok(true);
+        }
+        // It takes long, and who acts on everything does not wait for it.
+        store.outside(call.thread, || ());
+        if store.keyspace(database) != Some(keyspace) {
+            return Ok(false);
         }
     }
 }
