@@ -79,6 +79,7 @@ else
   check "process, foreign files" python3 tests/process/foreign_files.py
   check "process, saving" python3 tests/process/saving.py
   check "process, migrate" python3 tests/process/migrate.py
+  check "process, expiring" python3 tests/process/expiring.py
   check "process, messages" python3 tests/process/messages.py
   check "process, listening" python3 tests/process/listening.py
   check tools python3 tests/tools/run.py

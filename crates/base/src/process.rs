@@ -1,6 +1,7 @@
 //! Facts from the kernel about this process and its machine.
 
 use std::fs;
+use std::time::Duration;
 
 /// Returns the resident bytes of this process; zero where the kernel does not tell.
 pub fn resident_bytes() -> u64 {
@@ -62,6 +63,13 @@ pub fn processor_time() -> ProcessorTime {
 /// tell.
 pub fn processor_time_of_thread() -> ProcessorTime {
     processor_time_in(&fs::read_to_string("/proc/thread-self/stat").unwrap_or_default())
+}
+
+/// Returns the processor time that the calling thread has used, to the nanosecond: a system call.
+pub fn precise_time_of_thread() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), nanos)
 }
 
 /// Reads fields 14 to 17 of a `stat` file, which are in ticks.

@@ -128,6 +128,8 @@ pub struct Instance {
     wake_main: Box<dyn Fn() + Send + Sync>,
     /// Files of data.
     pub data_files: Box<dyn DataFiles>,
+    /// Wakes who removes expired keys; none in a server where nobody does by itself.
+    pub sweep_waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Who carries keys to other servers; none in a server without sockets.
     pub carrier: OnceLock<Box<dyn Carrier>>,
 }
@@ -314,6 +316,7 @@ impl Instance {
             shutdown: Mutex::new(None),
             wake_main,
             data_files,
+            sweep_waker: OnceLock::new(),
             carrier: OnceLock::new(),
         }
     }
@@ -488,6 +491,19 @@ impl Instance {
         let by_keys = self.tracking.has_work() && self.tracking.settle(&self.clients);
         if by_events | by_keys {
             self.hold(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
+        }
+        if self.store.deadlines().oversleeps() {
+            self.wake_sweep();
+        }
+    }
+
+    /// Wakes who removes expired keys: a deadline was set that passes before it would look.
+    #[cold]
+    fn wake_sweep(&self) {
+        if self.store.deadlines().call()
+            && let Some(waker) = self.sweep_waker.get()
+        {
+            waker();
         }
     }
 

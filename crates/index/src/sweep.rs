@@ -21,9 +21,9 @@ pub trait DeadlineVisitor {
 }
 
 impl Index {
-    /// Visits all entries with deadlines in the buckets that are due, in the block in which `from`
-    /// lies, until `buckets_max` buckets were visited. Returns where to go on: the same block, the
-    /// next one, or `None` when that is beyond this shard.
+    /// Visits all entries with deadlines in the buckets that are due, from the one on in which
+    /// `from` lies to the end of its block, until `buckets_max` buckets were visited. Returns where
+    /// to go on: in the same block, at the next one, or `None` when that is beyond this shard.
     pub fn sweep_deadlines(
         &self,
         blocks: &Blocks,
@@ -40,7 +40,8 @@ impl Index {
         let block = blocks.block(found.frame(), found.size());
         let is_due =
             |bucket: &u32| block.bucket(*bucket).tick().is_some_and(|tick| tick.is_due(now));
-        let due: Vec<u32> = (0..block.len()).filter(is_due).take(buckets_max).collect();
+        let begin = block.home(found.position(from.hash()));
+        let due: Vec<u32> = (begin..block.len()).filter(is_due).take(buckets_max).collect();
         let prefetch = |bucket: u32, visitor: &mut _| prefetch_bucket(block, bucket, visitor);
         due.iter().take(AHEAD).for_each(|bucket| prefetch(*bucket, visitor));
         for (at, bucket) in due.iter().enumerate() {
@@ -49,8 +50,9 @@ impl Index {
             }
             self.sweep_bucket(blocks, found, *bucket, visitor);
         }
-        if due.len() == buckets_max {
-            return Some(from);
+        let behind = due.last().map_or(begin, |last| last + 1);
+        if due.len() == buckets_max && behind < block.len() {
+            return from.in_block(found, block.lowest_position(behind));
         }
         let ticks = (0..block.len()).filter_map(|bucket| block.bucket(bucket).tick());
         set_block_tick(blocks, found.frame(), ticks.reduce(Tick::earlier));

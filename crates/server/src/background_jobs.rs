@@ -8,14 +8,18 @@ use crate::saver::Saver;
 use base::units::SHARDS;
 use base::{Millis, Pacer, ShardId, process};
 use command::{Instance, WorkerStatistics};
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::{Receiver, TryRecvError, bounded, select};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use store::{Interests, ThreadContext};
+use store::{Interests, Looking, ThreadContext};
 
 /// Time from one round to the next.
 const ROUND: Duration = Duration::from_millis(100);
+/// Least time between two looks for what has expired.
+const LOOK_GAP_MIN: Duration = Duration::from_millis(10);
+/// Such looks get this part of the time; where they would take more, keys expire at the rounds.
+const LOOK_PART: u32 = 20;
 /// Time of a round that may go into each job done in pieces, such as cleaning at rest.
 const REST_WORK: Duration = Duration::from_millis(50);
 /// Bytes cleaned in one go at rest.
@@ -47,6 +51,12 @@ pub struct BackgroundJobs {
     appended: u64,
     /// Keys that had expired or been evicted when those who mind their loss were looked for.
     removed: u64,
+    /// True while the sweep takes so little time that it may look more often.
+    looks_ahead: bool,
+    /// Time that a look between two rounds keeps from the one before.
+    look_gap: Duration,
+    /// Gets something when a deadline is set that passes before the next look.
+    calls: Receiver<()>,
 }
 
 impl BackgroundJobs {
@@ -59,6 +69,12 @@ impl BackgroundJobs {
     ) -> BackgroundJobs {
         let statistics = instance.statistics.worker();
         let (other_memory, aged, appended, removed) = (OtherMemory::default(), 0, 0, 0);
+        let (caller, calls) = bounded(1);
+        // One call that is not heard yet says as much as two.
+        let waker = move || {
+            let _ = caller.try_send(());
+        };
+        let _ = instance.sweep_waker.set(Box::new(waker));
         BackgroundJobs {
             instance,
             journal,
@@ -69,10 +85,14 @@ impl BackgroundJobs {
             aged,
             appended,
             removed,
+            looks_ahead: true,
+            look_gap: LOOK_GAP_MIN,
+            calls,
         }
     }
 
-    /// Runs a round of jobs every 100 ms until `stop` is closed.
+    /// Runs a round of jobs every 100 ms until `stop` is closed, and removes in between what has
+    /// expired.
     pub fn run(mut self, stop: &Receiver<()>) {
         loop {
             let began = Instant::now();
@@ -81,30 +101,105 @@ impl BackgroundJobs {
                 let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 self.statistics.server.background_nanos.add(nanos);
             }
-            let left = ROUND.saturating_sub(began.elapsed());
-            if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+            if !self.rest_until(began + ROUND, stop) {
                 return;
             }
         }
+    }
+
+    /// Sleeps until the next round, and removes meanwhile what expires. Returns false if `stop` was
+    /// closed.
+    fn rest_until(&mut self, round: Instant, stop: &Receiver<()>) -> bool {
+        let mut next_look = Instant::now() + self.look_gap;
+        loop {
+            let now = Instant::now();
+            let left = round.saturating_duration_since(now);
+            if left.is_zero() {
+                return stop.try_recv() == Err(TryRecvError::Empty);
+            }
+            let nap = self.nap(left, next_look.saturating_duration_since(now));
+            if nap.is_zero() {
+                self.look(left);
+                next_look = Instant::now() + self.look_gap;
+                continue;
+            }
+            select! {
+                recv(stop) -> _ => return false,
+                recv(self.calls) -> _ => {}
+                default(nap) => {}
+            }
+            self.instance.store.deadlines().wake_up();
+        }
+    }
+
+    /// Returns the time to sleep until the next known deadline, at least the gap behind the last
+    /// look, and no more than is left until the next round.
+    fn nap(&self, left: Duration, gap: Duration) -> Duration {
+        if !self.looks_ahead || !self.may_expire() {
+            return left;
+        }
+        let (deadlines, now) = (self.instance.store.deadlines(), self.instance.clock.now());
+        let due = Duration::from_millis(deadlines.next_look().since(now));
+        if due < gap {
+            return gap.min(left);
+        }
+        let nap = due.min(left);
+        let until = Millis(now.0 + whole_millis(nap));
+        if deadlines.fall_asleep(until) { nap } else { Duration::ZERO }
+    }
+
+    /// Removes what has expired by a known deadline; `left` is the time until the next round.
+    fn look(&mut self, left: Duration) {
+        let now = self.instance.clock.now();
+        let until = Millis(now.0 + whole_millis(left) + 1);
+        let spent = self.sweep(Looking::where_due(now, until));
+        self.look_gap = LOOK_GAP_MIN.max(spent * LOOK_PART);
+        self.look_after_waiters(now);
+        self.instance.settle_messages();
+        self.journal.after_batch(&self.instance);
+    }
+
+    /// Returns true if the jobs may remove what has expired, or has to go.
+    fn may_remove(&self) -> bool {
+        // What nobody asks for adds no events to mail that is not read yet.
+        !(self.instance.store.hears_any(Interests::EVENTS) && self.instance.clients.is_any_behind())
+    }
+
+    fn may_expire(&self) -> bool {
+        self.instance.active_expire.load(Relaxed)
+            && !self.instance.store.keeps_expired()
+            && self.may_remove()
+    }
+
+    /// Removes what has expired, and tells how much processor time that took.
+    fn sweep(&mut self, looking: Looking) -> Duration {
+        let (began, spent_before) = (Instant::now(), process::precise_time_of_thread());
+        let settle = || self.instance.settle_messages();
+        self.instance.store.sweep_deadlines_pausing(&mut self.thread, looking, settle);
+        let took = began.elapsed();
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.statistics.server.sweep_nanos.add(nanos);
+        self.instance.note_latency("expire-cycle", took);
+        process::precise_time_of_thread().saturating_sub(spent_before)
+    }
+
+    /// Looks at all deadlines. Where that costs much it is done as rarely as can be.
+    fn sweep_all(&mut self, now: Millis) {
+        let ahead = Millis(now.0 + whole_millis(ROUND) + 1);
+        let looking =
+            if self.looks_ahead { Looking::ahead(now, ahead) } else { Looking::once(now) };
+        let spent = self.sweep(looking);
+        self.looks_ahead = spent * LOOK_PART <= ROUND;
     }
 
     fn round(&mut self) {
         let now = self.instance.clock.now();
         self.sample();
         limits::apply(&self.instance);
-        // What nobody asks for adds no events to mail that is not read yet.
-        let makes_room = !(self.instance.store.hears_any(Interests::EVENTS)
-            && self.instance.clients.is_any_behind());
-        if makes_room && self.instance.active_expire.load(Relaxed) {
-            let began = Instant::now();
-            let settle = || self.instance.settle_messages();
-            self.instance.store.sweep_deadlines_pausing(&mut self.thread, now, settle);
-            let took = began.elapsed();
-            let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-            self.statistics.server.sweep_nanos.add(nanos);
-            self.instance.note_latency("expire-cycle", took);
+        if self.may_expire() {
+            self.sweep_all(now);
         }
-        if makes_room {
+        if self.may_remove() {
             self.evict(now);
         }
         self.look_after_waiters(now);
@@ -221,6 +316,10 @@ impl BackgroundJobs {
         let keep = if is_limited { part.max(2 * u64::from(heap.head_bytes())) } else { part };
         in_pieces(|| heap.return_some(keep));
     }
+}
+
+fn whole_millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 2)
 }
 
 /// Repeats `step` while it returns true, for at most a part of a round, and yields the core between

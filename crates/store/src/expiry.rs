@@ -1,12 +1,12 @@
-//! The sweep over deadlines: keys and fields past their deadline are removed within a second,
-//! without being asked for.
+//! The sweep over deadlines: keys and fields past their deadline are removed without being asked
+//! for, within milliseconds while there are few, and within half a second otherwise.
 
 use crate::key::Key;
 use crate::shard::{ValueRef, Verdict};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use crate::value::hash::{self, Removed};
-use base::{KeyspaceId, Millis, ShardId};
+use base::{KeyspaceId, Millis, ShardId, Tick};
 use index::Position;
 
 /// Buckets of a block that are visited under one hold of the lock.
@@ -22,6 +22,34 @@ const FIELDS_PER_TURN: u64 = 2048;
 pub struct Swept {
     /// Number of keys that were removed.
     pub expired: u64,
+}
+
+/// How a sweep looks at deadlines.
+#[derive(Clone, Copy, Debug)]
+pub struct Looking {
+    now: Millis,
+    /// Keys are looked at whose deadlines may have passed by then.
+    until: Millis,
+    /// Shards are passed over in which no deadline is known to have passed.
+    only_due: bool,
+}
+
+impl Looking {
+    /// Looks at all keys whose deadlines may pass until a moment, so that those are known then. A
+    /// key is looked at more than once.
+    pub fn ahead(now: Millis, until: Millis) -> Looking {
+        Looking { now, until: until.max(now), only_due: false }
+    }
+
+    /// Does the same where a deadline has passed that is known.
+    pub fn where_due(now: Millis, until: Millis) -> Looking {
+        Looking { only_due: true, ..Looking::ahead(now, until) }
+    }
+
+    /// Looks at keys once, when their deadlines have certainly passed, up to a tick late.
+    pub fn once(now: Millis) -> Looking {
+        Looking { now, until: Millis(now.0.saturating_sub(Tick::MILLIS - 1)), only_due: false }
+    }
 }
 
 /// Judges a key for the sweep. The earliest deadline in the value's parts is looked for only if the
@@ -42,25 +70,30 @@ impl Store {
     /// Sweeps all databases once. To be called several times a second by a thread outside the gate;
     /// it goes in and out many times per shard, so that no thread waits long for it.
     pub fn sweep_deadlines(&self, thread: &mut ThreadContext, now: Millis) -> Swept {
-        self.sweep_deadlines_pausing(thread, now, || {})
+        self.sweep_deadlines_pausing(thread, Looking::ahead(now, now), || {})
     }
 
     /// The same; calls `pause` each time it has come out, without locks.
     pub fn sweep_deadlines_pausing(
         &self,
         thread: &mut ThreadContext,
-        now: Millis,
+        looking: Looking,
         pause: impl Fn(),
     ) -> Swept {
-        let mut swept = Swept::default();
+        let (mut swept, deadlines) = (Swept::default(), self.deadlines());
         if self.keeps_expired() {
             return swept;
         }
-        for database in self.used_databases() {
-            for shard in ShardId::all().filter(|shard| self.may_expire(database, *shard)) {
-                swept.expired += self.sweep_shard(thread, (database, shard), now, &pause);
+        let databases: Vec<usize> = self.used_databases().collect();
+        deadlines.begin_sweep();
+        let is_passed_over = |shard| looking.only_due && !deadlines.is_due(shard, looking.now);
+        for shard in ShardId::all().filter(|shard| !is_passed_over(*shard)) {
+            deadlines.begin_shard(shard);
+            for database in databases.iter().filter(|it| self.may_expire(**it, shard)) {
+                swept.expired += self.sweep_shard(thread, (*database, shard), looking, &pause);
             }
         }
+        deadlines.end_sweep();
         swept
     }
 
@@ -75,9 +108,10 @@ impl Store {
         &self,
         thread: &mut ThreadContext,
         (database, shard): (usize, ShardId),
-        now: Millis,
+        looking: Looking,
         pause: &impl Fn(),
     ) -> u64 {
+        let Looking { now, until, .. } = looking;
         let Some(keyspace) = self.keyspace(database) else { return 0 };
         let index = self.shards.counts(keyspace, shard);
         let mut expired = 0;
@@ -91,7 +125,8 @@ impl Store {
             }
             let (mut in_part, before) = (Vec::new(), thread.counters.expired_by_sweep.get());
             let mut guard = self.shards.lock_quietly(thread, shard, now);
-            at = guard.sweep_deadlines(keyspace, from, BUCKETS_PER_HOLD, |value| {
+            let place = (from, until.tick());
+            at = guard.sweep_deadlines(keyspace, place, BUCKETS_PER_HOLD, |value| {
                 judge(value, now, &mut in_part)
             });
             drop(guard);
@@ -151,32 +186,74 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Encoding, Expiry, Store, StoreConfig};
+    use super::Looking;
+    use crate::{Encoding, Expiry, Store, StoreConfig, ThreadContext};
     use base::{KeyHasher, Millis};
 
     const NOW: Millis = Millis(1_700_000_000_000);
 
+    fn store() -> Store {
+        let hasher = KeyHasher::from_seed(3);
+        let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
+        Store::new(config).expect("address space")
+    }
+
+    fn set(store: &Store, thread: &mut ThreadContext, name: &str, deadline: u64) {
+        store.enter(thread);
+        let key = store.key(store.keyspace(0).expect("one"), name.as_bytes());
+        store.reserve(thread, 1_000, NOW).expect("room");
+        let mut access = store.lock(thread, &key, NOW).unheard();
+        let deadline = Expiry::At(Millis(deadline));
+        access.set_string(&key, b"value", Encoding::Raw, deadline).expect("room");
+        access.changed_silently(1);
+        drop(access);
+        store.leave(thread);
+    }
+
+    #[test]
+    fn who_sleeps_until_the_next_known_deadline_removes_each_key_at_its_moment() {
+        let store = store();
+        let mut thread = store.thread_context().expect("a thread");
+        let until = Millis(NOW.0 + 1_000);
+        let deadlines = [900, 300, 301, 640, 1, 256, 255, 9_000].map(|after| NOW.0 + after);
+        for deadline in deadlines {
+            set(&store, &mut thread, &deadline.to_string(), deadline);
+        }
+        store.sweep_deadlines_pausing(&mut thread, Looking::ahead(NOW, until), || {});
+        let mut removed = Vec::new();
+        while store.deadlines().next_look() <= until {
+            let now = store.deadlines().next_look();
+            let looking = Looking::where_due(now, until);
+            let swept = store.sweep_deadlines_pausing(&mut thread, looking, || {});
+            assert_eq!(swept.expired, 1, "at {now:?}");
+            removed.push(now.0 - NOW.0);
+        }
+        assert_eq!(removed, [1, 255, 256, 300, 301, 640, 900]);
+        assert_eq!(store.keys(), 1);
+    }
+
+    #[test]
+    fn a_sweep_that_looks_at_keys_once_removes_them_within_a_tick() {
+        let store = store();
+        let mut thread = store.thread_context().expect("a thread");
+        set(&store, &mut thread, "key", NOW.0 + 100);
+        let mut swept = |after| {
+            let looking = Looking::once(Millis(NOW.0 + after));
+            store.sweep_deadlines_pausing(&mut thread, looking, || {}).expired
+        };
+        assert_eq!((swept(99), swept(100 + 256)), (0, 1));
+    }
+
     #[test]
     fn keys_that_were_stored_after_their_time_are_removed_by_the_next_sweep() {
         const HOUR: u64 = 3_600_000;
-        let hasher = KeyHasher::from_seed(3);
-        let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
-        let store = Store::new(config).expect("address space");
+        let store = store();
         let mut thread = store.thread_context().expect("a thread");
         // As while data is loaded.
         store.keep_expired(true);
         let ages = [1, HOUR, 3 * HOUR, 5 * HOUR, 1_000 * HOUR, NOW.0];
         for age in ages {
-            let name = age.to_string();
-            store.enter(&thread);
-            let key = store.key(store.keyspace(0).expect("one"), name.as_bytes());
-            store.reserve(&mut thread, 1_000, NOW).expect("room");
-            let mut access = store.lock(&mut thread, &key, NOW).unheard();
-            let deadline = Expiry::At(Millis(NOW.0 - age));
-            access.set_string(&key, b"value", Encoding::Raw, deadline).expect("room");
-            access.changed_silently(1);
-            drop(access);
-            store.leave(&thread);
+            set(&store, &mut thread, &age.to_string(), NOW.0 - age);
         }
         let soon = Millis(NOW.0 + 1_000);
         assert_eq!(store.sweep_deadlines(&mut thread, soon).expired, 0);

@@ -3,6 +3,7 @@
 use crate::access::Access;
 use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
+use crate::deadlines::Deadlines;
 use crate::key::Key;
 use crate::shard::{EVENTS_GATHERED, Hold, Interests, Listener, ShardSet, Shards, Sought};
 use crate::thread_context::ThreadContext;
@@ -282,6 +283,12 @@ impl Store {
     /// The heap, for its figures.
     pub fn heap(&self) -> &Heap {
         &self.shards.heap
+    }
+
+    /// What is known of deadlines that pass soon.
+    #[inline]
+    pub fn deadlines(&self) -> &Deadlines {
+        &self.shards.deadlines
     }
 
     /// Returns true if keys past their deadline stay until they are changed: absent for clients,

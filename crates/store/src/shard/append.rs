@@ -93,7 +93,7 @@ impl<'a> Guard<'a> {
         }
         let entry = found.entry.with_deadline(deadline.is_some()).with_kind(value_tag.0);
         if deadline.is_some() || entry != found.entry {
-            let tick = deadline.map(|deadline| Tick::of_deadline(deadline, self.now));
+            let tick = deadline.map(|deadline| self.note_deadline(key, deadline));
             self.index(key).update(&self.shards.blocks, found.slot, entry, tick);
         }
         self.touch(key, &found);
@@ -216,7 +216,7 @@ impl<'a> Guard<'a> {
             self.note_refusal();
             return Err(NoSpace);
         };
-        let tick = draft.deadline.map(|deadline| Tick::of_deadline(deadline, now));
+        let tick = draft.deadline.map(|deadline| self.note_deadline(key, deadline));
         if draft.extent() > heap::DEDICATED_BYTES {
             shards.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
         }
@@ -251,6 +251,14 @@ impl<'a> Guard<'a> {
             self.mark_dead(index, &found);
         }
         Ok(Appended { slot, entry })
+    }
+
+    /// Notes that a deadline of a key, or of a part of its value, is about to be set. Returns its
+    /// tick.
+    #[inline]
+    pub(super) fn note_deadline(&self, key: &Key<'_>, deadline: Millis) -> Tick {
+        self.shards.deadlines.note(key.hash.shard(), deadline);
+        Tick::of_deadline(deadline, self.now)
     }
 
     /// Returns the appended record as it is found.

@@ -10,7 +10,7 @@ use super::read_nodes::ReadNodes;
 use super::value_ref::ValueRef;
 use crate::fault::NoSpace;
 use crate::key::{Key, ValueTag};
-use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash, Tick};
+use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash};
 use heap::Head;
 use index::Entry;
 
@@ -310,9 +310,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
 
     /// Notes the deadline of a part of the value, so that the sweep visits the key then.
     pub fn note_part_deadline(&self, deadline: Millis) {
-        // Ticks of what is long past would compare as later.
-        let now = self.guard.now;
-        let tick = Tick::of_deadline(deadline, now);
+        let tick = self.guard.note_deadline(&self.key, deadline);
         let index = self.guard.index(&self.key);
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }

@@ -5,6 +5,7 @@ use super::collections::{Collections, Dying};
 use super::cut::Cuts;
 use super::locks::Locks;
 use crate::budget::Budget;
+use crate::deadlines::Deadlines;
 use crate::key::Key;
 use crate::keyspaces::Keyspaces;
 use base::{KeyHasher, KeyspaceId, Location, PositionHash, ShardId};
@@ -34,6 +35,7 @@ pub(crate) struct Shards {
     pub keyspaces: Keyspaces,
     pub budget: Budget,
     pub listeners: Listeners,
+    pub deadlines: Deadlines,
     pub(super) blocks: Blocks,
     pub(super) indexes: Indexes,
     pub(super) locks: Locks,
@@ -64,6 +66,7 @@ impl Shards {
             keyspaces: Keyspaces::new(databases, indexes.keyspaces()),
             budget: Budget::default(),
             listeners: Listeners::default(),
+            deadlines: Deadlines::default(),
             blocks,
             indexes,
             locks: Locks::new(),

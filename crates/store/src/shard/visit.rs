@@ -118,20 +118,21 @@ impl<'a> Guard<'a> {
         next
     }
 
-    /// Visits the keys with deadlines, or with parts that have some, in the due buckets of the
-    /// block in which `from` lies, `buckets_max` buckets at most; keys that have expired are
-    /// removed. Returns where to go on.
+    /// Visits the keys with deadlines, or with parts that have some, in the buckets of the block in
+    /// which `from` lies that are due at `until`, from there on, `buckets_max` buckets at most;
+    /// keys that have expired are removed. Returns where to go on.
     pub fn sweep_deadlines(
         &mut self,
         keyspace: KeyspaceId,
-        from: Position,
+        (from, until): (Position, Tick),
         buckets_max: usize,
         judge: impl FnMut(ValueRef<'_>) -> Verdict,
     ) -> Option<Position> {
-        let (shards, now) = (self.shards, self.now);
-        let index = self.index_of(keyspace, from.hash().shard());
-        let mut sweep = Sweep { guard: self, keyspace, judge, has_expired: false };
-        let next = index.sweep_deadlines(&shards.blocks, from, now.tick(), buckets_max, &mut sweep);
+        let shards = self.shards;
+        let shard = from.hash().shard();
+        let index = self.index_of(keyspace, shard);
+        let mut sweep = Sweep { guard: self, keyspace, shard, judge, has_expired: false };
+        let next = index.sweep_deadlines(&shards.blocks, from, until, buckets_max, &mut sweep);
         if sweep.has_expired && index.wants_shrink(&shards.blocks, from.hash()) {
             index.shrink(&shards.blocks, from.hash(), &shards.hashes());
         }
@@ -164,6 +165,7 @@ impl<'a> Guard<'a> {
 struct Sweep<'s, 'a, J> {
     guard: &'s mut Guard<'a>,
     keyspace: KeyspaceId,
+    shard: ShardId,
     judge: J,
     has_expired: bool,
 }
@@ -177,7 +179,10 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
         let found = self.guard.found(slot, entry);
         let now = self.guard.now;
         match (self.judge)(ValueRef::new(self.guard, found)) {
-            Verdict::Until(next) => Some(Tick::of_deadline(next, now)),
+            Verdict::Until(next) => {
+                self.guard.shards.deadlines.note(self.shard, next);
+                Some(Tick::of_deadline(next, now))
+            }
             Verdict::Expired => {
                 let key = self.guard.shards.key(self.keyspace, found.record.key());
                 self.guard.before_removal(&key, &found, Reason::Expired);
