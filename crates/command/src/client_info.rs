@@ -13,6 +13,14 @@ pub struct ClientInfo {
     pub capabilities: String,
 }
 
+impl ClientInfo {
+    /// Returns the bytes of memory of all texts.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = [&self.name, &self.library, &self.library_version, &self.capabilities];
+        texts.iter().map(|text| text.capacity()).sum()
+    }
+}
+
 /// Addresses and socket of a new connection.
 #[derive(Clone, Debug)]
 pub struct Endpoint {

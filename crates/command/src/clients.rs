@@ -293,7 +293,7 @@ impl Client {
     }
 
     /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what
-    /// it has subscribed to, and prefixes of keys that it is told of.
+    /// it has subscribed to, prefixes of keys that it is told of, and what it says of itself.
     pub fn memory(&self) -> u64 {
         let parts = [
             &self.argument_bytes,
@@ -307,7 +307,7 @@ impl Client {
             &self.prefix_bytes,
         ];
         let parts: u64 = parts.iter().map(|bytes| bytes.load(Relaxed)).sum();
-        size_of::<Client>() as u64 + parts
+        size_of::<Client>() as u64 + self.info().bytes() as u64 + parts
     }
 
     /// Returns the bytes of memory of its input and of its output.

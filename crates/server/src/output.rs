@@ -17,6 +17,8 @@ use std::io::{self, IoSlice, Write};
 /// Largest capacity of a buffer that gathers small replies; replies of this size or more become a
 /// buffer of their own without a copy.
 const BUFFER_BYTES: usize = 32 << 10;
+/// Divisor of a large buffer's bytes: it keeps no more than this part unfilled, which would count.
+const UNFILLED_PART: usize = 32;
 /// Smallest shared message that is not copied: below this its place in the queue would take as
 /// much.
 const SHARED_BYTES_MIN: usize = 64;
@@ -259,7 +261,7 @@ impl Queue {
             return;
         }
         let mut own = std::mem::take(replies);
-        if own.capacity() - own.len() > own.len() / 8 {
+        if own.capacity() - own.len() > own.len() / UNFILLED_PART {
             own.shrink_to_fit();
         }
         if self.buffers.is_empty() {

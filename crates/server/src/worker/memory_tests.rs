@@ -43,6 +43,7 @@ fn memory_of_every_kind_is_counted_and_nothing_is_left_of_it() {
         ("SSUBSCRIBE a b\r\n", "SUNSUBSCRIBE\r\n"),
         ("SUBSCRIBE a\r\nWATCH a\r\nMULTI\r\nPING\r\n", "RESET\r\n"),
         ("*1\r\n$4\r\nPI", "NG\r\n"),
+        ("CLIENT SETNAME me\r\n", "CLIENT SETNAME \"\"\r\n"),
     ];
     for (begin, end) in kinds {
         world.ask(&peer, begin);

@@ -45,10 +45,10 @@ pub(super) fn note_command(call: &Call<'_>) {
 
 /// Appends a client's line.
 pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
-    let info = client.info();
     let seconds = |since: u64| call.now.since(Millis(since)) / 1000;
     let Sizes { query, query_free, queue, room, buffered, blocks, listed, total } =
         Sizes::of(client);
+    let info = client.info();
     // The arguments of the request that is at work are counted nowhere else.
     let is_own = client.id == call.session.client.id;
     let own = if is_own { call.args.from(0).map(|arg| arg.len() as u64).sum() } else { 0 };

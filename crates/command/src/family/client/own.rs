@@ -35,6 +35,7 @@ pub fn get_name(call: &mut Call<'_>) -> Outcome {
 pub fn set_name(call: &mut Call<'_>) -> Outcome {
     let name = checked_name(call.args.get(2))?;
     call.session.client.info().name = name;
+    call.session.memory_changed = true;
     call.reply.ok();
     Ok(())
 }
@@ -53,6 +54,7 @@ pub fn set_info(call: &mut Call<'_>) -> Outcome {
     let mut info = call.session.client.info();
     let field = if is_name { &mut info.library } else { &mut info.library_version };
     *field = value;
+    call.session.memory_changed = true;
     call.reply.ok();
     Ok(())
 }

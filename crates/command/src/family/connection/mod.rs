@@ -90,6 +90,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
     }
     if let Some(name) = name {
         call.session.client.info().name = name;
+        call.session.memory_changed = true;
     }
     if let Some(protocol) = greeting.protocol {
         call.session.speak(protocol);
