@@ -153,6 +153,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     tracing::info!("Running mode=standalone, port={}.", network::PORT.get(&settings));
     let listeners = listen::listen(&settings)?;
     let kinds = listen::kinds(&listeners);
+    tracing::info!("Server initialized");
     let (ask_to_end, end_asked) = bounded(1);
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall.now())) };
@@ -176,7 +177,9 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
         end::wait(&instance, &services, &end_asked);
         Ok(writer)
     });
-    tracing::info!("User requested shutdown...");
+    if served.is_ok() {
+        tracing::info!("User requested shutdown...");
+    }
     service_manager::tell(&settings, Notice::Stopping);
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
     drop(stop_background);
@@ -189,10 +192,9 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     services.journal.stop();
     let served = served.map(|writer| drop(writer.join()));
     remove_files(&settings);
-    tracing::warn!("Varve is now ready to exit, bye bye...");
     match served {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
-        served => served,
+        served => served.inspect(|()| tracing::warn!("Varve is now ready to exit, bye bye...")),
     }
 }
 

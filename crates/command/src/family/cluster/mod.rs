@@ -12,8 +12,9 @@ mod table;
 
 pub use table::TABLE;
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Command, Handler, Outcome};
 use crate::refusal::Refusal;
+use crate::spec::{Flags, Group};
 
 const NO_CLUSTER: Refusal = Refusal::of("ERR This instance has cluster support disabled");
 
@@ -32,4 +33,14 @@ fn agree(call: &mut Call<'_>) -> Outcome {
 fn keyslot(call: &mut Call<'_>) -> Outcome {
     call.reply.integer(slot::of_key(call.args.get(2)).into());
     Ok(())
+}
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Cluster, name, arity, flags, since, run)
 }

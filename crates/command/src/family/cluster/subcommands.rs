@@ -1,8 +1,7 @@
 //! Rows of CLUSTER. A server that is no part of a cluster refuses all of them but KEYSLOT, and HELP
 //! too.
 
-use super::table::row;
-use super::{keyslot, refuse};
+use super::{keyslot, refuse, row};
 use crate::argument_fact::ArgumentFact::{Display, Name, Since, Type};
 use crate::call::Command;
 use crate::spec::{Categories, Flags, Wakes};

@@ -1,7 +1,7 @@
 //! Rows of the family; the subcommands of CLUSTER have their own file.
 
 use super::subcommands::SUBCOMMANDS;
-use super::{agree, refuse};
+use super::{agree, refuse, row};
 use crate::argument_fact::ArgumentFact::{Name, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
@@ -47,14 +47,4 @@ pub const TABLE: &[Command] = &[
 /// Row of a command without arguments that is about its connection.
 const fn of_connection(name: &'static str, flags: Flags, run: Handler) -> Command {
     Command { categories: Categories::CONNECTION, ..row(name, 1, flags, "3.0.0", run) }
-}
-
-pub(super) const fn row(
-    name: &'static str,
-    arity: i16,
-    flags: Flags,
-    since: &'static str,
-    run: Handler,
-) -> Command {
-    Command::plain(Group::Cluster, name, arity, flags, since, run)
 }
