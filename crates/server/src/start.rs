@@ -35,6 +35,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
@@ -147,6 +148,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     warn_of_idle(&settings);
     service_manager::warn(&settings);
     descriptors::adopt(&settings)?;
+    saver::remove_leftovers(Path::new("."));
     // A program that can connect may send a signal at once, so signals are caught before the server
     // listens.
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(system("catching signals"))?;

@@ -2,6 +2,8 @@
 
 use super::job::Sink;
 use journal::disk::{Directory, FileWriter, Files};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -36,7 +38,7 @@ impl RdbFile {
 
 impl<D: Files> RdbFile<D> {
     fn create_in(directory: D, name: &str, writes_early: bool) -> io::Result<RdbFile<D>> {
-        let temporary = format!("temp-{}.rdb", std::process::id());
+        let temporary = temporary_name(std::process::id());
         let file = directory.create(&temporary)?;
         Ok(RdbFile {
             directory,
@@ -46,6 +48,32 @@ impl<D: Files> RdbFile<D> {
             is_in_place: false,
         })
     }
+}
+
+fn temporary_name(process: u32) -> String {
+    format!("temp-{process}.rdb")
+}
+
+/// Removes what processes have left in a directory that died over a snapshot. What belongs to one
+/// that lives stays. Best effort: what cannot be removed takes space and does no harm.
+pub fn remove_leftovers(path: &Path) {
+    let Ok(entries) = std::fs::read_dir(path) else { return };
+    for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        let digits = name.strip_prefix("temp-").and_then(|rest| rest.strip_suffix(".rdb"));
+        let Some(process) = digits.and_then(|digits| digits.parse().ok()) else { continue };
+        if name == temporary_name(process) && !is_another(process) {
+            match std::fs::remove_file(path.join(&name)) {
+                Ok(()) => tracing::info!("Removed {name}, a snapshot that was never ended"),
+                Err(error) => tracing::warn!("Error removing {name}: {error}"),
+            }
+        }
+    }
+}
+
+/// True if a process lives, and is not this one.
+fn is_another(process: u32) -> bool {
+    let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return false };
+    process != std::process::id() && test_kill_process(pid) != Err(Errno::SRCH)
 }
 
 fn told(what: &str, error: &io::Error) -> io::Error {
@@ -111,6 +139,25 @@ mod tests {
         drop(second);
         assert_eq!(names(path), ["dump.rdb"]);
         assert_eq!(std::fs::read(path.join("dump.rdb")).expect("read").len(), 9 << 20);
+    }
+
+    #[test]
+    fn what_dead_processes_have_left_is_removed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        let mut child = std::process::Command::new("true").spawn().expect("a process");
+        let (dead, own) = (child.id(), std::process::id());
+        child.wait().expect("ended");
+        let parent = rustix::process::getppid().expect("a parent").as_raw_nonzero().get();
+        let stays =
+            [format!("temp-{parent}.rdb"), "temp-1x.rdb".into(), format!("temp-0{dead}.rdb")];
+        for name in [format!("temp-{dead}.rdb"), format!("temp-{own}.rdb")].iter().chain(&stays) {
+            std::fs::write(path.join(name), b"half").expect("written");
+        }
+        remove_leftovers(path);
+        let mut stays = stays.to_vec();
+        stays.sort();
+        assert_eq!(names(path), stays);
     }
 
     #[test]

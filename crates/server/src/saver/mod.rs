@@ -15,6 +15,7 @@ mod job;
 mod queue;
 mod rdb_job;
 
+pub use file::remove_leftovers;
 pub use job::{Job, JobKind, Sink};
 pub use queue::{Saver, saves_by_itself};
 
