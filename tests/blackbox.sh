@@ -85,6 +85,9 @@ else
   check tools python3 tests/tools/run.py
   check "process, appending" python3 tests/process/appending.py
   check "process, full disk" python3 tests/process/full_disk.py
+  check "process, full disks" python3 tests/process/full_disks.py --every 7
+  check "process, leftovers" python3 tests/process/leftovers.py
+  check "process, short lives" python3 tests/process/short_lives.py
   check "process, slow sink" python3 tests/process/slow_sink.py
   check "process, crashes" python3 tests/process/crashes.py --every 7
   check "process, kills" python3 tests/process/kills.py --seconds 40

@@ -56,6 +56,11 @@ impl<'i> Applier<'i> {
         self.run(thread, next, args, now)
     }
 
+    /// The selected database.
+    pub fn database(&self) -> usize {
+        self.session.database
+    }
+
     /// Finds out what a command of a file is, and the place in the index of its first key, to be
     /// prefetched.
     #[inline]

@@ -7,6 +7,7 @@ mod faults;
 mod file_writer;
 pub mod simulated;
 mod stage;
+mod step;
 mod write_back;
 
 pub use directory::{Directory, OpenFile};
@@ -44,6 +45,19 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// Those of the system.
     fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Returns true if there is a file of this name.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn has(&self, name: &str) -> io::Result<bool>;
+
+    /// Returns true if the directory is still where it was opened. Somebody may have removed it,
+    /// moved it away, or put another one in its place.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn is_in_place(&self) -> io::Result<bool>;
 
     /// Names of all files; those that are not UTF-8 are left out.
     ///
@@ -108,6 +122,12 @@ pub trait File: Send + Sync {
     /// # Errors
     /// Those of the system, after which what was not safe before must be taken for lost.
     fn sync(&self) -> io::Result<()>;
+
+    /// Returns true as long as it has a name: without one it is gone when the process ends.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn has_name(&self) -> io::Result<bool>;
 
     /// Cuts the file.
     ///

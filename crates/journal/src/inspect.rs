@@ -13,7 +13,7 @@
 
 use crate::disk::File;
 use crate::reader::{AofReader, HEADER_BYTES_MAX, Item, ReadError, Verified, Why};
-use crate::sync_line::{BEGIN, Checksum, LINE_BYTES_MAX, ReplicationId, parse_unchecked};
+use crate::sync_line::{BEGIN, Checksum, LINE_BYTES_MAX, ReplicationId, SyncLine, parse_unchecked};
 use std::io;
 
 const WINDOW_BYTES: usize = 64 << 10;
@@ -36,6 +36,8 @@ pub struct Inspection {
     pub cuts_commands: bool,
     /// Position of the stream there, and whose it is, if the file tells.
     pub position: Option<(u64, ReplicationId)>,
+    /// The last line that agrees with the bytes before it, and the offset behind it.
+    pub line: Option<(SyncLine, u64)>,
     /// True if nothing of the stream is in the file, or there are no bytes.
     pub is_bare: bool,
     /// State of the file.
@@ -91,6 +93,7 @@ pub fn glance<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
         bytes_behind: 0,
         cuts_commands: false,
         position: None,
+        line: None,
         is_bare: whole == 0,
         state,
     })
@@ -185,7 +188,18 @@ fn read_behind<F: File>(file: &F, verified: Verified) -> io::Result<Inspection> 
     let safe = verified.line.map_or(whole, |line| line.safe.min(whole));
     let is_bare = whole == 0 || verified.first.is_some() && verified.first == position;
     let position = position.zip(id);
-    Ok(Inspection { whole, safe, units, bytes_behind, cuts_commands, position, is_bare, state })
+    let line = verified.line.map(|line| (line, verified.end));
+    Ok(Inspection {
+        whole,
+        safe,
+        units,
+        bytes_behind,
+        cuts_commands,
+        position,
+        line,
+        is_bare,
+        state,
+    })
 }
 
 /// Bytes that a disk writes all or none of.

@@ -46,6 +46,8 @@ pub struct Log<F: Files> {
     /// Home databases, each from a position on.
     homes: Vec<(u64, usize)>,
     is_syncing: bool,
+    /// True if files of the set are gone, until what is written is for another base.
+    has_lost_files: bool,
 }
 
 impl<F: Files> Log<F> {
@@ -55,9 +57,13 @@ impl<F: Files> Log<F> {
     /// Those of the set.
     pub fn begin(mut set: Set<F>, start: Start, now: Millis) -> Result<Log<F>, SetError> {
         let file = set.begin_incremental(&start.header())?;
-        let writer = Writer::new(file, start, now);
+        Ok(Log::new(set, Writer::new(file, start, now), start))
+    }
+
+    /// The stream from a position on, with the writer of the last file of a set.
+    pub fn new(set: Set<F>, writer: Writer<F::File>, start: Start) -> Log<F> {
         let homes = vec![(start.position, start.home)];
-        Ok(Log { set, writer, id: start.id, homes, is_syncing: false })
+        Log { set, writer, id: start.id, homes, is_syncing: false, has_lost_files: false }
     }
 
     /// Begins an incremental file that is no part of its set before the next base, which has all
@@ -67,9 +73,7 @@ impl<F: Files> Log<F> {
     /// Those of the set.
     pub fn begin_apart(mut set: Set<F>, start: Start, now: Millis) -> Result<Log<F>, SetError> {
         let file = set.begin_apart(&start.header())?;
-        let writer = Writer::new(file, start, now);
-        let homes = vec![(start.position, start.home)];
-        Ok(Log { set, writer, id: start.id, homes, is_syncing: false })
+        Ok(Log::new(set, Writer::new(file, start, now), start))
     }
 
     /// Goes on in a file that is no part of the set before the next base, which has all up to
@@ -84,7 +88,29 @@ impl<F: Files> Log<F> {
         let start = Start { position: cut, home: self.home_at(cut), id: self.id };
         let file = self.set.begin_apart(&start.header())?;
         self.writer = Writer::new(file, start, now);
+        self.has_lost_files = false;
         Ok(())
+    }
+
+    /// Looks whether the files are there that a start would load. Once some are not, nothing is
+    /// written before a new base has all that is needed. Returns what is not there.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn find_lost(&mut self) -> io::Result<Option<String>> {
+        let lost = self.set.find_lost()?;
+        self.has_lost_files |= lost.is_some();
+        Ok(lost)
+    }
+
+    /// True once files were found to be gone, until what is written is for another base.
+    pub fn has_lost_files(&self) -> bool {
+        self.has_lost_files
+    }
+
+    /// Takes an empty set in place of one whose directory is gone.
+    pub fn move_to(&mut self, set: Set<F>) {
+        (self.set, self.has_lost_files) = (set, true);
     }
 
     /// The set of files, for the switch of its base and for removing history.
@@ -129,12 +155,26 @@ impl<F: Files> Log<F> {
 
     /// True if the last write or sync has failed: writers should be refused.
     pub fn is_failing(&self) -> bool {
-        self.writer.is_failing()
+        self.writer.is_failing() || self.has_lost_files
     }
 
-    /// True after a sync has failed, until `replace` succeeds.
+    /// Finds out whether there is space for what comes.
+    ///
+    /// # Errors
+    /// Those of the file, as of any write.
+    pub fn probe(&mut self, now: Millis) -> Result<(), WriteError> {
+        self.writer.probe(now)
+    }
+
+    /// Has a write that has failed tried again without delay, as there may be room now.
+    pub fn retry_at_once(&mut self) {
+        self.writer.retry_at_once();
+    }
+
+    /// True after a sync has failed, or files were lost, until `replace` succeeds or `go_apart`
+    /// does.
     pub fn has_sync_failed(&self) -> bool {
-        self.writer.has_sync_failed()
+        self.writer.has_sync_failed() || self.has_lost_files
     }
 
     /// Notes that the home database is another one from a position on.
@@ -161,12 +201,15 @@ impl<F: Files> Log<F> {
         limit: u64,
         now: Millis,
     ) -> Result<(), WriteError> {
+        if self.has_lost_files {
+            return Err(WriteError::SyncFailed);
+        }
         self.writer.write(reader, limit, now)
     }
 
     /// True if a sync is due.
     pub fn is_sync_due(&self, policy: SyncPolicy, now: Millis) -> bool {
-        self.writer.is_sync_due(policy, now)
+        !self.has_lost_files && self.writer.is_sync_due(policy, now)
     }
 
     /// Begins a sync of what was written.
@@ -194,7 +237,7 @@ impl<F: Files> Log<F> {
     /// which incremental files become history when a snapshot of the cut is the base.
     ///
     /// # Errors
-    /// Those of the file and of the set; the next call goes on.
+    /// Those of the file and of the set, after which the file goes on as if nothing had been asked.
     pub fn rotate(&mut self, reader: &Reader, cut: u64, now: Millis) -> Result<u64, LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
@@ -227,10 +270,13 @@ impl<F: Files> Log<F> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
-        if !self.writer.has_sync_failed() {
+        if !self.has_sync_failed() {
             return Ok(self.set.last_incremental());
         }
-        if self.set.is_apart() || reader.released() > self.writer.safe().position {
+        if self.has_lost_files
+            || self.set.is_apart()
+            || reader.released() > self.writer.safe().position
+        {
             return Err(LogError::NeedsBase);
         }
         self.set.settle()?;

@@ -303,15 +303,17 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Makes `position` the first of the stream, in which nothing was put yet.
+    /// Makes `position` the first of the stream, in which nothing was put yet, and a database the
+    /// home.
     ///
     /// # Panics
     /// When something was.
-    pub fn begin_at(&mut self, position: u64) {
+    pub fn begin_at(&mut self, position: u64, home: usize) {
         let tail = self.ring.tail.swap(position, Ordering::AcqRel);
         assert!(tail == self.released, "the stream has begun");
         (self.whole, self.released) = (position, position);
         self.ring.released.store(position, Ordering::Release);
+        self.ring.set_home(home);
     }
 
     /// Position up to which all places are full. It is the end of a unit.

@@ -17,8 +17,12 @@ use crate::sync_line::LINE_BYTES_MAX;
 use std::collections::HashSet;
 use std::io;
 
+mod history;
+mod switch;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests;
+
+pub use history::{Deletion, Shortening};
 
 /// Longest manifest that is read.
 const MANIFEST_BYTES_MAX: usize = 4 << 20;
@@ -53,46 +57,12 @@ pub enum SetError {
     /// There are files of a set and no manifest. A new set would overwrite them.
     #[error("{0}: there is no manifest that names it; move the file away, or restore the manifest")]
     NoManifest(String),
+    /// The directory is another one, with a set of its own.
+    #[error("another set of files was put in the place of the one that is written; move it away")]
+    Replaced,
     /// A file that the manifest names is not there.
     #[error("{0}: named in the manifest, and not there")]
     Missing(String),
-}
-
-impl SetError {
-    /// True if the disk has no room.
-    pub fn is_full(&self) -> bool {
-        matches!(self, SetError::Disk { error, .. } if error.kind() == io::ErrorKind::StorageFull)
-    }
-}
-
-/// What comes next in the removal of files that are not needed.
-#[derive(Debug)]
-pub enum Deletion<F> {
-    /// A file is to be made shorter before the next step.
-    Shorten(Shortening<F>),
-    /// A file was removed.
-    Removed,
-    /// There are none left.
-    Done,
-}
-
-/// Removal of the end of a file, to be run on any thread: the system takes milliseconds for it.
-#[derive(Debug)]
-#[must_use = "the file stays as long as it is"]
-pub struct Shortening<F> {
-    file: F,
-    /// Bytes that it is to have.
-    bytes: u64,
-}
-
-impl<F: File> Shortening<F> {
-    /// Does it.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn run(&self) -> io::Result<()> {
-        self.file.truncate(self.bytes)
-    }
 }
 
 /// Form of a base.
@@ -237,6 +207,30 @@ impl<F: Files> Set<F> {
         Manifest::parse(&bytes).map_err(|error| SetError::Manifest { name: name.to_owned(), error })
     }
 
+    /// Returns true if there are no data.
+    pub fn is_empty(&self) -> bool {
+        self.manifest.to_load().next().is_none()
+    }
+
+    /// What is not there of what a start would load: the directory, the manifest, or a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn find_lost(&self) -> io::Result<Option<String>> {
+        if !self.files.is_in_place()? {
+            return Ok(Some("the directory".to_owned()));
+        }
+        let manifest = (!self.is_empty()).then(|| self.manifest_name());
+        let apart = self.is_apart.then(|| self.temporary_incremental());
+        let loaded = self.manifest.to_load().map(|entry| entry.name.clone());
+        for name in manifest.into_iter().chain(loaded).chain(apart) {
+            if !self.files.has(&name)? {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
     /// The directory.
     pub fn files(&self) -> &F {
         &self.files
@@ -256,13 +250,35 @@ impl<F: Files> Set<F> {
         self.settle()?;
         let entry = self.next_incremental();
         let file = self.create(&entry.name, header)?;
-        self.sync_names()?;
+        let named = self.sync_names().and_then(|()| self.add_incremental(entry.clone()));
+        named.inspect_err(|_| {
+            // What cannot be removed is overwritten by the next try.
+            let _ = self.remove(&entry.name).and_then(|()| self.remove(&self.temporary_manifest()));
+            // Those of the set were safe before.
+            self.has_unsafe_names = false;
+        })?;
+        self.is_last_bare = false;
+        Ok(file)
+    }
+
+    fn add_incremental(&mut self, entry: Entry) -> Result<(), SetError> {
         let mut manifest = self.manifest.clone();
-        if std::mem::take(&mut self.is_last_bare) {
+        if self.is_last_bare {
             manifest.history.extend(manifest.incrementals.pop());
         }
         manifest.incrementals.push(entry);
-        self.replace_manifest(manifest)?;
+        self.replace_manifest(manifest)
+    }
+
+    /// Opens the last incremental file, so that the stream goes on in it. All of it must be safe.
+    ///
+    /// # Errors
+    /// Those of the disk, and that there is no such file.
+    pub fn reopen_last(&mut self) -> Result<F::File, SetError> {
+        let name = self.manifest.incrementals.last().map_or("", |last| &last.name);
+        let file = self.files.open(name).map_err(|error| failed("open", name, error))?;
+        // Whoever began it may have died before its name was safe.
+        self.sync_names()?;
         Ok(file)
     }
 
@@ -279,8 +295,13 @@ impl<F: Files> Set<F> {
     /// Those of the disk.
     pub fn begin_apart(&mut self, header: &[u8]) -> Result<F::File, SetError> {
         self.settle()?;
+        // One that is written to goes on without a name, and is not emptied.
+        self.remove(&self.temporary_incremental())?;
         let file = self.create(&self.temporary_incremental(), header)?;
-        self.sync_names()?;
+        self.sync_names().inspect_err(|_| {
+            let _ = self.remove(&self.temporary_incremental());
+            self.has_unsafe_names = false;
+        })?;
         self.is_apart = true;
         Ok(file)
     }
@@ -292,9 +313,11 @@ impl<F: Files> Set<F> {
 
     fn create(&self, name: &str, header: &[u8]) -> Result<F::File, SetError> {
         let file = self.files.create(name).map_err(|error| failed("create", name, error))?;
-        append_all(&file, header)
-            .and_then(|()| file.sync())
-            .map_err(|error| failed("write", name, error))?;
+        let written = append_all(&file, header).and_then(|()| file.sync());
+        written.map_err(|error| {
+            let _ = self.remove(name);
+            failed("write", name, error)
+        })?;
         Ok(file)
     }
 
@@ -337,12 +360,9 @@ impl<F: Files> Set<F> {
             let name = free.ok_or(io::ErrorKind::AlreadyExists)?;
             let (file, kept) = (self.files.open(&last.name)?, self.files.create(&name)?);
             let copied = copy(&file, whole, &kept).and_then(|()| kept.sync());
-            if let Err(error) = copied {
-                // A part of it would be taken for all.
+            copied.and_then(|()| self.files.sync_names()).inspect_err(|_| {
                 let _ = self.files.remove(&name);
-                return Err(error);
-            }
-            self.files.sync_names()?;
+            })?;
             Ok(Some(name))
         };
         keep().map_err(|error| failed("keep the end of", &last.name, error))
@@ -353,119 +373,8 @@ impl<F: Files> Set<F> {
         self.manifest.incrementals.last().map_or(0, |last| last.sequence)
     }
 
-    /// Creates the file for a base under a temporary name. Its writer has to sync it.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn create_base(&self) -> Result<F::File, SetError> {
-        let name = self.temporary_base();
-        // Whoever writes to one that was given up goes on with a file that has no name.
-        self.drop(&name)?;
-        self.files.create(&name).map_err(|error| failed("create", &name, error))
-    }
-
-    /// Removes the files that would have become part of the set with the next base. Whoever writes
-    /// to one goes on with a file that has no name.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn drop_begun(&self) -> Result<(), SetError> {
-        self.drop(&self.temporary_base())?;
-        self.drop(&self.temporary_incremental())
-    }
-
-    fn drop(&self, name: &str) -> Result<(), SetError> {
-        match self.files.remove(name) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed("remove", name, error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Gives a set without a base one with these bytes, which stand for what was there before its
-    /// incremental files: nothing.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn put_base(&mut self, form: BaseForm, bytes: &[u8]) -> Result<(), SetError> {
-        let file = self.create_base()?;
-        append_all(&file, bytes)
-            .and_then(|()| file.sync())
-            .map_err(|error| failed("write", &self.temporary_base(), error))?;
-        self.switch_base(form, 0)
-    }
-
-    /// Makes the file of `create_base` the base of the set. It stands for the base before it and
-    /// for the incremental files below the number `first`, which become history.
-    ///
-    /// # Errors
-    /// Those of the disk, after which the old base is the base.
-    pub fn switch_base(&mut self, form: BaseForm, first: u64) -> Result<(), SetError> {
-        self.settle()?;
-        let sequence = self.manifest.last_sequence(Kind::Base) + 1;
-        let ending = if form == BaseForm::Rdb { "rdb" } else { "aof" };
-        let name = format!("{}.{sequence}.base.{ending}", self.prefix);
-        if self.is_apart {
-            // The trace of a first switch that is interrupted: without one, files without a
-            // manifest are not touched.
-            self.write_manifest(&self.manifest)?;
-            self.sync_names()?;
-        }
-        self.rename(&self.temporary_base(), &name)?;
-        let mut manifest = self.manifest.clone();
-        let before = manifest.base.replace(Entry { name, sequence });
-        let is_apart = self.is_apart;
-        let replaced = |entry: &mut Entry| is_apart || entry.sequence < first;
-        manifest.history.extend(before);
-        manifest.history.extend(manifest.incrementals.extract_if(.., replaced));
-        if is_apart {
-            let entry = self.next_incremental();
-            self.rename(&self.temporary_incremental(), &entry.name)?;
-            manifest.incrementals.push(entry);
-        }
-        self.sync_names()?;
-        self.replace_manifest(manifest)?;
-        self.is_apart = false;
-        Ok(())
-    }
-
     fn rename(&self, from: &str, to: &str) -> Result<(), SetError> {
         self.files.rename(from, to).map_err(|error| failed("rename", from, error))
-    }
-
-    /// Goes on to remove files that are not needed, each at most `bytes` at a time. What the step
-    /// before has returned was run.
-    ///
-    /// # Errors
-    /// Those of the disk; the next call goes on.
-    pub fn delete_step(&mut self, bytes: u64) -> Result<Deletion<F::File>, SetError> {
-        self.settle()?;
-        let Some(entry) = self.manifest.history.get(self.removed) else {
-            if !self.manifest.history.is_empty() {
-                let history = Vec::new();
-                self.replace_manifest(Manifest { history, ..self.manifest.clone() })?;
-            }
-            return Ok(Deletion::Done);
-        };
-        match self.shorten_or_remove(&entry.name, bytes) {
-            Ok(Some(shortening)) => return Ok(Deletion::Shorten(shortening)),
-            Ok(None) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed("remove", &entry.name, error)),
-        }
-        self.removed += 1;
-        Ok(Deletion::Removed)
-    }
-
-    /// How a file is to be made shorter; one without bytes is removed.
-    fn shorten_or_remove(&self, name: &str, bytes: u64) -> io::Result<Option<Shortening<F::File>>> {
-        let file = self.files.open(name)?;
-        let length = file.bytes()?;
-        if length > 0 {
-            return Ok(Some(Shortening { file, bytes: length.saturating_sub(bytes) }));
-        }
-        self.files.remove(name).map(|()| None)
     }
 
     /// Makes names safe that a failed sync has left in doubt.
@@ -487,7 +396,13 @@ impl<F: Files> Set<F> {
 
     fn replace_manifest(&mut self, manifest: Manifest) -> Result<(), SetError> {
         self.write_manifest(&manifest)?;
-        self.rename(&self.temporary_manifest(), &self.manifest_name())?;
+        let name = self.manifest_name();
+        let renamed = self.rename(&self.temporary_manifest(), &name);
+        // Over a network a rename may be told to have failed though it was done.
+        renamed.or_else(|error| match self.read_manifest(&name) {
+            Ok(found) if found == manifest => Ok(()),
+            _ => Err(error),
+        })?;
         (self.manifest, self.removed) = (manifest, 0);
         // From here on the files are what the manifest says; a failure is left to `settle`.
         let _ = self.sync_names();

@@ -54,6 +54,21 @@ pub struct SyncLine {
     pub is_synced: bool,
 }
 
+impl SyncLine {
+    /// The line without its digits.
+    fn front(&self) -> String {
+        let SyncLine { position, id, bytes, safe, is_synced } = self;
+        let (id, sync) = (id.as_str(), if *is_synced { "" } else { " sync=no" });
+        format!("#varve position={position} id={id} bytes={bytes} safe={safe}{sync}{CRC}")
+    }
+
+    /// True if the line, which ends at an offset, tells that all before it was safe.
+    pub fn tells_all(&self, end: u64) -> bool {
+        let line_bytes = self.front().len() + CRC_DIGITS + b"\r\n".len();
+        self.safe + line_bytes as u64 >= end
+    }
+}
+
 /// Checksum of a file since the last line.
 #[derive(Clone, Copy, Debug)]
 pub struct Checksum {
@@ -81,10 +96,7 @@ impl Checksum {
 
     /// The next line; begins anew behind it.
     pub fn line(&mut self, position: u64, id: ReplicationId, safe: u64, is_synced: bool) -> String {
-        let (id, bytes) = (id.as_str(), self.bytes);
-        let sync = if is_synced { "" } else { " sync=no" };
-        let front =
-            format!("#varve position={position} id={id} bytes={bytes} safe={safe}{sync}{CRC}");
+        let front = SyncLine { position, id, bytes: self.bytes, safe, is_synced }.front();
         self.digest.update(front.as_bytes());
         let line = format!("{front}{:016x}\r\n", self.digest.finalize());
         *self = Checksum::default();

@@ -8,11 +8,12 @@
 //! ```
 //! The clock is an argument, and syncs run wherever the caller runs them.
 
-use crate::disk::{File, Stage, append_all, append_all_past_cache};
+use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache};
 use crate::ring::Reader;
-use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
+use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId, SyncLine};
 use crate::unit::encode_args;
 use base::Millis;
+use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
 use text::IntegerText;
@@ -29,6 +30,10 @@ const BEHIND_BYTES: u64 = 2 << 20;
 const PADDED_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of padding that are written at once where syncs are many.
 const PAD_BYTES: u64 = if cfg!(test) { 64 } else { 1 << 20 };
+/// Bytes of padding for which a file needs one more block of its disk.
+const PROBE_BYTES: u64 = if cfg!(test) { 64 } else { BLOCK_BYTES as u64 };
+/// Bytes of a file that are read at once.
+const PIECE_BYTES: u64 = 256 << 10;
 /// Bytes after which the disk is asked to write, so that a sync finds little.
 const WRITE_BACK_BYTES: u64 = 2 << 20;
 
@@ -69,6 +74,15 @@ impl Start {
         header.extend_from_slice(checksum.line(self.position, self.id, 0, true).as_bytes());
         header
     }
+}
+
+/// End of a file in which the stream goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    /// Length of the file, all of which is safe.
+    pub bytes: u64,
+    /// Its last line, and the offset behind it.
+    pub line: (SyncLine, u64),
 }
 
 /// Length of a file, and the position of the stream that it corresponds to.
@@ -152,9 +166,10 @@ impl<F: File> SyncJob<F> {
     /// Waits until all is on the disk that was written before the job was made.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Those of the system, and that the file was removed: nobody will find what is in it.
     pub fn run(&self) -> io::Result<()> {
-        self.file.sync()
+        self.file.sync()?;
+        if self.file.has_name()? { Ok(()) } else { Err(Errno::NOENT.into()) }
     }
 }
 
@@ -183,6 +198,38 @@ impl<F: File> Writer<F> {
             is_timed: false,
             second: 0,
         }
+    }
+
+    /// Goes on at the end of a file, where the stream is at the position of `start`.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn go_on(file: F, start: Start, end: &End, now: Millis) -> io::Result<Writer<F>> {
+        let (line, behind_line) = end.line;
+        let mut since_line = Checksum::default();
+        read_pieces(&file, behind_line, end.bytes, |piece| since_line.update(piece))?;
+        let reached = Reached { bytes: end.bytes, position: start.position };
+        Ok(Writer {
+            tail: Tail { reached, since_line },
+            safe: reached,
+            is_safe_told: behind_line == end.bytes && line.tells_all(end.bytes),
+            allocated: end.bytes,
+            written_back: end.bytes,
+            is_synced: line.is_synced,
+            says_synced: line.is_synced,
+            ..Writer::new(file, start, now)
+        })
+    }
+
+    /// Finds out whether there is space for what comes, as nothing is accepted that cannot be
+    /// written.
+    ///
+    /// # Errors
+    /// Those of the file, as of any write.
+    pub fn probe(&mut self, now: Millis) -> Result<(), WriteError> {
+        self.attempt(now, |writer, _| writer.file.pad(PROBE_BYTES))?;
+        self.give_back_ahead();
+        Ok(())
     }
 
     /// Sets whether lines with the time are written, once a second at most: `#TS:` and seconds
@@ -241,7 +288,7 @@ impl<F: File> Writer<F> {
             return match self.retry {
                 _ if tells => self.tell_safe(now),
                 // Whoever waits for the disk to work again would add nothing before.
-                Some(retry) if now >= retry => self.attempt(now, |_, _| Ok(())),
+                Some(retry) if now >= retry => self.probe(now),
                 _ => Ok(()),
             };
         }
@@ -289,6 +336,11 @@ impl<F: File> Writer<F> {
     fn retry_later(&mut self, error: io::Error, now: Millis) -> WriteError {
         self.retry = Some(Millis(now.0 + RETRY_MILLIS));
         WriteError::Write(error)
+    }
+
+    /// Has a write that has failed tried again without delay.
+    pub fn retry_at_once(&mut self) {
+        self.retry = self.retry.and(Some(Millis(0)));
     }
 
     fn cut_back(&mut self) -> io::Result<()> {
@@ -362,7 +414,10 @@ impl<F: File> Writer<F> {
         let coming = bytes - self.tail.reached.bytes;
         if coming <= PADDED_BYTES_MAX && self.padded.is_some_and(|padded| padded < bytes) {
             let more = coming + PAD_BYTES;
-            self.file.pad(more)?;
+            if self.file.pad(more).is_err() {
+                // Where there is no space for it, there may be enough for what is to be written.
+                return self.cut_back();
+            }
             self.padded = Some(self.tail.reached.bytes + more);
         }
         Ok(())
@@ -410,8 +465,8 @@ impl<F: File> Writer<F> {
         }
     }
 
-    /// Makes all that was written safe, and gives back what was allocated ahead. Nothing is
-    /// written to the file afterwards.
+    /// Makes all that was written safe, and gives back what was allocated ahead, so that another
+    /// file may follow, or somebody else append.
     ///
     /// # Errors
     /// Those of a write or a sync.
@@ -470,4 +525,24 @@ impl<F: File> Writer<F> {
         self.file.truncate(self.safe.bytes)?;
         self.file.sync()
     }
+}
+
+/// Reads what is between two offsets of a file, or up to its end.
+fn read_pieces<F: File>(
+    file: &F,
+    mut at: u64,
+    to: u64,
+    mut take: impl FnMut(&[u8]),
+) -> io::Result<()> {
+    let mut piece = vec![0; narrow::to_usize(PIECE_BYTES.min(to.saturating_sub(at)))];
+    while at < to {
+        let room = narrow::to_usize(PIECE_BYTES.min(to - at));
+        let read = file.read_at(at, &mut piece[..room])?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        take(&piece[..read]);
+        at += read as u64;
+    }
+    Ok(())
 }

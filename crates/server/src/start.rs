@@ -9,7 +9,7 @@ use crate::descriptors::{self, Shortage};
 use crate::durability;
 use crate::end;
 use crate::event_loop::{MAILBOX, Seat};
-use crate::journal::{Begin, Journal, JournalThread};
+use crate::journal::{Journal, JournalThread};
 use crate::limits;
 use crate::listen::{self, ListenAddress, ListenError, Listener};
 use crate::listeners::Listeners;
@@ -229,17 +229,14 @@ fn start_journal(
     instance: &Arc<Instance>,
     services: &Services,
     reader: Reader,
-    mut recovered: Option<Recovered>,
+    recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
-    let begin = recovered.as_mut().and_then(|recovered| {
-        let set = recovered.set.take()?;
-        let base = recovered.base.take();
-        Some(Begin { set, position: recovered.position, id: recovered.id, base })
-    });
+    let is_loading = recovered.is_some();
+    let begin = recovered.and_then(|recovered| recovered.begin);
     let writer = JournalThread::start(Arc::clone(instance), services.clone(), reader, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;
-    if let Some(recovered) = recovered {
-        load::end(instance, recovered);
+    if is_loading {
+        instance.end_loading();
         limits::apply(instance);
         services.saver.forget_changes(instance);
     }

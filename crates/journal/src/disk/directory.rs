@@ -1,13 +1,14 @@
 //! A directory of the system.
 
 use super::stage::BLOCK_BYTES;
+use super::step::Step;
 use super::{File, Files, write_back};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, Advice, AtFlags, Dir, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Least bytes that are written past the system's cache: below, a copy costs less than waiting.
@@ -34,9 +35,13 @@ const fn padding() -> [u8; 64 << 10] {
     bytes
 }
 
-/// A directory of the system; it is kept open, so that it may be renamed meanwhile.
+/// A directory of the system; it is kept open, and files are reached through it.
 #[derive(Debug)]
-pub struct Directory(OwnedFd);
+pub struct Directory {
+    fd: OwnedFd,
+    /// Where it was opened.
+    path: PathBuf,
+}
 
 impl Directory {
     /// Opens a directory, which is made if it does not exist.
@@ -49,16 +54,16 @@ impl Directory {
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Directory(fs::open(path, flags, Mode::empty())?))
+        Ok(Directory { fd: fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
     }
 
     fn open_file(&self, name: &str, flags: OFlags) -> io::Result<OpenFile> {
         let name = plain(name)?;
         let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o644))?;
+        let file = fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o644))?;
         let end = length(&file)?;
         Ok(OpenFile {
-            direct: open_direct(&self.0, name),
+            direct: open_direct(&self.fd, name),
             is_direct: AtomicBool::new(true),
             file,
             end: AtomicU64::new(end),
@@ -88,9 +93,11 @@ fn open_direct(directory: &OwnedFd, name: &str) -> Option<OwnedFd> {
 
 /// A step with files is about to be made: tests may have it fail.
 #[inline(always)]
-fn step() -> io::Result<()> {
+fn about_to(step: Step) -> io::Result<()> {
     #[cfg(debug_assertions)]
-    super::faults::step()?;
+    super::faults::about_to(step)?;
+    #[cfg(not(debug_assertions))]
+    let _ = step;
     Ok(())
 }
 
@@ -104,7 +111,7 @@ impl Files for Directory {
     type File = OpenFile;
 
     fn create(&self, name: &str) -> io::Result<OpenFile> {
-        step()?;
+        about_to(Step::Create)?;
         self.open_file(name, OFlags::CREATE | OFlags::TRUNC)
     }
 
@@ -113,18 +120,35 @@ impl Files for Directory {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        step()?;
-        Ok(fs::renameat(&self.0, plain(from)?, &self.0, plain(to)?)?)
+        about_to(Step::Rename)?;
+        Ok(fs::renameat(&self.fd, plain(from)?, &self.fd, plain(to)?)?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        step()?;
-        Ok(fs::unlinkat(&self.0, plain(name)?, AtFlags::empty())?)
+        about_to(Step::Remove)?;
+        Ok(fs::unlinkat(&self.fd, plain(name)?, AtFlags::empty())?)
+    }
+
+    fn has(&self, name: &str) -> io::Result<bool> {
+        match fs::statat(&self.fd, plain(name)?, AtFlags::empty()) {
+            Ok(_) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_in_place(&self) -> io::Result<bool> {
+        let own = fs::fstat(&self.fd)?;
+        match fs::stat(&self.path) {
+            Ok(found) => Ok((found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
+        for entry in Dir::read_from(&self.fd)? {
             if let Ok(name) = entry?.file_name().to_str()
                 && plain(name).is_ok()
             {
@@ -135,8 +159,8 @@ impl Files for Directory {
     }
 
     fn sync_names(&self) -> io::Result<()> {
-        step()?;
-        Ok(fs::fsync(&self.0)?)
+        about_to(Step::SyncNames)?;
+        Ok(fs::fsync(&self.fd)?)
     }
 }
 
@@ -164,7 +188,7 @@ pub struct OpenFile {
 
 impl File for OpenFile {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        step()?;
+        about_to(Step::Append)?;
         let end = self.end.load(Ordering::Relaxed);
         self.join_pad_line(end + bytes.len() as u64)?;
         let written = rustix::io::pwrite(&self.file, bytes, end)?;
@@ -181,7 +205,7 @@ impl File for OpenFile {
         if before > 0 {
             return self.append(&bytes[..before]);
         }
-        step()?;
+        about_to(Step::Append)?;
         let written = match rustix::io::pwrite(direct, blocks, end) {
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 self.is_direct.store(false, Ordering::Relaxed);
@@ -194,7 +218,7 @@ impl File for OpenFile {
     }
 
     fn pad(&self, bytes: u64) -> io::Result<()> {
-        step()?;
+        about_to(Step::Pad)?;
         let mut at = self.end.load(Ordering::Relaxed);
         let end = (at + bytes).next_multiple_of(BLOCK_BYTES as u64);
         while at < end {
@@ -222,7 +246,7 @@ impl File for OpenFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        step()?;
+        about_to(Step::Sync)?;
         let end = self.end.load(Ordering::Relaxed);
         fs::fdatasync(&self.file)?;
         // What is safe is not read again soon: its memory serves what comes next, which costs less
@@ -235,8 +259,12 @@ impl File for OpenFile {
         Ok(())
     }
 
+    fn has_name(&self) -> io::Result<bool> {
+        Ok(fs::fstat(&self.file)?.st_nlink > 0)
+    }
+
     fn truncate(&self, bytes: u64) -> io::Result<()> {
-        step()?;
+        about_to(Step::Truncate)?;
         fs::ftruncate(&self.file, bytes)?;
         self.end.store(bytes, Ordering::Relaxed);
         self.padded.store(bytes, Ordering::Relaxed);
@@ -356,6 +384,23 @@ mod tests {
             }
             assert!(read_all(&file, 4 << 20).expect("read") == text, "{piece}");
         }
+    }
+
+    #[test]
+    fn what_was_taken_away_is_missed() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let path = parent.path().join("appendonlydir");
+        let directory = Directory::open(&path).expect("made");
+        let file = directory.create("a").expect("created");
+        let seen = || [directory.is_in_place(), directory.has("a"), file.has_name()];
+        let told = |found: [io::Result<bool>; 3]| found.map(|it| it.expect("told"));
+        assert_eq!(told(seen()), [true, true, true]);
+        std::fs::rename(&path, parent.path().join("elsewhere")).expect("moved");
+        assert_eq!(told(seen()), [false, true, true]);
+        std::fs::create_dir(&path).expect("made");
+        assert_eq!(told(seen()), [false, true, true]);
+        std::fs::remove_dir_all(parent.path().join("elsewhere")).expect("removed");
+        assert_eq!(told(seen()), [false, false, false]);
     }
 
     #[test]

@@ -6,6 +6,10 @@ use std::io::{self, Write};
 /// Bytes after which the disk is asked to write, so that a sync finds little.
 const WRITE_BACK_BYTES: u64 = 4 << 20;
 
+/// Bytes that are given back at once: the system takes milliseconds for many, and holds up others
+/// that write to the disk.
+const GIVEN_BACK_BYTES: u64 = 16 << 20;
+
 /// Writer of a file from its begin on, which collects what is written.
 #[derive(Debug)]
 pub struct FileWriter<F> {
@@ -24,6 +28,17 @@ impl<F: File> FileWriter<F> {
         let mut stage = Stage::default();
         stage.begin_at(0);
         FileWriter { file, stage, bytes: 0, begun: writes_early.then_some(0) }
+    }
+
+    /// Gives the space back that a file has taken of which nothing is needed. Best effort.
+    pub fn give_back(&mut self) {
+        let mut bytes = self.file.bytes().unwrap_or(0);
+        while bytes > 0 {
+            bytes = bytes.saturating_sub(GIVEN_BACK_BYTES);
+            if self.file.truncate(bytes).is_err() {
+                return;
+            }
+        }
     }
 
     /// Makes all that was written outlast the machine's death.
@@ -76,10 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_of() {
+    fn a_full_disk_is_told_of_and_may_have_its_space_back() {
         let files = SimulatedFiles::new();
         let mut writer = FileWriter::new(files.create("a").expect("created"), false);
         files.fail_at(0, Fault::NoSpace);
         assert!(writer.write_all(&vec![0; 3 << 20]).is_err());
+        assert!(!files.contents("a").expect("a file").is_empty());
+        writer.give_back();
+        assert!(files.contents("a").expect("a file").is_empty());
     }
 }

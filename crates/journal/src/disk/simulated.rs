@@ -284,6 +284,14 @@ impl Files for SimulatedFiles {
         state.change_name(NameChange::Remove(name.to_owned()))
     }
 
+    fn has(&self, name: &str) -> io::Result<bool> {
+        Ok(lock(&self.0).names.contains_key(name))
+    }
+
+    fn is_in_place(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
     fn list(&self) -> io::Result<Vec<String>> {
         let mut state = lock(&self.0);
         match state.begin() {
@@ -386,6 +394,10 @@ impl File for SimulatedFile {
             inode.dirty = inode.bytes.len();
             Ok(())
         })
+    }
+
+    fn has_name(&self) -> io::Result<bool> {
+        Ok(lock(&self.state).names.values().any(|inode| *inode == self.inode))
     }
 
     fn truncate(&self, bytes: u64) -> io::Result<()> {

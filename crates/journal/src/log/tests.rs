@@ -7,7 +7,9 @@ use crate::disk::{Directory, File, append_all};
 use crate::inspect::{State, inspect};
 use crate::reader::{AofReader, ReadError, Unit};
 use crate::set::{BaseForm, Deletion};
+use crate::sync_line::SyncLine;
 use crate::unit::{Command, Words};
+use crate::writer::End;
 use crate::{Lane, Ring};
 use base::Random;
 
@@ -33,12 +35,21 @@ fn id() -> ReplicationId {
 impl<F: Files> Life<F> {
     /// As a server starts, which fails where the disk does.
     fn begin(files: F, policy: SyncPolicy) -> Option<Life<F>> {
-        let set = Set::open(files, PREFIX).ok()?;
+        let mut set = Set::open(files, PREFIX).ok()?;
         let loaded = load(&set).ok()?;
         set.settle_last(loaded.whole, loaded.safe).ok()?;
-        let start = Start { position: loaded.position.unwrap_or(100), home: 0, id: id() };
-        let log = Log::begin(set, start, Millis(0)).ok()?;
-        let (mut lanes, reader) = Ring::with_lanes(start.position, 1, 1 << 20).expect("memory");
+        let position = loaded.position.unwrap_or(100);
+        let start = Start { position, home: loaded.home, id: id() };
+        let log = match loaded.line {
+            // As a server does, but for lives that begin another file all the same.
+            Some(line) if loaded.units % 3 > 0 => {
+                let (file, end) = (set.reopen_last().ok()?, End { bytes: loaded.whole, line });
+                Log::new(set, Writer::go_on(file, start, &end, Millis(0)).ok()?, start)
+            }
+            _ => Log::begin(set, start, Millis(0)).ok()?,
+        };
+        let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 1 << 20).expect("memory");
+        reader.begin_at(position, loaded.home);
         let lane = lanes.pop().expect("a lane");
         Some(Life { log, lane, reader, now: Millis(0), policy, units: loaded.units, ends: vec![] })
     }
@@ -133,11 +144,15 @@ struct Loaded {
     whole: u64,
     safe: u64,
     position: Option<u64>,
+    /// The last line of the last file, if that is an incremental one, and the database at its end.
+    line: Option<(SyncLine, u64)>,
+    home: usize,
 }
 
 /// Loads a set, as a server does, and looks if it is a prefix of the history.
 fn load<F: Files>(set: &Set<F>) -> io::Result<Loaded> {
-    let mut loaded = Loaded { units: 0, whole: 0, safe: 0, position: None };
+    let (line, home) = (None, 0);
+    let mut loaded = Loaded { units: 0, whole: 0, safe: 0, position: None, line, home };
     let files: Vec<_> = set.manifest().to_load().collect();
     for (number, entry) in files.iter().enumerate() {
         let file = set.files().open(&entry.name)?;
@@ -154,6 +169,7 @@ fn load<F: Files>(set: &Set<F>) -> io::Result<Loaded> {
             loaded.units += load_unit(&unit, loaded.units, &mut database);
         }
         (loaded.whole, loaded.safe) = (found.whole, found.safe);
+        (loaded.line, loaded.home) = (found.line, narrow::to_usize(database));
         loaded.position = found.position.map(|(position, _)| position).or(loaded.position);
     }
     Ok(loaded)
@@ -219,6 +235,60 @@ fn what_was_acknowledged_outlasts_power_loss_at_every_operation() {
                 let units = reload(&after);
                 assert!(units >= acknowledged, "power lost at {operation}, seed {seed}");
             }
+        }
+    }
+}
+
+#[test]
+fn lives_without_a_unit_leave_no_trace() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(files.clone(), SyncPolicy::EverySecond).expect("a life");
+    (0..7).for_each(|_| life.put());
+    (0..6).for_each(|_| life.turn());
+    let state = |files: &SimulatedFiles| {
+        let names = files.list().expect("listed");
+        names.into_iter().map(|name| (files.contents(&name), name)).collect::<Vec<_>>()
+    };
+    let mut files = files.after_kill();
+    let before = state(&files);
+    for _ in 0..20 {
+        let mut life = Life::begin(files.clone(), SyncPolicy::EverySecond).expect("a life");
+        (0..6).for_each(|_| life.turn());
+        files = files.after_kill();
+        assert_eq!(state(&files), before);
+    }
+}
+
+#[test]
+fn a_rotation_that_fails_at_any_operation_leaves_a_file_that_goes_on() {
+    let rotation = |operation: usize, fault: Option<Fault>| {
+        let files = SimulatedFiles::new();
+        let mut life = Life::begin(files.clone(), SyncPolicy::Always)?;
+        (0..4).for_each(|_| life.put());
+        life.turn();
+        let began = files.operations();
+        if let Some(fault) = fault {
+            files.fail_at(operation, fault);
+        }
+        life.make_base();
+        let operations = files.operations() - began;
+        let _ = life.log.set().drop_base();
+        (0..4).for_each(|_| life.put());
+        (0..4).for_each(|_| life.turn());
+        while !matches!(life.log.set().delete_step(1 << 20), Ok(Deletion::Done) | Err(_)) {
+            life.delete(1 << 20);
+        }
+        assert_eq!(life.acknowledged(), 8, "at {operation}");
+        assert_eq!(reload(&files.after_kill()), 8, "at {operation}");
+        Some((operations, files.list().expect("listed")))
+    };
+    let (operations, names) = rotation(0, None).expect("a rotation");
+    assert_eq!(names.len(), 3);
+    for operation in 0..operations {
+        for fault in [Fault::Device, Fault::NoSpace] {
+            let (_, names) = rotation(operation, Some(fault)).expect("a rotation");
+            assert!(names.iter().all(|name| !name.starts_with("temp-")), "{operation}: {names:?}");
+            assert!(names.len() <= 4, "{operation}: {names:?}");
         }
     }
 }

@@ -12,6 +12,10 @@ use snapshot::SaveError;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+use std::time::{Duration, Instant};
+
+/// Longest time for which no rotation begins by itself after some that have failed.
+const PAUSE_MAX: Duration = Duration::from_secs(3600);
 
 /// State of rotations.
 #[derive(Debug, Default)]
@@ -19,6 +23,9 @@ pub struct Rotations {
     pub current: Option<Rotation>,
     /// When the next one may begin after one that has failed.
     pub retry: Retry,
+    /// Those that have failed since the last one that has not, and when the last of them did.
+    pub failures: u32,
+    pub failed: Option<Instant>,
     /// Syncs that were made to prepare the next one.
     pub syncs: u32,
     /// The set whose base was replaced while the journal is off, until the old files are gone.
@@ -29,6 +36,20 @@ impl Rotations {
     /// Returns true if the journal will be on when the rotation at work has ended.
     pub fn is_turning_on(&self) -> bool {
         self.current.as_ref().is_some_and(|rotation| rotation.turns_on)
+    }
+
+    /// Notes the end of one.
+    pub fn note_end(&mut self, has_failed: bool, now: Instant) {
+        self.failures = if has_failed { self.failures.saturating_add(1) } else { 0 };
+        self.failed = has_failed.then_some(now);
+    }
+
+    /// True if none is to begin by itself at present, as a base that does not fit on the disk is
+    /// tried again and again: for a second after a failure, then for twice as long each time.
+    pub fn rests(&self, now: Instant) -> bool {
+        let doubled = self.failures.saturating_sub(1).min(u32::BITS - 1);
+        let pause = Duration::from_secs(1 << doubled).min(PAUSE_MAX);
+        self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < pause)
     }
 }
 
@@ -77,7 +98,11 @@ pub struct BaseJob {
 }
 
 /// The base on its way to the disk.
-struct BaseSink(FileWriter<OpenFile>);
+struct BaseSink {
+    file: FileWriter<OpenFile>,
+    /// True once it is for the writer of the journal to name it, or to remove it.
+    is_whole: bool,
+}
 
 impl Job for BaseJob {
     fn kind(&self) -> JobKind {
@@ -93,7 +118,8 @@ impl Job for BaseJob {
         tracing::info!("Background append only file rewriting started");
         let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
         let writes_early = AOF_REWRITE_INCREMENTAL_FSYNC.get(&instance.settings);
-        Ok(Box::new(BaseSink(FileWriter::new(file, writes_early))))
+        let file = FileWriter::new(file, writes_early);
+        Ok(Box::new(BaseSink { file, is_whole: false }))
     }
 
     fn at_cut(&mut self, instance: &Instance) {
@@ -122,21 +148,53 @@ impl BaseJob {
 
 impl Write for BaseSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()
     }
 }
 
 impl Sink for BaseSink {
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync()
+        self.file.sync()
     }
 
     /// The writer of the journal gives it its name.
-    fn put_in_place(self: Box<Self>) -> io::Result<()> {
+    fn put_in_place(mut self: Box<Self>) -> io::Result<()> {
+        self.is_whole = true;
         Ok(())
+    }
+}
+
+impl Drop for BaseSink {
+    /// What has failed takes no space from the journal until its name goes.
+    fn drop(&mut self) {
+        if !self.is_whole {
+            self.file.give_back();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rotations_that_fail_begin_by_themselves_less_and_less_often() {
+        let (mut rotations, mut now) = (Rotations::default(), Instant::now());
+        assert!(!rotations.rests(now));
+        for seconds in [1, 2, 4, 8, 16] {
+            rotations.note_end(true, now);
+            now += Duration::from_secs(seconds) - Duration::from_millis(1);
+            assert!(rotations.rests(now), "{seconds}");
+            now += Duration::from_millis(1);
+            assert!(!rotations.rests(now), "{seconds}");
+        }
+        (0..100).for_each(|_| rotations.note_end(true, now));
+        assert!(!rotations.rests(now + PAUSE_MAX));
+        rotations.note_end(false, now);
+        assert!(!rotations.rests(now));
     }
 }

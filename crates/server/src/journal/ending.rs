@@ -39,6 +39,10 @@ impl Journal {
                 false => Ending::Safe,
             };
         }
+        let is_safe = !self.is_apart.load(Acquire) && state.safe.load(Acquire) >= position;
+        if is_safe || self.is_waiting.load(Acquire) {
+            return Ending::Safe;
+        }
         if let Some(failure) = state.failure() {
             return Ending::Unsafe(format!("Errors writing to the AOF file: {failure}"));
         }
@@ -46,6 +50,6 @@ impl Journal {
             return Ending::Unsafe("Writing a new AOF base after a failed sync".to_owned());
         }
         self.rest.end_if(true);
-        if state.safe.load(Acquire) < position { Ending::Soon } else { Ending::Safe }
+        Ending::Soon
     }
 }

@@ -17,10 +17,13 @@
 //! Start at: `writer.rs`.
 
 mod base_job;
+mod begin;
 mod disk_thread;
 mod ending;
+mod failure;
 mod lane;
 mod latency;
+mod opening;
 mod policy;
 mod retry;
 mod rotation;
@@ -28,6 +31,7 @@ mod shared;
 mod wake;
 mod writer;
 
+pub use begin::{Begin, Unsettled};
 pub use ending::Ending;
 pub use shared::Journal;
-pub use writer::{Begin, JournalThread};
+pub use writer::JournalThread;

@@ -19,6 +19,7 @@ use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
 use journal::writer::Start;
 use settings::Settings;
+use settings::general::DIR;
 use settings::journal::{
     AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, AUTO_AOF_REWRITE_MIN_SIZE,
     AUTO_AOF_REWRITE_PERCENTAGE,
@@ -34,10 +35,11 @@ const NEARLY_SAFE_BYTES: u64 = 4 << 20;
 /// Most syncs that are made to come below that.
 const SYNCS_BEFORE: u32 = 3;
 
-/// Opens the directory of the files.
-fn open_directory(settings: &Settings) -> Result<Directory, SetError> {
+/// Opens the directory of the files. It is found by its whole path: the working directory may be
+/// one that was removed, though there is another in its place.
+pub(super) fn open_directory(settings: &Settings) -> Result<Directory, SetError> {
     let name = APPENDDIRNAME.get(settings).to_string();
-    let opened = Directory::open(Path::new(&name));
+    let opened = Directory::open(&Path::new(&*DIR.get(settings)).join(&name));
     opened.map_err(|error| SetError::Disk { doing: "open", name, error })
 }
 
@@ -60,17 +62,19 @@ impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
     pub(super) fn rotate(&mut self, now: Millis) {
         self.hear_of_rotation(now);
-        let is_wanted = self.log.is_none() && self.journal.asked.on.load(Acquire);
-        let may_begin =
-            self.rotations.current.is_none() && !self.rotations.retry.is_too_early(Instant::now());
+        let is_wanted =
+            self.log.is_none() && self.waiting.is_none() && self.journal.asked.on.load(Acquire);
+        let may_begin = self.waiting.is_none()
+            && self.rotations.current.is_none()
+            && !self.rotations.retry.is_too_early(Instant::now());
         let is_asked = self.journal.asked.rewrite.load(Relaxed) || is_wanted;
         if may_begin && is_asked && self.is_nearly_safe(now) {
+            self.look_for_files(now);
             self.journal.asked.rewrite.store(false, Relaxed);
             self.rotations.retry.end();
-            if let Err(error) = self.begin_rotation() {
+            if let Err(error) = self.find_place().and_then(|()| self.begin_rotation()) {
                 tracing::warn!("Error beginning to write a new base: {error}");
-                self.instance.journal.end_rewrite(true, now);
-                self.give_up_rotation();
+                self.fail_rotation(now);
             }
         }
     }
@@ -103,6 +107,7 @@ impl JournalThread {
         self.log.is_some()
             && !self.is_failing()
             && self.rotations.current.is_none()
+            && !self.rotations.rests(Instant::now())
             && percentage > 0
             && bytes > AUTO_AOF_REWRITE_MIN_SIZE.get(settings)
             && growth >= percentage
@@ -165,8 +170,19 @@ impl JournalThread {
                     tracing::warn!("Error beginning the append-only file: {error}; tried again");
                     return self.fail_rotation(now);
                 }
-                // Nothing is written beyond the cut before this succeeds.
-                Err(error) => return self.note_failure(&error),
+                // Only a base helps, and nothing is written before this succeeds.
+                Err(error) if self.log.as_ref().is_some_and(Log::has_sync_failed) => {
+                    return self.note_failure(&error);
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        "Error beginning the next append-only file: {error}; the old one goes on"
+                    );
+                    if let LogError::Write(_) = error {
+                        self.note_failure(&error);
+                    }
+                    return self.fail_rotation(now);
+                }
             }
         }
         if self.rotations.current.as_ref().is_some_and(|it| it.is_saved) {
@@ -249,6 +265,8 @@ impl JournalThread {
     fn end_rotation(&mut self, now: Millis) {
         self.rotations.replaced = self.rotations.current.take().and_then(|mut it| it.set.take());
         self.count_files();
+        self.rotations.note_end(false, Instant::now());
+        self.delete_history();
         let state = &self.instance.journal;
         state.base_bytes.store(self.bytes(), Relaxed);
         state.is_on.store(self.log.is_some(), Relaxed);
@@ -259,13 +277,16 @@ impl JournalThread {
     }
 
     pub(super) fn fail_rotation(&mut self, now: Millis) {
-        self.instance.journal.end_rewrite(true, now);
+        self.rotations.note_end(true, Instant::now());
         self.give_up_rotation();
+        self.instance.journal.end_rewrite(true, now);
     }
 
     /// Gives a rotation up. A journal that was being turned on is off again, until the next try.
     pub(super) fn give_up_rotation(&mut self) {
-        let had_cut = self.rotations.current.take().is_some_and(|it| it.cut.is_some());
+        self.saver.cancel_rotation();
+        let mut given_up = self.rotations.current.take();
+        self.drop_begun(given_up.as_mut());
         self.rotations.retry.fail(Instant::now());
         let is_apart = self.log.as_ref().is_some_and(Log::is_apart);
         if !self.instance.journal.is_on.load(Relaxed) {
@@ -276,8 +297,23 @@ impl JournalThread {
         } else if is_apart || self.log.as_ref().is_some_and(Log::has_sync_failed) {
             self.journal.asked.rewrite.store(true, Relaxed);
         }
-        if had_cut {
+        if given_up.is_some_and(|it| it.cut.is_some()) {
             self.journal.cut.clear();
+        }
+    }
+
+    /// Removes what was begun for a rotation that is given up, so that it takes no space: the base,
+    /// and what was written behind it, unless that is all that the journal has.
+    pub(super) fn drop_begun(&mut self, rotation: Option<&mut Rotation>) {
+        let is_on = self.instance.journal.is_on.load(Relaxed);
+        let of_rotation = rotation.and_then(|rotation| rotation.set.as_mut());
+        let set = self.log.as_mut().map(Log::set).or(of_rotation);
+        let dropped = set.map_or(Ok(()), |set| match is_on {
+            true => set.drop_base(),
+            false => set.drop_begun(),
+        });
+        if let Err(error) = dropped {
+            tracing::warn!("Error removing files that were begun: {error}");
         }
     }
 }

@@ -48,10 +48,16 @@ pub struct Journal {
     pub(super) holds_replies: AtomicBool,
     /// True while the journal is turned off: replies go on waiting until all is safe.
     pub(super) is_closing: AtomicBool,
-    /// True while the last file is no part of the set: it needs a new base first.
+    /// True while the last file is no part of the set, or files of that are gone: it needs a new
+    /// base first.
     pub(super) is_apart: AtomicBool,
+    /// True while there is no space for what the files go on with: nothing was changed since they
+    /// were loaded.
+    pub(super) is_waiting: AtomicBool,
     /// Lock of what settings decide: whether the journal is on, and whether replies wait.
     pub(super) policy: Mutex<()>,
+    /// Value of `dir` when the journal was last turned on.
+    pub(super) directory: Mutex<Arc<str>>,
     /// Bytes that may wait for the file.
     pub(super) budget: AtomicU64,
     /// Bytes that are kept in memory though they were written.
@@ -102,7 +108,9 @@ impl Journal {
             holds_replies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             is_apart: AtomicBool::new(false),
+            is_waiting: AtomicBool::new(false),
             policy: Mutex::new(()),
+            directory: Mutex::new(Arc::from("")),
             budget: AtomicU64::new(BUDGET_MIN),
             kept_max: AtomicU64::new(KEPT_MAX),
             cut: CutMark::default(),

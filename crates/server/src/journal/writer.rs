@@ -8,22 +8,22 @@
 //! tries again every second.
 
 use super::base_job::Rotations;
+use super::begin::Begin;
 use super::disk_thread::DiskThread;
 use super::latency;
 use super::policy::sync_policy;
 use super::retry::Retry;
 use super::shared::Journal;
 use super::wake::{Depth, Round};
-use crate::limits;
 use crate::saver::Saver;
 use crate::services::Services;
 use base::Millis;
 use command::{Instance, Notice};
-use journal::disk::{Directory, File, Files, OpenFile};
+use journal::disk::{Directory, OpenFile};
 use journal::log::{Log, LogError};
-use journal::set::{BaseForm, Deletion, Set, SetError, Shortening};
+use journal::set::{Deletion, Shortening};
 use journal::sync_line::ReplicationId;
-use journal::writer::{Start, SyncJob, SyncPolicy, WriteError};
+use journal::writer::{SyncJob, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
 use settings::journal::{AOF_DISABLE_AUTO_GC, AOF_TIMESTAMP_ENABLED};
 use std::error::Error;
@@ -45,19 +45,6 @@ const ABROAD_BYTES: u64 = 46;
 /// Part of the stream that such bytes may be before another database becomes the home.
 const ABROAD_PART: u64 = 4;
 
-/// Where the stream goes on.
-#[derive(Debug)]
-pub struct Begin {
-    /// The files.
-    pub set: Set<Directory>,
-    /// Position behind all that they hold.
-    pub position: u64,
-    /// Whose stream it was; a new one if that is not known.
-    pub id: Option<ReplicationId>,
-    /// Base of a set that has no files yet.
-    pub base: Option<(BaseForm, Vec<u8>)>,
-}
-
 type Syncer = DiskThread<SyncJob<OpenFile>>;
 type Remover = DiskThread<Shortening<OpenFile>>;
 
@@ -73,16 +60,20 @@ pub struct JournalThread {
     lane: Lane,
     /// The files, while the journal is on.
     pub(super) log: Option<Log<Directory>>,
+    /// What the log begins with, until there is space for it.
+    pub(super) waiting: Option<Box<Begin>>,
     pub(super) id: ReplicationId,
     syncer: Syncer,
     remover: Remover,
     pub(super) sync_began: Option<Instant>,
     /// When the next file, or a sync of names, is tried again that has failed.
     pub(super) retry: Retry,
+    /// Since when a write waits for space that what else is written may give back.
+    pub(super) waits_for_space: Option<Instant>,
     quiet_rounds: u32,
     second: Second,
     /// Bytes of the files of the set but the last.
-    other_bytes: u64,
+    pub(super) other_bytes: u64,
     snapshot_behind: Option<HeldBack>,
 }
 
@@ -106,20 +97,18 @@ struct Second {
     has_failed_to_delete: bool,
 }
 
+impl Second {
+    fn new(tail: u64, abroad: u64) -> Second {
+        Second { began: Instant::now(), tail, abroad, has_failed_to_delete: false }
+    }
+}
+
 /// Waits before a write, as tests ask for.
 fn pause(instance: &Instance) {
     let micros = instance.journal.pause_micros.load(Relaxed);
     if micros > 0 {
         thread::sleep(Duration::from_micros(micros));
     }
-}
-
-fn begin_log(begin: Begin, start: Start, now: Millis) -> Result<Log<Directory>, SetError> {
-    let mut log = Log::begin(begin.set, start, now)?;
-    if let Some((form, bytes)) = begin.base {
-        log.set().put_base(form, &bytes)?;
-    }
-    Ok(log)
 }
 
 impl JournalThread {
@@ -138,13 +127,9 @@ impl JournalThread {
         let (thread, lane) = thread.zip(journal.take_lane()).ok_or(io::ErrorKind::OutOfMemory)?;
         let own_id = ReplicationId::parse(instance.identity.run_id.as_bytes());
         let own_id = own_id.ok_or(io::ErrorKind::InvalidData)?;
-        let id = begin.as_ref().and_then(|begin| begin.id).unwrap_or(own_id);
-        let mut log = None;
-        if let Some(begin) = begin {
-            reader.begin_at(begin.position);
+        if let Some(begin) = &begin {
+            reader.begin_at(begin.position, begin.home);
             journal.written.store(begin.position, Relaxed);
-            let start = Start { position: begin.position, home: reader.ring().home(), id };
-            log = Some(begin_log(begin, start, instance.clock.now()).map_err(io::Error::other)?);
         }
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let work = move || {
@@ -154,12 +139,7 @@ impl JournalThread {
                 Ok(threads) => threads,
                 Err(error) => return drop(ready.send(Err(error))),
             };
-            let second = Second {
-                began: Instant::now(),
-                tail: reader.whole(),
-                abroad: 0,
-                has_failed_to_delete: false,
-            };
+            let second = Second::new(reader.whole(), 0);
             let mut writer = JournalThread {
                 instance,
                 journal,
@@ -168,56 +148,31 @@ impl JournalThread {
                 thread,
                 reader,
                 lane,
-                log,
-                id,
+                log: None,
+                waiting: None,
+                id: own_id,
                 syncer,
                 remover,
                 sync_began: None,
                 retry: Retry::default(),
+                waits_for_space: None,
                 quiet_rounds: 0,
                 second,
                 other_bytes: 0,
                 snapshot_behind: None,
             };
-            writer.turn_on_if_begun();
-            let _ = ready.send(Ok(()));
+            let now = writer.instance.clock.now();
+            let begun = begin.map_or(Ok(()), |begin| writer.begin_log(begin, now));
+            let is_begun = begun.is_ok();
+            let _ = ready.send(begun.map_err(io::Error::other));
+            if !is_begun {
+                return;
+            }
             writer.run();
         };
         let handle = thread::Builder::new().name("journal".to_owned()).spawn(work)?;
         is_ready.recv().map_err(io::Error::other)??;
         Ok(handle)
-    }
-
-    fn turn_on_if_begun(&mut self) {
-        if self.log.is_some() {
-            self.count_files();
-            // What came since is growth, however many starts ago.
-            let base_bytes = self.base_bytes();
-            let state = &self.instance.journal;
-            state.base_bytes.store(base_bytes, Relaxed);
-            state.is_on.store(true, Relaxed);
-            self.journal.follow_policy(&self.instance);
-            self.instance.store.exclusively(&self.thread, |store| store.set_journal(true));
-        }
-    }
-
-    /// Bytes of the base; zero if there is none.
-    fn base_bytes(&mut self) -> u64 {
-        let Some(log) = &mut self.log else { return 0 };
-        let set = log.set();
-        let base = set.manifest().base.as_ref();
-        base.and_then(|base| set.files().open(&base.name).and_then(|file| file.bytes()).ok())
-            .unwrap_or(0)
-    }
-
-    /// Counts the bytes of all files but the last, which grows.
-    pub(super) fn count_files(&mut self) {
-        let Some(log) = &mut self.log else { return };
-        let set = log.set();
-        let names: Vec<&str> = set.manifest().to_load().map(|entry| entry.name.as_str()).collect();
-        let others = names.split_last().map_or(&[][..], |(_, others)| others);
-        let bytes = |name: &&str| set.files().open(name).and_then(|file| file.bytes()).unwrap_or(0);
-        self.other_bytes = others.iter().map(bytes).sum();
     }
 
     fn run(mut self) {
@@ -227,11 +182,13 @@ impl JournalThread {
             self.follow_settings();
             self.end_sync();
             self.rotate(now);
+            self.follow_space();
+            self.begin_waiting_log(now);
             self.write(now);
             self.sync(now);
             self.tell();
             self.delete_history();
-            self.each_second();
+            self.each_second(now);
             self.rest(began);
         }
         if self.log.is_some() {
@@ -246,7 +203,8 @@ impl JournalThread {
 
     /// Turns the journal on or off, as the setting says.
     fn follow_settings(&mut self) {
-        let is_open = self.log.is_some() || self.rotations.is_turning_on();
+        let is_open =
+            self.log.is_some() || self.waiting.is_some() || self.rotations.is_turning_on();
         if is_open && self.journal.begin_to_close(&self.instance) {
             self.turn_off();
         }
@@ -261,6 +219,9 @@ impl JournalThread {
             thread::yield_now();
         }
         let limit = self.journal.cut.limit(&mut self.reader);
+        if self.waiting.is_some() {
+            return;
+        }
         let Some(log) = &mut self.log else {
             // What is behind a cut is for the file that is about to begin.
             self.journal.written.store(limit, Relaxed);
@@ -292,6 +253,7 @@ impl JournalThread {
 
     /// Goes on in another file after a failed sync.
     fn replace_file(&mut self, now: Millis) {
+        self.look_for_files(now);
         let Some(log) = &mut self.log else { return };
         if self.retry.is_too_early(Instant::now()) {
             return;
@@ -369,32 +331,9 @@ impl JournalThread {
         let Some(log) = &mut self.log else { return };
         log.end_sync(job, &outcome);
         if let Err(error) = outcome {
+            self.look_for_files(self.instance.clock.now());
             self.note_failure(&LogError::Write(WriteError::Write(error)));
         }
-    }
-
-    /// Notes a try that has failed: changes are refused until one succeeds.
-    pub(super) fn note_failure(&mut self, error: &LogError) {
-        let text = match error {
-            // Nothing was tried.
-            LogError::Write(WriteError::Waiting) | LogError::Syncing => return,
-            LogError::Write(WriteError::Write(error))
-            | LogError::Set(SetError::Disk { error, .. }) => words_of(error),
-            other => other.to_string(),
-        };
-        if matches!(error, LogError::Set(_)) {
-            self.retry.fail(Instant::now());
-        }
-        tracing::warn!("Error writing the append-only file: {error}; tried again every second");
-        self.instance.set_journal_failure(Some(text));
-        limits::apply(&self.instance);
-    }
-
-    /// Notes that nothing fails any more.
-    pub(super) fn end_failure(&mut self) {
-        self.retry.end();
-        self.instance.set_journal_failure(None);
-        limits::apply(&self.instance);
     }
 
     /// Tells who waits: for a position, for room, or for the disk to work again.
@@ -407,7 +346,7 @@ impl JournalThread {
         let Some(log) = &self.log else { return };
         let safe = log.safe();
         // Whoever sees what is safe knows where.
-        journal.is_apart.store(log.is_apart(), Relaxed);
+        journal.is_apart.store(log.is_apart() || log.has_lost_files(), Relaxed);
         instance.journal.safe.store(safe.position, Release);
         // What stands in a file that is no part of the set is lost with the machine.
         if !log.is_apart() && journal.holds_replies.load(Relaxed) {
@@ -457,18 +396,15 @@ impl JournalThread {
     }
 
     /// Looks after what changes slowly.
-    fn each_second(&mut self) {
+    fn each_second(&mut self, now: Millis) {
         if self.second.began.elapsed() < Duration::from_secs(1) {
             return;
         }
         self.journal.bound_memory(&self.instance);
         self.move_home();
-        self.second = Second {
-            began: Instant::now(),
-            tail: self.reader.ring().tail(),
-            abroad: self.journal.abroad.count.load(Relaxed),
-            has_failed_to_delete: false,
-        };
+        self.look_for_files(now);
+        let abroad = self.journal.abroad.count.load(Relaxed);
+        self.second = Second::new(self.reader.ring().tail(), abroad);
         self.reader.trim();
         if self.is_rotation_due() {
             self.journal.asked.rewrite.store(true, Relaxed);
@@ -499,7 +435,7 @@ impl JournalThread {
 
     /// Removes the files that are not needed, piece by piece on another thread; after a failure,
     /// not before the next second.
-    fn delete_history(&mut self) {
+    pub(super) fn delete_history(&mut self) {
         let shortened = self.remover.ended();
         if let Some((_, Err(error))) = &shortened {
             self.note_failed_deletion(error);
@@ -512,10 +448,16 @@ impl JournalThread {
             && !self.second.has_failed_to_delete
             && !AOF_DISABLE_AUTO_GC.get(&self.instance.settings);
         let Some(set) = set.filter(|_| may_go_on) else { return };
-        match set.delete_step(DELETED_BYTES) {
+        // What is there no more, or has no bytes, costs next to nothing.
+        let step = loop {
+            match set.delete_step(DELETED_BYTES) {
+                Ok(Deletion::Removed) => {}
+                step => break step,
+            }
+        };
+        match step {
             Ok(Deletion::Shorten(shortening)) => self.remover.begin(shortening),
-            Ok(Deletion::Removed) => {}
-            Ok(Deletion::Done) => self.rotations.replaced = None,
+            Ok(_) => self.rotations.replaced = None,
             Err(error) => self.note_failed_deletion(&error),
         }
     }
@@ -528,13 +470,12 @@ impl JournalThread {
     /// Turns the journal off, after all that was changed is safe. What fails is logged: the files
     /// hold what they hold.
     fn turn_off(&mut self) {
+        self.waiting = None;
+        self.journal.is_waiting.store(false, Release);
         self.saver.cancel_rotation();
-        if let Some(mut rotation) = std::mem::take(&mut self.rotations).current {
-            let set = self.log.as_mut().map(Log::set).or(rotation.set.as_mut());
-            set.map_or(Ok(()), |set| set.drop_begun()).unwrap_or_else(|error| {
-                tracing::warn!("Error removing files that were begun: {error}");
-            });
-        }
+        let mut rotations = std::mem::take(&mut self.rotations);
+        self.drop_begun(rotations.current.as_mut());
+        drop(rotations);
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
         self.journal.cut.clear();
         self.wait_for_sync();
@@ -572,17 +513,6 @@ impl JournalThread {
             is_news || asked.stop.load(Acquire)
         });
     }
-
-    /// True while the disk fails: then changes are refused.
-    pub(super) fn is_failing(&self) -> bool {
-        self.retry.has_failed() || self.log.as_ref().is_some_and(Log::is_failing)
-    }
-}
-
-/// The words of an error, without the number that the system gives it.
-fn words_of(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// Starts the threads that wake this one when the disk is done.

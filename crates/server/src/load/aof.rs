@@ -13,7 +13,7 @@ use journal::disk::{Directory, File, Files, OpenFile};
 use journal::inspect::{Inspection, State, glance, inspect};
 use journal::manifest::Manifest;
 use journal::reader::Why;
-use journal::sync_line::ReplicationId;
+use journal::sync_line::{ReplicationId, SyncLine};
 use settings::journal::AOF_LOAD_TRUNCATED;
 use store::ThreadContext;
 
@@ -28,6 +28,10 @@ pub struct Contents {
     pub cut_bytes: u64,
     /// True if there are whole commands among them.
     pub cuts_commands: bool,
+    /// The last line of the last file, and the offset behind it.
+    pub line: Option<(SyncLine, u64)>,
+    /// Database that is selected at the end.
+    pub database: usize,
     /// True if nothing of the stream is in the last file.
     pub is_last_bare: bool,
 }
@@ -167,6 +171,7 @@ fn load_file(
             return Err(LoadFailed::Damaged { file, offset, why });
         }
     }
+    let database = replay.database();
     if let State::Torn { offset, why } = found.state {
         let (bytes, whole) = (found.bytes_behind, found.whole);
         tracing::warn!(
@@ -177,6 +182,7 @@ fn load_file(
         contents.cuts_commands = found.cuts_commands || why == Why::Unfinished;
     }
     contents.last = (found.whole, found.safe);
+    (contents.line, contents.database) = (found.line, database);
     contents.is_last_bare = found.is_bare;
     if found.position.is_some() || found.whole > 0 {
         contents.position = found.position;

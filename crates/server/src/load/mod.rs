@@ -22,13 +22,15 @@ mod replay;
 pub use debug::Files;
 pub use error::LoadFailed;
 
+use crate::journal::{Begin, Unsettled};
 use aof::Contents;
 use command::Instance;
 use first_base::first_base;
 use journal::disk::Directory;
-use journal::set::{BaseForm, Set, SetError};
-use journal::sync_line::ReplicationId;
+use journal::set::{Set, SetError};
+use journal::writer::End;
 use rdb::Wanted;
+use settings::general::DIR;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
 use settings::snapshots::DBFILENAME;
 use std::fs::File;
@@ -62,14 +64,8 @@ pub struct OpenedSet {
 /// What was loaded.
 #[derive(Debug)]
 pub struct Recovered {
-    /// The set of files, if there is one: all of it is safe, and another file may follow.
-    pub set: Option<Set<Directory>>,
-    /// Position of the stream behind it; zero if the files do not tell.
-    pub position: u64,
-    /// Whose stream it is, if the files tell.
-    pub id: Option<ReplicationId>,
-    /// Base of the set, if it has no files yet.
-    pub base: Option<(BaseForm, Vec<u8>)>,
+    /// Where the journal goes on, if there is one.
+    pub begin: Option<Begin>,
 }
 
 /// Opens what the settings name; `None` if there is no RDB file. Commands that need data are
@@ -101,7 +97,7 @@ pub fn open(instance: &Instance) -> Result<Option<Source>, LoadFailed> {
 fn open_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
     let path = APPENDDIRNAME.get(&instance.settings).to_string();
     let prefix = APPENDFILENAME.get(&instance.settings);
-    let directory = Directory::open(Path::new(&path));
+    let directory = Directory::open(&Path::new(&*DIR.get(&instance.settings)).join(&path));
     let directory = directory.map_err(LoadFailed::of_system("opening", &path))?;
     adopt::adopt(&directory, &path, &prefix)?;
     opened(instance, path, Set::open(directory, &prefix))
@@ -114,7 +110,7 @@ fn open_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
 /// When files cannot be read, or are no set.
 pub fn look_at_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
     let path = APPENDDIRNAME.get(&instance.settings).to_string();
-    let directory = Directory::open(Path::new(&path));
+    let directory = Directory::open(&Path::new(&*DIR.get(&instance.settings)).join(&path));
     let directory = directory.map_err(LoadFailed::of_system("opening", &path))?;
     let set = Set::look(directory, &APPENDFILENAME.get(&instance.settings));
     opened(instance, path, set)
@@ -143,12 +139,12 @@ pub fn load(
         Source::Set(opened) => load_set(instance, thread, opened),
         Source::Rdb { name, file } => {
             load_rdb(instance, thread, &name, file, Wanted::AT_START)?;
-            Ok(Recovered { set: None, position: 0, id: None, base: None })
+            Ok(Recovered { begin: None })
         }
     }
 }
 
-/// Loads a set of files, and makes all of it safe, so that another file may follow.
+/// Loads a set of files.
 ///
 /// # Errors
 /// As those of `load`.
@@ -160,11 +156,9 @@ pub fn load_set(
     let began = Instant::now();
     let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
     let (whole, safe) = contents.last;
-    if contents.cut_bytes > 0 {
-        keep_cut_off(&set, &path, &contents)?;
-    }
-    set.settle_last(whole, safe).map_err(|error| failed_set(&path, error))?;
-    if contents.is_last_bare {
+    let line = contents.line.filter(|_| set.last_incremental() > 0);
+    let end = line.map(|line| End { bytes: whole, line });
+    if contents.is_last_bare && end.is_none() {
         set.note_last_is_bare();
     }
     report(instance, &path, began);
@@ -172,27 +166,10 @@ pub fn load_set(
     let base = is_empty.then(|| first_base(instance, thread)).transpose()?;
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
-    Ok(Recovered { set: Some(set), position, id, base })
-}
-
-/// Copies what is cut off to a file beside the last one: nobody can tell whose it is. On a full
-/// disk the server starts without the copy of what is no whole command, as nobody was told that it
-/// is there.
-fn keep_cut_off(set: &Set<Directory>, path: &str, contents: &Contents) -> Result<(), LoadFailed> {
-    let bytes = contents.cut_bytes;
-    match set.keep_cut_off(contents.last.0) {
-        Ok(name) => {
-            let name = name.unwrap_or_default();
-            tracing::warn!("The {bytes} bytes that are cut off are kept in {path}/{name}");
-        }
-        Err(error) if error.is_full() && !contents.cuts_commands => {
-            tracing::warn!(
-                "The {bytes} bytes that are cut off, no whole command, are lost: {error}"
-            );
-        }
-        Err(error) => return Err(failed_set(path, error)),
-    }
-    Ok(())
+    let home = if end.is_some() { contents.database } else { 0 };
+    let unsettled = Unsettled { path, whole, safe, cut_bytes: contents.cut_bytes };
+    let unsettled = Some(unsettled);
+    Ok(Recovered { begin: Some(Begin { set, unsettled, position, home, id, end, base }) })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.
@@ -213,16 +190,6 @@ fn read_set(
         instance.loading.cut_bytes.store(contents.cut_bytes, Relaxed);
     }
     loaded
-}
-
-/// Ends loading at start: clients see the data.
-pub fn end(instance: &Instance, recovered: Recovered) {
-    let Recovered { set, position, id, .. } = recovered;
-    if set.is_some() {
-        let id = id.as_ref().map_or("unknown", ReplicationId::as_str);
-        tracing::debug!("the stream {id} goes on at position {position}");
-    }
-    instance.end_loading();
 }
 
 fn failed_set(path: &str, error: SetError) -> LoadFailed {

@@ -87,6 +87,11 @@ impl<'a> Replay<'a> {
         self.reached
     }
 
+    /// Database that is selected behind it.
+    pub fn database(&self) -> usize {
+        self.applier.database()
+    }
+
     /// Between two batches: tells how far it has come, and cleans up behind it.
     fn pass(&mut self, reached: u64) -> Result<(), LoadFailed> {
         let progress = &self.instance.loading.progress;
