@@ -42,6 +42,10 @@ use std::thread::{self, JoinHandle};
 use store::{Store, StoreConfig, ThreadContext};
 use thiserror::Error;
 
+/// What is said where the working directory would leave the append-only files behind.
+const JOURNAL_STAYS: &str = "the append-only files stay where they are, and the next start would \
+    not find them: set appendonly to no before, and to yes again afterwards";
+
 /// Reason why the server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
@@ -160,7 +164,8 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall.now())) };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
-    let source = open_data(&instance)?;
+    let own_files = own_files(&settings);
+    let source = open_data(&instance, &own_files)?;
     limits::apply(&instance);
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
@@ -193,7 +198,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     // Nothing changes any more.
     services.journal.stop();
     let served = served.map(|writer| drop(writer.join()));
-    remove_files(&settings);
+    remove_files(&own_files);
     match served {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served.inspect(|()| tracing::warn!("Varve is now ready to exit, bye bye...")),
@@ -206,10 +211,10 @@ fn check_memory(instance: &Instance) -> Result<(), StartError> {
 }
 
 /// Opens the data that is there at start.
-fn open_data(instance: &Instance) -> Result<Option<Source>, StartError> {
+fn open_data(instance: &Instance, own_files: &[PathBuf]) -> Result<Option<Source>, StartError> {
     let opened = load::open(instance).inspect_err(|error| {
         tracing::error!("{error}");
-        remove_files(&instance.settings);
+        remove_files(own_files);
     });
     Ok(opened?)
 }
@@ -459,10 +464,7 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     for name in [snapshots::SAVE.name(), snapshots::STOP_WRITES_ON_BGSAVE_ERROR.name()] {
         instance.settings.on_change(name, follow_outcome.clone());
     }
-    let change_directory = |settings: &Settings| {
-        std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
-    };
-    instance.settings.on_change(general::DIR.name(), Arc::new(change_directory));
+    follow_directory(instance, services);
     let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
     let tell_writer = Arc::new(move |_: &Settings| {
         if let Some(instance) = weak.upgrade() {
@@ -498,6 +500,18 @@ fn follow_oom_score(settings: &Settings) {
     }
 }
 
+/// Has CONFIG SET change the working directory, unless files would be left behind.
+fn follow_directory(instance: &Instance, services: &Services) {
+    let journal = Arc::clone(&services.journal);
+    let change = move |settings: &Settings| {
+        if !journal.allows_directory(settings) {
+            return Err(JOURNAL_STAYS.to_owned());
+        }
+        std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
+    };
+    instance.settings.on_change(general::DIR.name(), Arc::new(change));
+}
+
 /// Has keyspace notifications follow their setting.
 fn follow_event_classes(instance: &Arc<Instance>) {
     instance.follow_event_classes();
@@ -514,14 +528,14 @@ fn follow_event_classes(instance: &Arc<Instance>) {
 /// Has CONFIG SET turn the journal on or off.
 fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
     let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
-    journal.want(APPENDONLY.get(&instance.settings));
+    journal.want(APPENDONLY.get(&instance.settings), &instance.settings);
     let turn = move |settings: &Settings| {
         let Some(instance) = weak.upgrade() else { return Ok(()) };
         let on = APPENDONLY.get(settings);
         let fit = if on { journal.rehearse(&instance) } else { Ok(()) };
         // Where that fails the settings are as before, and this is called for them again. If it
         // fails then, the writer is to try on: the setting says that changes are in files.
-        journal.want(on);
+        journal.want(on, settings);
         if let Err(error) = fit {
             tracing::warn!("The append-only file cannot be turned on: {error}");
             return Err("Unable to turn on AOF. Check server logs.".to_owned());
@@ -553,10 +567,16 @@ fn write_pidfile(settings: &Settings) {
     }
 }
 
-fn remove_files(settings: &Settings) {
+/// Files that go when the server ends, wherever the working directory is then.
+fn own_files(settings: &Settings) -> Vec<PathBuf> {
     let socket = network::UNIX_SOCKET.get(settings);
     let socket = (!socket.is_empty()).then(|| socket.to_string());
-    for path in socket.into_iter().chain(background_process::pid_file(settings)) {
+    let names = socket.into_iter().chain(background_process::pid_file(settings));
+    names.filter_map(|name| std::path::absolute(name).ok()).collect()
+}
+
+fn remove_files(files: &[PathBuf]) {
+    for path in files {
         let _ = std::fs::remove_file(path);
     }
 }

@@ -4,10 +4,11 @@ use super::shared::Journal;
 use crate::output::ALL_SAFE;
 use command::{Instance, Notice};
 use journal::writer::SyncPolicy;
-use settings::AppendFsync;
-use settings::journal::{APPENDFSYNC, NO_APPENDFSYNC_ON_REWRITE};
+use settings::general::DIR;
+use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
+use settings::{AppendFsync, Settings};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// When what was written is synced at present.
 pub fn sync_policy(instance: &Instance) -> SyncPolicy {
@@ -24,9 +25,24 @@ pub fn sync_policy(instance: &Instance) -> SyncPolicy {
 impl Journal {
     /// Says whether the journal is to be on. Its files are the writer's from then on, so whoever
     /// finds out whether they are fit for it does that before.
-    pub fn want(&self, on: bool) {
+    pub fn want(&self, on: bool, settings: &Settings) {
         let _deciding = self.deciding();
+        if on && !self.asked.on.load(Relaxed) {
+            *self.directory() = DIR.get(settings);
+        }
         self.asked.on.store(on, Release);
+    }
+
+    /// Returns true if `dir` may be what it is now: a journal that is on stays where it was turned
+    /// on, and the next start would look for it where it is not.
+    pub fn allows_directory(&self, settings: &Settings) -> bool {
+        let _deciding = self.deciding();
+        let stays_on = self.asked.on.load(Acquire) && APPENDONLY.get(settings);
+        !stays_on || *self.directory() == DIR.get(settings)
+    }
+
+    fn directory(&self) -> MutexGuard<'_, Arc<str>> {
+        self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Follows a change of the settings: what they promise holds when this returns, but for a base
