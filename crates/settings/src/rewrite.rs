@@ -36,6 +36,9 @@ impl Settings {
 
     fn rewrite_with(&self, config_file: Option<&Path>, lines: Lines) -> Result<(), RewriteError> {
         let path = config_file.ok_or(RewriteError::NoFile)?;
+        // One after the other, as each goes on from what the one before has left; and never in the
+        // middle of a change, which may be taken back.
+        let _unchanged = self.lock_changes();
         // A symbolic link is followed, so that it stays a link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let failed = |error| RewriteError::Disk { path: path.clone(), error };

@@ -112,6 +112,36 @@ fn the_file_is_replaced_with_its_permissions_and_nothing_is_left_over() {
 }
 
 #[test]
+fn who_rewrites_the_file_at_the_same_time_does_so_one_after_the_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("varve.conf");
+    let comments: String = (0..200).map(|at| format!("# comment {at}\n")).collect();
+    fs::write(&path, comments.clone() + "timeout 1\n").expect("written");
+    let settings = loaded(b"timeout 1");
+    let rewrite = || (0..25).for_each(|_| settings.rewrite(Some(&path)).expect("rewritten"));
+    let change = || {
+        (0..25).for_each(|at| {
+            let at = at.to_string();
+            set(&settings, &[("timeout", &at), ("tcp-keepalive", &at)]);
+        });
+    };
+    std::thread::scope(|scope| {
+        (0..4).for_each(|_| drop(scope.spawn(rewrite)));
+        scope.spawn(change);
+        for _ in 0..50 {
+            let text = fs::read_to_string(&path).expect("it is there at every moment");
+            assert!(text.starts_with(&comments), "comments are lost: {text}");
+            // Those of one change are there together.
+            let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+            let (one, other) = (value("timeout "), value("tcp-keepalive "));
+            assert!(other.is_none() || one == other, "{one:?} beside {other:?}");
+        }
+    });
+    let left: Vec<_> = fs::read_dir(folder.path()).expect("listed").collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
 fn without_a_file_nothing_can_be_rewritten() {
     let error = loaded(b"").rewrite(None).expect_err("there is no file");
     assert_eq!(error.to_string(), "ERR The server is running without a config file");
