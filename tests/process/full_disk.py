@@ -175,6 +175,39 @@ def the_journal_rests_between_tries():
     on_full_disks(case)
 
 
+def nobody_waits_for_a_full_disk_however_much_waits_for_it():
+    def case(policy, folder, full, free, words):
+        with Appending("--appendfsync", policy, "--auto-aof-rewrite-percentage", 0, folder=folder) as server:
+            db, other, third = server.connect(), server.connect(), server.connect()
+            for client in (db, third):
+                client.command("SET", "filler", "")
+            db.command("PFADD", "visitors", *range(100))
+            full(server)
+            # More than may wait for the disk before changes are held back.
+            server.send(db, "SET", "large", "x" * (20 << 20))
+            server.until(lambda: other.command("STRLEN", "large") == 20 << 20)
+            server.send(third, "SET", "held", "x")
+            server.until(lambda: facts(other)["aof_last_write_status"] == "err")
+            assert 90 < other.command("PFCOUNT", "visitors") < 110
+            assert other.command("PUBLISH", "channel", "message") == 0
+            assert other.command("SPUBLISH", "channel", "message") == 0
+            for queued in (("STRLEN", "filler"), ("PUBLISH", "channel", "message"), ("PFCOUNT", "nobody"), ("PFCOUNT", "visitors")):
+                assert [other.command(*it) for it in (("MULTI",), queued)] == [b"OK", b"QUEUED"]
+                reply = other.command("EXEC")
+                assert len(reply) == 1 and (90 < reply[0] < 110 if "visitors" in queued else reply[0] == 0), (queued, reply)
+            assert other.command("SET", "k", "v") == MISCONF + words
+            assert third.read() == MISCONF + words, "who was held back before hears of it"
+            assert other.command("DEBUG", "LOADAOF").startswith(b"ERR Error trying to load the AOF files")
+            assert other.command("STRLEN", "large") == 20 << 20
+            free(server)
+            assert db.read() == b"OK"
+            server.until(lambda: other.command("SET", "k", "v") == b"OK")
+            server.kill()
+
+    for policy in ("everysec", "always"):
+        on_full_disks(functools.partial(case, policy))
+
+
 def a_rotation_on_a_full_disk_says_once_a_second_what_is_wrong_and_none_is_begun_by_itself():
     def case(folder, full, free, words):
         with Appending("--auto-aof-rewrite-percentage", 0, folder=folder) as server:

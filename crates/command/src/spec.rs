@@ -353,7 +353,9 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::LET_IN, self.lets_in != LetsIn::Everybody);
         needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
         let may_write = writes || has(Flags::MAY_REPLICATE);
-        needs.set(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM, may_write);
+        needs.set(Needs::WRITES_FLOW, may_write);
+        // What is published is no change of data.
+        needs.set(Needs::JOURNAL_ROOM, may_write && !has(Flags::PUBSUB));
         needs.set(Needs::EVENT_ROOM, writes || !self.keys.is_empty());
         needs.set(Needs::MAIL_ROOM, has(Flags::PUBSUB) && may_write);
         let is_shown = !has(Flags::SKIP_MONITOR.union(Flags::ADMIN));

@@ -91,6 +91,12 @@ pub(super) struct Asked {
     pub(super) stop: AtomicBool,
 }
 
+/// True while the disk fails. Changes are refused then, and nobody waits for room: that could last
+/// for ever, and what is done without a change needs next to none.
+fn is_failing(instance: &Instance) -> bool {
+    instance.journal.failure().is_some()
+}
+
 impl Journal {
     /// Returns a journal that is off, and the end of its ring that is read.
     ///
@@ -154,7 +160,9 @@ impl Journal {
     /// it should write now, and holds changes back if it is far behind.
     pub fn after_batch(&self, instance: &Instance) {
         let pending = self.pending_bytes();
-        let is_behind = pending > self.budget.load(Relaxed) && instance.store.has_journal();
+        let is_behind = pending > self.budget.load(Relaxed)
+            && instance.store.has_journal()
+            && !is_failing(instance);
         if is_behind || instance.store.holds_writers_back() {
             instance.hold_changes();
             return self.rest.end_if(true);
@@ -162,13 +170,14 @@ impl Journal {
         self.rest.end_if(pending >= WAKE_BYTES || self.holds_replies.load(Relaxed));
     }
 
-    /// Lets changes go on that were held back, if there is room for them again. To be called by
-    /// whoever makes room.
+    /// Lets changes go on that were held back, if there is room for them again, or if they are
+    /// refused from now on. To be called by whoever makes room.
     pub fn let_changes_go_on(&self, instance: &Instance) {
         if !instance.holds_changes() || instance.store.holds_writers_back() {
             return;
         }
-        if self.pending_bytes() <= self.budget.load(Relaxed) / 4 * 3 {
+        let has_room = self.pending_bytes() <= self.budget.load(Relaxed) / 4 * 3;
+        if has_room || is_failing(instance) {
             self.resumes.fetch_add(1, Relaxed);
             instance.resume_changes();
         }
@@ -191,17 +200,20 @@ impl Journal {
     }
 
     /// Waits until all that was changed before is in the files, and no base is being written. The
-    /// thread is inside the gate, and leaves it meanwhile.
-    pub fn flush(&self, instance: &Instance, thread: &ThreadContext) {
+    /// thread is inside the gate, and leaves it meanwhile. Returns false if the disk fails, which
+    /// may last.
+    pub fn flush(&self, instance: &Instance, thread: &ThreadContext) -> bool {
         instance.store.leave(thread);
         let tail = self.ring.tail();
         let state = &instance.journal;
         let is_behind = || self.written.load(Acquire) < tail || state.is_rewriting.load(Relaxed);
-        while state.is_on.load(Relaxed) && is_behind() {
+        let is_waited_for = || state.is_on.load(Relaxed) && is_behind();
+        while is_waited_for() && !is_failing(instance) {
             self.rest.end_if(true);
             std::thread::sleep(FLUSH_WAIT);
         }
         instance.store.enter(thread);
+        !is_waited_for()
     }
 
     /// Asks for a new base.

@@ -61,7 +61,10 @@ impl DataFiles for Files {
 
     fn load_aof(&self, instance: &Instance, thread: &mut ThreadContext) -> Result<(), String> {
         let load = |thread: &mut ThreadContext| {
-            self.journal.flush(instance, thread);
+            if !self.journal.flush(instance, thread) {
+                let error = io::Error::other(instance.journal.failure().unwrap_or_default());
+                return Err(LoadFailed::of_system("writing", "the append-only file")(error));
+            }
             load_aof(instance, thread)
         };
         self.while_others_wait(instance, thread, ("LOADAOF", "the AOF files"), load)?;
