@@ -88,6 +88,8 @@ else
   check "process, full disks" python3 tests/process/full_disks.py --every 7
   check "process, leftovers" python3 tests/process/leftovers.py
   check "process, short lives" python3 tests/process/short_lives.py
+  check "process, address space" python3 tests/process/address_space.py
+  check "process, clock" python3 tests/process/clock.py
   check "process, slow sink" python3 tests/process/slow_sink.py
   check "process, crashes" python3 tests/process/crashes.py --every 7
   check "process, kills" python3 tests/process/kills.py --seconds 40

@@ -1,5 +1,6 @@
 //! Address space from the operating system: reserved once, touched lazily, returned in pieces.
 
+use crate::process;
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -7,6 +8,10 @@ use std::ptr::NonNull;
 
 /// Size of the pages that memory is touched and returned in.
 pub const PAGE_BYTES: usize = 4096;
+
+/// Parts that limited address space is divided into: what is reserved at start takes sixteen of
+/// them at most, and threads and the allocator have the others.
+pub const PARTS: u64 = 20;
 
 /// Prefetches the cache line at `address`; any address will do.
 #[inline]
@@ -62,13 +67,18 @@ impl Reservation {
         Self::map(bytes, align)
     }
 
-    /// Reserves `most` bytes, or half of it, a quarter and so on, as the limits of the process
-    /// allow.
+    /// Reserves `most` bytes, or half of it, a quarter and so on, as the system allows. Where the
+    /// process may have so much address space and no more, it takes no more than `parts` of the
+    /// [`PARTS`] of it, as the others need theirs.
     ///
     /// # Errors
     /// When not even `least` bytes are available.
-    pub fn up_to(most: usize, least: usize, align: usize) -> io::Result<Reservation> {
+    pub fn up_to(most: usize, least: usize, align: usize, parts: u64) -> io::Result<Reservation> {
+        let share = process::address_space().map_or(u64::MAX, |all| all / PARTS * parts);
         let mut bytes = most;
+        while bytes as u64 > share && bytes / 2 >= least {
+            bytes /= 2;
+        }
         loop {
             match Reservation::new(bytes, align) {
                 Err(_) if bytes / 2 >= least => bytes /= 2,
@@ -256,7 +266,8 @@ mod tests {
         if cfg!(miri) {
             return;
         }
-        let range = Reservation::up_to(1 << 48, 1 << 20, 1 << 12).expect("some address space");
+        let range =
+            Reservation::up_to(1 << 48, 1 << 20, 1 << 12, PARTS).expect("some address space");
         assert!(range.bytes() >= 1 << 20 && range.bytes() < 1 << 48);
     }
 }

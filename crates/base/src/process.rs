@@ -1,7 +1,9 @@
 //! Facts from the kernel about this process and its machine.
 
+use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::time::Duration;
+use std::sync::OnceLock;
 
 /// Returns the resident bytes of this process; zero where the kernel does not tell.
 pub fn resident_bytes() -> u64 {
@@ -14,6 +16,49 @@ pub fn resident_bytes() -> u64 {
 pub fn machine_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+}
+
+/// Returns the bytes of address space that this process could still take when this was first asked;
+/// `None` where nothing limits it. The limits are that of the process (`ulimit -v`) and, on a
+/// system that promises no more memory than it has, what it has left.
+pub fn address_space() -> Option<u64> {
+    static LEFT: OnceLock<Option<u64>> = OnceLock::new();
+    *LEFT.get_or_init(|| {
+        // The interpreter has neither.
+        if cfg!(miri) { None } else { left_of_limit().into_iter().chain(left_of_system()).min() }
+    })
+}
+
+/// Keeps the allocator of the C library from reserving 64 MiB or more for each thread. To be called
+/// before there are threads, where address space is limited: they may have to wait for each other.
+pub fn share_c_allocator() {
+    #[cfg(all(target_env = "gnu", not(miri)))]
+    // SAFETY: it sets a number that the allocator reads when a thread first asks it for memory.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+fn left_of_limit() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
+    Some(limit.saturating_sub(pages.unwrap_or(0) * rustix::param::page_size() as u64))
+}
+
+fn left_of_system() -> Option<u64> {
+    let mode = fs::read_to_string("/proc/sys/vm/overcommit_memory").unwrap_or_default();
+    let facts = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    if mode.trim() == "2" { uncommitted(&facts) } else { None }
+}
+
+/// Reads from `meminfo` how much more memory the system promises at most.
+fn uncommitted(facts: &str) -> Option<u64> {
+    let bytes = |name: &str| {
+        let line = facts.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    };
+    Some(bytes("CommitLimit:")?.saturating_sub(bytes("Committed_AS:")?))
 }
 
 /// Returns true if the kernel gives transparent huge pages of 2 MiB, at least on `madvise`.
@@ -95,6 +140,14 @@ pub fn system_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_system_has_left_is_read_from_its_facts() {
+        let facts = "MemTotal: 9 kB\nCommitLimit:    10 kB\nCommitted_AS:     4 kB\n";
+        assert_eq!(uncommitted(facts), Some(6 * 1024));
+        assert_eq!(uncommitted("CommitLimit: 4 kB\nCommitted_AS: 9 kB"), Some(0));
+        assert_eq!((uncommitted(""), uncommitted("CommitLimit: x")), (None, None));
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "asks the system for its ticks")]

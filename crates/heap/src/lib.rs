@@ -53,6 +53,11 @@ const HUGE_PAGE_BYTES: u32 = 2 << 20;
 /// Step in bytes in which memory is made resident.
 const TOUCH_BYTES: u32 = 64 << 10;
 
+/// Address space without which there is no heap.
+const BYTES_MIN: usize = 64 << 20;
+/// Parts of limited address space.
+const PARTS: u64 = 6;
+
 /// All segments of the process.
 #[derive(Debug)]
 pub struct Heap {
@@ -80,7 +85,7 @@ impl Heap {
     /// Creates a heap that may grow to one TiB of address space, or to what the system allows.
     ///
     /// # Errors
-    /// When the system refuses even a gigabyte.
+    /// When the system refuses even 64 MiB.
     pub fn new() -> io::Result<Heap> {
         Heap::with_address_space(1 << LOCATION_BITS)
     }
@@ -89,10 +94,10 @@ impl Heap {
     /// allows.
     ///
     /// # Errors
-    /// When the system refuses even a gigabyte, or `bytes` if that is less.
+    /// When the system refuses even 64 MiB, or `bytes` if that is less.
     pub fn with_address_space(bytes: usize) -> io::Result<Heap> {
         let align = SEGMENT_BYTES as usize;
-        let space = Reservation::up_to(bytes, bytes.min(1 << 30), align)?;
+        let space = Reservation::up_to(bytes, bytes.min(BYTES_MIN), align, PARTS)?;
         let slots = narrow::to_u32(space.bytes() >> SEGMENT_BITS);
         let facts_bytes = slots as usize * size_of::<Segment>();
         let page = base::memory::PAGE_BYTES;

@@ -11,6 +11,9 @@ use std::sync::atomic::Ordering;
 const SEGMENTS_MIN: u64 = 128;
 /// Divisor of the slots: a heap whose segments are small uses no more than this part of them.
 const SMALL_SLOTS_PART: u64 = 8;
+/// The same for segments that are smaller than their slots at all: where address space is limited,
+/// slots are what runs out first.
+const PARTIAL_SLOTS_PART: u64 = 4;
 /// Bytes given back to the system in one step: about 60 microseconds.
 const RETURN_BYTES: u32 = 1 << 20;
 
@@ -219,8 +222,12 @@ impl Heap {
         if self.touched_bytes() < small.min(HUGE_PAGES_FROM) {
             return least;
         }
-        let part = u32::try_from(self.touched_bytes() / SEGMENTS_MIN).unwrap_or(SEGMENT_BYTES);
         let most = most - most % HUGE_PAGE_BYTES;
+        let partial = u64::from(self.slots) / PARTIAL_SLOTS_PART * u64::from(HUGE_PAGE_BYTES);
+        if self.touched_bytes() >= partial {
+            return most;
+        }
+        let part = u32::try_from(self.touched_bytes() / SEGMENTS_MIN).unwrap_or(SEGMENT_BYTES);
         part.next_multiple_of(HUGE_PAGE_BYTES).clamp(HUGE_PAGE_BYTES, most)
     }
 

@@ -23,6 +23,10 @@ pub(crate) const SIZES: [u32; 9] = [64, 128, 256, 384, 512, 640, 768, 896, 1024]
 pub(crate) const BUCKETS_PER_FRAME: usize = FRAME_BYTES / size_of::<Bucket>();
 /// Frames that an entry of a directory can name.
 const FRAMES_MAX: usize = 1 << 24;
+/// Address space without which there are no blocks.
+const BYTES_MIN: usize = 16 << 20;
+/// Parts of limited address space.
+const PARTS: u64 = 2;
 /// Bytes of address space for directories, per frame: they have a word per block, and more only
 /// where many keys share the first bits of their hash.
 const DIRECTORY_BYTES: usize = 4 << 10;
@@ -65,7 +69,7 @@ impl Blocks {
     /// Reserves address space for a terabyte of buckets, or for what the system allows.
     ///
     /// # Errors
-    /// When the system refuses even 64 MiB.
+    /// When the system refuses even 16 MiB.
     pub fn new() -> io::Result<Blocks> {
         Blocks::with_frames(FRAMES_MAX)
     }
@@ -73,10 +77,10 @@ impl Blocks {
     /// Reserves address space for `frames` blocks, or for what the system allows.
     ///
     /// # Errors
-    /// When the system refuses a thousandth of that.
+    /// When the system refuses even 16 MiB, or `frames` if those are less.
     pub fn with_frames(frames: usize) -> io::Result<Blocks> {
         let bytes = frames.min(FRAMES_MAX) * FRAME_BYTES;
-        let space = Reservation::up_to(bytes, bytes.min(64 << 20), FRAME_BYTES)?;
+        let space = Reservation::up_to(bytes, bytes.min(BYTES_MIN), FRAME_BYTES, PARTS)?;
         let frames = space.bytes() / FRAME_BYTES;
         let facts_bytes = (frames * size_of::<Facts>()).next_multiple_of(PAGE_BYTES);
         let directory_bytes = (frames * DIRECTORY_BYTES).max(DIRECTORY_BYTES_MIN);

@@ -5,6 +5,8 @@ use base::units::SHARDS;
 use base::{KeyspaceId, Reservation, ShardId};
 use std::io;
 
+/// Parts of limited address space.
+const PARTS: u64 = 1;
 /// Number of keyspaces that a record can name.
 const KEYSPACES: usize = 1 << 16;
 
@@ -24,7 +26,7 @@ impl Indexes {
         let keyspaces = if cfg!(miri) { 16 } else { KEYSPACES };
         let bytes = |keyspaces: usize| keyspaces * SHARDS * size_of::<Index>();
         let page = base::memory::PAGE_BYTES;
-        let space = Reservation::up_to(bytes(keyspaces), bytes(keyspaces.min(256)), page)?;
+        let space = Reservation::up_to(bytes(keyspaces), bytes(keyspaces.min(256)), page, PARTS)?;
         let keyspaces = space.bytes() / bytes(1);
         Ok(Indexes { space, keyspaces })
     }

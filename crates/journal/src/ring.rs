@@ -19,6 +19,9 @@ mod shuttle_tests;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
+/// Parts of limited address space: as many as records have, so that a unit finds room if what it
+/// says does.
+const PARTS: u64 = 6;
 /// Announcement of a lane that has no place open.
 const NOTHING: u64 = u64::MAX;
 /// Cache lines behind a unit that are brought near for the next one.
@@ -406,7 +409,7 @@ struct Memory {
 impl Memory {
     fn of_chunks(chunks: usize) -> io::Result<Memory> {
         let bytes = (chunks << CHUNK_BITS).max(PAGE_BYTES);
-        let space = Reservation::up_to(bytes, bytes.min(CHUNK_BYTES * 4), PAGE_BYTES)?;
+        let space = Reservation::up_to(bytes, bytes.min(CHUNK_BYTES * 4), PAGE_BYTES, PARTS)?;
         Ok(Memory {
             space,
             #[cfg(loom)]

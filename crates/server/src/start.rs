@@ -31,10 +31,9 @@ use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::{
     Hook, Invocation, Loaded, Row, Settings, general, memory, network, observing, snapshots,
 };
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -68,13 +67,24 @@ pub enum StartError {
     #[error("{0}")]
     Load(#[from] LoadFailed),
     /// An action that the system refused.
-    #[error("{what}: {error}")]
+    #[error("{what}: {error}{}", remedy(.error))]
     System {
         /// The action that failed, for the message.
         what: &'static str,
         /// Error of the system call.
         error: io::Error,
     },
+}
+
+/// What to do about an error, where that is known: memory for threads is address space first.
+fn remedy(error: &io::Error) -> &'static str {
+    let lacks_memory = matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::WouldBlock);
+    if lacks_memory && process::address_space().is_some() {
+        ". `ulimit -v` (LimitAS= of a service, or vm.overcommit_memory) leaves too little address \
+         space: 1 GB is enough"
+    } else {
+        ""
+    }
 }
 
 fn system(what: &'static str) -> impl Fn(io::Error) -> StartError {
@@ -151,6 +161,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     warn_of_idle(&settings);
     service_manager::warn(&settings);
+    share_address_space();
     descriptors::adopt(&settings)?;
     saver::remove_leftovers(Path::new("."));
     // A program that can connect may send a signal at once, so signals are caught before the server
@@ -202,6 +213,18 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     match served {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served.inspect(|()| tracing::warn!("Varve is now ready to exit, bye bye...")),
+    }
+}
+
+/// Makes do with little address space, and says that there is little.
+fn share_address_space() {
+    if let Some(bytes) = process::address_space() {
+        process::share_c_allocator();
+        tracing::warn!(
+            "Address space is limited (`ulimit -v`, LimitAS= of a service, or \
+             vm.overcommit_memory): {} MiB are left, of which records get three tenths at most",
+            bytes >> 20
+        );
     }
 }
 

@@ -26,6 +26,8 @@ use tree::NodeId;
 const COLLECTIONS_MAX: usize = 1 << 28;
 /// Most collections in a store with little address space.
 const COLLECTIONS_MAX_SMALL: usize = 1 << 20;
+/// Parts of limited address space.
+const PARTS: u64 = 1;
 
 /// Number of a collection; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +147,7 @@ impl Collections {
         let most = if is_small { COLLECTIONS_MAX_SMALL } else { COLLECTIONS_MAX };
         let page = base::memory::PAGE_BYTES;
         let least = COLLECTIONS_MAX_SMALL * size_of::<Slot>();
-        let slots = Reservation::up_to(most * size_of::<Slot>(), least, page)?;
+        let slots = Reservation::up_to(most * size_of::<Slot>(), least, page, PARTS)?;
         let most = narrow::to_u32(slots.bytes() / size_of::<Slot>());
         let ids = Mutex::new(Ids { free: Vec::new(), end: 1, most });
         Ok(Collections { slots, ids, dying: Mutex::new(VecDeque::new()) })
