@@ -34,7 +34,7 @@ pub(crate) mod sync;
 pub mod units;
 pub mod wake;
 
-pub use clock::{Clock, Stopwatch};
+pub use clock::{Clock, CoarseSteady, Stopwatch};
 pub use gate::{Gate, GateMember};
 pub use hash::KeyHasher;
 pub use key_filter::KeyFilter;
@@ -43,5 +43,5 @@ pub use memory::{PageBytes, Reservation};
 pub use outbox::Outbox;
 pub use pacer::Pacer;
 pub use random::Random;
-pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Tick};
+pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Steady, Tick};
 pub use wake::WakeState;

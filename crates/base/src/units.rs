@@ -112,6 +112,33 @@ impl Millis {
     pub fn since(self, earlier: Millis) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
+
+    /// Returns the milliseconds between two moments, of which the later one may come first by this
+    /// clock: somebody may have set it back.
+    #[inline]
+    pub fn distance(self, other: Millis) -> u64 {
+        self.0.abs_diff(other.0)
+    }
+}
+
+/// Moment in milliseconds on a clock that nobody sets, whatever happens to the wall time: for what
+/// lasts, and for what is due after a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Steady(pub u64);
+
+impl Steady {
+    /// Returns the milliseconds from `earlier` until this moment; zero if `earlier` is later.
+    #[inline]
+    pub fn since(self, earlier: Steady) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// Returns the moment `millis` later.
+    #[inline]
+    #[must_use]
+    pub fn after(self, millis: u64) -> Steady {
+        Steady(self.0.saturating_add(millis))
+    }
 }
 
 /// Coarse moment, in units of 256 ms modulo 2^16, so two ticks compare within 2.3 hours of each

@@ -2,7 +2,7 @@
 //! `maxmemory-clients` allows.
 
 use crate::clients::{Client, ClientFlags, Clients};
-use base::Millis;
+use base::Steady;
 use std::sync::Arc;
 
 /// Milliseconds for which nobody is looked for after nobody was found: clients that may not be
@@ -13,7 +13,7 @@ impl Clients {
     /// Closes clients, the largest first, until what is left takes at most `most` bytes. Returns
     /// the number of those that were chosen; their workers close them. `None` while another thread
     /// chooses.
-    pub fn evict(&self, most: u64, now: Millis) -> Option<u64> {
+    pub fn evict(&self, most: u64, now: Steady) -> Option<u64> {
         let left = self.memory().saturating_sub(self.eviction.leaving());
         if left <= most || self.eviction.rests(now) {
             return Some(0);
@@ -39,14 +39,14 @@ impl Clients {
         }
         if left > most {
             tracing::warn!("Over client maxmemory after evicting all evictable clients");
-            self.eviction.rest(Millis(now.0 + REST_MILLIS));
+            self.eviction.rest(now.after(REST_MILLIS));
         }
         Some(evicted)
     }
 
     /// Ends the rest of the search: the limit has changed.
     pub fn evict_anew(&self) {
-        self.eviction.rest(Millis(0));
+        self.eviction.rest(Steady(0));
     }
 
     /// Returns the bytes of all clients that stay, and those of them that may be closed, with their

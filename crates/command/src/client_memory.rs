@@ -2,7 +2,7 @@
 //! for it.
 
 use crate::sync::{Mutex, MutexGuard};
-use base::Millis;
+use base::Steady;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, TryLockError};
 
@@ -60,12 +60,12 @@ impl Eviction {
     }
 
     /// Spares the search for a while, as nobody is left to choose.
-    pub fn rest(&self, until: Millis) {
+    pub fn rest(&self, until: Steady) {
         self.rests_until.store(until.0, Relaxed);
     }
 
     /// Returns true while the search is spared.
-    pub fn rests(&self, now: Millis) -> bool {
+    pub fn rests(&self, now: Steady) -> bool {
         now.0 < self.rests_until.load(Relaxed)
     }
 }
@@ -107,7 +107,7 @@ impl RecentPeaks {
     }
 
     /// Notes what was seen at `now`.
-    pub fn note(&self, now: Millis, seen: Peak) {
+    pub fn note(&self, now: Steady, seen: Peak) {
         let second = now.0 / 1000;
         let slot = &mut self.slots()[second as usize % SECONDS];
         let before = if slot.second == second { slot.largest } else { Peak::default() };
@@ -115,7 +115,7 @@ impl RecentPeaks {
     }
 
     /// Returns the largest of the last seconds.
-    pub fn largest(&self, now: Millis) -> Peak {
+    pub fn largest(&self, now: Steady) -> Peak {
         let is_recent = |slot: &&SecondPeak| slot.second + SECONDS as u64 > now.0 / 1000;
         let slots = *self.slots();
         slots.iter().filter(is_recent).fold(Peak::default(), |peak, slot| peak.max(slot.largest))
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_peak_is_told_for_some_seconds_and_then_forgotten() {
         let (peaks, peak) = (RecentPeaks::default(), Peak { input: 10, output: 20 });
-        let second = |number: u64| Millis(1_700_000_000_000 + number * 1000);
+        let second = |number: u64| Steady(1_700_000_000_000 + number * 1000);
         peaks.note(second(0), peak);
         peaks.note(second(0), Peak { input: 5, output: 30 });
         let both = Peak { input: 10, output: 30 };

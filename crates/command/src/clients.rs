@@ -8,7 +8,7 @@ use crate::message::SharedBytes;
 use crate::place::Place;
 use crate::sync::{Mutex, MutexGuard};
 use crate::waiting::waiter::{self, Waiter};
-use base::Millis;
+use base::Steady;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
@@ -94,7 +94,7 @@ pub struct Client {
     /// File descriptor, only for display.
     pub fd: i32,
     /// Time of the connection.
-    pub created: Millis,
+    pub created: Steady,
     /// Time when it last sent or took bytes, in milliseconds since the Unix epoch.
     pub last_interaction: AtomicU64,
     /// Number of the selected database.
@@ -189,7 +189,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    fn new(id: u64, endpoint: Endpoint, owner: Owner, now: Millis) -> Client {
+    fn new(id: u64, endpoint: Endpoint, owner: Owner, now: Steady) -> Client {
         let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
         Client {
             id,
@@ -231,7 +231,7 @@ impl Client {
     }
 
     /// A client without a connection, whose commands come from a file. It is in no list.
-    pub fn of_file(name: &str, now: Millis) -> Arc<Client> {
+    pub fn of_file(name: &str, now: Steady) -> Arc<Client> {
         let endpoint = Endpoint {
             address: name.to_owned(),
             local_address: String::new(),
@@ -495,7 +495,7 @@ impl Clients {
     }
 
     /// Registers an admitted connection as a client. To be called by the thread of its worker.
-    pub fn add(&self, endpoint: Endpoint, owner: Owner, now: Millis) -> Arc<Client> {
+    pub fn add(&self, endpoint: Endpoint, owner: Owner, now: Steady) -> Arc<Client> {
         let id = self.next_id.fetch_add(1, Relaxed) + 1;
         let client = Arc::new(Client::new(id, endpoint, owner, now));
         client.count_memory();
@@ -531,7 +531,7 @@ impl Clients {
     }
 
     /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
-    pub fn pause(&self, what: Pause, until: Millis, now: Millis) {
+    pub fn pause(&self, what: Pause, until: Steady, now: Steady) {
         let present = self.paused(now);
         let until_present =
             if present == Pause::Nothing { 0 } else { self.paused_until.load(Relaxed) };
@@ -572,7 +572,7 @@ impl Clients {
 
     /// Returns the pause in force at `now`.
     #[inline]
-    pub fn paused(&self, now: Millis) -> Pause {
+    pub fn paused(&self, now: Steady) -> Pause {
         let least = if self.holds_writes() { Pause::Writes } else { Pause::Nothing };
         match self.paused.load(Relaxed) {
             0 => least,
@@ -584,8 +584,8 @@ impl Clients {
 
     /// Returns the end of the pause in force at `now`. While the server holds writes back, and no
     /// client everything, there is none: `i64::MAX`, as INFO shows it.
-    pub fn paused_until(&self, now: Millis) -> Millis {
+    pub fn paused_until(&self, now: Steady) -> Steady {
         let is_open = self.holds_writes() && self.paused(now) != Pause::Everything;
-        Millis(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
+        Steady(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
     }
 }

@@ -240,7 +240,7 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 /// anything is granted again.
 fn pause_in_force(call: &mut Call<'_>) -> Pause {
     waiting::resume_held_back(call.instance, call.thread, call.statistics, call.now);
-    call.instance.held_back(call.now)
+    call.instance.held_back()
 }
 
 /// Returns the rejection of a command that is only observed or queued, as most rejected ones are.
@@ -382,8 +382,7 @@ mod tests {
     use crate::clients::Pause;
     use crate::needs::Needs;
     use crate::refusal::Refusal;
-    use crate::testing::{BEGIN, World, check};
-    use base::Millis;
+    use crate::testing::{STARTED, World, check};
     use std::sync::atomic::Ordering::Relaxed;
     use wire::Span;
 
@@ -405,7 +404,7 @@ mod tests {
         let no_auth = "-NOAUTH Authentication required.";
         let mut world = World::new();
         world.session.set_authenticated(false);
-        world.instance.pause(Pause::Everything, Millis(BEGIN.0 + 1000), BEGIN);
+        world.instance.pause(Pause::Everything, STARTED.after(1000));
         let lines = ["NOSUCH", "GET", "GET k", "CONFIG NOSUCH", "CLIENT PAUSE"];
         lines.iter().for_each(|line| check(&mut world, &[(line, no_auth)]));
     }
@@ -423,7 +422,7 @@ mod tests {
     #[test]
     fn what_could_not_run_anyway_is_not_held_back() {
         let mut world = World::new();
-        world.instance.pause(Pause::Everything, Millis(BEGIN.0 + 1000), BEGIN);
+        world.instance.pause(Pause::Everything, STARTED.after(1000));
         check(&mut world, &[("NOSUCH", UNKNOWN.trim_end()), ("GET", &arity_of("get"))]);
         assert!(world.is_held("GET k") && world.is_held("SET k v"));
     }
@@ -431,7 +430,7 @@ mod tests {
     #[test]
     fn a_pause_of_writes_holds_back_what_may_change_data() {
         let mut world = World::new();
-        world.instance.pause(Pause::Writes, Millis(BEGIN.0 + 1000), BEGIN);
+        world.instance.pause(Pause::Writes, STARTED.after(1000));
         check(&mut world, &[("GET k", "$-1"), ("PING", "+PONG")]);
         assert!(world.is_held("SET k v") && world.is_held("PFCOUNT k"));
         assert_eq!(counts(&world, "set"), (0, 0, 0));
@@ -440,7 +439,7 @@ mod tests {
     #[test]
     fn a_pause_that_is_over_costs_no_second_look() {
         let mut world = World::new();
-        world.instance.pause(Pause::Everything, BEGIN, Millis(BEGIN.0 - 1));
+        world.instance.pause(Pause::Everything, STARTED);
         assert!(!world.instance.grants.get().contains(Needs::UNPAUSED));
         check(&mut world, &[("PING", "+PONG")]);
         assert_eq!(world.instance.grants.get(), Needs::OF_SERVER);
@@ -453,7 +452,7 @@ mod tests {
         check(&mut world, &[("CONFIG SET maxmemory 1 maxmemory-policy noeviction", "+OK")]);
         world.instance.other_bytes.store(2, Relaxed);
         check(&mut world, &[("SET k v", &format!("-{oom}")), ("SET", &arity_of("set"))]);
-        world.instance.pause(Pause::Writes, Millis(BEGIN.0 + 1000), BEGIN);
+        world.instance.pause(Pause::Writes, STARTED.after(1000));
         assert!(world.is_held("SET k v"));
     }
 

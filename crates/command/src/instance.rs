@@ -19,7 +19,7 @@ use crate::sync::{Mutex, MutexGuard};
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::waiting::Waiters;
-use base::{Clock, Millis, Stopwatch};
+use base::{Clock, Steady, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use settings::{MaxmemoryPolicy, Settings};
@@ -35,7 +35,7 @@ pub struct Identity {
     /// Forty hexadecimal digits, drawn at start.
     pub run_id: String,
     /// Time of its start.
-    pub started: Millis,
+    pub started: Steady,
     /// Configuration file, if there is one.
     pub config_file: Option<PathBuf>,
     /// Path of the program.
@@ -350,7 +350,7 @@ impl Instance {
     /// Begins to load data: commands that need it are refused until `end_loading`.
     /// Returns false, and does nothing, while data is loaded already.
     pub fn begin_loading(&self, total_bytes: u64) -> bool {
-        let has_begun = self.loading.begin(total_bytes, self.clock.now());
+        let has_begun = self.loading.begin(total_bytes, (self.clock.now(), self.clock.steady()));
         if has_begun {
             self.grants.withdraw(Needs::LOADED);
         }
@@ -542,15 +542,15 @@ impl Instance {
     }
 
     /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
-    pub fn pause(&self, what: Pause, until: Millis, now: Millis) {
+    pub fn pause(&self, what: Pause, until: Steady) {
         let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.clients.pause(what, until, now);
+        self.clients.pause(what, until, self.clock.steady());
         self.grants.withdraw(match what {
             Pause::Nothing => Needs::empty(),
             Pause::Writes => Needs::WRITES_FLOW,
             Pause::Everything => Needs::UNPAUSED,
         });
-        self.keep_expired(now);
+        self.keep_expired();
     }
 
     /// Ends a pause and has every worker look at its connections again.
@@ -559,29 +559,34 @@ impl Instance {
         // `held_back` grants the rest.
         self.grants.restore(Needs::UNPAUSED);
         self.clients.unpause();
-        self.keep_expired(self.clock.now());
+        self.keep_expired();
     }
 
     /// Keeps keys past their deadline while nothing may be removed: while data is loaded or
     /// imported, while writes are held back, and while removals could not be written to files.
-    pub fn keep_expired(&self, now: Millis) {
+    pub fn keep_expired(&self) {
         let keeps = self.loading.is_active()
             || IMPORT_MODE.get(&self.settings)
-            || self.clients.paused(now) != Pause::Nothing
+            || self.paused() != Pause::Nothing
             || self.journal.failure().is_some();
         self.store.keep_expired(keeps);
     }
 
     /// Returns the pause in force. Grants `WRITES_FLOW` and `UNPAUSED` again when the time of the
     /// pause is over; for requests that lack one of them.
-    pub fn held_back(&self, now: Millis) -> Pause {
-        if self.clients.paused(now) == Pause::Nothing {
+    pub fn held_back(&self) -> Pause {
+        if self.paused() == Pause::Nothing {
             let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.clients.paused(now) == Pause::Nothing {
+            if self.paused() == Pause::Nothing {
                 self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
             }
         }
-        self.clients.paused(now)
+        self.paused()
+    }
+
+    /// Returns the pause in force.
+    pub fn paused(&self) -> Pause {
+        self.clients.paused(self.clock.steady())
     }
 
     /// Returns true if there is memory for more data.

@@ -1,7 +1,7 @@
 //! State of the journal, as clients see it. The thread that writes it keeps it up to date.
 
 use crate::sync::{Mutex, MutexGuard};
-use base::Millis;
+use base::Steady;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
@@ -42,7 +42,7 @@ pub struct JournalState {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rewrites {
     /// When the one at work began.
-    pub began: Option<Millis>,
+    pub began: Option<Steady>,
     /// Seconds that the last one took.
     pub last_seconds: Option<u64>,
     /// True if the last one failed.
@@ -71,7 +71,7 @@ impl JournalState {
     }
 
     /// Notes that a rewrite begins.
-    pub fn begin_rewrite(&self, now: Millis) {
+    pub fn begin_rewrite(&self, now: Steady) {
         self.is_rewriting.store(true, Relaxed);
         self.is_scheduled.store(false, Relaxed);
         let mut rewrites = self.rewrites();
@@ -80,7 +80,7 @@ impl JournalState {
     }
 
     /// Notes that a rewrite has ended.
-    pub fn end_rewrite(&self, has_failed: bool, now: Millis) {
+    pub fn end_rewrite(&self, has_failed: bool, now: Steady) {
         let mut rewrites = self.rewrites();
         let began = rewrites.began.take();
         rewrites.last_seconds = began.map(|began| now.since(began) / 1000);

@@ -2,7 +2,7 @@
 
 use crate::libraries::Libraries;
 use crate::sync::{Mutex, MutexGuard};
-use base::Millis;
+use base::{Millis, Steady};
 use snapshot::Progress;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 #[derive(Debug, Default)]
 pub struct Loading {
     is_active: AtomicBool,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// When it began, in milliseconds since the Unix epoch, and by the time that passes.
     began: AtomicU64,
+    began_steady: AtomicU64,
     /// Bytes to be read.
     total_bytes: AtomicU64,
     /// How far it has come, or came.
@@ -45,7 +46,7 @@ pub struct LoadingFacts {
 
 impl Loading {
     /// Notes that loading begins; false if it is going on already.
-    pub(crate) fn begin(&self, total_bytes: u64, now: Millis) -> bool {
+    pub(crate) fn begin(&self, total_bytes: u64, (now, steady): (Millis, Steady)) -> bool {
         if self.is_active.swap(true, Relaxed) {
             return false;
         }
@@ -54,6 +55,7 @@ impl Loading {
         let counts = [bytes, keys, expired, empty, used_memory].into_iter().chain(of_files);
         counts.for_each(|count| count.store(0, Relaxed));
         self.began.store(now.0, Relaxed);
+        self.began_steady.store(steady.0, Relaxed);
         self.total_bytes.store(total_bytes, Relaxed);
         true
     }
@@ -88,13 +90,13 @@ impl Loading {
     }
 
     /// How far loading has come; `None` if nothing is loaded.
-    pub fn facts(&self, now: Millis) -> Option<LoadingFacts> {
+    pub fn facts(&self, now: Steady) -> Option<LoadingFacts> {
         if !self.is_active() {
             return None;
         }
         let (began, bytes) = (self.began.load(Relaxed), self.progress.bytes.load(Relaxed));
         let total_bytes = self.total_bytes.load(Relaxed).max(bytes);
-        let seconds = now.0.saturating_sub(began) / 1000;
+        let seconds = now.since(Steady(self.began_steady.load(Relaxed))) / 1000;
         let seconds_left = (seconds * (total_bytes - bytes)).checked_div(bytes).unwrap_or(1);
         Some(LoadingFacts { began, total_bytes, bytes, seconds_left })
     }
@@ -107,14 +109,14 @@ mod tests {
     #[test]
     fn the_time_left_follows_from_what_was_read() {
         let loading = Loading::default();
-        assert!(loading.facts(Millis(1)).is_none());
-        assert!(loading.begin(1000, Millis(5000)));
-        assert!(!loading.begin(7, Millis(6000)), "one at a time");
-        assert_eq!(loading.facts(Millis(5000)).map(|it| it.seconds_left), Some(1));
+        assert!(loading.facts(Steady(1)).is_none());
+        assert!(loading.begin(1000, (Millis(7000), Steady(5000))));
+        assert!(!loading.begin(7, (Millis(8000), Steady(6000))), "one at a time");
+        assert_eq!(loading.facts(Steady(5000)).map(|it| it.seconds_left), Some(1));
         loading.progress.bytes.store(250, Relaxed);
-        let facts = loading.facts(Millis(15_000)).expect("it goes on");
-        assert_eq!((facts.began, facts.bytes, facts.seconds_left), (5000, 250, 30));
+        let facts = loading.facts(Steady(15_000)).expect("it goes on");
+        assert_eq!((facts.began, facts.bytes, facts.seconds_left), (7000, 250, 30));
         loading.end();
-        assert!(loading.facts(Millis(1)).is_none());
+        assert!(loading.facts(Steady(1)).is_none());
     }
 }

@@ -142,7 +142,7 @@ impl Listener for Notifications {
 mod tests {
     use crate::clients::{Owner, Post};
     use crate::pubsub::Topic;
-    use crate::testing::{BEGIN, Mailbox, World, check, here};
+    use crate::testing::{Mailbox, STARTED, World, check, here};
     use std::sync::Arc;
     use std::sync::atomic::Ordering::Relaxed;
     use wire::Protocol;
@@ -151,7 +151,8 @@ mod tests {
     fn world(classes: &str) -> (World, Arc<Mailbox>) {
         let (mut world, mailbox) = (World::new(), Arc::new(Mailbox::default()));
         let post: Arc<dyn Post> = mailbox.clone();
-        let client = world.instance.clients.add(here(), Owner { post, ..Owner::default() }, BEGIN);
+        let client =
+            world.instance.clients.add(here(), Owner { post, ..Owner::default() }, STARTED);
         let pubsub = &world.instance.pubsub;
         pubsub.subscribe(Topic::Pattern, b"__key*", &client, Protocol::Resp2);
         let line = format!("CONFIG SET notify-keyspace-events \"{classes}\"");

@@ -1,6 +1,6 @@
 //! Rates per second, from sampled differences of sums.
 
-use base::Millis;
+use base::Steady;
 
 /// Number of sums that are sampled.
 pub(crate) const SUMS: usize = 5;
@@ -27,14 +27,14 @@ pub struct Rates {
 /// Sampled rates, of which the last ones are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    last: Option<(Millis, [u64; SUMS])>,
+    last: Option<(Steady, [u64; SUMS])>,
     samples: [[f64; SUMS]; SAMPLES],
     taken: usize,
 }
 
 impl Sampler {
     /// Takes a sample of the sums at `now`.
-    pub fn note(&mut self, now: Millis, sums: [u64; SUMS]) {
+    pub fn note(&mut self, now: Steady, sums: [u64; SUMS]) {
         let Some((at, before)) = self.last else {
             self.last = Some((now, sums));
             return;
@@ -73,7 +73,7 @@ mod tests {
     fn a_steady_flow_is_told_as_its_rate() {
         let mut sampler = Sampler::default();
         for step in 0..=20 {
-            sampler.note(Millis(1000 + step * 200), [step * 10, step * 100, 0, 0, 0]);
+            sampler.note(Steady(1000 + step * 200), [step * 10, step * 100, 0, 0, 0]);
         }
         let rates = sampler.rates();
         assert_eq!((rates.commands, rates.input_bytes, rates.output_bytes), (50.0, 500.0, 0.0));
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn samples_that_come_too_soon_are_left_out() {
         let mut sampler = Sampler::default();
-        sampler.note(Millis(1000), [0; SUMS]);
-        sampler.note(Millis(1001), [1_000_000; SUMS]);
+        sampler.note(Steady(1000), [0; SUMS]);
+        sampler.note(Steady(1001), [1_000_000; SUMS]);
         assert_eq!(sampler.rates(), Rates::default());
     }
 }

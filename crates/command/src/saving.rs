@@ -4,7 +4,7 @@ use crate::clients::{Answer, Client, Notice};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::statistics::Statistics;
-use base::Millis;
+use base::Steady;
 use std::sync::Arc;
 use wire::{Protocol, Reply};
 
@@ -25,7 +25,7 @@ impl Asker {
     }
 
     /// Nobody, for a command that does not wait for the end.
-    pub fn of_nobody(now: Millis) -> Asker {
+    pub fn of_nobody(now: Steady) -> Asker {
         let client = Client::of_file("nobody", now);
         Asker { client, protocol: Protocol::default(), position: 0 }
     }

@@ -4,7 +4,7 @@ use crate::count::Count;
 use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
 use crate::sync::{Mutex, MutexGuard};
-use base::Millis;
+use base::Steady;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -263,7 +263,7 @@ impl Statistics {
 
     /// Takes a sample of the sums, from which rates are computed. To be called several times a
     /// second.
-    pub fn sample(&self, now: Millis) {
+    pub fn sample(&self, now: Steady) {
         let sums = self.all_sums();
         let ServerTotals { input_bytes, output_bytes, iterations, iteration_nanos, .. } =
             sums.server;

@@ -13,7 +13,7 @@ use crate::message::MessageBytes;
 use crate::run::Execution;
 use crate::session::Session;
 use crate::statistics::WorkerStatistics;
-use base::{Clock, KeyHasher, Millis, Stopwatch};
+use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
 use settings::Settings;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -136,6 +136,8 @@ impl Answers {
 
 /// Time at which every world begins.
 pub const BEGIN: Millis = Millis(1_700_000_000_000);
+/// The same moment by the time that passes.
+pub const STARTED: Steady = Steady(BEGIN.0);
 const ADDRESS_SPACE: usize = 256 << 20;
 
 impl World {
@@ -170,7 +172,7 @@ impl World {
     }
 
     fn on(instance: Arc<Instance>, thread: ThreadContext) -> World {
-        let client = instance.clients.add(here(), Owner::default(), BEGIN);
+        let client = instance.clients.add(here(), Owner::default(), STARTED);
         let statistics = instance.statistics.worker();
         World { instance, session: Session::new(client, true), thread, statistics }
     }
@@ -277,7 +279,7 @@ fn spans(words: &[&[u8]]) -> impl Iterator<Item = Span> {
 fn identity() -> Identity {
     Identity {
         run_id: "0".repeat(40),
-        started: BEGIN,
+        started: STARTED,
         config_file: None,
         executable: "varve-server".into(),
         threads: 1,

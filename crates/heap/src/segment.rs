@@ -231,9 +231,9 @@ impl Segment {
             live_bytes: self.live_bytes(),
             dead_bytes: self.fate.dead_bytes(),
             growth_bytes: self.fate.growth_bytes.load(Ordering::Relaxed),
-            growth_idle_millis: now.since(Millis(self.fate.growth_used.load(Ordering::Relaxed))),
+            growth_idle_millis: now.distance(Millis(self.fate.growth_used.load(Ordering::Relaxed))),
             extent: self.touched.load(Ordering::Relaxed).max(self.written.load(Ordering::Relaxed)),
-            age_millis: now.since(Millis(self.born.load(Ordering::Relaxed))),
+            age_millis: now.distance(Millis(self.born.load(Ordering::Relaxed))),
             deadline_mean: sum.checked_div(with_deadline).map(|mean| Millis(mean * 1000)),
         }
     }

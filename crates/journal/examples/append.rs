@@ -4,7 +4,7 @@
 //! `cargo run --release -p journal --example append DIRECTORY [MILLION]`. Redis, Valkey and Varve
 //! start from what it leaves.
 
-use base::Millis;
+use base::Steady;
 use journal::disk::{Directory, Files};
 use journal::inspect::inspect;
 use journal::log::Log;
@@ -27,12 +27,12 @@ fn main() {
     let set = Set::open(directory, "appendonly.aof").expect("a set");
     let id = ReplicationId::parse(&[b'e'; 40]).expect("digits");
     let start = Start { position: 0, home: 0, id };
-    let mut log = Log::begin(set, start, Millis(0)).expect("the first file");
+    let mut log = Log::begin(set, start, Steady(0)).expect("the first file");
     let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 1 << 30).expect("address space");
     let mut lane = lanes.pop().expect("a lane");
     let has_ended = AtomicBool::new(false);
     let began = Instant::now();
-    let now = || Millis(narrow::low_u64(began.elapsed().as_millis()));
+    let now = || Steady(narrow::low_u64(began.elapsed().as_millis()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             put(&mut lane, units * 1_000_000);

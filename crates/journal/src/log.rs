@@ -13,7 +13,7 @@ use crate::ring::Reader;
 use crate::set::{Set, SetError};
 use crate::sync_line::ReplicationId;
 use crate::writer::{Reached, Start, SyncJob, SyncPolicy, WriteError, Writer};
-use base::Millis;
+use base::{Millis, Steady};
 use std::io;
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -55,7 +55,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the set.
-    pub fn begin(mut set: Set<F>, start: Start, now: Millis) -> Result<Log<F>, SetError> {
+    pub fn begin(mut set: Set<F>, start: Start, now: Steady) -> Result<Log<F>, SetError> {
         let file = set.begin_incremental(&start.header())?;
         Ok(Log::new(set, Writer::new(file, start, now), start))
     }
@@ -71,7 +71,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the set.
-    pub fn begin_apart(mut set: Set<F>, start: Start, now: Millis) -> Result<Log<F>, SetError> {
+    pub fn begin_apart(mut set: Set<F>, start: Start, now: Steady) -> Result<Log<F>, SetError> {
         let file = set.begin_apart(&start.header())?;
         Ok(Log::new(set, Writer::new(file, start, now), start))
     }
@@ -81,7 +81,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the set.
-    pub fn go_apart(&mut self, cut: u64, now: Millis) -> Result<(), LogError> {
+    pub fn go_apart(&mut self, cut: u64, now: Steady) -> Result<(), LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
@@ -118,9 +118,9 @@ impl<F: Files> Log<F> {
         &mut self.set
     }
 
-    /// Sets whether the time is written into the file.
-    pub fn set_timed(&mut self, is_timed: bool) {
-        self.writer.set_timed(is_timed);
+    /// Sets the wall time that is written into the file; none is while it is `None`.
+    pub fn set_time(&mut self, time: Option<Millis>) {
+        self.writer.set_time(time);
     }
 
     /// Sets whether the file has padding ahead, for many syncs.
@@ -186,7 +186,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file, and that it is given up after a failed sync.
-    pub fn write(&mut self, reader: &mut Reader, now: Millis) -> Result<(), WriteError> {
+    pub fn write(&mut self, reader: &mut Reader, now: Steady) -> Result<(), WriteError> {
         let whole = reader.whole();
         self.write_until(reader, whole, now)
     }
@@ -199,7 +199,7 @@ impl<F: Files> Log<F> {
         &mut self,
         reader: &Reader,
         limit: u64,
-        now: Millis,
+        now: Steady,
     ) -> Result<(), WriteError> {
         if self.has_lost_files {
             return Err(WriteError::SyncFailed);
@@ -208,7 +208,7 @@ impl<F: Files> Log<F> {
     }
 
     /// True if a sync is due.
-    pub fn is_sync_due(&self, policy: SyncPolicy, now: Millis) -> bool {
+    pub fn is_sync_due(&self, policy: SyncPolicy, now: Steady) -> bool {
         !self.has_lost_files && self.writer.is_sync_due(policy, now)
     }
 
@@ -216,7 +216,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file and of the names of files.
-    pub fn begin_sync(&mut self, now: Millis) -> Result<SyncJob<F::File>, LogError> {
+    pub fn begin_sync(&mut self, now: Steady) -> Result<SyncJob<F::File>, LogError> {
         self.set.settle()?;
         let job = self.writer.begin_sync(now)?;
         self.is_syncing = true;
@@ -238,7 +238,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file and of the set, after which the file goes on as if nothing had been asked.
-    pub fn rotate(&mut self, reader: &Reader, cut: u64, now: Millis) -> Result<u64, LogError> {
+    pub fn rotate(&mut self, reader: &Reader, cut: u64, now: Steady) -> Result<u64, LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
@@ -252,7 +252,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file.
-    pub fn close(&mut self, reader: &mut Reader, now: Millis) -> Result<(), LogError> {
+    pub fn close(&mut self, reader: &mut Reader, now: Steady) -> Result<(), LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
@@ -266,7 +266,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// `NeedsBase`, or those of the set; in the latter case the next call goes on.
-    pub fn replace(&mut self, reader: &Reader, now: Millis) -> Result<u64, LogError> {
+    pub fn replace(&mut self, reader: &Reader, now: Steady) -> Result<u64, LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
@@ -285,7 +285,7 @@ impl<F: Files> Log<F> {
     }
 
     /// Begins the next file where the last one ends: where all of it is safe.
-    fn follow(&mut self, now: Millis) -> Result<u64, LogError> {
+    fn follow(&mut self, now: Steady) -> Result<u64, LogError> {
         let position = self.writer.safe().position;
         let start = Start { position, home: self.home_at(position), id: self.id };
         let file = self.set.begin_incremental(&start.header())?;

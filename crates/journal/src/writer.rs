@@ -6,13 +6,13 @@
 //!   │ failed: cut back to the last whole unit,      │ failed: nothing more is written here
 //!   └── tried again after a second                  └──▶ another file, from `safe` on
 //! ```
-//! The clock is an argument, and syncs run wherever the caller runs them.
+//! The time that passes is an argument, and syncs run wherever the caller runs them.
 
 use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache};
 use crate::ring::Reader;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId, SyncLine};
 use crate::unit::encode_args;
-use base::Millis;
+use base::{Millis, Steady};
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
@@ -122,10 +122,10 @@ pub struct Writer<F> {
     is_syncing: bool,
     has_sync_failed: bool,
     /// When the last sync began, and when the last line told what is safe.
-    sync_began: Millis,
-    told: Millis,
+    sync_began: Steady,
+    told: Steady,
     /// When a failed write is tried again.
-    retry: Option<Millis>,
+    retry: Option<Steady>,
     allocated: u64,
     written_back: u64,
     stage: Stage,
@@ -134,8 +134,8 @@ pub struct Writer<F> {
     /// True if syncs follow what is written, and whether the last line says so.
     is_synced: bool,
     says_synced: bool,
-    /// True if the time is written, and the second that was written last.
-    is_timed: bool,
+    /// The wall time that is to be written, if it is, and the second that was written last.
+    time: Option<Millis>,
     second: u64,
 }
 
@@ -175,7 +175,7 @@ impl<F: File> SyncJob<F> {
 
 impl<F: File> Writer<F> {
     /// Goes on in a file that has its header and no more.
-    pub fn new(file: F, start: Start, now: Millis) -> Writer<F> {
+    pub fn new(file: F, start: Start, now: Steady) -> Writer<F> {
         let bytes = start.header().len() as u64;
         let reached = Reached { bytes, position: start.position };
         Writer {
@@ -195,7 +195,7 @@ impl<F: File> Writer<F> {
             padded: None,
             is_synced: true,
             says_synced: true,
-            is_timed: false,
+            time: None,
             second: 0,
         }
     }
@@ -204,7 +204,7 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of the file.
-    pub fn go_on(file: F, start: Start, end: &End, now: Millis) -> io::Result<Writer<F>> {
+    pub fn go_on(file: F, start: Start, end: &End, now: Steady) -> io::Result<Writer<F>> {
         let (line, behind_line) = end.line;
         let mut since_line = Checksum::default();
         read_pieces(&file, behind_line, end.bytes, |piece| since_line.update(piece))?;
@@ -226,16 +226,16 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of the file, as of any write.
-    pub fn probe(&mut self, now: Millis) -> Result<(), WriteError> {
+    pub fn probe(&mut self, now: Steady) -> Result<(), WriteError> {
         self.attempt(now, |writer, _| writer.file.pad(PROBE_BYTES))?;
         self.give_back_ahead();
         Ok(())
     }
 
-    /// Sets whether lines with the time are written, once a second at most: `#TS:` and seconds
-    /// since the Unix epoch, as Redis and Valkey write them.
-    pub fn set_timed(&mut self, is_timed: bool) {
-        self.is_timed = is_timed;
+    /// Sets the wall time, of which lines are written, once a second at most: `#TS:` and seconds
+    /// since the Unix epoch, as Redis and Valkey write them. None are while it is `None`.
+    pub fn set_time(&mut self, time: Option<Millis>) {
+        self.time = time;
     }
 
     /// Sets whether the file is made longer by padding ahead of what is written, so that a sync
@@ -278,13 +278,13 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of the file, once a second; meanwhile that it is waited for.
-    pub fn write(&mut self, reader: &Reader, limit: u64, now: Millis) -> Result<(), WriteError> {
+    pub fn write(&mut self, reader: &Reader, limit: u64, now: Steady) -> Result<(), WriteError> {
         if self.has_sync_failed {
             return Err(WriteError::SyncFailed);
         }
         let from = self.tail.reached.position;
         if limit <= from {
-            let tells = !self.is_safe_told && now.0 >= self.told.0 + SYNC_MILLIS;
+            let tells = !self.is_safe_told && now.since(self.told) >= SYNC_MILLIS;
             return match self.retry {
                 _ if tells => self.tell_safe(now),
                 // Whoever waits for the disk to work again would add nothing before.
@@ -295,7 +295,7 @@ impl<F: File> Writer<F> {
         self.attempt(now, |writer, tail| {
             writer.allocate_ahead(tail.reached.bytes + (limit - from));
             writer.pad_ahead(tail.reached.bytes + (limit - from))?;
-            writer.append_time(now, tail)?;
+            writer.append_time(tail)?;
             if writer.is_synced != writer.says_synced {
                 writer.append_line(tail)?;
             }
@@ -310,7 +310,7 @@ impl<F: File> Writer<F> {
     /// file is cut back.
     fn attempt(
         &mut self,
-        now: Millis,
+        now: Steady,
         append: impl FnOnce(&mut Self, &mut Tail) -> io::Result<()>,
     ) -> Result<(), WriteError> {
         if self.has_sync_failed {
@@ -333,8 +333,8 @@ impl<F: File> Writer<F> {
         Ok(())
     }
 
-    fn retry_later(&mut self, error: io::Error, now: Millis) -> WriteError {
-        self.retry = Some(Millis(now.0 + RETRY_MILLIS));
+    fn retry_later(&mut self, error: io::Error, now: Steady) -> WriteError {
+        self.retry = Some(now.after(RETRY_MILLIS));
         WriteError::Write(error)
     }
 
@@ -382,9 +382,10 @@ impl<F: File> Writer<F> {
         outcome
     }
 
-    fn append_time(&mut self, now: Millis, tail: &mut Tail) -> io::Result<()> {
-        let second = now.0 / 1_000;
-        if self.is_timed && second > self.second {
+    fn append_time(&mut self, tail: &mut Tail) -> io::Result<()> {
+        // Seconds only rise, for whoever cuts a file at a time: a clock may be set back.
+        let second = self.time.map_or(0, |time| time.0 / 1_000);
+        if second > self.second {
             self.append(format!("#TS:{second}\r\n").as_bytes(), tail)?;
             self.second = second;
         }
@@ -432,11 +433,11 @@ impl<F: File> Writer<F> {
     }
 
     /// True if a sync is due.
-    pub fn is_sync_due(&self, policy: SyncPolicy, now: Millis) -> bool {
+    pub fn is_sync_due(&self, policy: SyncPolicy, now: Steady) -> bool {
         let has_more = self.tail.reached.position > self.safe.position && !self.is_syncing;
         let is_time = match policy {
             SyncPolicy::Always => true,
-            SyncPolicy::EverySecond => now.0 >= self.sync_began.0 + SYNC_MILLIS,
+            SyncPolicy::EverySecond => now.since(self.sync_began) >= SYNC_MILLIS,
             SyncPolicy::No => false,
         };
         has_more && is_time && !self.has_sync_failed
@@ -446,7 +447,7 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of the line, as of any write.
-    pub fn begin_sync(&mut self, now: Millis) -> Result<SyncJob<F>, WriteError> {
+    pub fn begin_sync(&mut self, now: Steady) -> Result<SyncJob<F>, WriteError> {
         assert!(!self.is_syncing, "two syncs at a time");
         self.write_line(now)?;
         (self.is_syncing, self.sync_began) = (true, now);
@@ -470,7 +471,7 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of a write or a sync.
-    pub fn finish(&mut self, now: Millis) -> Result<(), WriteError> {
+    pub fn finish(&mut self, now: Steady) -> Result<(), WriteError> {
         if self.tail.reached.bytes == self.safe.bytes {
             self.give_back_ahead();
             return Ok(());
@@ -495,7 +496,7 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of a write.
-    pub fn tell_safe(&mut self, now: Millis) -> Result<(), WriteError> {
+    pub fn tell_safe(&mut self, now: Steady) -> Result<(), WriteError> {
         self.write_line(now)?;
         (self.is_safe_told, self.told) = (true, now);
         Ok(())
@@ -506,12 +507,12 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of a write.
-    pub fn tell_end(&mut self, now: Millis) -> Result<(), WriteError> {
+    pub fn tell_end(&mut self, now: Steady) -> Result<(), WriteError> {
         self.is_synced = false;
         self.tell_safe(now)
     }
 
-    fn write_line(&mut self, now: Millis) -> Result<(), WriteError> {
+    fn write_line(&mut self, now: Steady) -> Result<(), WriteError> {
         self.attempt(now, |writer, tail| writer.append_line(tail))?;
         self.says_synced = self.is_synced;
         Ok(())

@@ -263,7 +263,7 @@ impl BackgroundJobs {
         instance.other_bytes.store(other, Relaxed);
         instance.startup_bytes.get_or_init(|| other);
         instance.used_peak.fetch_max(instance.used_memory(), Relaxed);
-        instance.statistics.sample(instance.clock.now());
+        instance.statistics.sample(instance.clock.steady());
     }
 
     /// Ages some shards, so that each has its turn once a second, or less often when there are

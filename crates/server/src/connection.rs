@@ -4,14 +4,14 @@
 use crate::output::Output;
 use crate::query::Query;
 use crate::stream::Stream;
-use base::Millis;
+use base::Steady;
 use command::{Outstanding, Session, SharedBytes};
 use settings::{OutputLimit, OutputLimits};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wire::RequestParser;
 
-/// Milliseconds of silence after which a client needs no free room in its query buffer.
+/// Steadyeconds of silence after which a client needs no free room in its query buffer.
 const SILENT_MILLIS: u64 = 2000;
 /// Bytes of replies that may wait for a client before its requests are held back. While it sends
 /// more than that they are still read, and served until as many bytes of replies wait: so a client
@@ -66,9 +66,9 @@ pub struct Connection {
     /// True if the counts last published say that its buffers take memory.
     is_shown_with_buffers: bool,
     /// Moment at which it gives up waiting for keys.
-    pub gives_up_at: Option<Millis>,
+    pub gives_up_at: Option<Steady>,
     /// Moment since which the output is above its soft limit.
-    pub over_soft_limit_since: Option<Millis>,
+    pub over_soft_limit_since: Option<Steady>,
 }
 
 impl Connection {
@@ -267,8 +267,8 @@ impl Connection {
     }
 
     /// Returns the milliseconds since the last interaction with the client.
-    pub fn silent_for(&self, now: Millis) -> u64 {
-        now.since(Millis(self.session.client.last_interaction.load(Relaxed)))
+    pub fn silent_for(&self, now: Steady) -> u64 {
+        now.since(Steady(self.session.client.last_interaction.load(Relaxed)))
     }
 
     /// Returns true if it may be closed for its silence: not while the client waits for the server,
@@ -288,7 +288,7 @@ impl Connection {
 
     /// Publishes the time and the memory of the connection for other threads.
     #[inline]
-    pub fn publish(&mut self, now: Millis) {
+    pub fn publish(&mut self, now: Steady) {
         self.session.client.last_interaction.store(now.0, Relaxed);
         self.publish_buffers();
     }

@@ -162,11 +162,14 @@ impl<P: Poller> EventLoop<P> {
     /// Does the work of the timers that are due.
     #[inline]
     pub fn keep_time(&mut self, pipeline: &mut Pipeline) {
-        if !self.timers.is_nobody_waiting() {
-            pipeline.executor.read_clock();
-            self.end_waits(pipeline.executor.now);
-        }
-        if self.timers.is_look_due(pipeline.executor.now) {
+        let now = if self.timers.is_quiet() {
+            pipeline.executor.steady.now()
+        } else {
+            let now = self.instance.clock.steady();
+            self.end_waits(now);
+            now
+        };
+        if self.timers.is_look_due(now) {
             self.look_over(pipeline);
         }
     }
@@ -221,7 +224,7 @@ impl<P: Poller> EventLoop<P> {
     fn evict_clients(&mut self, pipeline: &Pipeline) {
         let Some(most) = self.memory_max else { return };
         let executor = &pipeline.executor;
-        if let Some(evicted) = self.instance.clients.evict(most, executor.now) {
+        if let Some(evicted) = self.instance.clients.evict(most, executor.steady.now()) {
             self.memory_checked = self.owner.sum.get();
             executor.statistics.server.evicted_clients.add(evicted);
         }
@@ -319,7 +322,7 @@ impl<P: Poller> EventLoop<P> {
         };
         if connection.is_paused {
             let clients = &self.instance.clients;
-            let now = pipeline.executor.now;
+            let now = self.instance.clock.steady();
             let is_pause = clients.paused(now) != Pause::Nothing;
             connection.is_held_by_pause = is_pause;
             if connection.place_in_line == 0 {

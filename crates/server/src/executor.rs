@@ -7,7 +7,7 @@ mod held_back;
 use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
 use crate::journal::Journal;
-use base::{KeyspaceId, Millis, Stopwatch};
+use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
     AccessModes, Answer, Call, ClientFlags, Execution, Instance, Needs, Observer, Outstanding,
     ReplyMode, Row, Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch,
@@ -43,8 +43,10 @@ pub struct Executor {
     pub statistics: Arc<WorkerStatistics>,
     /// Stopwatch for commands and loop iterations.
     pub stopwatch: Stopwatch,
-    /// Current time, as read for the batch at work.
+    /// Wall time, as read for the batch at work.
     pub now: Millis,
+    /// Time that passes, as it was when this loop iteration began, or a little before.
+    pub steady: CoarseSteady,
     /// Limits of the output of clients, by the settings.
     pub output_limits: OutputLimits,
     /// Limits from which on a command is worth a note.
@@ -93,6 +95,7 @@ impl Executor {
         Executor {
             statistics: instance.statistics.worker(),
             thread,
+            steady: CoarseSteady::new(&instance.clock, &stopwatch),
             stopwatch,
             now: Millis::default(),
             output_limits: OutputLimits::DEFAULT,
@@ -270,7 +273,7 @@ impl Executor {
     pub fn finish(&mut self, connection: &mut Connection) -> io::Result<()> {
         connection.expect_announced();
         self.send_replies(connection)?;
-        connection.publish(self.now);
+        connection.publish(self.steady.now());
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Limits that the settings put on memory, threads and slow clients.
 
 use crate::connection::Connection;
-use base::Millis;
+use base::Steady;
 use command::{Instance, Pause};
 use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,9 +21,8 @@ pub fn apply(instance: &Instance) {
     let is_importing = general::IMPORT_MODE.get(settings);
     // Nothing is removed whose removal could not be written either.
     let is_failing = instance.journal.failure().is_some();
-    let now = instance.clock.now();
-    let is_paused = instance.clients.paused(now) != Pause::Nothing;
-    instance.keep_expired(now);
+    let is_paused = instance.paused() != Pause::Nothing;
+    instance.keep_expired();
     instance.store.set_limits(&Limits {
         maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
         other_bytes: instance.other_bytes.load(Relaxed),
@@ -108,7 +107,7 @@ pub fn threads(settings: &Settings) -> usize {
 
 /// Returns true if the output of a client was above its soft limit for longer than it may be: never
 /// when that is first seen.
-pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis) -> bool {
+pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Steady) -> bool {
     let soft = limit.soft_output().unwrap_or(u64::MAX);
     // A client that has caught up in between is granted all of the time again.
     if connection.take_lowest_output_memory() <= soft {

@@ -236,7 +236,7 @@ impl Courier {
 
     /// Returns true while clients may not write, in a pause or as the server is about to end.
     fn holds_writes(&self) -> bool {
-        let is_paused = |it: Arc<Instance>| it.clients.paused(it.clock.now()) != Pause::Nothing;
+        let is_paused = |it: Arc<Instance>| it.paused() != Pause::Nothing;
         self.instance.upgrade().is_some_and(is_paused)
     }
 

@@ -73,6 +73,7 @@ impl Pipeline {
     #[inline]
     pub fn enter(&mut self) -> u64 {
         let began = self.executor.stopwatch.read();
+        self.executor.steady.follow(&self.executor.instance.clock, began);
         self.executor.instance.store.enter(&self.executor.thread);
         began
     }
@@ -212,7 +213,7 @@ impl Pipeline {
             match receive(&self.executor, connection, &mut self.input) {
                 Ok(Some(bytes)) => {
                     connection.query.keep(&self.input[..bytes]);
-                    connection.publish(self.executor.instance.clock.now());
+                    connection.publish(self.executor.steady.now());
                     may_hold_more = bytes == self.input.len();
                 }
                 Ok(None) => may_hold_more = false,
@@ -246,7 +247,7 @@ impl Pipeline {
             Ok(0) => connection.publish_buffers(),
             Ok(sent) => {
                 self.executor.note_sent(connection, sent);
-                connection.publish(self.executor.now);
+                connection.publish(self.executor.steady.now());
             }
             Err(_) => return Fate::Close,
         }

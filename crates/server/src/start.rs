@@ -173,12 +173,13 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     tracing::info!("Server initialized");
     let (ask_to_end, end_asked) = bounded(1);
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
-    let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall.now())) };
+    let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)) };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     let own_files = own_files(&settings);
-    let source = open_data(&instance, &own_files)?;
+    let source = open_data(&instance, &services, &own_files)?;
     limits::apply(&instance);
     follow_settings(&instance, &services);
+    services.follow_claims(&settings);
     follow_signals(&instance, signals)?;
     let (workers, mailboxes) = start_workers(&instance, &services, listeners)?;
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
@@ -298,7 +299,7 @@ fn make_instance(
     let clock = Clock::Wall;
     let identity = Identity {
         run_id: random_digits()?,
-        started: clock.now(),
+        started: clock.steady(),
         config_file: loaded.config_file.clone(),
         executable: std::env::current_exe().unwrap_or_default(),
         threads: limits::threads(settings),

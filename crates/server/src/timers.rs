@@ -2,20 +2,20 @@
 //! its connections a few times a second.
 
 use crate::connection::Connection;
-use base::Millis;
+use base::Steady;
 use command::Instance;
 use std::collections::BTreeSet;
 
-/// Milliseconds between two checks of connections for idle and slow clients.
+/// Steadyeconds between two checks of connections for idle and slow clients.
 const LOOK_OVER_MILLIS: u64 = 250;
 
 /// Timers of one worker.
 #[derive(Debug, Default)]
 pub struct Timers {
     /// Deadlines of clients that wait for keys, with the client's id.
-    waits: BTreeSet<(Millis, u64)>,
+    waits: BTreeSet<(Steady, u64)>,
     /// Moment of the next check of connections.
-    next_look: Millis,
+    next_look: Steady,
     /// True while CLIENT PAUSE holds some connections back; the next check is no later than its
     /// end.
     is_any_paused: bool,
@@ -25,10 +25,10 @@ impl Timers {
     /// Returns the milliseconds until something is due.
     #[inline]
     pub fn millis_to_wait(&self, instance: &Instance) -> u64 {
-        if !self.is_any_paused && self.waits.is_empty() {
+        if self.is_quiet() {
             return LOOK_OVER_MILLIS;
         }
-        let now = instance.clock.now();
+        let now = instance.clock.steady();
         let first = self.waits.first().map_or(u64::MAX, |(deadline, _)| deadline.since(now));
         let look = if self.is_any_paused { self.next_look.since(now) } else { LOOK_OVER_MILLIS };
         first.min(look).min(LOOK_OVER_MILLIS)
@@ -56,14 +56,15 @@ impl Timers {
         }
     }
 
-    /// Returns true if no client waits with a deadline.
+    /// Returns true if nothing may be due but the check of connections, which can wait for some
+    /// milliseconds.
     #[inline]
-    pub fn is_nobody_waiting(&self) -> bool {
-        self.waits.is_empty()
+    pub fn is_quiet(&self) -> bool {
+        self.waits.is_empty() && !self.is_any_paused
     }
 
     /// Returns the client with the first deadline, if that has come by `now`.
-    pub fn due(&self, now: Millis) -> Option<u64> {
+    pub fn due(&self, now: Steady) -> Option<u64> {
         self.waits.first().filter(|(deadline, _)| *deadline <= now).map(|(_, client)| *client)
     }
 
@@ -75,7 +76,7 @@ impl Timers {
     /// Records that a connection is held back: by a pause that ends at `until`, or until a notice
     /// comes.
     #[cold]
-    pub fn note_pause(&mut self, until: Option<Millis>) {
+    pub fn note_pause(&mut self, until: Option<Steady>) {
         self.is_any_paused = true;
         self.next_look = until.map_or(self.next_look, |until| self.next_look.min(until));
     }
@@ -87,16 +88,16 @@ impl Timers {
 
     /// Returns true if the check of connections is due at `now`, and schedules the next one then.
     #[inline]
-    pub fn is_look_due(&mut self, now: Millis) -> bool {
+    pub fn is_look_due(&mut self, now: Steady) -> bool {
         let is_due = now >= self.next_look;
         if is_due {
-            self.next_look = Millis(now.0 + LOOK_OVER_MILLIS);
+            self.next_look = now.after(LOOK_OVER_MILLIS);
         }
         is_due
     }
 
     /// Moves the next check forward to `until`, the end of a pause, if that is sooner.
-    pub fn look_by(&mut self, until: Millis) {
+    pub fn look_by(&mut self, until: Steady) {
         self.next_look = self.next_look.min(until);
     }
 }

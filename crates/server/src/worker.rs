@@ -100,6 +100,8 @@ impl<P: Poller> Worker<P> {
 }
 
 #[cfg(test)]
+mod clock_tests;
+#[cfg(test)]
 mod closing_tests;
 #[cfg(test)]
 mod count_tests;

@@ -2,7 +2,7 @@
 
 use crate::clients::Owner;
 use crate::session::Session;
-use crate::testing::{Answers, BEGIN, World, check, here};
+use crate::testing::{Answers, STARTED, World, check, here};
 use std::sync::Arc;
 
 /// Returns a server with a journal that has synced nothing, and the answers to its client.
@@ -11,7 +11,7 @@ fn world() -> (World, Arc<Answers>) {
     let client = world.instance.clients.add(
         here(),
         Owner { post: answers.clone(), ..Owner::default() },
-        BEGIN,
+        STARTED,
     );
     world.session = Session::new(client, true);
     check(&mut world, &[("CONFIG SET appendonly yes", "+OK")]);

@@ -1,7 +1,6 @@
 use super::REST_MILLIS;
 use crate::clients::{Client, ClientFlags, Clients, Owner};
-use crate::testing::{BEGIN, here};
-use base::Millis;
+use crate::testing::{STARTED, here};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,14 +19,14 @@ impl World {
     /// Adds a client whose memory is that of a new one, and this many bytes more.
     fn add(&self, more: u64) -> Arc<Client> {
         assert!(self.clients.admit(u64::MAX));
-        let client = self.clients.add(here(), self.owner.clone(), BEGIN);
+        let client = self.clients.add(here(), self.owner.clone(), STARTED);
         grow(&client, more);
         client
     }
 
     /// Evicts until so many bytes are left; returns the number of clients chosen.
     fn evict(&self, most: u64) -> u64 {
-        self.clients.evict(most, BEGIN).expect("nobody else does")
+        self.clients.evict(most, STARTED).expect("nobody else does")
     }
 
     /// Closes the clients that were chosen, as their workers do.
@@ -79,7 +78,7 @@ fn where_nobody_may_go_nobody_is_looked_for_for_a_while() {
     assert_eq!(world.evict(1000), 0);
     client.set_flag(ClientFlags::NO_EVICT, false);
     assert_eq!(world.evict(1000), 0);
-    assert_eq!(world.clients.evict(1000, Millis(BEGIN.0 + REST_MILLIS)), Some(1));
+    assert_eq!(world.clients.evict(1000, STARTED.after(REST_MILLIS)), Some(1));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::clients::{ClientFlags, Endpoint, Owner, Post};
 use crate::family::forget_all;
 use crate::needs::Needs;
 use crate::session::Session;
-use crate::testing::{BEGIN, Mailbox, World, check, here};
+use crate::testing::{Mailbox, STARTED, World, check, here};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,7 +19,8 @@ impl Onlooker {
     fn of(world: &World) -> Onlooker {
         let mailbox = Arc::new(Mailbox::default());
         let post: Arc<dyn Post> = mailbox.clone();
-        let client = world.instance.clients.add(here(), Owner { post, ..Owner::default() }, BEGIN);
+        let client =
+            world.instance.clients.add(here(), Owner { post, ..Owner::default() }, STARTED);
         let mut session = Session::new(client, true);
         begin_monitor(&world.instance, &mut session);
         Onlooker { session, mailbox }
@@ -62,7 +63,7 @@ fn a_client_of_a_unix_socket_is_known_by_the_path() {
     let client = world.instance.clients.add(
         endpoint,
         Owner { post: onlooker.mailbox.clone(), ..Owner::default() },
-        BEGIN,
+        STARTED,
     );
     world.session = Session::new(client, true);
     world.answer("PING");

@@ -4,7 +4,7 @@ use super::{PubSub, Topic};
 use crate::clients::{Client, Clients, Owner, Post};
 use crate::message::{LARGE_PAYLOAD, Message, MessageBytes, Payload};
 use crate::testing::{Mailbox, here};
-use base::Millis;
+use base::Steady;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Protocol::{Resp2, Resp3};
@@ -26,7 +26,7 @@ impl World {
 
     fn client(&self, worker: usize) -> Arc<Client> {
         let post: Arc<dyn Post> = self.workers[worker].clone();
-        self.clients.add(here(), Owner { post, ..Owner::default() }, Millis(0))
+        self.clients.add(here(), Owner { post, ..Owner::default() }, Steady(0))
     }
 
     fn subscribe(&self, topic: Topic, name: &str, client: &Client) {

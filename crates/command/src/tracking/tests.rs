@@ -3,7 +3,7 @@
 use crate::clients::{Client, Owner, Post};
 use crate::family::forget_tracking;
 use crate::session::Session;
-use crate::testing::{BEGIN, Mailbox, World, check, here, say};
+use crate::testing::{Mailbox, STARTED, World, check, here, say};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits};
@@ -24,7 +24,7 @@ impl Two {
         let client = || {
             let post: Arc<dyn Post> = mailbox.clone();
             let client =
-                world.instance.clients.add(here(), Owner { post, ..Owner::default() }, BEGIN);
+                world.instance.clients.add(here(), Owner { post, ..Owner::default() }, STARTED);
             client.protocol.store(3, Relaxed);
             client
         };

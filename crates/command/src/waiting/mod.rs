@@ -31,7 +31,7 @@ pub use waiter::{Late, Wants};
 
 use crate::clients::{Answer, Client, Notice};
 use crate::database_key::DatabaseKey;
-use base::Millis;
+use base::Steady;
 use held_back::HeldBack;
 use lines::{Lines, PLACE_BYTES};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Waiters {
 
     /// Bytes of all waiters: their requests, their places in lines, their deadlines.
     pub fn bytes(&self) -> u64 {
-        self.bytes.load(SeqCst) + self.deadlines() * size_of::<(Millis, u64)>() as u64
+        self.bytes.load(SeqCst) + self.deadlines() * size_of::<(Steady, u64)>() as u64
     }
 
     /// Number of keys that have waiters.

@@ -155,7 +155,7 @@ pub fn resume_held_back(
     now: Millis,
 ) {
     let held_back = &instance.waiters.held_back;
-    if !held_back.is_any() || instance.clients.paused(now) != Pause::Nothing {
+    if !held_back.is_any() || instance.paused() != Pause::Nothing {
         return;
     }
     let server = Server::at(instance, statistics, now);
@@ -435,7 +435,7 @@ impl<'s> Server<'s> {
     fn is_held_back(&self, row: &Row) -> bool {
         let missing = row.needs.difference(self.instance.grants.get());
         missing.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED)
-            && match self.instance.clients.paused(self.now) {
+            && match self.instance.paused() {
                 Pause::Nothing => false,
                 Pause::Writes => row.needs.contains(Needs::WRITES_FLOW),
                 Pause::Everything => true,

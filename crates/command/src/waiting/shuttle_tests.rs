@@ -5,7 +5,7 @@
 use crate::clients::{Client, Owner};
 use crate::run::Execution;
 use crate::session::Session;
-use crate::testing::{Answers, BEGIN, World, check, here, say};
+use crate::testing::{Answers, STARTED, World, check, here, say};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::RandomScheduler;
 use shuttle::{Config, Runner};
@@ -106,7 +106,7 @@ impl Worker {
         };
         let answers = Arc::new(Answers::default());
         let owner = Owner { post: answers.clone(), ..Owner::default() };
-        let client = self.world.instance.clients.add(here(), owner, BEGIN);
+        let client = self.world.instance.clients.add(here(), owner, STARTED);
         let session = Session::new(Arc::clone(&client), true);
         let own = std::mem::replace(&mut self.world.session, session);
         let (execution, reply) = self.world.attempt(&line);

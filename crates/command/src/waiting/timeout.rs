@@ -2,11 +2,11 @@
 
 use crate::call::Call;
 use crate::refusal::Refusal;
-use base::Millis;
+use base::Steady;
 
 /// Deadline at which a client stops waiting; `None` for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeout(pub Option<Millis>);
+pub struct Timeout(pub Option<Steady>);
 
 const NEGATIVE: Refusal = Refusal::of("ERR timeout is negative");
 const OUT_OF_RANGE: Refusal = Refusal::of("ERR timeout is out of range");
@@ -45,9 +45,12 @@ impl Timeout {
         if millis == 0 {
             return Ok(Timeout(None));
         }
-        let until = call.now.0.checked_add(millis).filter(|until| i64::try_from(*until).is_ok());
+        let until = call.now.0.checked_add(millis);
+        if until.is_none_or(|until| i64::try_from(until).is_err()) {
+            return Err(OUT_OF_RANGE);
+        }
         // The clock is cut to whole milliseconds; one is added so that no client stops waiting
         // early.
-        Ok(Timeout(Some(Millis(until.ok_or(OUT_OF_RANGE)? + 1))))
+        Ok(Timeout(Some(call.instance.clock.steady().after(millis).after(1))))
     }
 }

@@ -4,7 +4,7 @@ use crate::access_modes::AccessModes;
 use crate::args::{Args, write_words};
 use crate::database_key::DatabaseKey;
 use crate::sync::{Mutex, MutexGuard};
-use base::Millis;
+use base::Steady;
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -31,7 +31,7 @@ pub struct Waiter<Client> {
     pub(super) wants: Wants,
     pub(super) late: Late,
     /// Time at which it stops waiting; `None` for never.
-    pub deadline: Option<Millis>,
+    pub deadline: Option<Steady>,
     /// Its bytes, with a line for each of its keys: they do not change while it waits.
     pub(super) bytes: u64,
     pub(super) state: Mutex<State>,

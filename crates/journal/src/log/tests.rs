@@ -21,7 +21,7 @@ struct Life<F: Files> {
     log: Log<F>,
     lane: Lane,
     reader: Reader,
-    now: Millis,
+    now: Steady,
     policy: SyncPolicy,
     units: u64,
     /// For each unit of this life its number and the position behind it.
@@ -44,14 +44,14 @@ impl<F: Files> Life<F> {
             // As a server does, but for lives that begin another file all the same.
             Some(line) if loaded.units % 3 > 0 => {
                 let (file, end) = (set.reopen_last().ok()?, End { bytes: loaded.whole, line });
-                Log::new(set, Writer::go_on(file, start, &end, Millis(0)).ok()?, start)
+                Log::new(set, Writer::go_on(file, start, &end, Steady(0)).ok()?, start)
             }
-            _ => Log::begin(set, start, Millis(0)).ok()?,
+            _ => Log::begin(set, start, Steady(0)).ok()?,
         };
         let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 1 << 20).expect("memory");
         reader.begin_at(position, loaded.home);
         let lane = lanes.pop().expect("a lane");
-        Some(Life { log, lane, reader, now: Millis(0), policy, units: loaded.units, ends: vec![] })
+        Some(Life { log, lane, reader, now: Steady(0), policy, units: loaded.units, ends: vec![] })
     }
 
     fn put(&mut self) {
@@ -384,7 +384,7 @@ fn a_failed_write_is_tried_again_after_a_second() {
     files.fail_at(0, Fault::NoSpace);
     life.put();
     let write =
-        |life: &mut Life<SimulatedFiles>, now| life.log.write(&mut life.reader, Millis(now));
+        |life: &mut Life<SimulatedFiles>, now| life.log.write(&mut life.reader, Steady(now));
     assert!(matches!(write(&mut life, 10), Err(WriteError::Write(_))));
     assert!(life.log.is_failing());
     assert_eq!(bytes(), before);
@@ -410,13 +410,13 @@ fn what_a_failed_sync_has_lost_needs_a_base_if_it_was_released() {
     let files = SimulatedFiles::new();
     let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
     life.put();
-    life.log.write(&mut life.reader, Millis(0)).expect("written");
+    life.log.write(&mut life.reader, Steady(0)).expect("written");
     life.reader.release(life.log.written().position);
-    let job = life.log.begin_sync(Millis(0)).expect("begun");
+    let job = life.log.begin_sync(Steady(0)).expect("begun");
     let outcome = Err(io::ErrorKind::Other.into());
     life.log.end_sync(job, &outcome);
-    assert!(matches!(life.log.write(&mut life.reader, Millis(9_000)), Err(WriteError::SyncFailed)));
-    assert!(matches!(life.log.replace(&life.reader, Millis(9_000)), Err(LogError::NeedsBase)));
+    assert!(matches!(life.log.write(&mut life.reader, Steady(9_000)), Err(WriteError::SyncFailed)));
+    assert!(matches!(life.log.replace(&life.reader, Steady(9_000)), Err(LogError::NeedsBase)));
 }
 
 #[test]
@@ -424,8 +424,8 @@ fn everysec_begins_a_sync_once_a_second() {
     let files = SimulatedFiles::new();
     let mut life = Life::begin(files.clone(), SyncPolicy::EverySecond).expect("a life");
     life.put();
-    life.log.write(&mut life.reader, Millis(0)).expect("written");
-    let is_due = |policy, now| life.log.is_sync_due(policy, Millis(now));
+    life.log.write(&mut life.reader, Steady(0)).expect("written");
+    let is_due = |policy, now| life.log.is_sync_due(policy, Steady(now));
     assert!(!is_due(SyncPolicy::EverySecond, 999) && is_due(SyncPolicy::EverySecond, 1_000));
     assert!(is_due(SyncPolicy::Always, 0) && !is_due(SyncPolicy::No, 5_000));
 }
@@ -436,7 +436,7 @@ fn after_a_clean_end_all_is_told_to_be_safe() {
     let mut life = Life::begin(files.clone(), SyncPolicy::No).expect("a life");
     life.live(2);
     assert_eq!(life.acknowledged(), 0);
-    life.log.close(&mut life.reader, Millis(9_000)).expect("closed");
+    life.log.close(&mut life.reader, Steady(9_000)).expect("closed");
     assert_eq!((life.acknowledged(), reload(&files.after_kill())), (2, 2));
     let file = files.open("appendonly.aof.1.incr.aof").expect("the last file");
     let (found, line) = (inspect(&file, 0).expect("read"), crate::sync_line::LINE_BYTES_MAX as u64);
@@ -451,7 +451,7 @@ fn after_a_clean_end_the_file_has_nothing_ahead() {
             let mut life = Life::begin(files.clone(), policy).expect("a life");
             life.live(2);
             (0..turns).for_each(|_| life.turn());
-            life.log.close(&mut life.reader, Millis(9_000)).expect("closed");
+            life.log.close(&mut life.reader, Steady(9_000)).expect("closed");
             let bytes = files.contents("appendonly.aof.1.incr.aof").expect("the last file");
             let end = String::from_utf8_lossy(&bytes[bytes.len() - 20..]).into_owned();
             assert!(!end.contains('#') && end.ends_with("\r\n"), "{policy:?}: {end}");

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::limits::is_too_slow;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
-use base::Millis;
+use base::Steady;
 use command::{Notice, Pause, Peak, Waiter};
 use settings::network;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 impl<P: Poller> EventLoop<P> {
     /// Ends the waits whose deadline has passed. The answers come as mail.
-    pub(super) fn end_waits(&mut self, now: Millis) {
+    pub(super) fn end_waits(&mut self, now: Steady) {
         while let Some(client) = self.timers.due(now) {
             let at = self.connections.find(client);
             let connection = at.and_then(|at| self.connections.get_mut(at));
@@ -48,7 +48,7 @@ impl<P: Poller> EventLoop<P> {
     /// Ends pauses, closes clients that were silent or slow for too long, and frees memory that
     /// query buffers and the thread's segment do not need.
     pub(super) fn look_over(&mut self, pipeline: &mut Pipeline) {
-        let now = pipeline.executor.now;
+        let now = self.instance.clock.steady();
         self.instance.store.rest(&mut pipeline.executor.thread);
         for listener in self.acceptor.as_mut().map(Acceptor::take_stuck).unwrap_or_default() {
             self.accept(pipeline, listener);

@@ -114,7 +114,7 @@ impl Job for BaseJob {
     }
 
     fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {
-        instance.journal.begin_rewrite(instance.clock.now());
+        instance.journal.begin_rewrite(instance.clock.steady());
         tracing::info!("Background append only file rewriting started");
         let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
         let writes_early = AOF_REWRITE_INCREMENTAL_FSYNC.get(&instance.settings);

@@ -11,7 +11,7 @@
 use super::base_job::{BaseJob, Event, Rotation};
 use super::shared::Journal;
 use super::writer::JournalThread;
-use base::Millis;
+use base::Steady;
 use command::Instance;
 use crossbeam_channel::unbounded;
 use journal::disk::Directory;
@@ -60,7 +60,7 @@ impl Journal {
 
 impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
-    pub(super) fn rotate(&mut self, now: Millis) {
+    pub(super) fn rotate(&mut self, now: Steady) {
         self.hear_of_rotation(now);
         let is_wanted =
             self.log.is_none() && self.waiting.is_none() && self.journal.asked.on.load(Acquire);
@@ -81,7 +81,7 @@ impl JournalThread {
 
     /// Returns true if the sync that ends the old file will find little to do: syncs before it are
     /// made while the file still grows, so that changes need not wait for them.
-    fn is_nearly_safe(&mut self, now: Millis) -> bool {
+    fn is_nearly_safe(&mut self, now: Steady) -> bool {
         let Some(log) = &self.log else { return true };
         if self.sync_began.is_some() {
             return false;
@@ -151,7 +151,7 @@ impl JournalThread {
         Ok(())
     }
 
-    fn hear_of_rotation(&mut self, now: Millis) {
+    fn hear_of_rotation(&mut self, now: Steady) {
         let Some(rotation) = &mut self.rotations.current else { return };
         for event in rotation.events.try_iter() {
             match event {
@@ -198,7 +198,7 @@ impl JournalThread {
 
     /// Begins anew where that was asked for: FLUSHALL has made what was being written worthless.
     /// Otherwise the rotation has failed.
-    fn after_failed_base(&mut self, error: &SaveError, now: Millis) {
+    fn after_failed_base(&mut self, error: &SaveError, now: Steady) {
         let asked = &self.journal.asked;
         let is_cancelled = matches!(error, SaveError::Cancelled);
         if is_cancelled && asked.restart.swap(false, Acquire) {
@@ -216,7 +216,7 @@ impl JournalThread {
     }
 
     /// Ends the old file at the cut, and goes on in another one.
-    fn pass_cut(&mut self, cut: u64, now: Millis) -> Result<(), LogError> {
+    fn pass_cut(&mut self, cut: u64, now: Steady) -> Result<(), LogError> {
         self.wait_for_sync();
         // Nobody was filling a place at the cut, so all before it is whole.
         let whole = self.reader.whole();
@@ -262,7 +262,7 @@ impl JournalThread {
         switched
     }
 
-    fn end_rotation(&mut self, now: Millis) {
+    fn end_rotation(&mut self, now: Steady) {
         self.rotations.replaced = self.rotations.current.take().and_then(|mut it| it.set.take());
         self.count_files();
         self.rotations.note_end(false, Instant::now());
@@ -276,7 +276,7 @@ impl JournalThread {
         tracing::info!("Background AOF rewrite finished successfully");
     }
 
-    pub(super) fn fail_rotation(&mut self, now: Millis) {
+    pub(super) fn fail_rotation(&mut self, now: Steady) {
         self.rotations.note_end(true, Instant::now());
         self.give_up_rotation();
         self.instance.journal.end_rewrite(true, now);

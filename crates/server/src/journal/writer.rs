@@ -17,7 +17,7 @@ use super::shared::Journal;
 use super::wake::{Depth, Round};
 use crate::saver::Saver;
 use crate::services::Services;
-use base::Millis;
+use base::Steady;
 use command::{Instance, Notice};
 use journal::disk::{Directory, OpenFile};
 use journal::log::{Log, LogError};
@@ -178,7 +178,7 @@ impl JournalThread {
     fn run(mut self) {
         while !self.journal.asked.stop.load(Acquire) {
             let began = self.reader.ring().tail();
-            let now = self.instance.clock.now();
+            let now = self.instance.clock.steady();
             self.follow_settings();
             self.end_sync();
             self.rotate(now);
@@ -212,7 +212,7 @@ impl JournalThread {
     }
 
     /// Writes what is whole.
-    fn write(&mut self, now: Millis) {
+    fn write(&mut self, now: Steady) {
         if self.journal.holds_replies.load(Relaxed) {
             // Workers that share this core go on until they have nothing to do: so the sync is for
             // all of that, and not for the first.
@@ -230,7 +230,8 @@ impl JournalThread {
         if log.has_sync_failed() {
             return self.replace_file(now);
         }
-        log.set_timed(AOF_TIMESTAMP_ENABLED.get(&self.instance.settings));
+        let is_timed = AOF_TIMESTAMP_ENABLED.get(&self.instance.settings);
+        log.set_time(is_timed.then(|| self.instance.clock.now()));
         let policy = sync_policy(&self.instance);
         log.set_padded(policy == SyncPolicy::Always);
         log.set_synced(policy != SyncPolicy::No);
@@ -252,7 +253,7 @@ impl JournalThread {
     }
 
     /// Goes on in another file after a failed sync.
-    fn replace_file(&mut self, now: Millis) {
+    fn replace_file(&mut self, now: Steady) {
         self.look_for_files(now);
         let Some(log) = &mut self.log else { return };
         if self.retry.is_too_early(Instant::now()) {
@@ -270,7 +271,7 @@ impl JournalThread {
     }
 
     /// Begins a sync if it is due. Under `always` it is waited for.
-    fn sync(&mut self, now: Millis) {
+    fn sync(&mut self, now: Steady) {
         let policy = match self.journal.asked.hurry.load(Acquire) {
             true => SyncPolicy::Always,
             false => sync_policy(&self.instance),
@@ -291,7 +292,7 @@ impl JournalThread {
     }
 
     /// Begins a sync on the other thread, where none is at work.
-    pub(super) fn begin_sync(&mut self, now: Millis) {
+    pub(super) fn begin_sync(&mut self, now: Steady) {
         if let Some(job) = self.sync_job(now) {
             self.sync_began = Some(Instant::now());
             self.instance.journal.is_syncing.store(true, Relaxed);
@@ -300,7 +301,7 @@ impl JournalThread {
     }
 
     /// The sync of what was written, unless its line cannot be written.
-    fn sync_job(&mut self, now: Millis) -> Option<SyncJob<OpenFile>> {
+    fn sync_job(&mut self, now: Steady) -> Option<SyncJob<OpenFile>> {
         if self.retry.is_too_early(Instant::now()) {
             return None;
         }
@@ -481,7 +482,7 @@ impl JournalThread {
         self.wait_for_sync();
         if let Some(mut log) = self.log.take()
             && !log.is_apart()
-            && let Err(error) = log.close(&mut self.reader, self.instance.clock.now())
+            && let Err(error) = log.close(&mut self.reader, self.instance.clock.steady())
         {
             tracing::warn!("Error writing the append-only file: {error}");
         }

@@ -2,7 +2,8 @@
 
 use super::job::{Job, JobKind};
 use super::rdb_job::{RdbJob, Tell};
-use base::Millis;
+use crate::claim::Claims;
+use base::{Clock, Steady};
 use command::{Asker, Begun, Cancelled, Instance, Refusal, SaveFacts, SavingFacts, Troubles, When};
 use crossbeam_channel::{Receiver, bounded};
 use settings::snapshots::{SAVE, STOP_WRITES_ON_BGSAVE_ERROR};
@@ -40,8 +41,9 @@ struct State {
     is_stopping: bool,
     /// What INFO tells, but for `current` and `current_seconds`.
     record: SavingFacts,
-    /// Time at which the last snapshot in the background began, in seconds since the Unix epoch.
-    last_try: u64,
+    /// When the last snapshot was made, and when the last one in the background began.
+    last_save: Steady,
+    last_try: Steady,
     /// True if the disk refused the last snapshot in the background.
     is_refused: bool,
     /// Snapshots that were given up since the last one that was not, as the disk was too slow.
@@ -61,7 +63,7 @@ struct Accepted {
     began: Instant,
     progress: Arc<SaveProgress>,
     /// What its sink was seen with, and when first.
-    given: Option<(u64, Millis)>,
+    given: Option<(u64, Steady)>,
     /// `None` once it is at work.
     job: Option<Box<dyn Job>>,
 }
@@ -79,7 +81,7 @@ impl Accepted {
     }
 
     /// Returns true if its sink has not taken for long what it was given. To be asked often.
-    fn stands_still(&mut self, now: Millis) -> bool {
+    fn stands_still(&mut self, now: Steady) -> bool {
         let given = self.progress.given_to_sink();
         let before = self.given.filter(|(step, _)| given == Some(*step));
         self.given = before.or(given.map(|step| (step, now)));
@@ -110,7 +112,7 @@ impl State {
 
     fn begin_in_background(&mut self, instance: &Instance) {
         self.record.saves += 1;
-        self.last_try = seconds(instance);
+        self.last_try = instance.clock.steady();
         self.is_scheduled = false;
         tracing::info!("Background saving started");
         let progress = self.push(Box::new(RdbJob { tell: Tell::Nobody }));
@@ -141,13 +143,13 @@ impl State {
     }
 
     /// True if a snapshot may begin by itself: not soon after one that failed.
-    fn may_try(&self, now: u64) -> bool {
+    fn may_try(&self, now: Steady) -> bool {
         let doubled = self.slow_in_a_row.saturating_sub(1).min(DOUBLED_MAX);
-        !self.record.has_failed || now.saturating_sub(self.last_try) > RETRY_SECONDS << doubled
+        !self.record.has_failed || seconds_between(self.last_try, now) > RETRY_SECONDS << doubled
     }
 
     /// Enters the outcome of a snapshot of a kind into the record.
-    fn note(&mut self, kind: JobKind, saved: &Result<u64, SaveError>, now: u64) {
+    fn note(&mut self, kind: JobKind, saved: &Result<u64, SaveError>, clock: &Clock) {
         let Some(accepted) = self.queue.pop_front() else { return };
         self.record.pause_micros = accepted.pause_micros().unwrap_or(self.record.pause_micros);
         let facts = accepted.facts();
@@ -159,7 +161,8 @@ impl State {
             return;
         }
         if let Ok(changes) = saved {
-            (record.changes_saved, record.last_save) = (*changes, now);
+            (record.changes_saved, record.last_save) = (*changes, clock.now().0 / 1000);
+            self.last_save = clock.steady();
             record.last_held_bytes = facts.held_bytes_most;
             record.has_failed = false;
             (self.is_refused, self.slow_in_a_row) = (false, 0);
@@ -188,11 +191,11 @@ impl State {
 
 impl Saver {
     /// A queue without work. The last snapshot counts as made now.
-    pub fn new(now: Millis) -> Saver {
-        let last_save = now.0 / 1000;
+    pub fn new(clock: &Clock) -> Saver {
+        let last_save = clock.now().0 / 1000;
         let record = SavingFacts { last_save, ..SavingFacts::default() };
-        let state = State { record, ..State::default() };
-        Saver { state: Mutex::new(state), changed: Condvar::new() }
+        let state = State { record, last_save: clock.steady(), ..State::default() };
+        Saver { state: Mutex::new(state), changed: Condvar::new(), claims: Claims::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -220,7 +223,7 @@ impl Saver {
     /// Takes the outcome of the work that `next` gave: the number of changes that were counted at
     /// the cut.
     pub fn finish(&self, instance: &Instance, work: Work, saved: Result<u64, SaveError>) {
-        self.state().note(work.job.kind(), &saved, seconds(instance));
+        self.state().note(work.job.kind(), &saved, &instance.clock);
         self.follow_outcome(instance);
         work.job.end(instance, saved.map(|_| ()));
     }
@@ -340,7 +343,7 @@ impl Saver {
         let mut state = self.state();
         let Some(first) = state.queue.front_mut() else { return };
         first.progress.note_held(instance.store.bytes_held());
-        let stands_still = first.stands_still(instance.clock.now());
+        let stands_still = first.stands_still(instance.clock.steady());
         drop(state);
         if stands_still && instance.store.holds_too_much() {
             tracing::warn!(
@@ -419,13 +422,13 @@ impl Saver {
         }
         let changes = instance.store.totals().changes;
         let points = SAVE.get(&instance.settings).points;
-        let now = seconds(instance);
+        let now = instance.clock.steady();
         let mut state = self.state();
         if !state.queue.is_empty() || !state.may_try(now) {
             return;
         }
         let changes = changes.saturating_sub(state.record.changes_saved);
-        let passed = now.saturating_sub(state.record.last_save);
+        let passed = seconds_between(state.last_save, now);
         let due = points.iter().find(|it| changes >= it.changes && passed > it.seconds);
         if let Some(point) = due {
             tracing::info!("{} changes in {} seconds. Saving...", point.changes, point.seconds);
@@ -460,9 +463,9 @@ impl Saver {
     }
 }
 
-/// Present time in seconds since the Unix epoch.
-fn seconds(instance: &Instance) -> u64 {
-    instance.clock.now().0 / 1000
+/// Seconds that have passed, cut to whole ones.
+fn seconds_between(earlier: Steady, later: Steady) -> u64 {
+    later.since(earlier) / 1000
 }
 
 /// True if the settings ask for snapshots.

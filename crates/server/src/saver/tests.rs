@@ -2,6 +2,7 @@ use super::Telling;
 use super::job::{Job, JobKind, Sink};
 use super::queue::{Saver, Work};
 use crate::worker::testing::{BEGIN, instance};
+use base::Millis;
 use command::{Begun, Cancelled, DataFiles, Instance, NoDataFiles, Refusal, SavingFacts, When};
 use settings::{Origin, Settings};
 use snapshot::{SaveError, SaveProgress};
@@ -34,7 +35,8 @@ struct World {
 
 impl World {
     fn new() -> World {
-        World { instance: instance(), saver: Saver::new(BEGIN) }
+        let instance = instance();
+        World { saver: Saver::new(&instance.clock), instance }
     }
 
     fn set(&self, name: &str, value: &str) {
@@ -184,6 +186,28 @@ fn a_save_point_holds_when_enough_changes_are_old_enough() {
     world.change();
     world.pass_seconds(100_000);
     assert!(!world.is_saving());
+}
+
+#[test]
+fn a_save_point_holds_whatever_the_wall_clock_is_set_to() {
+    for set_to in [BEGIN.0 / 2, BEGIN.0 * 2] {
+        let world = World::new();
+        world.set("save", "60 1");
+        world.change();
+        world.instance.clock.set_wall(Millis(set_to));
+        world.pass_seconds(60);
+        assert!(!world.is_saving(), "{set_to}");
+        world.pass_seconds(1);
+        assert!(world.is_saving(), "{set_to}");
+        world.fail();
+        world.instance.clock.set_wall(BEGIN);
+        world.pass_seconds(5);
+        assert!(!world.is_saving(), "{set_to}: it is too early for another try");
+        world.pass_seconds(1);
+        assert!(world.is_saving(), "{set_to}");
+        world.succeed();
+        assert_eq!(world.look().last_save, BEGIN.0 / 1000 + 6, "that is told by the wall clock");
+    }
 }
 
 #[test]

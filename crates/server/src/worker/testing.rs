@@ -9,7 +9,7 @@ use crate::pipeline::Pipeline;
 use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::worker::{Worker, WorkerParts};
-use base::{Clock, KeyHasher, Millis, Stopwatch};
+use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
 use command::{Client, Identity, Instance, NoDataFiles, Notice};
 use mio::Token;
 use settings::Settings;
@@ -101,7 +101,7 @@ pub fn instance() -> Arc<Instance> {
     let store = Store::new(config).expect("address space");
     let identity = Identity {
         run_id: "0".repeat(40),
-        started: BEGIN,
+        started: Steady(BEGIN.0),
         config_file: None,
         executable: "varve".into(),
         threads: 1,

@@ -1,6 +1,6 @@
 //! A server without sockets, for several clients, whose effects are recorded.
 
-use base::{Clock, KeyHasher, Millis, Stopwatch};
+use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
 use command::{
     Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Owner, RowMemo, Session,
     Turn, WorkerStatistics, execute, granted_for_batch, table,
@@ -172,13 +172,13 @@ fn client(instance: &Instance) -> Arc<Client> {
         fd: 3,
         is_unix: false,
     };
-    instance.clients.add(here, Owner::default(), instance.clock.now())
+    instance.clients.add(here, Owner::default(), instance.clock.steady())
 }
 
 fn identity() -> Identity {
     Identity {
         run_id: "0".repeat(40),
-        started: Millis(0),
+        started: Steady(0),
         config_file: None,
         executable: "varve-server".into(),
         threads: 1,

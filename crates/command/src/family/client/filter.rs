@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::clients::{Client, ClientFlags};
 use crate::family::connection::DEFAULT_USER;
 use crate::refusal::Refusal;
-use base::Millis;
+use base::Steady;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
@@ -134,7 +134,7 @@ impl<'c> Filter<'c> {
     }
 
     /// Returns true if a client meets all conditions; `own` is the id of the one that asks.
-    pub fn matches(&self, client: &Client, own: u64, now: Millis) -> bool {
+    pub fn matches(&self, client: &Client, own: u64, now: Steady) -> bool {
         if self.skip_me == Some(true) && client.id == own {
             return false;
         }
@@ -143,8 +143,8 @@ impl<'c> Filter<'c> {
 }
 
 impl Test<'_> {
-    fn holds(&self, client: &Client, now: Millis) -> bool {
-        let is_older = |since: u64, seconds: u64| now.since(Millis(since)) / 1000 >= seconds;
+    fn holds(&self, client: &Client, now: Steady) -> bool {
+        let is_older = |since: u64, seconds: u64| now.since(Steady(since)) / 1000 >= seconds;
         // A text that was never set equals nothing.
         let is_told = |told: &str, wanted: &[u8]| !told.is_empty() && told.as_bytes() == wanted;
         match *self {

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Table};
 use crate::clients::{Client, ClientFlags};
-use base::Millis;
+use base::Steady;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -45,7 +45,8 @@ pub(super) fn note_command(call: &Call<'_>) {
 
 /// Appends a client's line.
 pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
-    let seconds = |since: u64| call.now.since(Millis(since)) / 1000;
+    let now = call.instance.clock.steady();
+    let seconds = |since: u64| now.since(Steady(since)) / 1000;
     let Sizes { query, query_free, queue, room, buffered, blocks, listed, total } =
         Sizes::of(client);
     let info = client.info();

@@ -6,7 +6,7 @@ use crate::call::{Call, Outcome};
 use crate::clients::{Client, Pause};
 use crate::refusal::Refusal;
 use crate::waiting::Waiter;
-use base::Millis;
+use base::Steady;
 use std::sync::Arc;
 
 pub fn list(call: &mut Call<'_>) -> Outcome {
@@ -49,7 +49,7 @@ pub fn kill(call: &mut Call<'_>) -> Outcome {
 }
 
 fn matching<'c>(call: &Call<'c>, filter: &Filter<'c>) -> impl Iterator<Item = Arc<Client>> {
-    let (own, now) = (call.session.client.id, call.now);
+    let (own, now) = (call.session.client.id, call.instance.clock.steady());
     let mut clients = call.instance.clients.list();
     clients.retain(|client| !client.is_doomed() && filter.matches(client, own, now));
     clients.into_iter()
@@ -64,22 +64,22 @@ pub fn pause(call: &mut Call<'_>) -> Outcome {
         }
         _ => Pause::Everything,
     };
-    let until = parse_timeout(args.get(2), call.now)?;
-    call.instance.pause(what, until, call.now);
+    let until = parse_timeout(call, args.get(2))?;
+    call.instance.pause(what, until);
     call.reply.ok();
     Ok(())
 }
 
 /// Reads a timeout in milliseconds from now; returns its end, which has passed for zero.
-fn parse_timeout(text: &[u8], now: Millis) -> Result<Millis, Refusal> {
+fn parse_timeout(call: &Call<'_>, text: &[u8]) -> Result<Steady, Refusal> {
     let millis = text::parse_i64(text)
         .ok_or(Refusal::of("ERR timeout is not an integer or out of range"))?;
     let millis = u64::try_from(millis).map_err(|_| Refusal::of("ERR timeout is negative"))?;
-    let until = Millis(now.0.saturating_add(millis));
-    if i64::try_from(until.0).is_err() {
+    if i64::try_from(call.now.0.saturating_add(millis)).is_err() {
         return Err(Refusal::of("ERR timeout is out of range"));
     }
-    Ok(if millis == 0 { Millis(0) } else { until })
+    let until = call.instance.clock.steady().after(millis);
+    Ok(if millis == 0 { Steady(0) } else { until })
 }
 
 pub fn unpause(call: &mut Call<'_>) -> Outcome {

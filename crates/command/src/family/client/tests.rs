@@ -2,8 +2,7 @@
 
 use crate::clients::{Endpoint, Owner, Pause};
 use crate::session::{ReplyMode, Session};
-use crate::testing::{BEGIN, World, check, say};
-use base::Millis;
+use crate::testing::{STARTED, World, check, say};
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Protocol;
 
@@ -109,7 +108,7 @@ fn connect(world: &mut World, port: u16) -> Session {
         is_unix: false,
     };
     assert!(world.instance.clients.admit(u64::MAX));
-    let client = world.instance.clients.add(endpoint, Owner::default(), BEGIN);
+    let client = world.instance.clients.add(endpoint, Owner::default(), STARTED);
     std::mem::replace(&mut world.session, Session::new(client, true))
 }
 
@@ -213,7 +212,7 @@ fn a_client_that_kills_itself_still_gets_the_reply() {
 #[test]
 fn a_stricter_pause_wins_and_unpause_ends_it() {
     let mut world = World::new();
-    let now = world.instance.clock.now();
+    let now = world.instance.clock.steady();
     check(
         &mut world,
         &[
@@ -225,7 +224,7 @@ fn a_stricter_pause_wins_and_unpause_ends_it() {
             ("CLIENT PAUSE 1000 ALL", "+OK"),
         ],
     );
-    world.instance.pause(Pause::Writes, Millis(now.0 + 500), now);
+    world.instance.pause(Pause::Writes, now.after(500));
     assert_eq!(world.instance.clients.paused(now), Pause::Everything);
     assert_eq!(world.instance.clients.paused_until(now).since(now), 1000);
     assert!(world.is_held("CLIENT UNPAUSE"));

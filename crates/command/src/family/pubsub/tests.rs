@@ -4,7 +4,7 @@ use super::forget_subscriptions;
 use crate::clients::Owner;
 use crate::pubsub::Topic;
 use crate::session::Session;
-use crate::testing::{Answers, BEGIN, World, check, here};
+use crate::testing::{Answers, STARTED, World, check, here};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -79,7 +79,7 @@ fn subscriptions_begin_and_end_inside_a_transaction_too() {
     let mut world = World::new();
     let answers = Arc::new(Answers::default());
     let owner = Owner { post: answers.clone(), ..Owner::default() };
-    world.session = Session::new(world.instance.clients.add(here(), owner, BEGIN), true);
+    world.session = Session::new(world.instance.clients.add(here(), owner, STARTED), true);
     let lines = ["SUBSCRIBE a", "UNSUBSCRIBE a", "SSUBSCRIBE s", "PUBLISH a x"];
     check(&mut world, &[("MULTI", "+OK")]);
     lines.iter().for_each(|line| check(&mut world, &[(line, "+QUEUED")]));

@@ -25,7 +25,7 @@ pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     call.instance.store.flush(call.thread, Flush::All);
     // The file must not bring the keys back.
     let asker = match call.turn {
-        Turn::Only => Asker::of_nobody(call.now),
+        Turn::Only => Asker::of_nobody(call.instance.clock.steady()),
         _ => Asker::of(call.session).behind(call.thread.journal_position()),
     };
     if call.instance.data_files.emptied(call.instance, call.thread, asker)

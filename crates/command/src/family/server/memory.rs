@@ -255,7 +255,7 @@ fn write_segment(reply: &mut Reply<'_>, segment: &SegmentFacts, now: base::Milli
     reply.bulk(b"live-records");
     reply.integer(segment.live_records.into());
     reply.bulk(b"age");
-    reply.integer((now.since(segment.born) / 1000) as i64);
+    reply.integer((now.distance(segment.born) / 1000) as i64);
 }
 
 fn state_name(state: SegmentState) -> &'static str {

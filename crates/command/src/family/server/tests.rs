@@ -1,7 +1,7 @@
 //! Tests of commands of the family, in process.
 
 use crate::instance::Shutdown;
-use crate::testing::{BEGIN, World, play};
+use crate::testing::{BEGIN, STARTED, World, play};
 use settings::Origin;
 use wire::Protocol;
 
@@ -219,8 +219,8 @@ fn a_reset_restarts_the_counts_of_files_and_of_time() {
     use std::sync::atomic::Ordering::Relaxed;
     let mut world = World::new();
     let journal = &world.instance.journal;
-    journal.begin_rewrite(BEGIN);
-    journal.end_rewrite(true, BEGIN);
+    journal.begin_rewrite(STARTED);
+    journal.end_rewrite(true, STARTED);
     journal.delayed_syncs.store(3, Relaxed);
     world.statistics.server.iteration_nanos.add(5_000_000_000);
     let fields =

@@ -4,7 +4,7 @@ use super::{Request, Server, Touch, begin_of_lines};
 use crate::clients::Owner;
 use crate::database_key::DatabaseKey;
 use crate::session::Session;
-use crate::testing::{Answers, BEGIN, World, check, here};
+use crate::testing::{Answers, STARTED, World, check, here};
 use std::sync::Arc;
 use store::ShardSet;
 
@@ -12,7 +12,7 @@ use store::ShardSet;
 fn wait(world: &mut World, line: &str) -> Arc<Answers> {
     let answers = Arc::new(Answers::default());
     let owner = Owner { post: answers.clone(), ..Owner::default() };
-    let client = world.instance.clients.add(here(), owner, BEGIN);
+    let client = world.instance.clients.add(here(), owner, STARTED);
     let mut session = Session::new(client, true);
     session.select(world.session.database);
     let own = std::mem::replace(&mut world.session, session);

@@ -17,7 +17,7 @@ pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
         ("slot_migration_fork_in_progress", &0),
     ]);
     bytes_of_append_only_file(text, call);
-    if let Some(facts) = loading.facts(call.now) {
+    if let Some(facts) = loading.facts(call.instance.clock.steady()) {
         let percent = 100.0 * facts.bytes as f64 / facts.total_bytes.max(1) as f64;
         text.fields(&[
             ("loading_start_time", &(facts.began / 1000)),
@@ -34,7 +34,7 @@ fn append_only_file(text: &mut Text, call: &Call<'_>) {
     let journal = &call.instance.journal;
     let is_on = settings::journal::APPENDONLY.get(&call.instance.settings);
     let rewrites = *journal.rewrites();
-    let current = rewrites.began.map(|began| call.now.since(began) / 1000);
+    let current = rewrites.began.map(|began| call.instance.clock.steady().since(began) / 1000);
     let ok = |is_ok| if is_ok { "ok" } else { "err" };
     let seconds = |seconds: Option<u64>| seconds.map_or("-1".to_owned(), |it| it.to_string());
     text.fields(&[

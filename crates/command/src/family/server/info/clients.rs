@@ -6,7 +6,8 @@ use crate::clients::{ClientFlags, Pause};
 
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
-    let (mut peak, mut held_back, mut watching) = (clients.peaks.largest(call.now), 0, 0);
+    let now = call.instance.clock.steady();
+    let (mut peak, mut held_back, mut watching) = (clients.peaks.largest(now), 0, 0);
     let mut subscribed: u64 = 0;
     for client in clients.list() {
         peak = peak.max(client.buffers());
@@ -15,7 +16,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
     }
     let waiters = &call.instance.waiters;
-    let paused = clients.paused(call.now);
+    let paused = clients.paused(now);
     let (reason, actions) = match paused {
         Pause::Nothing => ("none", "none"),
         Pause::Writes if clients.holds_writes() => ("shutdown_in_progress", "write"),
@@ -23,7 +24,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         Pause::Everything => ("client_pause", "all"),
     };
     let is_paused = paused != Pause::Nothing;
-    let left = if is_paused { clients.paused_until(call.now).since(call.now) } else { 0 };
+    let left = if is_paused { clients.paused_until(now).since(now) } else { 0 };
     text.fields(&[
         ("connected_clients", &clients.count()),
         ("cluster_connections", &0),

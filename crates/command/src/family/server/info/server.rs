@@ -16,7 +16,7 @@ const NO_GCC: &str = "0.0.0";
 pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
     let (settings, identity) = (&call.instance.settings, &call.instance.identity);
     let is_redis = settings::general::EXTENDED_REDIS_COMPATIBILITY.get(settings);
-    let uptime = call.now.since(identity.started) / 1000;
+    let uptime = call.instance.clock.steady().since(identity.started) / 1000;
     let hz = settings::general::HZ.get(settings);
     let config_file = identity.config_file.as_ref().map(|file| file.display().to_string());
     let zone = settings::general::AVAILABILITY_ZONE.get(settings);

@@ -2,9 +2,8 @@
 
 use crate::clients::{Client, Owner};
 use crate::session::Session;
-use crate::testing::{Answers, BEGIN, World, check, here};
+use crate::testing::{Answers, STARTED, World, check, here};
 use crate::waiting::Waiter;
-use base::Millis;
 use std::sync::Arc;
 
 /// Client that waits, and its answers.
@@ -18,7 +17,7 @@ impl Waiting {
     fn begin(world: &mut World, line: &str) -> Waiting {
         let answers = Arc::new(Answers::default());
         let owner = Owner { post: answers.clone(), ..Owner::default() };
-        let client = world.instance.clients.add(here(), owner, BEGIN);
+        let client = world.instance.clients.add(here(), owner, STARTED);
         let session = Session::new(Arc::clone(&client), true);
         let own = std::mem::replace(&mut world.session, session);
         assert!(world.waits(line), "{line}");
@@ -93,7 +92,7 @@ fn who_finds_nothing_behind_a_pause_waits_anew_behind_all_others() {
     unpause(&mut world);
     assert_eq!(first.answers.take(), ["*2 $1 l $1 v"]);
     let anew = second.waiter().expect("it waits anew");
-    assert_eq!((anew.deadline, anew.bytes()), (Some(Millis(BEGIN.0 + 701)), bytes));
+    assert_eq!((anew.deadline, anew.bytes()), (Some(STARTED.after(701)), bytes));
     assert_eq!(counts(&world), (2, 2, 0));
     check(&mut world, &[("RPUSH m w", ":1")]);
     assert_eq!(other.answers.take(), ["*2 $1 m $1 w"]);
