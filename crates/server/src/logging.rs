@@ -1,5 +1,6 @@
 //! Messages to the log; `log_line` has their form.
 
+use crate::log_file::LogFile;
 use crate::log_line::LogLines;
 use settings::{LogLevel, Settings, general};
 use std::fs::OpenOptions;
@@ -24,8 +25,8 @@ pub fn start(settings: &Arc<Settings>) -> io::Result<()> {
     let _ = if file.is_empty() {
         registry.with(layer.with_writer(io::stdout)).try_init()
     } else {
-        let file = OpenOptions::new().append(true).create(true).open(&*file)?;
-        registry.with(layer.with_writer(Arc::new(file))).try_init()
+        let file = LogFile::open(Path::new(&*file))?;
+        registry.with(layer.with_writer(file)).try_init()
     };
     let follow = move |settings: &Settings| {
         handle.reload(level(general::LOGLEVEL.get(settings))).map_err(|error| error.to_string())

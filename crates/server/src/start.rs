@@ -21,6 +21,7 @@ use crate::oom_score::OomScoreFile;
 use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
 use crate::services::Services;
+use crate::signals;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::{Identity, Instance};
@@ -166,7 +167,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     saver::remove_leftovers(Path::new("."));
     // A program that can connect may send a signal at once, so signals are caught before the server
     // listens.
-    let signals = Signals::new([SIGINT, SIGTERM]).map_err(system("catching signals"))?;
+    let signals = signals::catch().map_err(system("catching signals"))?;
     tracing::info!("Running mode=standalone, port={}.", network::PORT.get(&settings));
     let listeners = listen::listen(&settings)?;
     let kinds = listen::kinds(&listeners);
@@ -571,16 +572,9 @@ fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
 }
 
 /// Makes SIGINT and SIGTERM stop the server as the settings say.
-fn follow_signals(instance: &Arc<Instance>, mut signals: Signals) -> Result<(), StartError> {
+fn follow_signals(instance: &Arc<Instance>, signals: Signals) -> Result<(), StartError> {
     let weak = Arc::downgrade(instance);
-    spawn("signals".to_owned(), move || {
-        for signal in signals.forever() {
-            tracing::info!("Received signal {signal}");
-            let Some(instance) = weak.upgrade() else { return };
-            end::on_signal(&instance, signal);
-        }
-    })?;
-    Ok(())
+    spawn("signals".to_owned(), move || signals::follow(&weak, signals)).map(drop)
 }
 
 fn write_pidfile(settings: &Settings) {
