@@ -81,6 +81,8 @@ else
   check "process, migrate" python3 tests/process/migrate.py
   check "process, expiring" python3 tests/process/expiring.py
   check "process, messages" python3 tests/process/messages.py
+  check "process, sharing" python3 tests/process/sharing.py
+  check "process, signals" python3 tests/process/signals.py
   check "process, listening" python3 tests/process/listening.py
   check tools python3 tests/tools/run.py
   check "process, appending" python3 tests/process/appending.py

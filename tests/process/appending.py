@@ -42,6 +42,10 @@ class Files:
     def bytes(self, kinds="bi"):
         return sum(path.stat().st_size for path in self.paths(kinds))
 
+    def names(self):
+        """Names of all files, without locks."""
+        return {path.name for path in self.place.iterdir() if not path.name.startswith(".")}
+
     def temporary(self):
         return list(self.place.glob("temp-*"))
 
@@ -648,7 +652,7 @@ def a_base_that_is_asked_for_while_it_is_off_leaves_no_old_files():
             server.until(lambda: not server.appended.paths("h"))
             assert len(server.appended.paths("b")) == 1 and server.appended.paths("i") == []
             named = {path.name for path in server.appended.paths()} | {"appendonly.aof.manifest"}
-            server.until(lambda: {path.name for path in server.appended.place.iterdir()} == named)
+            server.until(lambda: server.appended.names() == named)
         server.until(lambda: plain(db.command("GET", "gone")) is None)
         expected = digest(db)
         server.kill()
@@ -668,7 +672,7 @@ def files_grow_by_rotations_and_no_old_one_stays():
         server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "0" and not server.appended.paths("h"))
         assert len(server.appended.paths("b")) == len(server.appended.paths("i")) == 1, server.appended.paths()
         named = {path.name for path in server.appended.paths()} | {"appendonly.aof.manifest"}
-        server.until(lambda: {path.name for path in server.appended.place.iterdir()} == named)
+        server.until(lambda: server.appended.names() == named)
 
 
 def files_that_are_not_needed_stay_while_a_setting_says_so():

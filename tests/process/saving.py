@@ -46,7 +46,8 @@ class Saving(Server):
             self.own.cleanup()
 
     def files(self):
-        return sorted(path.name for path in self.place.iterdir())
+        """Names of the files, without locks."""
+        return sorted(path.name for path in self.place.iterdir() if not path.name.startswith("."))
 
 
 def facts(db):

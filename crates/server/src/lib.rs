@@ -24,6 +24,7 @@ mod background_jobs;
 mod balance;
 mod background_process;
 mod batch;
+mod claim;
 mod connection;
 mod connections;
 mod descriptors;

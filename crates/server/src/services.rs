@@ -1,7 +1,10 @@
 //! Threads beside the workers that others ask for work.
 
+use crate::claim::Taken;
 use crate::journal::Journal;
 use crate::saver::Saver;
+use settings::journal::APPENDONLY;
+use settings::{Hook, Settings, general, snapshots};
 use std::sync::Arc;
 
 /// What threads beside the workers do for others.
@@ -11,4 +14,33 @@ pub struct Services {
     pub journal: Arc<Journal>,
     /// Makes snapshots.
     pub saver: Arc<Saver>,
+}
+
+impl Services {
+    /// Claims the files that the settings have these services write by themselves.
+    ///
+    /// # Errors
+    /// Who else writes them.
+    pub fn claim_files(&self, settings: &Settings) -> Result<(), Taken> {
+        self.saver.follow_claim(settings)?;
+        if APPENDONLY.get(settings) { self.journal.claim(settings) } else { Ok(()) }
+    }
+
+    /// Has changes of settings that name another server's files refused.
+    pub fn follow_claims(&self, settings: &Settings) {
+        let services = self.clone();
+        let follow: Arc<Hook> = Arc::new(move |settings: &Settings| {
+            services.claim_files(settings).map_err(|taken| taken.to_string())
+        });
+        let named = [general::DIR.name(), snapshots::DBFILENAME.name(), snapshots::SAVE.name()];
+        for name in named {
+            settings.on_change(name, Arc::clone(&follow));
+        }
+    }
+
+    /// Gives the claims up, once nothing is written any more.
+    pub fn give_up_claims(&self) {
+        self.saver.give_up_claim();
+        self.journal.give_up_claims();
+    }
 }

@@ -5,6 +5,7 @@ use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
 use crate::balance::Balance;
 use crate::background_process::{self, Remembering};
+use crate::claim::Taken;
 use crate::descriptors::{self, Shortage};
 use crate::durability;
 use crate::end;
@@ -64,6 +65,9 @@ pub enum StartError {
          or to 0 for no limit"
     )]
     Memory(u64),
+    /// Data files that another server writes.
+    #[error("{0}")]
+    Taken(#[from] Taken),
     /// A data file that cannot be loaded.
     #[error("{0}")]
     Load(#[from] LoadFailed),
@@ -176,7 +180,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)) };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
-    let own_files = own_files(&settings);
+    let own_files = OwnFiles::of(&settings);
     let source = open_data(&instance, &services, &own_files)?;
     limits::apply(&instance);
     follow_settings(&instance, &services);
@@ -211,7 +215,8 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     // Nothing changes any more.
     services.journal.stop();
     let served = served.map(|writer| drop(writer.join()));
-    remove_files(&own_files);
+    services.give_up_claims();
+    own_files.remove();
     match served {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served.inspect(|()| tracing::warn!("Varve is now ready to exit, bye bye...")),
@@ -235,13 +240,20 @@ fn check_memory(instance: &Instance) -> Result<(), StartError> {
     limits::enough_maxmemory(instance).map_or(Ok(()), |enough| Err(StartError::Memory(enough)))
 }
 
-/// Opens the data that is there at start.
-fn open_data(instance: &Instance, own_files: &[PathBuf]) -> Result<Option<Source>, StartError> {
-    let opened = load::open(instance).inspect_err(|error| {
+/// Opens the data that is there at start, unless another server writes its files.
+fn open_data(
+    instance: &Instance,
+    services: &Services,
+    own_files: &OwnFiles,
+) -> Result<Option<Source>, StartError> {
+    let claimed = services.claim_files(&instance.settings).map_err(StartError::from);
+    let opened = claimed.and_then(|()| Ok(load::open(instance)?));
+    opened.inspect_err(|error| {
         tracing::error!("{error}");
-        remove_files(own_files);
-    });
-    Ok(opened?)
+        services.give_up_claims();
+        // The pid file may be that of the other one.
+        own_files.remove_socket();
+    })
 }
 
 /// Loads the data that is there at start. Clients are refused until `start_journal`.
@@ -557,10 +569,17 @@ fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
     let turn = move |settings: &Settings| {
         let Some(instance) = weak.upgrade() else { return Ok(()) };
         let on = APPENDONLY.get(settings);
-        let fit = if on { journal.rehearse(&instance) } else { Ok(()) };
+        let claimed = || journal.claim(settings).map_err(|taken| taken.to_string());
+        let rehearsed = || journal.rehearse(&instance).map_err(|error| error.to_string());
+        let fit = if on { claimed().and_then(|()| rehearsed()) } else { Ok(()) };
         // Where that fails the settings are as before, and this is called for them again. If it
         // fails then, the writer is to try on: the setting says that changes are in files.
         journal.want(on, settings);
+        let state = &instance.journal;
+        if !on && !state.is_on.load(Relaxed) && !state.is_rewriting.load(Relaxed) {
+            // It could not be turned on, so nothing is written.
+            journal.give_up_claims();
+        }
         if let Err(error) = fit {
             tracing::warn!("The append-only file cannot be turned on: {error}");
             return Err("Unable to turn on AOF. Check server logs.".to_owned());
@@ -586,15 +605,33 @@ fn write_pidfile(settings: &Settings) {
 }
 
 /// Files that go when the server ends, wherever the working directory is then.
-fn own_files(settings: &Settings) -> Vec<PathBuf> {
-    let socket = network::UNIX_SOCKET.get(settings);
-    let socket = (!socket.is_empty()).then(|| socket.to_string());
-    let names = socket.into_iter().chain(background_process::pid_file(settings));
-    names.filter_map(|name| std::path::absolute(name).ok()).collect()
+struct OwnFiles {
+    socket: Option<PathBuf>,
+    pid: Option<PathBuf>,
 }
 
-fn remove_files(files: &[PathBuf]) {
-    for path in files {
+impl OwnFiles {
+    fn of(settings: &Settings) -> OwnFiles {
+        let absolute = |name: String| std::path::absolute(name).ok();
+        let socket = Some(network::UNIX_SOCKET.get(settings).to_string());
+        OwnFiles {
+            socket: socket.filter(|name| !name.is_empty()).and_then(absolute),
+            pid: background_process::pid_file(settings).and_then(absolute),
+        }
+    }
+
+    fn remove_socket(&self) {
+        remove_file(self.socket.as_deref());
+    }
+
+    fn remove(&self) {
+        self.remove_socket();
+        remove_file(self.pid.as_deref());
+    }
+}
+
+fn remove_file(path: Option<&Path>) {
+    if let Some(path) = path {
         let _ = std::fs::remove_file(path);
     }
 }

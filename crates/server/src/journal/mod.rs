@@ -18,6 +18,7 @@
 
 mod base_job;
 mod begin;
+mod claim;
 mod disk_thread;
 mod ending;
 mod failure;

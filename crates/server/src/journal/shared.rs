@@ -1,6 +1,7 @@
 //! What all threads know of the journal.
 
 use super::wake::Rest;
+use crate::claim::Claims;
 use crate::output::ALL_SAFE;
 use command::Instance;
 use journal::{CHUNK_BYTES, CutMark, Lane, Reader, Ring};
@@ -68,6 +69,8 @@ pub struct Journal {
     pub(super) resumes: AtomicU64,
     pub(super) abroad: Abroad,
     pub(super) asked: Asked,
+    /// The files, once they may be written.
+    pub(super) claims: Claims,
 }
 
 /// Units outside of the home database, each of which takes two SELECTs.
@@ -123,6 +126,7 @@ impl Journal {
             resumes: AtomicU64::new(0),
             abroad: Abroad::default(),
             asked: Asked::default(),
+            claims: Claims::default(),
         };
         Ok((Arc::new(journal), reader))
     }

@@ -9,6 +9,7 @@
 //! is made, where the bytes go, and what follows, is the job's own ([`Job`]).
 
 mod behind;
+mod claim;
 mod cores;
 mod file;
 mod job;
@@ -35,9 +36,20 @@ use store::ThreadContext;
 pub fn run(instance: &Instance, saver: &Saver, mut thread: ThreadContext, taken: &dyn Fn()) {
     while let Some(mut work) = saver.next() {
         let mut changes = 0;
-        let saved = save(instance, &mut thread, &mut work, &mut changes, taken);
+        let claimed = claim(instance, saver, &work);
+        let saved =
+            claimed.and_then(|()| save(instance, &mut thread, &mut work, &mut changes, taken));
         saver.finish(instance, work, saved.map(|()| changes));
     }
+}
+
+/// Claims the RDB file for a job that is to replace it.
+fn claim(instance: &Instance, saver: &Saver, work: &Work) -> Result<(), SaveError> {
+    if work.job.kind() == JobKind::Rotation {
+        return Ok(());
+    }
+    let claimed = saver.claim(&instance.settings);
+    claimed.map_err(|taken| SaveError::Write(io::Error::other(taken)))
 }
 
 /// Does a job up to the moment when its file is in place. `changes` becomes the number of changes

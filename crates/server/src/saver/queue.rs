@@ -30,6 +30,8 @@ pub struct Saver {
     state: Mutex<State>,
     /// Wakes the thread that saves.
     changed: Condvar,
+    /// The RDB file, once it may be written.
+    pub(super) claims: Claims,
 }
 
 #[derive(Debug, Default)]

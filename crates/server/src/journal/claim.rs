@@ -1,0 +1,31 @@
+//! The claim on the append-only files.
+
+use super::shared::Journal;
+use crate::claim::{Taken, Wanted};
+use settings::Settings;
+use settings::general::DIR;
+use settings::journal::{APPENDDIRNAME, APPENDFILENAME};
+use settings::network::PORT;
+use std::fs;
+use std::path::Path;
+
+impl Journal {
+    /// Claims the append-only files of the settings, whose directory is made if there is none.
+    /// Those that were claimed before stay so: they may be written until the next rotation.
+    ///
+    /// # Errors
+    /// Who else writes them.
+    pub fn claim(&self, settings: &Settings) -> Result<(), Taken> {
+        let folder = Path::new(&*DIR.get(settings)).join(&*APPENDDIRNAME.get(settings));
+        // Whoever opens it next says why it cannot be made.
+        let _ = fs::create_dir(&folder);
+        let remedy = "a `dir`, `appenddirname` or `appendfilename` of its own, or `appendonly no`";
+        let wanted = Wanted { folder: &folder, name: &APPENDFILENAME.get(settings), remedy };
+        self.claims.add(wanted, PORT.get(settings))
+    }
+
+    /// Gives the claims up: nothing is written any more.
+    pub fn give_up_claims(&self) {
+        self.claims.clear();
+    }
+}
