@@ -162,7 +162,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file, as of any write.
-    pub fn probe(&mut self, now: Millis) -> Result<(), WriteError> {
+    pub fn probe(&mut self, now: Steady) -> Result<(), WriteError> {
         self.writer.probe(now)
     }
 

@@ -340,7 +340,7 @@ impl<F: File> Writer<F> {
 
     /// Has a write that has failed tried again without delay.
     pub fn retry_at_once(&mut self) {
-        self.retry = self.retry.and(Some(Millis(0)));
+        self.retry = self.retry.and(Some(Steady(0)));
     }
 
     fn cut_back(&mut self) -> io::Result<()> {

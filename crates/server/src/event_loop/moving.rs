@@ -8,7 +8,7 @@ use crate::mail::Mail;
 use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use crate::stream::Stream;
-use base::Millis;
+use base::Steady;
 use command::{Notice, Owner, Session};
 use rustix::time::{ClockId, clock_gettime};
 use settings::{general, network};
@@ -26,7 +26,7 @@ pub struct Seat {
     /// Number of the worker.
     worker: usize,
     /// Moment at which the window is over.
-    next: Millis,
+    next: Steady,
     /// Reading of the stopwatch at which it began.
     began: u64,
     /// Nanoseconds of loop iterations until then.
@@ -34,14 +34,14 @@ pub struct Seat {
     /// Processor time of the thread until then, in nanoseconds.
     ran: u64,
     /// Moment since which one worker is enough.
-    calm_since: Millis,
+    calm_since: Steady,
 }
 
 impl Seat {
     /// Returns the seat of the worker with this number.
     pub fn new(balance: Arc<Balance>, worker: usize) -> Seat {
         // A single worker has nobody to measure itself against.
-        let next = if balance.workers() > 1 { Millis(0) } else { Millis(u64::MAX) };
+        let next = if balance.workers() > 1 { Steady(0) } else { Steady(u64::MAX) };
         Seat { balance, worker, next, began: 0, served: 0, ran: 0, calm_since: next }
     }
 
@@ -51,22 +51,22 @@ impl Seat {
 
     /// Returns true if the window is over.
     #[inline]
-    pub fn is_due(&self, now: Millis) -> bool {
+    pub fn is_due(&self, now: Steady) -> bool {
         now >= self.next
     }
 
     /// Ends the window, of which the loop iteration that began at `began` is no part, and returns
     /// what the worker is to do.
     fn measure(&mut self, pipeline: &Pipeline, began: u64) -> Advice {
-        let (executor, now) = (&pipeline.executor, pipeline.executor.now);
+        let (executor, now) = (&pipeline.executor, pipeline.executor.steady.now());
         let elapsed = executor.stopwatch.nanos_between(self.began, began);
         let served = executor.statistics.server.iteration_nanos.get();
         let ran = thread_nanos();
         let share =
             busy_share(elapsed, served.wrapping_sub(self.served), ran.saturating_sub(self.ran));
-        let is_first = self.next == Millis(0);
+        let is_first = self.next == Steady(0);
         (self.began, self.served, self.ran) = (began, served, ran);
-        self.next = Millis(now.0 + WINDOW_MILLIS);
+        self.next = Steady(now.0 + WINDOW_MILLIS);
         if is_first {
             self.calm_since = now;
             return Advice::Keep;
@@ -90,7 +90,7 @@ impl<P: Poller> EventLoop<P> {
     /// `began` is the reading of the stopwatch at which the loop iteration began.
     #[inline]
     pub fn keep_balance(&mut self, pipeline: &Pipeline, began: u64) {
-        if self.seat.is_due(pipeline.executor.now) {
+        if self.seat.is_due(pipeline.executor.steady.now()) {
             self.follow_load(pipeline, began);
         }
     }
@@ -113,7 +113,7 @@ impl<P: Poller> EventLoop<P> {
 
     /// Hands `part` thousandths of the active connections to another worker, but never all.
     fn share_active(&mut self, pipeline: &Pipeline, to: usize, part: u32) {
-        let now = pipeline.executor.now;
+        let now = pipeline.executor.steady.now();
         let is_active = |connection: &Connection| connection.silent_for(now) < ACTIVE_MILLIS;
         let active = self.connections.iter_mut().filter(|it| is_active(it)).count() as u64;
         let mut left = (active * u64::from(part)).div_ceil(1000).min(active.saturating_sub(1));
@@ -211,7 +211,7 @@ impl<P: Poller> EventLoop<P> {
             self.instance.clients.dismiss();
             return;
         }
-        let now = self.instance.clock.now();
+        let now = self.instance.clock.steady();
         let owner = Owner { slot: narrow::to_u32(at), ..self.owner.clone() };
         let client = self.instance.clients.add(stream.endpoint(), owner, now);
         let is_open = network::REQUIREPASS.get(settings).is_empty();

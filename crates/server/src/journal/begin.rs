@@ -1,6 +1,6 @@
 //! Where the journal begins at start: behind what was loaded.
 
-use base::Millis;
+use base::Steady;
 use journal::disk::{Directory, OpenFile};
 use journal::log::Log;
 use journal::set::{BaseForm, Set, SetError};
@@ -49,7 +49,7 @@ impl Begin {
     pub(super) fn open(
         mut self: Box<Self>,
         start: Start,
-        now: Millis,
+        now: Steady,
     ) -> Result<Log<Directory>, (Box<Begin>, SetError)> {
         match self.writer(start, now) {
             Ok(writer) => Ok(Log::new(self.set, writer, start)),
@@ -57,7 +57,7 @@ impl Begin {
         }
     }
 
-    fn writer(&mut self, start: Start, now: Millis) -> Result<Writer<OpenFile>, SetError> {
+    fn writer(&mut self, start: Start, now: Steady) -> Result<Writer<OpenFile>, SetError> {
         self.settle()?;
         if let Some((form, bytes)) = &self.base {
             self.set.put_base(*form, bytes)?;

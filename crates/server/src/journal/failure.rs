@@ -3,7 +3,7 @@
 use super::rotation::open_directory;
 use super::writer::JournalThread;
 use crate::limits;
-use base::Millis;
+use base::Steady;
 use journal::disk::Files;
 use journal::log::{Log, LogError};
 use journal::set::{Set, SetError};
@@ -40,7 +40,7 @@ impl JournalThread {
 
     /// Looks whether somebody has taken files away that a start would load. Then changes are
     /// refused until a new base has all data.
-    pub(super) fn look_for_files(&mut self, now: Millis) {
+    pub(super) fn look_for_files(&mut self, now: Steady) {
         let Some(log) = &mut self.log else { return };
         let was_known = log.has_lost_files();
         let Ok(Some(lost)) = log.find_lost() else { return };

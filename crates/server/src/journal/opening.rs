@@ -3,7 +3,7 @@
 use super::begin::Begin;
 use super::failure::is_full;
 use super::writer::JournalThread;
-use base::Millis;
+use base::Steady;
 use journal::disk::{File, Files};
 use journal::log::LogError;
 use journal::set::SetError;
@@ -16,7 +16,7 @@ impl JournalThread {
     ///
     /// # Errors
     /// Anything else, which the operator has to mend before.
-    pub(super) fn begin_log(&mut self, begin: Begin, now: Millis) -> Result<(), SetError> {
+    pub(super) fn begin_log(&mut self, begin: Begin, now: Steady) -> Result<(), SetError> {
         match self.open_log(Box::new(begin), now) {
             Ok(()) => Ok(()),
             Err((begin, SetError::Disk { error, doing, name })) if is_full(&error) => {
@@ -31,7 +31,7 @@ impl JournalThread {
     }
 
     /// Tries again to begin the log, once a second.
-    pub(super) fn begin_waiting_log(&mut self, now: Millis) {
+    pub(super) fn begin_waiting_log(&mut self, now: Steady) {
         if self.retry.is_too_early(Instant::now()) {
             return;
         }
@@ -42,7 +42,7 @@ impl JournalThread {
         }
     }
 
-    fn open_log(&mut self, begin: Box<Begin>, now: Millis) -> Result<(), (Box<Begin>, SetError)> {
+    fn open_log(&mut self, begin: Box<Begin>, now: Steady) -> Result<(), (Box<Begin>, SetError)> {
         let start = begin.start(self.id);
         self.id = start.id;
         self.log = Some(begin.open(start, now)?);

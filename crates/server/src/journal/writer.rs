@@ -161,7 +161,7 @@ impl JournalThread {
                 other_bytes: 0,
                 snapshot_behind: None,
             };
-            let now = writer.instance.clock.now();
+            let now = writer.instance.clock.steady();
             let begun = begin.map_or(Ok(()), |begin| writer.begin_log(begin, now));
             let is_begun = begun.is_ok();
             let _ = ready.send(begun.map_err(io::Error::other));
@@ -332,7 +332,7 @@ impl JournalThread {
         let Some(log) = &mut self.log else { return };
         log.end_sync(job, &outcome);
         if let Err(error) = outcome {
-            self.look_for_files(self.instance.clock.now());
+            self.look_for_files(self.instance.clock.steady());
             self.note_failure(&LogError::Write(WriteError::Write(error)));
         }
     }
@@ -397,7 +397,7 @@ impl JournalThread {
     }
 
     /// Looks after what changes slowly.
-    fn each_second(&mut self, now: Millis) {
+    fn each_second(&mut self, now: Steady) {
         if self.second.began.elapsed() < Duration::from_secs(1) {
             return;
         }
