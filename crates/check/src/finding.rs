@@ -51,7 +51,7 @@ pub enum State {
     Miscounted(Flaws),
     /// All but its end, which was never safe, or whose command was never finished.
     Torn(Broken),
-    /// Its commands are damaged in the middle.
+    /// Its commands are damaged in the middle, or what follows them is no torn end.
     Damaged(Broken),
     /// Its RDB part is damaged, or it is something else, which nothing repairs.
     Lost(String),

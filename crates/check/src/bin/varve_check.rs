@@ -23,7 +23,7 @@ struct Options {
     /// wrong number of entries get the right one; the file is kept as FILE.before-fix.
     #[arg(long)]
     fix: bool,
-    /// Asks no question; with --fix, also cuts where damage stands before whole commands.
+    /// Asks no question; with --fix, also cuts off what is no torn end.
     #[arg(long, requires = "fix")]
     yes: bool,
     /// Cuts the file at this byte, wherever the damage is.
@@ -186,8 +186,8 @@ fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::R
         State::Damaged(_) if !options.yes => {
             writeln!(
                 out,
-                "whole commands stand behind the damage: {behind} bytes would be lost. To cut them \
-                 off all the same: varve-check --fix --yes {}",
+                "this is no torn end, but maybe somebody's data: {behind} bytes would be lost. To \
+                 cut them off all the same: varve-check --fix --yes {}",
                 path.display()
             )?;
             return Ok(End::Damaged);
