@@ -166,7 +166,8 @@ impl BackgroundJobs {
     }
 
     fn may_expire(&self) -> bool {
-        self.instance.active_expire.load(Relaxed)
+        !self.instance.chores_paused.load(Relaxed)
+            && self.instance.active_expire.load(Relaxed)
             && !self.instance.store.keeps_expired()
             && self.may_remove()
     }
