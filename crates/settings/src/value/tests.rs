@@ -158,13 +158,16 @@ fn output_limits_change_the_classes_they_name() {
 #[test]
 fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
     accepted("tls-cluster", &["NO"], "no");
-    refused("tls-cluster", &["yes"], "TLS is not supported by this version of Varve");
+    let tls = "TLS is not supported by this version of Varve: remove the line if connections may be \
+               open to readers, or have a proxy in front of the server encrypt them";
+    refused("tls-cluster", &["yes"], tls);
     accepted("aclfile", &[""], "");
     accepted("aclfile", &[], "");
     refused(
         "aclfile",
         &["a", "b"],
-        "access control lists are not supported by this version of Varve",
+        "access control lists are not supported by this version of Varve: remove the line if every \
+         client may do everything, and set `requirepass` for a password",
     );
     let row = find(b"slaveof").expect("it exists");
     assert!(tolerated(row, &[b"no", b"one"]) && !tolerated(row, &[b"10.0.0.1", b"6379"]));
