@@ -126,6 +126,12 @@ impl State {
         self.queue.iter().any(|accepted| accepted.kind == kind)
     }
 
+    /// True while a base is written that is still wanted: one that was given up ends soon.
+    fn has_rotation(&self) -> bool {
+        let is_wanted = |it: &Accepted| !it.progress.is_cancelled.load(Relaxed);
+        self.queue.iter().any(|it| it.kind == JobKind::Rotation && is_wanted(it))
+    }
+
     fn is_saving(&self) -> bool {
         self.has(JobKind::Background) || self.has(JobKind::Foreground)
     }
@@ -268,8 +274,7 @@ impl Saver {
             return Err(Refusal::SAVING);
         }
         // One that was asked for may still wait for a sync.
-        let is_rewriting =
-            state.has(JobKind::Rotation) || instance.journal.is_rewriting.load(Relaxed);
+        let is_rewriting = state.has_rotation() || instance.journal.is_rewriting.load(Relaxed);
         let waits = match when {
             When::Now if is_rewriting => return Err(Refusal::REWRITING),
             When::Now => false,
