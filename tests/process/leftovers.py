@@ -295,7 +295,7 @@ def the_directory_of_files_that_are_on_does_not_change():
         server.process.terminate()
         assert server.ends_with_status() == 0
         assert "pid" not in server.files(), "it was made there"
-        assert sorted(os.listdir(other)) == ["appendonlydir", "dump.rdb"]
+        assert sorted(os.listdir(other)) == ["appendonlydir", "dump.rdb"], os.listdir(other)
         assert other in config.read_text()
         with Appending(folder=other) as second:
             assert second.connect().command("GET", "k") == b"w"

@@ -28,7 +28,11 @@ impl Journal {
     pub fn want(&self, on: bool, settings: &Settings) {
         let _deciding = self.deciding();
         if on && !self.asked.on.load(Relaxed) {
-            *self.directory() = DIR.get(settings);
+            let (new, mut directory) = (DIR.get(settings), self.directory());
+            // The writer may not even have closed its files since the journal was turned off.
+            let has_moved = directory.as_ref().is_some_and(|old| *old != new);
+            self.asked.reopen.fetch_or(has_moved, Relaxed);
+            *directory = Some(new);
         }
         self.asked.on.store(on, Release);
     }
@@ -38,10 +42,10 @@ impl Journal {
     pub fn allows_directory(&self, settings: &Settings) -> bool {
         let _deciding = self.deciding();
         let stays_on = self.asked.on.load(Acquire) && APPENDONLY.get(settings);
-        !stays_on || *self.directory() == DIR.get(settings)
+        !stays_on || self.directory().as_ref() == Some(&DIR.get(settings))
     }
 
-    fn directory(&self) -> MutexGuard<'_, Arc<str>> {
+    fn directory(&self) -> MutexGuard<'_, Option<Arc<str>>> {
         self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,7 +54,7 @@ impl Journal {
     pub fn follow_settings(&self, instance: &Instance) {
         let deciding = self.deciding();
         let state = &instance.journal;
-        if !state.is_on.load(Relaxed) {
+        if !state.is_on.load(Relaxed) || self.asked.reopen.load(Relaxed) {
             let is_at_work = state.rewrites().began.is_some();
             let is_wanted = self.asked.on.load(Acquire);
             state.is_rewriting.store(is_at_work || is_wanted, Relaxed);
@@ -64,13 +68,18 @@ impl Journal {
     /// wants it on from now on has it begin anew.
     pub fn begin_to_close(&self, instance: &Instance) -> bool {
         let _deciding = self.deciding();
-        let closes = !self.asked.on.load(Acquire);
+        let is_wanted = self.asked.on.load(Acquire);
+        let closes = self.asked.reopen.swap(false, Relaxed) || !is_wanted;
         if closes {
+            if !is_wanted {
+                *self.directory() = None;
+            }
             self.is_closing.store(true, Release);
             instance.journal.is_on.store(false, Relaxed);
             if instance.journal.is_rewriting.load(Relaxed) {
                 instance.journal.cancel_rewrite();
             }
+            instance.journal.is_rewriting.store(is_wanted, Relaxed);
         }
         closes
     }

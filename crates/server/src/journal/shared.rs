@@ -57,8 +57,8 @@ pub struct Journal {
     pub(super) is_waiting: AtomicBool,
     /// Lock of what settings decide: whether the journal is on, and whether replies wait.
     pub(super) policy: Mutex<()>,
-    /// Value of `dir` when the journal was last turned on.
-    pub(super) directory: Mutex<Arc<str>>,
+    /// Value of `dir` when the journal was turned on; none once the writer has closed its files.
+    pub(super) directory: Mutex<Option<Arc<str>>>,
     /// Bytes that may wait for the file.
     pub(super) budget: AtomicU64,
     /// Bytes that are kept in memory though they were written.
@@ -86,6 +86,8 @@ pub(super) struct Abroad {
 pub(super) struct Asked {
     /// The journal is to be on: the setting says so, and its files were looked at.
     pub(super) on: AtomicBool,
+    /// It is to be turned off before, as its files are to be elsewhere.
+    pub(super) reopen: AtomicBool,
     pub(super) rewrite: AtomicBool,
     /// What is written is cancelled, and to be begun anew.
     pub(super) restart: AtomicBool,
@@ -119,7 +121,7 @@ impl Journal {
             is_apart: AtomicBool::new(false),
             is_waiting: AtomicBool::new(false),
             policy: Mutex::new(()),
-            directory: Mutex::new(Arc::from("")),
+            directory: Mutex::default(),
             budget: AtomicU64::new(BUDGET_MIN),
             kept_max: AtomicU64::new(KEPT_MAX),
             cut: CutMark::default(),
