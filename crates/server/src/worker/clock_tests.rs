@@ -48,7 +48,7 @@ fn a_pause_ends_when_its_time_has_passed() {
         world.pass(499);
         assert_eq!(peer.read(), "");
         let info = world.ask(&other, "INFO clients\r\n");
-        assert!(info.contains("paused_timeout_milliseconds:1 "), "{set_to:?}: {info}");
+        assert!(info.ends_with("paused_timeout_milliseconds:1"), "{set_to:?}: {info}");
         world.pass(1);
         assert_eq!(peer.read(), "+OK", "{set_to:?}");
     }
@@ -63,8 +63,8 @@ fn who_is_silent_is_closed_when_the_time_has_passed() {
         world.instance.clock.set_wall(set_to);
         world.pass(10_000);
         world.ask(&other, "PING\r\n");
-        assert_eq!(silent.read(), "+PONG", "{set_to:?}");
-        world.pass(1);
+        assert!(!silent.is_closed(), "{set_to:?}");
+        world.pass(250);
         assert!(silent.is_closed() && !other.is_closed(), "{set_to:?}");
     }
 }
