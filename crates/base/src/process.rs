@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, getrlimit};
 use std::fs;
-use std::time::Duration;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Returns the resident bytes of this process; zero where the kernel does not tell.
 pub fn resident_bytes() -> u64 {

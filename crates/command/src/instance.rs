@@ -5,6 +5,7 @@ use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
 use crate::clients::{Clients, Pause};
 use crate::departures::Departures;
+use crate::identity::Identity;
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
 use crate::monitors::Monitors;
@@ -23,30 +24,10 @@ use base::{Clock, Steady, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use settings::{MaxmemoryPolicy, Settings};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
-
-/// Facts that identify this server.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// Forty hexadecimal digits, drawn at start.
-    pub run_id: String,
-    /// Time of its start.
-    pub started: Steady,
-    /// Configuration file, if there is one.
-    pub config_file: Option<PathBuf>,
-    /// Path of the program.
-    pub executable: PathBuf,
-    /// Number of threads that execute commands.
-    pub threads: usize,
-    /// Names of the memory allocators: segments for what clients store, and the one for the rest.
-    pub allocator: &'static str,
-    /// Service manager that has started it, or `no`.
-    pub supervised: &'static str,
-}
 
 /// Options of a requested shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -483,8 +464,9 @@ impl Instance {
         self.monitors.count()
     }
 
-    /// Does what changes have left for a thread without locks: sends who may have cached the keys
-    /// what is pending, wakes who has mail and who removes expired keys, and holds commands back where there is too much of it.
+    /// Does what changes have left for a thread without locks: sends invalidations that are
+    /// pending, wakes workers that have mail and the thread that removes expired keys, and holds
+    /// commands back where there is too much mail.
     #[inline]
     pub fn settle_messages(&self) {
         let by_events = self.notifications.has_left() && self.notifications.settle();

@@ -21,8 +21,8 @@
 
 mod accept;
 mod background_jobs;
-mod balance;
 mod background_process;
+mod balance;
 mod batch;
 mod claim;
 mod connection;
@@ -32,6 +32,7 @@ mod durability;
 mod end;
 mod event_loop;
 mod executor;
+mod follow_settings;
 mod group;
 mod journal;
 mod limits;
