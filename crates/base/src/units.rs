@@ -164,9 +164,9 @@ impl Tick {
         if self.is_due(other) { self } else { other }
     }
 
-    /// Returns the tick of `deadline` as seen at `now`: the one in which it lies. A deadline too far ahead to compare is
-    /// brought nearer, so that it is checked again in time; one that has passed is due now, however
-    /// long ago it was: a key may be stored or loaded after its time.
+    /// Returns the tick of `deadline` as seen at `now`: the one in which it lies. A deadline too
+    /// far ahead to compare is brought nearer, so that it is checked again in time; one that has
+    /// passed is due now, however long ago it was: a key may be stored or loaded after its time.
     #[inline]
     pub fn of_deadline(deadline: Millis, now: Millis) -> Tick {
         let horizon = Millis(now.0 + Tick::AHEAD_MAX * Tick::MILLIS - Tick::MILLIS);

@@ -5,8 +5,8 @@
 //!                                               └─▶ settle: keys that arrived leave ─▶ answer
 //! ```
 //! A connection that leads to this server itself, where who sends a key would be who has it, is
-//! refused before anything is sent. A key that changed on its way is sent again, a few times; one that still changes stays here, and
-//! the client is told. Sockets are kept for ten seconds.
+//! refused before anything is sent. A key that changed on its way is sent again, a few times; one
+//! that still changes stays here, and the client is told. Sockets are kept for ten seconds.
 
 mod effects;
 

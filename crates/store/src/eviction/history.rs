@@ -5,9 +5,9 @@
 //! Levels are told apart by powers of about two below ten minutes and more coarsely above, so
 //! OBJECT IDLETIME answers within a factor of two to four, and never finer than a sweep.
 //!
-//! Under the LFU policies they are a logarithmic counter as Redis's, with sixteen of its 256 values:
-//! the first accesses are counted as finely, and further up each value is reached in one go, as
-//! late on average as by the steps in between.
+//! Under the LFU policies they are a logarithmic counter as Redis's, with sixteen of its 256
+//! values: the first accesses are counted as finely, and further up each value is reached in one
+//! go, as late on average as by the steps in between.
 
 use base::Random;
 
