@@ -6,7 +6,7 @@
 //!                                                              start on, or by its first snapshot
 //! append-only files   dir/appendonlydir/.appendonly.aof.lock   held by who writes them
 //! ```
-//! A claim is a lock of such a file, which the system ends with the process, however that ends. So
+//! A claim is a lock of such a file, which the system ends with the process, however that ends, so
 //! a file that is left over claims nothing. Servers with files of different names share a directory,
 //! and so do those that write none.
 

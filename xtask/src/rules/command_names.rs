@@ -23,8 +23,10 @@ const LOOKED_AT: [&str; 2] = ["crates/command/src/", "crates/server/src/"];
 
 /// Names of commands that are other words too, with their other meaning.
 const OTHER_WORDS: &[(&str, &str)] = &[
+    ("asking", "a flag"),
     ("auth", "an option of HELLO"),
     ("client", "a field of a waiter that is shown"),
+    ("cluster", "a group, and a section of INFO"),
     ("command", "a field of a waiter that is shown"),
     ("copy", "an option of MIGRATE"),
     ("debug", "a section of INFO"),
@@ -38,6 +40,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("object", "a subcommand of DEBUG"),
     ("persist", "an option of GETEX and HGETEX"),
     ("pubsub", "a group, a flag and a type of clients"),
+    ("readonly", "a flag"),
     ("reset", "what RESET answers"),
     ("role", "a field of HELLO and INFO"),
     ("save", "an option of SHUTDOWN"),

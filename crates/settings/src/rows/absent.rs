@@ -3,8 +3,8 @@
 //!
 //! Whoever sets them relies on them: on a copy of the data elsewhere, on clients that are told
 //! apart, on connections that nobody reads. Without them data would be lost or open, or clients
-//! would not find the server, so any other value stops the start. What only shapes such a feature is
-//! in `idle`, and is accepted.
+//! would not find the server, so any other value stops the start. What only shapes such a feature
+//! is in `idle`, and is accepted.
 
 use crate::row::{Row, fixed};
 

@@ -158,8 +158,8 @@ fn output_limits_change_the_classes_they_name() {
 #[test]
 fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
     accepted("tls-cluster", &["NO"], "no");
-    let tls = "TLS is not supported by this version of Varve: remove the line if connections may be \
-               open to readers, or have a proxy in front of the server encrypt them";
+    let tls = "TLS is not supported by this version of Varve: remove the line if connections may \
+               be open to readers, or have a proxy in front of the server encrypt them";
     refused("tls-cluster", &["yes"], tls);
     accepted("aclfile", &[""], "");
     accepted("aclfile", &[], "");

@@ -2,12 +2,10 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `table.rs` | the commands of clients |
-//! | `subcommands.rs` | CLUSTER |
+//! | `table.rs` | the commands |
 //! | `slot.rs` | the slot of a key |
 
 mod slot;
-mod subcommands;
 mod table;
 
 pub use table::TABLE;
