@@ -71,6 +71,10 @@ impl File for Source {
         refused()
     }
 
+    fn has_name(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
     fn truncate(&self, _: u64) -> io::Result<()> {
         refused()
     }
