@@ -7,8 +7,8 @@
 //! append-only files   dir/appendonlydir/.appendonly.aof.lock   held by who writes them
 //! ```
 //! A claim is a lock of such a file, which the system ends with the process, however that ends, so
-//! a file that is left over claims nothing. Servers with files of different names share a directory,
-//! and so do those that write none.
+//! a file that is left over claims nothing. Servers with files of different names may share a
+//! directory, and so may those that write none.
 
 use rustix::io::Errno;
 use rustix::system::uname;
