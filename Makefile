@@ -6,6 +6,7 @@
 #   make tools                      build varve-check and varve-import
 #   make test  STAGES='fmt clippy'  every check and test, or the named stages (scripts/test lists them)
 #   make compat ARGS=...            Valkey's own test suite against a running Varve
+#   make clients ARGS=...           the own tests of client libraries against Varve and Valkey, side by side
 #   make report ARGS=...            every scenario of bench/ at a small scale, and a page of them
 #   make bench  ARGS=...            the same at the whole scale, or what ARGS names
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
@@ -34,7 +35,7 @@ ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6
 SCALE ?= 0.04
 REPORTS ?= target/report
 
-.PHONY: run build tools test compat report bench fuzz differential hammer manual clean
+.PHONY: run build tools test compat clients report bench fuzz differential hammer manual clean
 
 run: build
 	@mkdir -p data
@@ -53,6 +54,9 @@ test:
 
 compat:
 	@scripts/compat $(ARGS)
+
+clients: build
+	@VARVE_SERVER="$${VARVE_SERVER:-$(SERVER)}" tests/clients/suites/run $(ARGS)
 
 report:
 	@scripts/bench report --scale $(SCALE) --results $(REPORTS) $(ARGS)

@@ -4,7 +4,7 @@
 # VARVE_SERVER  the server to start (default target/release/varve-server); it may carry arguments
 # SERVER_ADDR   host:port of a server that runs already, with enable-debug-command yes: it is used instead, and the tests
 #               of the process are left out
-# PARTS         which of "transcripts clients process files tools" are tested (default: all)
+# PARTS         which of "transcripts clients suites process files tools" are tested (default: all)
 # VARVE_TOOLS   the folder of varve-check and varve-import (default: that of VARVE_SERVER)
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
 set -uo pipefail
@@ -51,7 +51,7 @@ assert connection.command("DEBUG", "MOVE-CONNECTIONS", "1") == b"OK"')
 
 # check NAME COMMAND...
 check() {
-  [[ " ${PARTS:-transcripts clients process files tools} " == *" ${1%%,*} "* ]] || return 0
+  [[ " ${PARTS:-transcripts clients suites process files tools} " == *" ${1%%,*} "* ]] || return 0
   echo "-- $1"
   "${@:2}" || { echo "blackbox: $1 failed" && failed=1; }
 }
@@ -70,6 +70,7 @@ else
   if [[ -z ${THREADS-1} ]]; then check transcripts python3 tests/transcripts/run.py; fi
   check clients tests/clients/run
   stop
+  check suites env -u SERVER_ADDR tests/clients/suites/run --small
   check process python3 tests/process/run.py
   check "process, order" python3 tests/process/order.py
   check "process, started" python3 tests/process/started.py
