@@ -115,7 +115,7 @@ fn facts_of_a_key_hold_over_what_stands_between_wherever_pieces_end() {
     const KEYS: usize = 3000;
     let (far, aux) =
         (NOW.0 + 1_000_000, [&b"\xfa"[..], &text(b"mvcc-tstamp"), &text(b"1")].concat());
-    let deadline_of = |number: usize| (number % 4 != 0).then(|| far + number as u64);
+    let deadline_of = |number: usize| (!number.is_multiple_of(4)).then(|| far + number as u64);
     let mut bytes = HEAD.to_vec();
     for number in 0..KEYS {
         if let Some(deadline) = deadline_of(number) {
