@@ -183,10 +183,11 @@ fn events_are_those_that_clients_know() {
 /// Commands that write and of which clients are not told both, in Valkey either: one changes the
 /// form of a value; what changes groups and ids of a stream is no change for those who watch it or
 /// have cached it; keys that are sent elsewhere leave when they have arrived there; RESTORE is
-/// played; and those that name no keys.
+/// played; and those that name no keys, or are refused without a cluster.
 const HALF_TOLD: &str = "\
 pfdebug xack xautoclaim xclaim xgroup|createconsumer xgroup|delconsumer xgroup|destroy \
-xgroup|setid xreadgroup xsetid migrate restore-asking flushall flushdb function|flush swapdb";
+xgroup|setid xreadgroup xsetid migrate restore-asking flushall flushdb function|flush swapdb \
+cluster|flushslot";
 
 #[test]
 fn every_command_that_writes_says_which_keys_change_and_what_happened() {

@@ -103,8 +103,9 @@ impl Balance {
     /// Publishes the share of its time in which a worker was busy, and returns what it is to do.
     /// `calm_for` is the number of milliseconds for which one worker would have been enough.
     pub fn advise(&self, worker: usize, share: u32, calm_for: u64) -> Advice {
-        self.workers[worker].share.store(share, Relaxed);
-        if share >= BUSY {
+        let before = self.workers[worker].share.swap(share, Relaxed);
+        // One window may be that of a single long command, or one in which it hardly ran.
+        if share >= BUSY && before >= BUSY {
             return self.relieve(worker, share);
         }
         if worker != 0 && calm_for >= CALM_MILLIS {
@@ -137,11 +138,11 @@ impl Balance {
 }
 
 /// Returns the share of a window, in thousandths, in which a worker was busy: `served` of `elapsed`
-/// nanoseconds, during which it had the processor for `ran`. Who waits for the processor most of
-/// the time is not busy: other programs are.
+/// nanoseconds, during which it had the processor for `ran`. A worker that has the processor for
+/// less than a quarter of that is not busy: other programs are.
 pub fn busy_share(elapsed: u64, served: u64, ran: u64) -> u32 {
     let thousandths = |part: u64| part.saturating_mul(1000) / elapsed.max(1);
-    let share = thousandths(served).min(thousandths(ran).saturating_mul(2)).min(1000);
+    let share = thousandths(served).min(thousandths(ran).saturating_mul(4)).min(1000);
     u32::try_from(share).unwrap_or(1000)
 }
 
@@ -165,16 +166,18 @@ mod tests {
     #[test]
     fn a_busy_worker_hands_half_of_the_difference_to_the_one_with_the_least_to_do() {
         let balance = three_with([0, 400, 100]);
+        assert_eq!(balance.advise(0, 1000, 0), Advice::Keep, "for one window only");
         assert_eq!(balance.advise(0, 900, 0), Advice::Share { to: 2, part: 444 });
-        // It counts from then on, so another one that is busy chooses a third.
+        // It counts from then on.
         assert_eq!(balance.share(2), 500);
+        balance.advise(1, 1000, 0);
         assert_eq!(balance.advise(1, 1000, 0), Advice::Share { to: 2, part: 250 });
     }
 
     #[test]
     fn workers_that_have_about_the_same_to_do_keep_their_connections() {
         let balance = three_with([0, 700, 700]);
-        assert_eq!(balance.advise(0, 990, 0), Advice::Keep);
+        assert_eq!([0; 3].map(|_| balance.advise(0, 990, 0)), [Advice::Keep; 3]);
         assert_eq!(balance.advise(0, 500, 0), Advice::Keep);
         assert_eq!(three_with([0, 0, 0]).advise(1, BUSY - 1, 0), Advice::Keep);
     }
@@ -184,7 +187,7 @@ mod tests {
         let mailbox = || Mailbox::new(|| (), Arc::default()).0;
         let balance = Balance::new(vec![mailbox(), mailbox()]);
         balance.join(0, Owner::default());
-        assert_eq!(balance.advise(0, 1000, 0), Advice::Keep);
+        assert_eq!([0; 3].map(|_| balance.advise(0, 1000, 0)), [Advice::Keep; 3]);
     }
 
     #[test]
@@ -209,8 +212,8 @@ mod tests {
     #[test]
     fn a_worker_that_seldom_gets_the_processor_is_not_busy() {
         assert_eq!(busy_share(10_000_000, 8_000_000, 8_000_000), 800);
-        assert_eq!(busy_share(10_000_000, 9_900_000, 300_000), 60);
-        assert_eq!(busy_share(10_000_000, 9_900_000, 5_000_000), 990);
+        assert_eq!(busy_share(10_000_000, 9_900_000, 300_000), 120);
+        assert_eq!(busy_share(10_000_000, 9_900_000, 2_500_000), 990);
         assert_eq!(busy_share(10_000_000, 30_000_000, 30_000_000), 1000);
         assert_eq!(busy_share(0, 0, 0), 0);
     }

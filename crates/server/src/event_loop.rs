@@ -252,6 +252,8 @@ impl<P: Poller> EventLoop<P> {
         let mail_whole = pipeline.executor.mail_whole;
         let is_simple = |it: &Connection| it.is_simple() && it.yielded_at < mail_whole;
         let Some(connection) = self.connections.take_if(at, is_simple) else {
+            // What came before it is done before it.
+            self.serve_group(pipeline);
             return self.read(pipeline, ready);
         };
         if let Some(served) = pipeline.join(at, connection) {

@@ -337,6 +337,8 @@ fn every_command_that_reads_enters_its_keys_whatever_it_finds() {
         row.spec.flags.contains(crate::spec::Flags::READONLY) && !row.spec.keys.is_empty()
     });
     let mut missing: Vec<String> = rows.map(|row| row.full_name.to_uppercase()).collect();
+    // Without a cluster it reads nothing.
+    missing.retain(|name| name != "CLUSTERSCAN");
     for filled in [false, true] {
         for line in READS.split('|') {
             let mut two = Two::new("CLIENT TRACKING ON");
