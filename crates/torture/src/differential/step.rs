@@ -96,7 +96,7 @@ pub fn word(bytes: &[u8]) -> String {
 
 const RUN_MIN: usize = 16;
 const WITH_SUBCOMMANDS: &[&str] =
-    &["CLIENT", "COMMAND", "CONFIG", "FUNCTION", "MEMORY", "OBJECT", "XGROUP", "XINFO"];
+    &["CLIENT", "CLUSTER", "COMMAND", "CONFIG", "FUNCTION", "MEMORY", "OBJECT", "XGROUP", "XINFO"];
 
 #[cfg(test)]
 mod tests {
