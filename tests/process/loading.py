@@ -100,7 +100,7 @@ def case_a_transaction_of_what_is_refused_while_data_is_loaded_is_discarded():
 
 def case_memory_has_no_limit_while_data_is_loaded():
     body = b"".join(pair(number, b"x" * 1000) for number in range(30_000))
-    with Loading(HEAD + body + END, "--maxmemory", "10mb", "--maxmemory-policy", "noeviction") as server:
+    with Loading(HEAD + body + END, "--maxmemory", "24mb", "--maxmemory-policy", "noeviction") as server:
         client = server.loaded()
         assert client.command("DBSIZE") == 30_000
         answer = client.command("SET", "a", "b")

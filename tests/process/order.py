@@ -16,10 +16,10 @@ from run import Server, run
 
 TRIES = 300
 MISSED_MAX = 0.01  # of the tries: the system itself may deliver what was sent later first
-THREADS = ("--threads", "4", "--enable-debug-command", "yes")
+THREADS = ("--threads", "4", "--threads-fixed", "no", "--enable-debug-command", "yes")
 
 
-def send_in_order():
+def pin():
     """Keeps this thread on one processor, whose network packets stay in order."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
@@ -57,7 +57,7 @@ def set_and_get(connect, tries):
 def what_was_sent_first_is_done_first_while_the_server_is_not_busy():
     with Server(*THREADS) as server:
         processors = os.sched_getaffinity(0)
-        send_in_order()
+        pin()
         others = [server.connect() for _ in range(50)]
         for kind in (subscribe_and_publish, set_and_get):
             missed = kind(server.connect, TRIES)
@@ -115,7 +115,7 @@ def a_busy_thread_shares_its_connections_and_they_come_back():
 
 
 def fixed_threads_keep_their_connections():
-    with Server(*THREADS, "--threads-fixed", "yes") as server:
+    with Server("--threads", "4", "--threads-fixed", "yes") as server:
         db = server.connect()
         with Load(server, 4):
             for _ in range(200):
@@ -174,7 +174,7 @@ if __name__ == "__main__":
         TRIES = int(sys.argv[at + 1])
         del sys.argv[at : at + 2]
     if "SERVER_ADDR" in os.environ:
-        send_in_order()
+        pin()
         for kind in (subscribe_and_publish, set_and_get):
             missed = kind(lambda: Connection(os.environ["SERVER_ADDR"], 15), TRIES)
             print("%s: %d of %d not seen" % (kind.__name__, missed, TRIES))

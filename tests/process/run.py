@@ -48,6 +48,11 @@ def allow_no_more_than(descriptors):
     ctypes.CDLL(None).prctl(drop_from_bounding_set, of_limits, 0, 0, 0)
 
 
+def spread(settings):
+    """Settings by which a test that names the number of threads has clients on each of them, though none is busy."""
+    return ["--threads-fixed", "yes"] if "--threads" in settings and "--threads-fixed" not in settings else []
+
+
 class Server:
     """A server process with a folder of its own; stopped and removed at the end of a `with` block."""
 
@@ -59,7 +64,7 @@ class Server:
             self.config = pathlib.Path(self.folder, "varve.conf")
             self.config.write_text(config)
             command.append(str(self.config))
-        command += ["--port", str(self.port), "--dir", self.folder, "--save", "", *map(str, settings)]
+        command += ["--port", str(self.port), "--dir", self.folder, "--save", "", *map(str, settings), *spread(settings)]
         self.output = pathlib.Path(self.folder, "output")
         with open(self.output, "wb") as output:
             limit = descriptors and functools.partial(allow_no_more_than, descriptors)
