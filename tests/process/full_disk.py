@@ -305,7 +305,8 @@ def nothing_acknowledged_is_lost_where_a_full_disk_outlasts_the_process():
             def write(name, client):
                 with contextlib.suppress(Closed, OSError):
                     for number in range(10**6):
-                        reply = client.command("SET", name, number)
+                        # Long values, so that little time passes until nothing fits.
+                        reply = client.command("SET", name, "%-5000d" % number)
                         if reply == b"OK":
                             done[name] = number
                         elif is_over.is_set():

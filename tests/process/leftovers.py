@@ -121,7 +121,7 @@ def a_rotation_whose_files_cannot_be_renamed_is_given_up():
             switch.unlink()
             server.rewritten(db)
             assert len(server.appended.paths()) == 2 and server.appended.paths()[0] != before[0], steps
-            server.until(lambda: len(list(server.appended.place.iterdir())) == 3)
+            server.until(lambda: len(list(server.appended.place.glob("[!.]*"))) == 3)
 
 
 def loaded_from(folder, db, server):

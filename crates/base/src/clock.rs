@@ -84,6 +84,12 @@ pub fn wall_micros() -> u64 {
     seconds * 1_000_000 + nanos / 1000
 }
 
+/// Returns the processor time that this thread has had, in nanoseconds.
+pub fn thread_nanos() -> u64 {
+    let (seconds, nanos) = read(libc::CLOCK_THREAD_CPUTIME_ID);
+    seconds * 1_000_000_000 + nanos
+}
+
 /// Returns the system's time that passes.
 #[inline]
 fn steady_now() -> Steady {

@@ -9,7 +9,14 @@ use std::time::Duration;
 pub fn resident_bytes() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
-    pages.unwrap_or(0) * rustix::param::page_size() as u64
+    pages.unwrap_or(0) * page_bytes()
+}
+
+/// Returns the bytes of a page.
+fn page_bytes() -> u64 {
+    // SAFETY: it only looks up a number.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
 }
 
 /// Returns the bytes of memory of the machine.
@@ -43,7 +50,7 @@ fn left_of_limit() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
-    Some(limit.saturating_sub(pages.unwrap_or(0) * rustix::param::page_size() as u64))
+    Some(limit.saturating_sub(pages.unwrap_or(0) * page_bytes()))
 }
 
 fn left_of_system() -> Option<u64> {

@@ -8,9 +8,8 @@ use crate::mail::Mail;
 use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use crate::stream::Stream;
-use base::Steady;
+use base::{Steady, thread_nanos};
 use command::{Notice, Owner, Session};
-use rustix::time::{ClockId, clock_gettime};
 use settings::{general, network};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -76,13 +75,6 @@ impl Seat {
         }
         self.balance.advise(self.worker, share, now.since(self.calm_since))
     }
-}
-
-/// Returns the processor time of this thread, in nanoseconds.
-fn thread_nanos() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let nanos = time.tv_sec * 1_000_000_000 + time.tv_nsec;
-    u64::try_from(nanos).unwrap_or(0)
 }
 
 impl<P: Poller> EventLoop<P> {
