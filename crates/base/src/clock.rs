@@ -85,7 +85,7 @@ pub fn wall_micros() -> u64 {
 }
 
 /// Returns the processor time that this thread has had, in nanoseconds.
-pub fn thread_nanos() -> u64 {
+pub(crate) fn thread_nanos() -> u64 {
     let (seconds, nanos) = read(libc::CLOCK_THREAD_CPUTIME_ID);
     seconds * 1_000_000_000 + nanos
 }

@@ -34,7 +34,7 @@ pub(crate) mod sync;
 pub mod units;
 pub mod wake;
 
-pub use clock::{Clock, CoarseSteady, Stopwatch, thread_nanos};
+pub use clock::{Clock, CoarseSteady, Stopwatch};
 pub use gate::{Gate, GateMember};
 pub use hash::KeyHasher;
 pub use key_filter::KeyFilter;

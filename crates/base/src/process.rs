@@ -119,9 +119,7 @@ pub fn processor_time_of_thread() -> ProcessorTime {
 
 /// Returns the processor time that the calling thread has used, to the nanosecond: a system call.
 pub fn precise_time_of_thread() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), nanos)
+    Duration::from_nanos(crate::clock::thread_nanos())
 }
 
 /// Reads fields 14 to 17 of a `stat` file, which are in ticks.

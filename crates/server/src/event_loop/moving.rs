@@ -8,7 +8,7 @@ use crate::mail::Mail;
 use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use crate::stream::Stream;
-use base::{Steady, thread_nanos};
+use base::{Steady, process};
 use command::{Notice, Owner, Session};
 use settings::{general, network};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Seat {
         let (executor, now) = (&pipeline.executor, pipeline.executor.steady.now());
         let elapsed = executor.stopwatch.nanos_between(self.began, began);
         let served = executor.statistics.server.iteration_nanos.get();
-        let ran = thread_nanos();
+        let ran = narrow::low_u64(process::precise_time_of_thread().as_nanos());
         let share =
             busy_share(elapsed, served.wrapping_sub(self.served), ran.saturating_sub(self.ran));
         let is_first = self.next == Steady(0);
