@@ -257,7 +257,7 @@ mod tests {
         std::thread::scope(|scope| {
             let closer = scope.spawn(|| gate.close(&own, || ()));
             for _ in 0..8 {
-                while gate.closed.load(Ordering::Relaxed) == 0 {
+                while gate.closed.load(Ordering::Relaxed) == 0 && !closer.is_finished() {
                     std::thread::yield_now();
                 }
                 // The closer gives up for a while, so this member enters.
@@ -297,7 +297,7 @@ mod tests {
         std::thread::scope(|scope| {
             let closer = scope.spawn(|| gate.close(&own, || ()));
             let wait_for_closer = || {
-                while gate.closed.load(Ordering::Relaxed) == 0 {
+                while gate.closed.load(Ordering::Relaxed) == 0 && !closer.is_finished() {
                     std::thread::yield_now();
                 }
             };
