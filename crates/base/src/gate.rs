@@ -419,7 +419,7 @@ mod loom_tests {
 mod shuttle_tests {
     use super::*;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     #[derive(Default)]
     struct Guarded {
