@@ -36,13 +36,18 @@ class Tagged:
 
 
 class Connection:
-    """One connection; replies are read on demand, so a caller may send ahead."""
+    """One connection, to HOST:PORT or to the path of a Unix socket; replies are read on demand, so a caller may send ahead."""
 
     def __init__(self, address, timeout=15):
+        self.buffer = b""
+        if address.startswith("/"):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(timeout)
+            self.socket.connect(address)
+            return
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.buffer = b""
 
     def send_bytes(self, data):
         """Sends bytes as they are. A server that has closed already shows when its reply is read."""

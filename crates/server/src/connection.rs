@@ -11,7 +11,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wire::RequestParser;
 
-/// Steadyeconds of silence after which a client needs no free room in its query buffer.
+/// Milliseconds of silence after which a client needs no free room in its query buffer.
 const SILENT_MILLIS: u64 = 2000;
 /// Bytes of replies that may wait for a client before its requests are held back. While it sends
 /// more than that they are still read, and served until as many bytes of replies wait: so a client
@@ -61,6 +61,8 @@ pub struct Connection {
     pub is_undrained: bool,
     /// True if its worker will write to it at the end of the loop iteration.
     pub is_unwritten: bool,
+    /// True if events report that its socket takes bytes, which is while output waits for that.
+    pub watches_writes: bool,
     /// True if its worker has listed it as a connection whose output waits for a position.
     pub is_noted_as_marked: bool,
     /// True if the counts last published say that its buffers take memory.
@@ -94,6 +96,7 @@ impl Connection {
             is_unread: false,
             is_undrained: false,
             is_unwritten: false,
+            watches_writes: false,
             is_noted_as_marked: false,
             is_shown_with_buffers: false,
             gives_up_at: None,
@@ -181,6 +184,14 @@ impl Connection {
     #[inline]
     pub fn may_write_more(&self) -> bool {
         self.output.may_write_more()
+    }
+
+    /// Returns true if whether events are to report that the socket takes bytes has changed: they
+    /// do from when it is full until nothing waits. At other times they would come whenever the
+    /// client reads, and what it sends next would be served before what others sent earlier.
+    #[inline]
+    pub fn is_watch_to_change(&self) -> bool {
+        if self.watches_writes { !self.has_output() } else { self.output.is_blocked() }
     }
 
     /// Returns true if bytes wait for the client, or marks stand before those to come.

@@ -322,6 +322,9 @@ impl<P: Poller> EventLoop<P> {
         let Fate::Keep { may_hold_more } = fate else {
             return self.drop_connection(at, *connection);
         };
+        if connection.is_watch_to_change() && self.change_watch(at, &mut connection).is_err() {
+            return self.drop_connection(at, *connection);
+        }
         if connection.is_paused {
             let clients = &self.instance.clients;
             let now = self.instance.clock.steady();
@@ -359,6 +362,16 @@ impl<P: Poller> EventLoop<P> {
         if !self.is_nested {
             pipeline.pass();
         }
+    }
+
+    /// Begins or ends that events report when the socket takes bytes.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    #[cold]
+    fn change_watch(&mut self, at: usize, connection: &mut Connection) -> io::Result<()> {
+        connection.watches_writes = !connection.watches_writes;
+        self.poller.watch_writes(&mut connection.stream, token_of(at), connection.watches_writes)
     }
 
     fn accept(&mut self, pipeline: &mut Pipeline, token: Token) {

@@ -58,6 +58,8 @@ struct Queue {
     marks: VecDeque<Mark>,
     /// True if the socket may take more: no event will report that it does.
     may_write_more: bool,
+    /// True if the socket is full: an event has to report that it takes more.
+    is_blocked: bool,
 }
 
 /// Takes two words, as there may be one for each message that a slow subscriber has not got yet.
@@ -167,6 +169,12 @@ impl Output {
         self.queue.as_ref().is_some_and(|queue| queue.may_write_more)
     }
 
+    /// Returns true if the last write ended since the socket was full.
+    #[inline]
+    pub fn is_blocked(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.is_blocked)
+    }
+
     /// Drops all that waits.
     pub fn clear(&mut self) {
         self.queue = None;
@@ -215,7 +223,9 @@ impl Output {
         let taken = write_some(stream, replies)?;
         if taken < replies.len() {
             self.push(replies, taken);
-            self.queue().may_write_more = taken == WRITE_MAX;
+            let queue = self.queue();
+            queue.may_write_more = taken == WRITE_MAX;
+            queue.is_blocked = !queue.may_write_more;
         }
         Ok(taken)
     }
@@ -314,6 +324,7 @@ impl Queue {
 
     fn write_to(&mut self, stream: &mut impl Write, safe: u64, most: usize) -> io::Result<usize> {
         let mut taken = 0;
+        self.is_blocked = false;
         loop {
             let writable = self.writable(safe);
             let next = writable.min(most - taken);
@@ -331,6 +342,7 @@ impl Queue {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.may_write_more = false;
+                    self.is_blocked = true;
                     return Ok(taken);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -35,11 +35,18 @@ pub trait Poller {
     /// Returns the events of the last wait.
     fn ready(events: &Self::Events) -> impl Iterator<Item = Ready>;
 
-    /// Registers a client's socket, whose events then carry `token`.
+    /// Registers a client's socket, whose events then carry `token`. They report what can be read.
     ///
     /// # Errors
     /// When the system refuses.
     fn register(&mut self, stream: &mut Stream, token: Token) -> io::Result<()>;
+
+    /// Reports from now on that the socket takes bytes too, or no longer. Nothing is missed: what
+    /// the socket is ready for at this moment is reported.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    fn watch_writes(&mut self, stream: &mut Stream, token: Token, watches: bool) -> io::Result<()>;
 
     /// Undoes `register`.
     fn deregister(&mut self, stream: &mut Stream);
@@ -70,7 +77,14 @@ impl Poller for Poll {
     }
 
     fn register(&mut self, stream: &mut Stream, token: Token) -> io::Result<()> {
-        self.registry().register(stream, token, Interest::READABLE | Interest::WRITABLE)
+        self.registry().register(stream, token, Interest::READABLE)
+    }
+
+    #[cold]
+    fn watch_writes(&mut self, stream: &mut Stream, token: Token, watches: bool) -> io::Result<()> {
+        let writable = watches.then_some(Interest::WRITABLE);
+        let interest = writable.map_or(Interest::READABLE, |it| it | Interest::READABLE);
+        self.registry().reregister(stream, token, interest)
     }
 
     fn deregister(&mut self, stream: &mut Stream) {

@@ -6,7 +6,7 @@ use base::Steady;
 use command::Instance;
 use std::collections::BTreeSet;
 
-/// Steadyeconds between two checks of connections for idle and slow clients.
+/// Milliseconds between two checks of connections for idle and slow clients.
 const LOOK_OVER_MILLIS: u64 = 250;
 
 /// Timers of one worker.

@@ -36,12 +36,19 @@ pub struct Script {
     pub waited: Duration,
     /// Tokens of the sockets that are registered.
     pub registered: Vec<Token>,
+    /// Tokens of the sockets of which is reported that they take bytes.
+    pub watched: Vec<Token>,
 }
 
 impl Script {
-    /// Sets the events of the next wait.
+    /// Sets the events of the next wait. That a socket takes bytes is left out where the worker has
+    /// not asked for it.
     pub fn tell(&mut self, ready: &[Ready]) {
-        self.next = ready.to_vec();
+        let told = |it: &Ready| Ready {
+            is_writable: it.is_writable && self.watched.contains(&it.token),
+            ..*it
+        };
+        self.next = ready.iter().map(told).collect();
     }
 }
 
@@ -67,6 +74,14 @@ impl Poller for Script {
 
     fn register(&mut self, _: &mut Stream, token: Token) -> io::Result<()> {
         self.registered.push(token);
+        self.watched.retain(|it| *it != token);
+        Ok(())
+    }
+
+    fn watch_writes(&mut self, _: &mut Stream, token: Token, watches: bool) -> io::Result<()> {
+        assert_ne!(self.watched.contains(&token), watches, "a change that is none");
+        self.watched.retain(|it| *it != token);
+        self.watched.extend(watches.then_some(token));
         Ok(())
     }
 
@@ -299,6 +314,11 @@ impl Peer {
     /// Returns mail with a message to the client.
     pub fn message(&self, text: &str) -> Mail {
         Mail::Notice(Notice::Message(self.client.id, Arc::new(text.as_bytes().to_vec())))
+    }
+
+    /// Returns true if the worker is told when the client's socket takes bytes.
+    pub fn is_watched(&self, world: &World) -> bool {
+        world.worker.event_loop.poller.watched.contains(&self.token)
     }
 
     /// Returns the slot of its connection in its worker's table.

@@ -91,6 +91,36 @@ fn a_slow_reader_gets_every_byte_in_order_and_holds_little_meanwhile() {
     assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG");
 }
 
+/// A socket that is waited for to take bytes is ready whenever its client has read, and stands
+/// before what others sent earlier.
+#[test]
+fn a_socket_is_waited_for_to_take_bytes_only_while_it_is_full() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    assert_eq!(world.ask(&other, &format!("SETBIT k {} 0\r\n", 8 * MIB - 1)), ":0");
+    assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG");
+    assert!(!peer.is_watched(&world) && !other.is_watched(&world));
+    for _ in 0..2 {
+        peer.send("GET k\r\n");
+        world.iterate(&[peer.readable()]);
+        world.settle();
+        assert!(peer.is_watched(&world) && !other.is_watched(&world));
+        let mut taken = 0;
+        while taken < bulk(&"\0".repeat(MIB)).len() {
+            assert!(peer.is_watched(&world), "{taken} bytes were read");
+            taken += peer.read_some(MIB).len();
+            world.iterate(&[peer.writable()]);
+            world.settle();
+        }
+        assert!(!peer.is_watched(&world));
+    }
+    // Messages that were given to it are no reason either, once they are written.
+    world.mailbox.send(peer.message("hello"));
+    world.settle();
+    assert_eq!(peer.read(), "hello");
+    assert!(!peer.is_watched(&world));
+}
+
 #[test]
 fn a_client_whose_backlog_passes_its_limit_is_closed() {
     let mut world = World::new();
