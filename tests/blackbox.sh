@@ -73,6 +73,7 @@ else
   check suites env -u SERVER_ADDR tests/clients/suites/run --small
   check process python3 tests/process/run.py
   check "process, order" python3 tests/process/order.py
+  check "process, one core" python3 tests/process/one_core.py
   check "process, started" python3 tests/process/started.py
   check "process, bounds" python3 tests/process/bounds.py
   check "process, loading" python3 tests/process/loading.py

@@ -190,17 +190,15 @@ impl Store {
         self.gate.leave(&thread.gate);
     }
 
-    /// Runs what may last in the middle of a command, outside the gate, so that threads that act on
-    /// everything go first; databases may name other keyspaces afterwards. In the middle of a unit,
-    /// which no other thread may come between, it runs inside the gate.
-    pub fn outside<T>(&self, thread: &ThreadContext, act: impl FnOnce() -> T) -> T {
-        if !thread.may_go_out() {
-            return act();
+    /// Lets others go first in the middle of a long command: threads that act on everything, and
+    /// all that want the same core. Databases may name other keyspaces afterwards. In the middle of
+    /// a unit, which no other thread may come between, it does nothing.
+    pub fn step_aside(&self, thread: &ThreadContext) {
+        if thread.may_go_out() {
+            self.leave(thread);
+            std::thread::yield_now();
+            self.enter(thread);
         }
-        self.leave(thread);
-        let done = act();
-        self.enter(thread);
-        done
     }
 
     /// Closes the thread's segment if nothing was appended since the last call, and the segment

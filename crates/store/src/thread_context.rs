@@ -70,6 +70,11 @@ impl ThreadContext {
         !self.lent.is_any() && !self.is_alone
     }
 
+    /// Sets the pacer of the background jobs that follow.
+    pub fn pace(&mut self, pacer: Pacer) {
+        self.pacer = pacer;
+    }
+
     /// Sets where the thread's units go while there is a journal.
     pub fn set_unit_log(&mut self, log: Box<dyn UnitLog>) {
         self.pending.log = Some(log);

@@ -20,6 +20,7 @@ pub use file::remove_leftovers;
 pub use job::{Job, JobKind, Sink};
 pub use queue::{Saver, saves_by_itself};
 
+use base::Pacer;
 use behind::write_behind;
 use command::{Instance, timed_version};
 use cores::Bound;
@@ -66,6 +67,10 @@ fn save(
     let go_on = || if is_cancelled() { Err(progress.cancelled()) } else { Ok(()) };
     go_on()?;
     let _bound = Bound::for_job(job.kind(), instance);
+    thread.pace(match job.kind() {
+        JobKind::Foreground => Pacer::of_awaited(),
+        JobKind::Background | JobKind::Rotation => Pacer::new(),
+    });
     let mut sink = job.open(instance)?;
     let functions = instance.loading.libraries().clone();
     let mut save = as_set(instance, thread, functions.sources(), progress);

@@ -13,7 +13,7 @@ use store::{Access, Element, Key, Kind, ScanFilter, Scanned};
 const HAS_DEADLINE: &[u8] = b"!!expire!!";
 
 /// Number of keys that are collected before their values are read.
-const BATCH: usize = 1024;
+const BATCH: usize = 128;
 
 /// Fingerprint in the making.
 #[derive(Clone, Copy, Default)]
@@ -171,7 +171,7 @@ fn add_database(
             return Ok(true);
         }
         // It takes long, and who acts on everything does not wait for it.
-        store.outside(call.thread, || ());
+        store.step_aside(call.thread);
         if store.keyspace(database) != Some(keyspace) {
             return Ok(false);
         }

@@ -30,7 +30,7 @@ pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     }
     for number in 0..count {
         if number % KEYS_PER_TURN == KEYS_PER_TURN - 1 {
-            call.instance.store.outside(call.thread, || ());
+            call.instance.store.step_aside(call.thread);
         }
         let key = [prefix, format!(":{number}").as_bytes()].concat();
         add(call, &key, format!("value:{number}").into_bytes(), size)?;
