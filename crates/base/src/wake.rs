@@ -59,6 +59,11 @@ impl WakeState {
         self.0.compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
+    /// Returns true if the thread sleeps, or will before it does anything else.
+    pub fn is_asleep(&self) -> bool {
+        matches!(self.0.load(Ordering::Relaxed), ASLEEP | UNCALLED)
+    }
+
     /// Notes that the thread is awake.
     #[inline]
     pub fn wake(&self) {

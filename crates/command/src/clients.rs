@@ -95,7 +95,7 @@ pub struct Client {
     pub fd: i32,
     /// Time of the connection.
     pub created: Steady,
-    /// Time when it last sent or took bytes, in milliseconds since the Unix epoch.
+    /// Time when it last sent or took bytes, as a `Steady`.
     pub last_interaction: AtomicU64,
     /// Number of the selected database.
     pub database: AtomicU32,
@@ -377,8 +377,8 @@ impl Client {
         self.place.owner().post
     }
 
-    /// Returns the worker and the slot of its connection, which are the same from now on: for lists
-    /// that outlast a command.
+    /// Returns its worker, which is the same from now on: for lists that outlast a command. The slot
+    /// is a hint, and none if the connection is still on its way there.
     pub(crate) fn pin(&self) -> Owner {
         self.place.pin()
     }
@@ -391,14 +391,6 @@ impl Client {
             sum.change(self.counted.swap(0, Relaxed), 0);
             send();
         })
-    }
-
-    /// Sends a notice to its worker, unless that is the one at the end of this way.
-    pub fn notify_elsewhere(&self, here: &Owner, notice: Notice) {
-        let post = self.post();
-        if !Arc::ptr_eq(&post, &here.post) {
-            post.send(notice);
-        }
     }
 
     /// Takes note of the slot that its new worker has for it. For that worker's thread only.

@@ -9,9 +9,10 @@
 //! The arithmetic is here; the event loop moves the connections.
 
 use crate::mail::Mailbox;
+use base::Steady;
 use command::Owner;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Milliseconds over which a worker measures its load.
 pub const WINDOW_MILLIS: u64 = 10;
@@ -21,6 +22,8 @@ const BUSY: u32 = 750;
 const UNEVEN: u32 = 300;
 /// Sum of all shares below which one worker is enough.
 const CALM: u32 = 400;
+/// Milliseconds after its last window for which a worker that is awake is not in a long command.
+const FRESH_MILLIS: u64 = 2 * WINDOW_MILLIS;
 /// Milliseconds for which the sum has to be below that.
 const CALM_MILLIS: u64 = 1000;
 
@@ -39,6 +42,8 @@ struct Load {
     owner: OnceLock<Owner>,
     /// Share of its time in which it is busy, in thousandths.
     share: AtomicU32,
+    /// Moment at which it measured that, as a `Steady`.
+    measured: AtomicU64,
 }
 
 /// What a worker is to do with its connections.
@@ -60,7 +65,12 @@ pub enum Advice {
 impl Balance {
     /// Returns the load of workers that have these mailboxes and nothing to do.
     pub fn new(mailboxes: Vec<Mailbox>) -> Balance {
-        let load = |mailbox| Load { mailbox, owner: OnceLock::new(), share: AtomicU32::new(0) };
+        let load = |mailbox| Load {
+            mailbox,
+            owner: OnceLock::new(),
+            share: AtomicU32::new(0),
+            measured: AtomicU64::new(0),
+        };
         Balance { workers: mailboxes.into_iter().map(load).collect(), next: AtomicUsize::new(0) }
     }
 
@@ -102,11 +112,12 @@ impl Balance {
 
     /// Publishes the share of its time in which a worker was busy, and returns what it is to do.
     /// `calm_for` is the number of milliseconds for which one worker would have been enough.
-    pub fn advise(&self, worker: usize, share: u32, calm_for: u64) -> Advice {
+    pub fn advise(&self, worker: usize, share: u32, (now, calm_for): (Steady, u64)) -> Advice {
         let before = self.workers[worker].share.swap(share, Relaxed);
+        self.workers[worker].measured.store(now.0, Relaxed);
         // One window may be that of a single long command, or one in which it hardly ran.
         if share >= BUSY && before >= BUSY {
-            return self.relieve(worker, share);
+            return self.relieve(worker, share, now);
         }
         if worker != 0 && calm_for >= CALM_MILLIS {
             return Advice::Gather;
@@ -115,9 +126,9 @@ impl Balance {
     }
 
     /// Advises a busy worker.
-    fn relieve(&self, worker: usize, share: u32) -> Advice {
-        let begun = (0..self.workers.len()).filter(|at| self.workers[*at].owner.get().is_some());
-        let others = begun.filter(|at| *at != worker);
+    fn relieve(&self, worker: usize, share: u32, now: Steady) -> Advice {
+        let others = (0..self.workers.len()).filter(|at| *at != worker);
+        let others = others.filter(|at| self.workers[*at].can_take(now));
         let Some((least, to)) = others.map(|at| (self.share(at), at)).min() else {
             return Advice::Keep;
         };
@@ -137,6 +148,16 @@ impl Balance {
     }
 }
 
+impl Load {
+    /// Returns true if the worker would soon serve what it is given: it has begun, and is not in
+    /// the middle of a long command, during which it measures nothing.
+    fn can_take(&self, now: Steady) -> bool {
+        let measured = Steady(self.measured.load(Relaxed));
+        let is_fresh = now.since(measured) <= FRESH_MILLIS;
+        self.owner.get().is_some() && (is_fresh || self.mailbox.is_asleep())
+    }
+}
+
 /// Returns the share of a window, in thousandths, in which a worker was busy: `served` of `elapsed`
 /// nanoseconds, during which it had the processor for `ran`. A worker that has the processor for
 /// less than a quarter of that is not busy: other programs are.
@@ -148,17 +169,21 @@ pub fn busy_share(elapsed: u64, served: u64, ran: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Advice, BUSY, Balance, CALM, CALM_MILLIS, busy_share};
+    use super::{Advice, BUSY, Balance, CALM, CALM_MILLIS, FRESH_MILLIS, busy_share};
     use crate::mail::Mailbox;
+    use base::Steady;
     use command::Owner;
     use std::sync::Arc;
+
+    /// The moment of a test, at which it has not been calm.
+    const NOW: (Steady, u64) = (Steady(0), 0);
 
     fn three_with(shares: [u32; 3]) -> Balance {
         let mailbox = || Mailbox::new(|| (), Arc::default()).0;
         let balance = Balance::new(vec![mailbox(), mailbox(), mailbox()]);
         for (worker, share) in shares.into_iter().enumerate() {
             balance.join(worker, Owner::default());
-            balance.advise(worker, share.min(BUSY - 1), 0);
+            balance.advise(worker, share.min(BUSY - 1), NOW);
         }
         balance
     }
@@ -166,20 +191,20 @@ mod tests {
     #[test]
     fn a_busy_worker_hands_half_of_the_difference_to_the_one_with_the_least_to_do() {
         let balance = three_with([0, 400, 100]);
-        assert_eq!(balance.advise(0, 1000, 0), Advice::Keep, "for one window only");
-        assert_eq!(balance.advise(0, 900, 0), Advice::Share { to: 2, part: 444 });
+        assert_eq!(balance.advise(0, 1000, NOW), Advice::Keep, "for one window only");
+        assert_eq!(balance.advise(0, 900, NOW), Advice::Share { to: 2, part: 444 });
         // It counts from then on.
         assert_eq!(balance.share(2), 500);
-        balance.advise(1, 1000, 0);
-        assert_eq!(balance.advise(1, 1000, 0), Advice::Share { to: 2, part: 250 });
+        balance.advise(1, 1000, NOW);
+        assert_eq!(balance.advise(1, 1000, NOW), Advice::Share { to: 2, part: 250 });
     }
 
     #[test]
     fn workers_that_have_about_the_same_to_do_keep_their_connections() {
         let balance = three_with([0, 700, 700]);
-        assert_eq!([0; 3].map(|_| balance.advise(0, 990, 0)), [Advice::Keep; 3]);
-        assert_eq!(balance.advise(0, 500, 0), Advice::Keep);
-        assert_eq!(three_with([0, 0, 0]).advise(1, BUSY - 1, 0), Advice::Keep);
+        assert_eq!([0; 3].map(|_| balance.advise(0, 990, NOW)), [Advice::Keep; 3]);
+        assert_eq!(balance.advise(0, 500, NOW), Advice::Keep);
+        assert_eq!(three_with([0, 0, 0]).advise(1, BUSY - 1, NOW), Advice::Keep);
     }
 
     #[test]
@@ -187,16 +212,34 @@ mod tests {
         let mailbox = || Mailbox::new(|| (), Arc::default()).0;
         let balance = Balance::new(vec![mailbox(), mailbox()]);
         balance.join(0, Owner::default());
-        assert_eq!([0; 3].map(|_| balance.advise(0, 1000, 0)), [Advice::Keep; 3]);
+        assert_eq!([0; 3].map(|_| balance.advise(0, 1000, NOW)), [Advice::Keep; 3]);
+    }
+
+    #[test]
+    fn a_worker_in_the_middle_of_a_long_command_gets_nothing() {
+        let ends = [(); 2].map(|()| Mailbox::new(|| (), Arc::default()));
+        let balance = Balance::new(ends.iter().map(|(mailbox, _)| mailbox.clone()).collect());
+        balance.join(0, Owner::default());
+        balance.join(1, Owner::default());
+        balance.advise(1, 50, NOW);
+        let later = (Steady(FRESH_MILLIS + 1), 0);
+        assert_eq!([0; 3].map(|_| balance.advise(0, 1000, later)), [Advice::Keep; 3]);
+        // One that sleeps measures nothing either.
+        assert!(ends[1].1.fall_asleep());
+        assert_eq!(balance.advise(0, 1000, later), Advice::Share { to: 1, part: 475 });
     }
 
     #[test]
     fn connections_gather_at_the_first_worker_when_it_has_been_calm_for_long() {
         let balance = three_with([CALM / 2, CALM / 4, 0]);
         assert!(balance.is_calm());
-        assert_eq!(balance.advise(1, CALM / 4, CALM_MILLIS - 1), Advice::Keep);
-        assert_eq!(balance.advise(1, CALM / 4, CALM_MILLIS), Advice::Gather);
-        assert_eq!(balance.advise(0, CALM / 2, CALM_MILLIS), Advice::Keep, "it is the first");
+        assert_eq!(balance.advise(1, CALM / 4, (Steady(0), CALM_MILLIS - 1)), Advice::Keep);
+        assert_eq!(balance.advise(1, CALM / 4, (Steady(0), CALM_MILLIS)), Advice::Gather);
+        assert_eq!(
+            balance.advise(0, CALM / 2, (Steady(0), CALM_MILLIS)),
+            Advice::Keep,
+            "it is the first"
+        );
         assert!(!three_with([CALM / 2, CALM / 2, 0]).is_calm());
     }
 
@@ -205,7 +248,7 @@ mod tests {
         let balance = three_with([0, 0, 0]);
         assert_eq!([0; 3].map(|_| balance.deal(false)), [0, 0, 0]);
         assert_eq!([0; 4].map(|_| balance.deal(true)), [0, 1, 2, 0]);
-        balance.advise(0, BUSY, 0);
+        balance.advise(0, BUSY, NOW);
         assert_eq!([0; 3].map(|_| balance.deal(false)), [1, 2, 0]);
     }
 

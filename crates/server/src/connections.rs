@@ -67,6 +67,17 @@ impl Connections {
         self.by_client.get(&client).copied()
     }
 
+    /// Returns the slot of the connection of a client, which may be the one that is hinted at. A
+    /// hint that was given while the connection was on its way here is none.
+    #[inline]
+    pub fn find_near(&self, client: u64, hint: usize) -> Option<usize> {
+        let connection = self.slots.get(hint).and_then(Option::as_ref);
+        match connection {
+            Some(connection) if connection.session.client.id == client => Some(hint),
+            _ => self.find(client),
+        }
+    }
+
     /// Returns the connection in a slot, unless it is away.
     #[inline]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut Connection> {

@@ -463,12 +463,12 @@ impl<P: Poller> EventLoop<P> {
         let mut given = 0;
         for (message, receivers) in letter.messages() {
             for receiver in receivers {
-                let at = receiver.slot as usize;
+                let hint = receiver.slot as usize;
+                let Some(at) = self.connections.find_near(receiver.client, hint) else { continue };
                 let Some(connection) = self.connections.get_mut(at) else { continue };
                 let session = &connection.session;
                 let is_wanted = message.is_push() || session.reply_mode == ReplyMode::On;
-                if session.client.id == receiver.client
-                    && is_wanted
+                if is_wanted
                     && let Some(bytes) =
                         message.bytes_for(session.told_in(), session.is_subscriber())
                 {

@@ -117,6 +117,17 @@ impl Mailbox {
         }
     }
 
+    /// Delivers a message. Returns true if the caller must call `wake`, for which it may take its
+    /// time.
+    pub fn leave_mail(&self, mail: Mail) -> bool {
+        self.put(mail) && self.shared.state.notify_later()
+    }
+
+    /// Returns true if the worker sleeps, so that it would begin at once with what it gets.
+    pub fn is_asleep(&self) -> bool {
+        self.shared.state.is_asleep()
+    }
+
     /// Puts a message into the mailbox. Returns false if it is not needed.
     fn put(&self, mail: Mail) -> bool {
         let shared = &*self.shared;
@@ -136,7 +147,7 @@ impl Mailbox {
 
 impl Post for Mailbox {
     fn leave(&self, notice: Notice) -> bool {
-        self.put(Mail::Notice(notice)) && self.shared.state.notify_later()
+        self.leave_mail(Mail::Notice(notice))
     }
 
     fn send(&self, notice: Notice) {

@@ -9,7 +9,7 @@ use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use crate::stream::Stream;
 use base::{Steady, process};
-use command::{Notice, Owner, Session};
+use command::{Notice, Owner, Post, Session};
 use settings::{general, network};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -73,7 +73,7 @@ impl Seat {
         if !self.balance.is_calm() {
             self.calm_since = now;
         }
-        self.balance.advise(self.worker, share, now.since(self.calm_since))
+        self.balance.advise(self.worker, share, (now, now.since(self.calm_since)))
     }
 }
 
@@ -157,14 +157,17 @@ impl<P: Poller> EventLoop<P> {
             return self.connections.put(at, connection);
         };
         let client = Arc::clone(&connection.session.client);
-        let mut leaving = Some(connection);
+        let (mut leaving, mut is_to_be_woken) = (Some(connection), false);
         client.hand_over(owner.clone(), || {
             if let Some(mut connection) = leaving.take() {
                 self.poller.deregister(&mut connection.stream);
                 self.connections.remove(at, &connection);
-                mailbox.send(Mail::Moved(connection));
+                is_to_be_woken = mailbox.leave_mail(Mail::Moved(connection));
             }
         });
+        if is_to_be_woken {
+            mailbox.wake();
+        }
         match leaving {
             Some(connection) => self.connections.put(at, connection),
             None => drop(self.instance.statistics.moved_connections.fetch_add(1, Relaxed)),
@@ -185,11 +188,12 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Passes a notice on to the worker that its client has moved to.
+    /// Passes a notice on to the worker that its client has moved to. That may be this one again:
+    /// then the client is in the mail, ahead of the notice.
     #[cold]
     pub(super) fn pass_on(&self, client: u64, notice: Notice) {
         if let Some(client) = self.instance.clients.find(client) {
-            client.notify_elsewhere(&self.owner, notice);
+            client.notify(notice);
         }
     }
 
@@ -212,3 +216,6 @@ impl<P: Poller> EventLoop<P> {
         self.connections.add(at, connection);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,27 +145,48 @@ impl World {
 
     /// Returns such a server with another stopwatch.
     pub fn timed_by(stopwatch: Stopwatch) -> World {
-        let (instance, wakes) = (instance(), Arc::new(AtomicU64::new(0)));
-        let (journal, _) = Journal::new().expect("address space");
-        let counter = Arc::clone(&wakes);
-        let wake = move || {
-            counter.fetch_add(1, SeqCst);
-        };
-        let (mailbox, inbox) = Mailbox::new(wake, instance.clients.mail_bytes());
-        let worker = Worker::new(WorkerParts {
-            instance: Arc::clone(&instance),
-            journal: Arc::clone(&journal),
-            thread: instance.store.thread_context().expect("a thread is left"),
-            stopwatch: stopwatch.clone(),
-            poller: Script::default(),
-            mailbox: mailbox.clone(),
-            inbox,
-            acceptor: None,
-            seat: Seat::new(Arc::new(Balance::new(vec![mailbox.clone()])), 0),
-        });
-        let mut world = World { instance, journal, worker, mailbox, wakes, stopwatch };
-        world.iterate(&[]);
+        let [world] = World::workers(stopwatch);
         world
+    }
+
+    /// Returns the two workers of one server. Neither is ever busy, so that connections stay where
+    /// they are.
+    pub fn pair() -> [World; 2] {
+        World::workers(Stopwatch::still())
+    }
+
+    fn workers<const N: usize>(stopwatch: Stopwatch) -> [World; N] {
+        let instance = instance();
+        let (journal, _) = Journal::new().expect("address space");
+        let ends = [(); N].map(|()| {
+            let wakes = Arc::new(AtomicU64::new(0));
+            let counter = Arc::clone(&wakes);
+            let wake = move || {
+                counter.fetch_add(1, SeqCst);
+            };
+            (Mailbox::new(wake, instance.clients.mail_bytes()), wakes)
+        });
+        let mailboxes = ends.iter().map(|((mailbox, _), _)| mailbox.clone()).collect();
+        let (balance, mut number) = (Arc::new(Balance::new(mailboxes)), 0);
+        ends.map(|((mailbox, inbox), wakes)| {
+            let worker = Worker::new(WorkerParts {
+                instance: Arc::clone(&instance),
+                journal: Arc::clone(&journal),
+                thread: instance.store.thread_context().expect("a thread is left"),
+                stopwatch: stopwatch.clone(),
+                poller: Script::default(),
+                mailbox: mailbox.clone(),
+                inbox,
+                acceptor: None,
+                seat: Seat::new(Arc::clone(&balance), number),
+            });
+            number += 1;
+            let (instance, journal) = (Arc::clone(&instance), Arc::clone(&journal));
+            let stopwatch = stopwatch.clone();
+            let mut world = World { instance, journal, worker, mailbox, wakes, stopwatch };
+            world.iterate(&[]);
+            world
+        })
     }
 
     /// Returns a second pipeline, for use while the first is in the middle of a command.
@@ -204,6 +225,11 @@ impl World {
     /// Returns the client that was added last.
     pub fn peer(&self, socket: UnixStream) -> Peer {
         let client = self.instance.clients.list().pop().expect("it was added");
+        self.peer_of(socket, client)
+    }
+
+    /// Returns a client whose connection was the last to be registered here.
+    pub fn peer_of(&self, socket: UnixStream, client: Arc<Client>) -> Peer {
         let registered = &self.worker.event_loop.poller.registered;
         Peer { socket, client, token: *registered.last().expect("it was registered") }
     }
