@@ -7,8 +7,8 @@ use crate::services::Services;
 use command::Instance;
 use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::{Hook, Settings, general, memory, network, observing, snapshots};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
 
 /// What is said where the working directory would leave the append-only files behind.
 const JOURNAL_STAYS: &str = "the append-only files stay where they are, and the next start would \
@@ -16,13 +16,6 @@ const JOURNAL_STAYS: &str = "the append-only files stay where they are, and the 
 
 /// Registers the actions on settings that must be passed on when CONFIG SET changes them.
 pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
-    let weak: Weak<Instance> = Arc::downgrade(instance);
-    let apply = Arc::new(move |_: &Settings| {
-        if let Some(instance) = weak.upgrade() {
-            limits::apply(&instance);
-        }
-        Ok(())
-    });
     let followed = [
         memory::MAXMEMORY.name(),
         memory::MAXMEMORY_POLICY.name(),
@@ -31,53 +24,47 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         memory::LFU_DECAY_TIME.name(),
         general::IMPORT_MODE.name(),
     ];
-    for name in followed {
-        instance.settings.on_change(name, apply.clone());
-    }
-    let weak = Arc::downgrade(instance);
-    let warn = move |_: &Settings| {
-        weak.upgrade().inspect(|instance| limits::warn_of_maxmemory(instance));
-        Ok(())
-    };
-    instance.settings.on_change(memory::MAXMEMORY.name(), Arc::new(warn));
-    let (weak, saver) = (Arc::downgrade(instance), Arc::clone(&services.saver));
-    let follow_outcome = Arc::new(move |_: &Settings| {
-        if let Some(instance) = weak.upgrade() {
-            saver.follow_outcome(&instance);
-        }
-        Ok(())
-    });
-    for name in [snapshots::SAVE.name(), snapshots::STOP_WRITES_ON_BGSAVE_ERROR.name()] {
-        instance.settings.on_change(name, follow_outcome.clone());
-    }
+    follow(instance, &followed, limits::apply);
+    follow(instance, &[memory::MAXMEMORY.name()], limits::warn_of_maxmemory);
+    let saver = Arc::clone(&services.saver);
+    let of_outcome = [snapshots::SAVE.name(), snapshots::STOP_WRITES_ON_BGSAVE_ERROR.name()];
+    follow(instance, &of_outcome, move |instance| saver.follow_outcome(instance));
     follow_directory(instance, services);
-    let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
-    let tell_writer = Arc::new(move |_: &Settings| {
-        if let Some(instance) = weak.upgrade() {
-            journal.follow_settings(&instance);
-        }
-        Ok(())
-    });
     follow_appendonly(instance, services);
-    instance.settings.on_change(APPENDFSYNC.name(), tell_writer);
-    follow_event_classes(instance);
-    follow_key_load_delay(instance);
+    let journal = Arc::clone(&services.journal);
+    follow(instance, &[APPENDFSYNC.name()], move |instance| journal.follow_settings(instance));
+    instance.follow_event_classes();
+    let classes = observing::NOTIFY_KEYSPACE_EVENTS.name();
+    follow(instance, &[classes], Instance::follow_event_classes);
+    slow_loading_down(instance);
+    follow(instance, &[snapshots::KEY_LOAD_DELAY.name()], slow_loading_down);
     instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(descriptors::follow));
     follow_oom_score(&instance.settings);
 }
 
-/// Has loading follow its delay, which is for tests.
-fn follow_key_load_delay(instance: &Arc<Instance>) {
+/// Has `act` run when one of these settings changes.
+fn follow(
+    instance: &Arc<Instance>,
+    names: &[&'static str],
+    act: impl Fn(&Instance) + Send + Sync + 'static,
+) {
+    // The instance owns its settings, and they own this.
     let weak = Arc::downgrade(instance);
-    let slow_loading = move |settings: &Settings| {
+    let hook: Arc<Hook> = Arc::new(move |_: &Settings| {
         if let Some(instance) = weak.upgrade() {
-            let delay = snapshots::KEY_LOAD_DELAY.get(settings);
-            instance.loading.progress.key_delay.store(delay, Relaxed);
+            act(&instance);
         }
         Ok(())
-    };
-    let _ = slow_loading(&instance.settings);
-    instance.settings.on_change(snapshots::KEY_LOAD_DELAY.name(), Arc::new(slow_loading));
+    });
+    for name in names {
+        instance.settings.on_change(name, Arc::clone(&hook));
+    }
+}
+
+/// Has loading follow its delay, which is for tests.
+fn slow_loading_down(instance: &Instance) {
+    let delay = snapshots::KEY_LOAD_DELAY.get(&instance.settings);
+    instance.loading.progress.key_delay.store(delay, Relaxed);
 }
 
 /// Sets the score of the process at the out-of-memory killer, now and when its settings change.
@@ -101,19 +88,6 @@ fn follow_directory(instance: &Instance, services: &Services) {
         std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
     };
     instance.settings.on_change(general::DIR.name(), Arc::new(change));
-}
-
-/// Has keyspace notifications follow their setting.
-fn follow_event_classes(instance: &Arc<Instance>) {
-    instance.follow_event_classes();
-    let weak = Arc::downgrade(instance);
-    let follow = move |_: &Settings| {
-        if let Some(instance) = weak.upgrade() {
-            instance.follow_event_classes();
-        }
-        Ok(())
-    };
-    instance.settings.on_change(observing::NOTIFY_KEYSPACE_EVENTS.name(), Arc::new(follow));
 }
 
 /// Has CONFIG SET turn the journal on or off.

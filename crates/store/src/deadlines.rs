@@ -57,8 +57,8 @@ impl Deadlines {
         self.sleep.next_look.fetch_min(deadline.0, SeqCst);
     }
 
-    /// Forgets what is known of a shard. To be called before all its deadlines are looked at:
-    /// whoever holds its lock just now has set them by then.
+    /// Forgets what is known of a shard. To be called before all its deadlines are looked at. What
+    /// is set at the same moment may be missed by that look, which the next round makes good.
     pub(crate) fn begin_shard(&self, shard: ShardId) {
         self.earliest[shard.index()].store(NONE, Relaxed);
     }
@@ -68,7 +68,8 @@ impl Deadlines {
         self.earliest[shard.index()].load(Relaxed) <= now.0
     }
 
-    /// Begins to find out when to look next.
+    /// Begins to find out when to look next. The swap acquires what was noted before; a store would
+    /// not.
     pub(crate) fn begin_sweep(&self) {
         self.sleep.next_look.swap(NONE, SeqCst);
     }
