@@ -249,6 +249,38 @@ def a_target_that_never_answers_costs_the_timeout_and_no_key():
         assert int(counts["usec"]) >= 300_000, counts
 
 
+class Full:
+    """A port at which connections wait for ever, as its line of those to be accepted is full."""
+
+    def __enter__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.port = self.listener.getsockname()[1]
+        self.waiting = []
+        while True:
+            client = socket.socket()
+            client.settimeout(0.5)
+            self.waiting.append(client)
+            try:
+                client.connect(("127.0.0.1", self.port))
+            except TimeoutError:
+                return self
+
+    def __exit__(self, *_):
+        for client in [*self.waiting, self.listener]:
+            client.close()
+
+
+def why_there_is_no_connection_is_told_as_valkey_tells_it():
+    with varve() as source, Valkey() as valkey, Full() as full:
+        for port, way in ((full.port, "connecting to the client"), (free_port(), "writing to target instance")):
+            answers = []
+            for here in (source.connect(), valkey.connect()):
+                here.command("SET", "k", "v")
+                answers.append(ask(here, ["MIGRATE", "127.0.0.1", port, "k", 0, 300]))
+                assert here.command("GET", "k") == b"v"
+            assert answers == [Error(b"IOERR error or timeout %s" % way.encode())] * 2, answers
+
+
 def a_key_that_changes_on_its_way_is_sent_again():
     with varve() as source, Target() as target:
         here, other = source.connect(), source.connect()

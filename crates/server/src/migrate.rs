@@ -408,6 +408,8 @@ fn connect(host: &str, port: &str, timeout: Duration) -> Result<Socket, Failure>
                 let stream = BufReader::new(stream);
                 return Ok(Socket { stream, database: -1, used: Instant::now() });
             }
+            Err(error) if is_timeout(&error) => failure = unknown(),
+            // Valkey's connection is there until it is written to.
             Err(error) => failure = writing(error),
         }
     }
