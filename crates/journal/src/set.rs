@@ -123,16 +123,19 @@ impl<F: Files> Set<F> {
         let names: HashSet<String> = names.into_iter().collect();
         let mut set = Set::empty(files, prefix);
         let manifest = set.manifest_name();
+        let trace = set.temporary_manifest();
+        let is_traced = names.contains(&trace);
         let temporary = [
-            set.temporary_manifest(),
+            trace,
             set.temporary_incremental(),
             set.temporary_base(),
+            set.restored_manifest(),
             set.rehearsal(),
         ];
         let mut left = Vec::new();
         if names.contains(&manifest) {
             set.manifest = set.read_manifest(&manifest)?;
-        } else if temporary[..2].iter().any(|name| names.contains(name)) {
+        } else if is_traced {
             // The first switch was interrupted: there was no set before it.
             left.extend(names.iter().filter(|name| set.is_named(name)).cloned());
         } else {
@@ -289,12 +292,14 @@ impl<F: Files> Set<F> {
     }
 
     /// Creates an incremental file that is no part of the set before the next base, and then the
-    /// only one: what it follows is that base.
+    /// only one: what it follows is that base. Until then a start loads what is in the set, so a
+    /// manifest that is gone is written again.
     ///
     /// # Errors
     /// Those of the disk.
     pub fn begin_apart(&mut self, header: &[u8]) -> Result<F::File, SetError> {
         self.settle()?;
+        self.restore_manifest()?;
         // One that is written to goes on without a name, and is not emptied.
         self.remove(&self.temporary_incremental())?;
         let file = self.create(&self.temporary_incremental(), header)?;
@@ -304,6 +309,19 @@ impl<F: Files> Set<F> {
         })?;
         self.is_apart = true;
         Ok(file)
+    }
+
+    /// Writes the manifest of a set with data again, if somebody has removed it.
+    fn restore_manifest(&mut self) -> Result<(), SetError> {
+        let name = self.manifest_name();
+        let has = self.files.has(&name).map_err(|error| failed("look for", &name, error))?;
+        if has || self.is_empty() {
+            return Ok(());
+        }
+        // The usual temporary name is the trace of a first switch, after which data is removed.
+        self.create(&self.restored_manifest(), self.manifest.to_string().as_bytes())?;
+        self.rename(&self.restored_manifest(), &name)?;
+        self.sync_names()
     }
 
     /// Returns true if the last file that was begun is no part of the set yet.
@@ -419,6 +437,10 @@ impl<F: Files> Set<F> {
 
     fn temporary_manifest(&self) -> String {
         format!("temp-{}.manifest", self.prefix)
+    }
+
+    fn restored_manifest(&self) -> String {
+        format!("temp-{}.restored", self.prefix)
     }
 
     fn temporary_incremental(&self) -> String {

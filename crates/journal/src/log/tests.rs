@@ -419,6 +419,45 @@ fn what_a_failed_sync_has_lost_needs_a_base_if_it_was_released() {
     assert!(matches!(life.log.replace(&life.reader, Steady(9_000)), Err(LogError::NeedsBase)));
 }
 
+/// A life whose manifest somebody removes, and that goes on apart with another base.
+fn live_on_without_manifest(life: &mut Life<SimulatedFiles>, files: &SimulatedFiles) -> Option<()> {
+    files.remove("appendonly.aof.manifest").ok()?;
+    life.log.find_lost().ok()??;
+    let cut = life.reader.whole();
+    life.log.go_apart(cut, life.now).ok()?;
+    let base = format!("*2\r\n$4\r\nBASE\r\n${}\r\n{1}\r\n", 1, life.units);
+    let file = life.log.set().create_base().ok()?;
+    append_all(&file, base.as_bytes()).and_then(|()| file.sync()).ok()?;
+    life.log.set().switch_base(BaseForm::Commands, 0).ok()
+}
+
+#[test]
+fn who_dies_while_a_lost_manifest_is_made_up_for_leaves_all_data() {
+    let live = |operation: Option<usize>| {
+        let files = SimulatedFiles::new();
+        let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
+        (0..8).for_each(|_| life.put());
+        life.turn();
+        assert_eq!(life.acknowledged(), 8);
+        let began = files.operations();
+        operation.inspect(|operation| files.fail_at(*operation, Fault::Stop));
+        let lived_on = live_on_without_manifest(&mut life, &files);
+        assert!(lived_on.is_some() || operation.is_some());
+        (files.operations() - began, files)
+    };
+    for operation in 1..=live(None).0 {
+        let files = live(Some(operation)).1;
+        let disks = (0..4).map(|seed| files.after_power_loss(&mut Random::from_seed(seed)));
+        for files in disks.chain([files.after_kill()]) {
+            match Set::open(files.clone(), PREFIX) {
+                Ok(_) => assert_eq!(reload(&files), 8, "{operation}"),
+                Err(SetError::NoManifest(_)) => {}
+                Err(error) => panic!("{operation}: {error}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn everysec_begins_a_sync_once_a_second() {
     let files = SimulatedFiles::new();

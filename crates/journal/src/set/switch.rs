@@ -66,7 +66,7 @@ impl<F: Files> Set<F> {
     /// Gives what was begun its names, and has the manifest tell of it. After a failure the files
     /// are as before, but for the base, which is gone.
     fn take_in(&mut self, base: &Entry, apart: Option<&Entry>, first: u64) -> Result<(), SetError> {
-        if apart.is_some() {
+        if apart.is_some() && self.is_empty() {
             // The trace of a first switch that is interrupted: without one, files without a
             // manifest are not touched.
             self.write_manifest(&self.manifest)?;

@@ -66,7 +66,7 @@ fn leftovers_of_interrupted_changes_are_removed() {
 fn a_rehearsal_tells_whether_a_set_can_be_begun_and_leaves_no_trace() {
     let files = SimulatedFiles::new();
     let rehearse = || Set::rehearse(files.clone(), "a.aof");
-    for name in ["temp-a.aof.base", "temp-a.aof.incr", "a.aof.1.incr.aof"] {
+    for name in ["temp-a.aof.base", "temp-a.aof.manifest", "a.aof.1.incr.aof"] {
         files.put(name, &[b'x'; 1_000]);
     }
     rehearse().expect("a set");
