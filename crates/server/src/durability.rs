@@ -1,9 +1,10 @@
 //! What the server tells at start about what it keeps.
 
+use crate::journal::append_folder;
 use settings::AppendFsync;
 use settings::Settings;
 use settings::general::DIR;
-use settings::journal::{APPENDDIRNAME, APPENDFSYNC, APPENDONLY};
+use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::snapshots::{DBFILENAME, SAVE};
 
 /// Logs what is kept, how much may be lost, and which setting changes it.
@@ -16,7 +17,8 @@ fn lines(settings: &Settings) -> Vec<String> {
 }
 
 fn journal(settings: &Settings) -> String {
-    let path = format!("{}/{}", DIR.get(settings), APPENDDIRNAME.get(settings));
+    let folder = append_folder(settings);
+    let path = folder.display();
     let promise = match APPENDFSYNC.get(settings) {
         AppendFsync::Always => "no acknowledged change is lost, even if the machine dies",
         AppendFsync::EverySecond => {

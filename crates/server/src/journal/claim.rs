@@ -7,7 +7,13 @@ use settings::general::DIR;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME};
 use settings::network::PORT;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The directory of the append-only files, by its whole path: the working directory may be one that
+/// was removed, though there is another in its place.
+pub fn append_folder(settings: &Settings) -> PathBuf {
+    Path::new(&*DIR.get(settings)).join(&*APPENDDIRNAME.get(settings))
+}
 
 impl Journal {
     /// Claims the append-only files of the settings, whose directory is made if there is none.
@@ -16,7 +22,7 @@ impl Journal {
     /// # Errors
     /// Who else writes them.
     pub fn claim(&self, settings: &Settings) -> Result<(), Taken> {
-        let folder = Path::new(&*DIR.get(settings)).join(&*APPENDDIRNAME.get(settings));
+        let folder = append_folder(settings);
         // Whoever opens it next says why it cannot be made.
         let _ = fs::create_dir(&folder);
         let remedy = "a `dir`, `appenddirname` or `appendfilename` of its own, or `appendonly no`";

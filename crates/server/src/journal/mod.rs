@@ -33,6 +33,7 @@ mod wake;
 mod writer;
 
 pub use begin::{Begin, Unsettled};
+pub use claim::append_folder;
 pub use ending::Ending;
 pub use shared::Journal;
 pub use writer::JournalThread;

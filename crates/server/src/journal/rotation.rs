@@ -9,6 +9,7 @@
 //! of the set before its base is; so is going on after a sync that has failed.
 
 use super::base_job::{BaseJob, Event, Rotation};
+use super::claim::append_folder;
 use super::shared::Journal;
 use super::writer::JournalThread;
 use base::Steady;
@@ -19,13 +20,11 @@ use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
 use journal::writer::Start;
 use settings::Settings;
-use settings::general::DIR;
 use settings::journal::{
     AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, AUTO_AOF_REWRITE_MIN_SIZE,
     AUTO_AOF_REWRITE_PERCENTAGE,
 };
 use snapshot::SaveError;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Instant;
@@ -35,11 +34,10 @@ const NEARLY_SAFE_BYTES: u64 = 4 << 20;
 /// Most syncs that are made to come below that.
 const SYNCS_BEFORE: u32 = 3;
 
-/// Opens the directory of the files. It is found by its whole path: the working directory may be
-/// one that was removed, though there is another in its place.
+/// Opens the directory of the files.
 pub(super) fn open_directory(settings: &Settings) -> Result<Directory, SetError> {
     let name = APPENDDIRNAME.get(settings).to_string();
-    let opened = Directory::open(&Path::new(&*DIR.get(settings)).join(&name));
+    let opened = Directory::open(&append_folder(settings));
     opened.map_err(|error| SetError::Disk { doing: "open", name, error })
 }
 

@@ -22,7 +22,7 @@ mod replay;
 pub use debug::Files;
 pub use error::LoadFailed;
 
-use crate::journal::{Begin, Unsettled};
+use crate::journal::{Begin, Unsettled, append_folder};
 use aof::Contents;
 use command::Instance;
 use first_base::first_base;
@@ -30,12 +30,10 @@ use journal::disk::Directory;
 use journal::set::{Set, SetError};
 use journal::writer::End;
 use rdb::Wanted;
-use settings::general::DIR;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
 use settings::snapshots::DBFILENAME;
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use store::ThreadContext;
@@ -97,7 +95,7 @@ pub fn open(instance: &Instance) -> Result<Option<Source>, LoadFailed> {
 fn open_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
     let path = APPENDDIRNAME.get(&instance.settings).to_string();
     let prefix = APPENDFILENAME.get(&instance.settings);
-    let directory = Directory::open(&Path::new(&*DIR.get(&instance.settings)).join(&path));
+    let directory = Directory::open(&append_folder(&instance.settings));
     let directory = directory.map_err(LoadFailed::of_system("opening", &path))?;
     adopt::adopt(&directory, &path, &prefix)?;
     opened(instance, path, Set::open(directory, &prefix))
@@ -110,7 +108,7 @@ fn open_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
 /// When files cannot be read, or are no set.
 pub fn look_at_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
     let path = APPENDDIRNAME.get(&instance.settings).to_string();
-    let directory = Directory::open(&Path::new(&*DIR.get(&instance.settings)).join(&path));
+    let directory = Directory::open(&append_folder(&instance.settings));
     let directory = directory.map_err(LoadFailed::of_system("opening", &path))?;
     let set = Set::look(directory, &APPENDFILENAME.get(&instance.settings));
     opened(instance, path, set)
