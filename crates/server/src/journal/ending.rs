@@ -39,7 +39,8 @@ impl Journal {
                 false => Ending::Safe,
             };
         }
-        let is_safe = !self.is_apart.load(Acquire) && state.safe.load(Acquire) >= position;
+        // Whoever sees what is safe knows where, in this order.
+        let is_safe = state.safe.load(Acquire) >= position && !self.is_apart.load(Acquire);
         if is_safe || self.is_waiting.load(Acquire) {
             return Ending::Safe;
         }
