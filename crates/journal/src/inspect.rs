@@ -32,8 +32,6 @@ pub struct Inspection {
     pub safe: u64,
     /// Bytes behind it.
     pub bytes_behind: u64,
-    /// True if there are whole commands among them, though they are to be cut.
-    pub cuts_commands: bool,
     /// Position of the stream there, and whose it is, if the file tells.
     pub position: Option<(u64, ReplicationId)>,
     /// The last line that agrees with the bytes before it, and the offset behind it.
@@ -91,7 +89,6 @@ pub fn glance<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
         units: 0,
         safe: whole,
         bytes_behind: 0,
-        cuts_commands: false,
         position: None,
         line: None,
         is_bare: whole == 0,
@@ -175,8 +172,8 @@ fn read_behind<F: File>(file: &F, verified: Verified) -> io::Result<Inspection> 
     }
     let is_own = !reader.is_continued() && verified.line.is_some();
     let tells = is_own && verified.line.is_some_and(|line| line.is_synced);
-    let (state, cuts_commands) = match broken {
-        None => (State::Whole, false),
+    let state = match broken {
+        None => State::Whole,
         Some((offset, why)) => {
             let wrong_at = reader.offset();
             let is_left = why != Why::Format || is_left_by_death(file, offset, wrong_at, is_own)?;
@@ -189,17 +186,7 @@ fn read_behind<F: File>(file: &F, verified: Verified) -> io::Result<Inspection> 
     let is_bare = whole == 0 || verified.first.is_some() && verified.first == position;
     let position = position.zip(id);
     let line = verified.line.map(|line| (line, verified.end));
-    Ok(Inspection {
-        whole,
-        safe,
-        units,
-        bytes_behind,
-        cuts_commands,
-        position,
-        line,
-        is_bare,
-        state,
-    })
+    Ok(Inspection { whole, safe, units, bytes_behind, position, line, is_bare, state })
 }
 
 /// Bytes that a disk writes all or none of.
@@ -243,30 +230,26 @@ fn has_only_zeros<F: File>(file: &F, from: u64) -> io::Result<bool> {
     }
 }
 
-/// Tells a torn file from a damaged one, and whether a torn one has whole commands behind the
-/// break. `tells`: a line before it was written with a sync, as there is one each second then.
-/// `is_left`: a machine's death may have left what stands there.
+/// Tells a torn file from a damaged one. `tells`: a line before it was written with a sync, as
+/// there is one each second then. `is_left`: a machine's death may have left what stands there.
 fn judge<F: File>(
     file: &F,
     whole: u64,
     (offset, why): (u64, Why),
     tells: bool,
     is_left: bool,
-) -> io::Result<(State, bool)> {
+) -> io::Result<State> {
     let (torn, damaged) = (State::Torn { offset, why }, State::Damaged { offset, why });
-    let has_commands = match why {
-        Why::Unfinished => false,
-        _ => has_commands_behind(file, offset, why)?,
-    };
+    if !is_left || was_safe(file, whole)? {
+        return Ok(damaged);
+    }
+    if tells {
+        return Ok(torn);
+    }
     // A file whose first bytes are wrong is none of commands.
     let is_other = why == Why::Format && offset == 0;
-    match was_safe(file, whole)? {
-        true => Ok((damaged, false)),
-        false if !is_left => Ok((damaged, false)),
-        false if tells => Ok((torn, has_commands)),
-        false if has_commands || is_other => Ok((damaged, false)),
-        false => Ok((torn, false)),
-    }
+    let has_commands = why != Why::Unfinished && has_commands_behind(file, offset, why)?;
+    Ok(if is_other || has_commands { damaged } else { torn })
 }
 
 /// True if bytes behind `whole` were safe once, by what lines behind it say.

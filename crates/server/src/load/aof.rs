@@ -26,8 +26,6 @@ pub struct Contents {
     pub position: Option<(u64, ReplicationId)>,
     /// Bytes behind the last unit, which are to be cut off.
     pub cut_bytes: u64,
-    /// True if there are whole commands among them.
-    pub cuts_commands: bool,
     /// The last line of the last file, and the offset behind it.
     pub line: Option<(SyncLine, u64)>,
     /// Database that is selected at the end.
@@ -179,7 +177,6 @@ fn load_file(
             it.path
         );
         contents.cut_bytes += bytes;
-        contents.cuts_commands = found.cuts_commands || why == Why::Unfinished;
     }
     contents.last = (found.whole, found.safe);
     (contents.line, contents.database) = (found.line, database);
