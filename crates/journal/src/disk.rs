@@ -17,6 +17,9 @@ pub use stage::Stage;
 
 use std::io;
 
+/// Bytes of a file that are read at once.
+const PIECE_BYTES: u64 = 256 << 10;
+
 /// A directory.
 pub trait Files: Send + Sync {
     /// A file of it.
@@ -166,6 +169,29 @@ fn all_of(mut bytes: &[u8], append: impl Fn(&[u8]) -> io::Result<usize>) -> io::
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+    Ok(())
+}
+
+/// Reads what is between two offsets of a file, piece by piece.
+///
+/// # Errors
+/// Those of the file, that it ends before, and those of `take`.
+pub(crate) fn read_pieces(
+    file: &impl File,
+    mut at: u64,
+    to: u64,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut piece = vec![0; narrow::to_usize(PIECE_BYTES.min(to.saturating_sub(at)))];
+    while at < to {
+        let room = narrow::to_usize(PIECE_BYTES.min(to - at));
+        let read = file.read_at(at, &mut piece[..room])?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        take(&piece[..read])?;
+        at += read as u64;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@
 //! A manifest names no file that is not there, whichever of these steps the machine's death
 //! follows: so each is safe before the next begins.
 
-use crate::disk::{File, Files, append_all, read_all};
+use crate::disk::{File, Files, append_all, read_all, read_pieces};
 use crate::manifest::{Entry, Kind, Manifest, ManifestError};
 use crate::sync_line::LINE_BYTES_MAX;
 use std::collections::HashSet;
@@ -376,8 +376,10 @@ impl<F: Files> Set<F> {
             };
             let free = (1..).map(numbered).find(|name| !taken.contains(name));
             let name = free.ok_or(io::ErrorKind::AlreadyExists)?;
-            let (file, kept) = (self.files.open(&last.name)?, self.files.create(&name)?);
-            let copied = copy(&file, whole, &kept).and_then(|()| kept.sync());
+            let file = self.files.open(&last.name)?;
+            let (bytes, kept) = (file.bytes()?, self.files.create(&name)?);
+            let copied = read_pieces(&file, whole, bytes, |piece| append_all(&kept, piece));
+            let copied = copied.and_then(|()| kept.sync());
             copied.and_then(|()| self.files.sync_names()).inspect_err(|_| {
                 let _ = self.files.remove(&name);
             })?;
@@ -468,19 +470,6 @@ fn write_again(file: &impl File, from: u64, to: u64) -> io::Result<()> {
         at += written as u64;
     }
     Ok(())
-}
-
-/// Appends all bytes of a file from an offset on to another one.
-fn copy(file: &impl File, mut at: u64, to: &impl File) -> io::Result<()> {
-    let mut piece = vec![0; PIECE_BYTES];
-    loop {
-        let read = file.read_at(at, &mut piece)?;
-        if read == 0 {
-            return Ok(());
-        }
-        append_all(to, &piece[..read])?;
-        at += read as u64;
-    }
 }
 
 fn failed(doing: &'static str, name: &str, error: io::Error) -> SetError {

@@ -8,7 +8,7 @@
 //! ```
 //! The time that passes is an argument, and syncs run wherever the caller runs them.
 
-use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache};
+use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache, read_pieces};
 use crate::ring::Reader;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId, SyncLine};
 use crate::unit::encode_args;
@@ -32,8 +32,6 @@ const PADDED_BYTES_MAX: u64 = 1 << 20;
 const PAD_BYTES: u64 = if cfg!(test) { 64 } else { 1 << 20 };
 /// Bytes of padding for which a file needs one more block of its disk.
 const PROBE_BYTES: u64 = if cfg!(test) { 64 } else { BLOCK_BYTES as u64 };
-/// Bytes of a file that are read at once.
-const PIECE_BYTES: u64 = 256 << 10;
 /// Bytes after which the disk is asked to write, so that a sync finds little.
 const WRITE_BACK_BYTES: u64 = 2 << 20;
 
@@ -207,7 +205,10 @@ impl<F: File> Writer<F> {
     pub fn go_on(file: F, start: Start, end: &End, now: Steady) -> io::Result<Writer<F>> {
         let (line, behind_line) = end.line;
         let mut since_line = Checksum::default();
-        read_pieces(&file, behind_line, end.bytes, |piece| since_line.update(piece))?;
+        read_pieces(&file, behind_line, end.bytes, |piece| {
+            since_line.update(piece);
+            Ok(())
+        })?;
         let reached = Reached { bytes: end.bytes, position: start.position };
         Ok(Writer {
             tail: Tail { reached, since_line },
@@ -526,24 +527,4 @@ impl<F: File> Writer<F> {
         self.file.truncate(self.safe.bytes)?;
         self.file.sync()
     }
-}
-
-/// Reads what is between two offsets of a file, or up to its end.
-fn read_pieces<F: File>(
-    file: &F,
-    mut at: u64,
-    to: u64,
-    mut take: impl FnMut(&[u8]),
-) -> io::Result<()> {
-    let mut piece = vec![0; narrow::to_usize(PIECE_BYTES.min(to.saturating_sub(at)))];
-    while at < to {
-        let room = narrow::to_usize(PIECE_BYTES.min(to - at));
-        let read = file.read_at(at, &mut piece[..room])?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        take(&piece[..read]);
-        at += read as u64;
-    }
-    Ok(())
 }
