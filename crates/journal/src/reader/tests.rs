@@ -250,18 +250,27 @@ fn an_end_that_no_death_leaves_is_damage_and_zeros_are_torn() {
     }
 }
 
+/// So many bytes, which end with a whole command behind lines.
+fn whole_of(bytes: usize) -> Vec<u8> {
+    let (own, _) = with_lines();
+    let command =
+        |value: usize| format!("*2\r\n$4\r\nPING\r\n${value}\r\n{}\r\n", "v".repeat(value));
+    let around = command(100).len() - 100;
+    let own = [&own[..], command(bytes - own.len() - around).as_bytes()].concat();
+    assert_eq!(own.len(), bytes);
+    own
+}
+
 #[test]
 fn what_only_another_sector_may_hold_is_torn_there_and_damage_before() {
-    let (mut own, _) = with_lines();
-    while own.len() % 512 != 0 {
-        own.push(b'#');
-        if own.len() % 512 == 511 {
-            own.extend_from_slice(b"\n");
-        }
-    }
     let text = "of a value that was to be here ".repeat(100);
-    let found = look(&[&own[..], text.as_bytes()].concat());
-    assert!(matches!(found.state, State::Torn { .. }), "{found:?}");
+    let look_behind = |bytes| look(&[&whole_of(bytes)[..], text.as_bytes()].concat());
+    let (offset, why) = (1024, Why::Format);
+    assert_eq!(look_behind(1024).state, State::Torn { offset, why });
+    for offset in [1023, 1025] {
+        let found = look_behind(narrow::to_usize(offset));
+        assert_eq!(found.state, State::Damaged { offset, why });
+    }
 }
 
 #[test]
