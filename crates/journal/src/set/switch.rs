@@ -91,8 +91,9 @@ impl<F: Files> Set<F> {
         manifest
     }
 
-    /// Takes back what was named for a switch that has failed. What fails now is left for the next
-    /// switch, which uses the same names, and so is the trace then.
+    /// Takes back what was named for a switch that has failed. A base that stays is overwritten by
+    /// the next switch, which uses the same name. A file apart that keeps its new name is found to
+    /// be lost, and needs another base. The trace is left with either.
     fn take_back(&mut self, base: &Entry, apart: Option<&Entry>) {
         let is_back = self.remove(&base.name).is_ok()
             && apart.is_none_or(|it| self.rename(&it.name, &self.temporary_incremental()).is_ok());
