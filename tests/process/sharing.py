@@ -6,6 +6,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,18 @@ def the_append_only_files_of_another_are_not_taken_over_at_run_time():
         )
         assert "is written by another server (pid " in second.output.read_text()
         assert facts(db)["aof_enabled"] == "0"
+
+
+def a_directory_that_is_made_anew_is_claimed_as_well():
+    on = "--appendonly", "yes", "--appendfsync", "always"
+    with tempfile.TemporaryDirectory() as folder, Saving(*on, folder=folder) as server:
+        db = server.connect()
+        assert db.command("SET", "k", "v") == b"OK"
+        shutil.rmtree(pathlib.Path(folder, "appendonlydir"))
+        server.until(lambda: db.command("SET", "k", "w") != b"OK")
+        server.until(lambda: db.command("SET", "k", "w") == b"OK")
+        assert hidden(pathlib.Path(folder, "appendonlydir")) == [".appendonly.aof.lock"]
+        assert "appendonlydir/appendonly.aof is written by another server" in refused(folder, *on)
 
 
 def a_directory_that_is_another_servers_is_refused_and_the_own_stays():

@@ -57,7 +57,7 @@ struct Claim {
     place: Place,
     path: PathBuf,
     /// Holds the lock as long as it is open.
-    _file: File,
+    file: File,
 }
 
 /// A name in a folder, whichever way leads there.
@@ -77,6 +77,8 @@ impl Claims {
     pub fn add(&self, wanted: Wanted<'_>, port: u16) -> Result<(), Taken> {
         let mut claims = self.claims();
         let Some(place) = Place::of(wanted.folder, wanted.name) else { return Ok(()) };
+        // Others do not see a lock whose file somebody has removed.
+        claims.retain(|claim| claim.place != place || claim.is_seen());
         if claims.iter().any(|claim| claim.place == place) {
             return Ok(());
         }
@@ -110,10 +112,20 @@ impl Claims {
     }
 }
 
+impl Claim {
+    /// False if the file of the lock is not where others look for it.
+    fn is_seen(&self) -> bool {
+        is_named(&self.file, &self.path).unwrap_or(true)
+    }
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
-        // The lock ends behind this, so whoever has it next makes a file of its own.
-        let _ = fs::remove_file(&self.path);
+        // The lock ends behind this, so whoever has it next makes a file of its own. One that is
+        // there in the place of this one is another server's.
+        if self.is_seen() {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -134,7 +146,7 @@ fn claim(place: Place, wanted: Wanted<'_>, port: u16) -> Result<Option<Claim>, T
     match lock(&path) {
         Ok(Lock::Ours(file)) => {
             say_who(&file, port);
-            Ok(Some(Claim { place, path, _file: file }))
+            Ok(Some(Claim { place, path, file }))
         }
         Ok(Lock::Another(file)) => Err(Taken {
             path: folder.join(name).display().to_string(),
@@ -252,6 +264,22 @@ mod tests {
         other.add(wanted(folder.path(), "d"), 2).expect("free");
         claims.set(wanted(folder.path(), "d"), 1).expect_err("taken");
         assert_eq!(names(folder.path()), [".c.lock", ".d.lock"], "it keeps what it has");
+    }
+
+    #[test]
+    fn a_claim_whose_file_was_removed_is_made_anew_or_is_anothers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let lock = folder.path().join(".a.lock");
+        let (first, second) = (Claims::default(), Claims::default());
+        first.add(wanted(folder.path(), "a"), 1).expect("free");
+        fs::remove_file(&lock).expect("removed");
+        first.add(wanted(folder.path(), "a"), 1).expect("free");
+        second.add(wanted(folder.path(), "a"), 2).expect_err("taken again");
+        fs::remove_file(&lock).expect("removed");
+        second.add(wanted(folder.path(), "a"), 2).expect("not seen to be taken");
+        first.clear();
+        assert_eq!(names(folder.path()), [".a.lock"], "it is the second's");
+        first.add(wanted(folder.path(), "a"), 1).expect_err("taken");
     }
 
     #[test]

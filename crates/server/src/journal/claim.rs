@@ -2,12 +2,13 @@
 
 use super::shared::Journal;
 use crate::claim::{Taken, Wanted};
+use journal::set::SetError;
 use settings::Settings;
 use settings::general::DIR;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME};
 use settings::network::PORT;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The directory of the append-only files, by its whole path: the working directory may be one that
 /// was removed, though there is another in its place.
@@ -28,6 +29,17 @@ impl Journal {
         let remedy = "a `dir`, `appenddirname` or `appendfilename` of its own, or `appendonly no`";
         let wanted = Wanted { folder: &folder, name: &APPENDFILENAME.get(settings), remedy };
         self.claims.add(wanted, PORT.get(settings))
+    }
+
+    /// Does the same for the writer, which is about to open a directory.
+    ///
+    /// # Errors
+    /// Those of `claim`, as errors of a set.
+    pub(super) fn claim_to_write(&self, settings: &Settings) -> Result<(), SetError> {
+        let name = APPENDFILENAME.get(settings).to_string();
+        let failed =
+            |taken| SetError::Disk { doing: "claim", name, error: io::Error::other(taken) };
+        self.claim(settings).map_err(failed)
     }
 
     /// Gives the claims up: nothing is written any more.

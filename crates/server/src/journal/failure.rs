@@ -73,7 +73,13 @@ impl JournalThread {
             SetError::Disk { doing: "look for", name, error }
         })?;
         if !is_in_place {
-            let set = Set::open(open_directory(settings)?, &APPENDFILENAME.get(settings))?;
+            let prefix = APPENDFILENAME.get(settings);
+            // Nothing is left in the directory of somebody else, no lock either.
+            if Set::look(open_directory(settings)?, &prefix).is_ok_and(|found| !found.is_empty()) {
+                return Err(SetError::Replaced);
+            }
+            self.journal.claim_to_write(settings)?;
+            let set = Set::open(open_directory(settings)?, &prefix)?;
             if !set.is_empty() {
                 return Err(SetError::Replaced);
             }
