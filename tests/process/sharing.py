@@ -105,13 +105,39 @@ def the_append_only_files_of_another_are_not_taken_over_at_run_time():
         assert facts(db)["aof_enabled"] == "0"
 
 
+def a_base_is_not_written_over_the_files_of_another():
+    with tempfile.TemporaryDirectory() as folder, Saving("--appendonly", "yes", folder=folder) as first, Saving(folder=folder) as second:
+        one, other = first.connect(), second.connect()
+        assert one.command("SET", "k", "v") == b"OK"
+        place = pathlib.Path(folder, "appendonlydir")
+        before = sorted(path.name for path in place.iterdir())
+        assert other.command("BGREWRITEAOF") == b"Background append only file rewriting started"
+        second.until(lambda: facts(other)["aof_rewrite_in_progress"] == "0")
+        assert facts(other)["aof_last_bgrewrite_status"] == "err"
+        assert "is written by another server (pid %d" % first.process.pid in second.output.read_text()
+        assert sorted(path.name for path in place.iterdir()) == before
+
+
+def append_only_files_are_claimed_while_they_are_written():
+    with tempfile.TemporaryDirectory() as folder, Saving(folder=folder) as server:
+        db, place = server.connect(), pathlib.Path(folder, "appendonlydir")
+        locked = [".appendonly.aof.lock"]
+        assert db.command("CONFIG", "SET", "appendonly", "yes") == b"OK" and hidden(place) == locked
+        server.until(lambda: facts(db)["aof_enabled"] == "1")
+        assert db.command("CONFIG", "SET", "appendonly", "no") == b"OK"
+        server.until(lambda: hidden(place) == [])
+        assert db.command("BGREWRITEAOF") == b"Background append only file rewriting started"
+        server.until(lambda: facts(db)["aof_rewrites"] == "2" and facts(db)["aof_rewrite_in_progress"] == "0")
+        server.until(lambda: hidden(place) == [])
+
+
 def a_directory_that_is_made_anew_is_claimed_as_well():
     on = "--appendonly", "yes", "--appendfsync", "always"
     with tempfile.TemporaryDirectory() as folder, Saving(*on, folder=folder) as server:
         db = server.connect()
         assert db.command("SET", "k", "v") == b"OK"
         shutil.rmtree(pathlib.Path(folder, "appendonlydir"))
-        server.until(lambda: db.command("SET", "k", "w") != b"OK")
+        server.until(lambda: "not there any more" in server.output.read_text())
         server.until(lambda: db.command("SET", "k", "w") == b"OK")
         assert hidden(pathlib.Path(folder, "appendonlydir")) == [".appendonly.aof.lock"]
         assert "appendonlydir/appendonly.aof is written by another server" in refused(folder, *on)

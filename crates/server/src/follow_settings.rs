@@ -103,11 +103,6 @@ fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
         // Where that fails the settings are as before, and this is called for them again. If it
         // fails then, the writer is to try on: the setting says that changes are in files.
         journal.want(on, settings);
-        let state = &instance.journal;
-        if !on && !state.is_on.load(Relaxed) && !state.is_rewriting.load(Relaxed) {
-            // It could not be turned on, so nothing is written.
-            journal.give_up_claims();
-        }
         if let Err(error) = fit {
             tracing::warn!("The append-only file cannot be turned on: {error}");
             return Err("Unable to turn on AOF. Check server logs.".to_owned());

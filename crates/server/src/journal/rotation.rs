@@ -119,6 +119,7 @@ impl JournalThread {
         let set = match &mut self.log {
             Some(log) => log.set(),
             None => {
+                self.journal.claim_to_write(settings)?;
                 opened.insert(Set::open(open_directory(settings)?, &APPENDFILENAME.get(settings))?)
             }
         };

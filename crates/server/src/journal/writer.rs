@@ -410,6 +410,19 @@ impl JournalThread {
         if self.is_rotation_due() {
             self.journal.asked.rewrite.store(true, Relaxed);
         }
+        self.give_up_idle_claim();
+    }
+
+    /// Gives the claim on the files up, while none is written or removed. Whoever is about to turn
+    /// the journal on may have made it just now: the first base makes it again.
+    fn give_up_idle_claim(&self) {
+        let rotations = &self.rotations;
+        let has_files = self.log.is_some() || self.waiting.is_some();
+        let is_rotating = rotations.current.is_some() || rotations.replaced.is_some();
+        let is_idle = !has_files && !is_rotating && !self.remover.is_at_work();
+        if is_idle && !self.journal.asked.on.load(Acquire) {
+            self.journal.give_up_claims();
+        }
     }
 
     /// Makes the database the home of which most units are, if those outside the home take much of
