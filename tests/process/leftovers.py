@@ -320,7 +320,17 @@ def snapshots_of_processes_that_were_killed_are_removed():
             server.process.wait()
             assert dead in server.files()
         with Saving(folder=folder) as server:
-            assert server.files() == [own.name]
+            assert server.files() == [own.name, dead], "who writes nothing removes nothing"
+            assert server.connect().command("SAVE") == b"OK"
+            assert server.files() == ["dump.rdb", own.name]
+        pathlib.Path(folder, dead).touch()
+        with Saving("--save", "3600 1", folder=folder) as server:
+            assert server.files() == ["dump.rdb", own.name]
+            # In another container, its process could have the number of one that is dead here.
+            pathlib.Path(folder, dead).touch()
+            with Saving(folder=folder) as other:
+                assert isinstance(other.connect().command("SAVE"), Error)
+                assert dead in server.files()
 
 
 if __name__ == "__main__":

@@ -156,7 +156,6 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     tell_beginning(&loaded);
     share_address_space();
     descriptors::adopt(&settings)?;
-    saver::remove_leftovers(Path::new("."));
     // A program that can connect may send a signal at once, so signals are caught before the server
     // listens.
     let signals = signals::catch().map_err(system("catching signals"))?;
@@ -245,6 +244,9 @@ fn open_data(
 ) -> Result<Option<Source>, StartError> {
     let claimed = services.claim_files(&instance.settings).map_err(StartError::from);
     let opened = claimed.and_then(|()| Ok(load::open(instance)?));
+    if opened.is_ok() {
+        services.saver.remove_leftovers(&instance.settings);
+    }
     opened.inspect_err(|error| {
         tracing::error!("{error}");
         services.give_up_claims();

@@ -1,5 +1,6 @@
 //! The claim on the RDB file.
 
+use super::file::remove_leftovers;
 use super::queue::Saver;
 use crate::claim::{Taken, Wanted};
 use settings::Settings;
@@ -27,6 +28,15 @@ impl Saver {
     pub fn follow_claim(&self, settings: &Settings) -> Result<(), Taken> {
         let saves_by_itself = !SAVE.get(settings).points.is_empty();
         if saves_by_itself || self.claims.is_any() { self.claim(settings) } else { Ok(()) }
+    }
+
+    /// Removes snapshots that were never ended from the directory of the settings, if its RDB file
+    /// is claimed. If it is not, they may be those of another server: in another container, its
+    /// process may have any number.
+    pub fn remove_leftovers(&self, settings: &Settings) {
+        if self.claims.is_any() {
+            remove_leftovers(Path::new(&*DIR.get(settings)));
+        }
     }
 
     /// Gives the claim up: nothing is saved any more.

@@ -16,7 +16,6 @@ mod job;
 mod queue;
 mod rdb_job;
 
-pub use file::remove_leftovers;
 pub use job::{Job, JobKind, Sink};
 pub use queue::{Saver, saves_by_itself};
 
@@ -44,12 +43,17 @@ pub fn run(instance: &Instance, saver: &Saver, mut thread: ThreadContext, taken:
     }
 }
 
-/// Claims the RDB file for a job that is to replace it.
+/// Claims the RDB file for a job that is to replace it. The first claim of a server that does not
+/// save by itself lets it remove what others have left.
 fn claim(instance: &Instance, saver: &Saver, work: &Work) -> Result<(), SaveError> {
     if work.job.kind() == JobKind::Rotation {
         return Ok(());
     }
+    let is_first = !saver.claims.is_any();
     let claimed = saver.claim(&instance.settings);
+    if is_first && claimed.is_ok() {
+        saver.remove_leftovers(&instance.settings);
+    }
     claimed.map_err(|taken| SaveError::Write(io::Error::other(taken)))
 }
 
