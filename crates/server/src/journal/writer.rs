@@ -243,6 +243,9 @@ impl JournalThread {
         let kept = written.saturating_sub(self.journal.kept_max.load(Relaxed));
         let kept = kept.max(log.safe().position).min(written);
         self.reader.release(kept.max(self.reader.released()));
+        if outcome.is_ok() && !log.is_failing() {
+            self.waits_for_space = None;
+        }
         match outcome {
             Ok(()) | Err(WriteError::SyncFailed) => {}
             Err(error) => self.note_failure(&LogError::Write(error)),
