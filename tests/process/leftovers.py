@@ -14,6 +14,7 @@ import resource
 import shutil
 import sys
 import tempfile
+import time
 from unittest import mock
 
 from appending import Appending, digest, same_behind
@@ -86,6 +87,21 @@ def a_base_that_cannot_be_written_is_gone_at_once():
         server.until(lambda: server.appended.temporary() == [])
         free(server)
         assert refused(db) == 0
+
+
+def a_first_base_that_does_not_fit_is_tried_less_and_less_often():
+    with limited_file() as (folder, _, free, _), Appending("--appendonly", "no", folder=folder) as server:
+        db = server.connect()
+        db.command("SET", "large", os.urandom(BYTES))
+        set_limit(server, LIMIT)
+        assert db.command("CONFIG", "SET", "appendonly", "yes") == b"OK"
+        server.until(lambda: facts(db)["aof_last_bgrewrite_status"] == "err")
+        time.sleep(6)
+        # The second try comes a second behind the first one, the next ones two and four seconds behind those.
+        assert int(facts(db)["aof_rewrites"]) <= 4
+        free(server)
+        server.until(lambda: is_rewritten(db))
+        assert facts(db)["aof_enabled"] == "1"
 
 
 def a_rotation_that_does_not_fit_on_its_disk_refuses_nobody():

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::time::{Duration, Instant};
 
 /// Longest time for which no rotation begins by itself after some that have failed.
-const PAUSE_MAX: Duration = Duration::from_secs(3600);
+pub const PAUSE_MAX: Duration = Duration::from_secs(3600);
+/// The same for one without which changes are in no file that a start would load.
+pub const NEEDED_PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// State of rotations.
 #[derive(Debug, Default)]
@@ -44,11 +46,17 @@ impl Rotations {
         self.failed = has_failed.then_some(now);
     }
 
+    /// Forgets failures: the next one is asked for.
+    pub fn end_rest(&mut self) {
+        (self.failures, self.failed) = (0, None);
+    }
+
     /// True if none is to begin by itself at present, as a base that does not fit on the disk is
-    /// tried again and again: for a second after a failure, then for twice as long each time.
-    pub fn rests(&self, now: Instant) -> bool {
+    /// tried again and again: for a second after a failure, then for twice as long each time, up to
+    /// `most`.
+    pub fn rests(&self, now: Instant, most: Duration) -> bool {
         let doubled = self.failures.saturating_sub(1).min(u32::BITS - 1);
-        let pause = Duration::from_secs(1 << doubled).min(PAUSE_MAX);
+        let pause = Duration::from_secs(1 << doubled).min(most);
         self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < pause)
     }
 }
@@ -184,17 +192,23 @@ mod tests {
     #[test]
     fn rotations_that_fail_begin_by_themselves_less_and_less_often() {
         let (mut rotations, mut now) = (Rotations::default(), Instant::now());
-        assert!(!rotations.rests(now));
+        assert!(!rotations.rests(now, PAUSE_MAX));
         for seconds in [1, 2, 4, 8, 16] {
             rotations.note_end(true, now);
             now += Duration::from_secs(seconds) - Duration::from_millis(1);
-            assert!(rotations.rests(now), "{seconds}");
+            assert!(rotations.rests(now, PAUSE_MAX), "{seconds}");
             now += Duration::from_millis(1);
-            assert!(!rotations.rests(now), "{seconds}");
+            assert!(!rotations.rests(now, PAUSE_MAX), "{seconds}");
         }
         (0..100).for_each(|_| rotations.note_end(true, now));
-        assert!(!rotations.rests(now + PAUSE_MAX));
+        assert!(!rotations.rests(now + PAUSE_MAX, PAUSE_MAX));
+        let later = now + NEEDED_PAUSE_MAX - Duration::from_millis(1);
+        assert!(rotations.rests(later, NEEDED_PAUSE_MAX));
+        assert!(!rotations.rests(now + NEEDED_PAUSE_MAX, NEEDED_PAUSE_MAX));
+        rotations.end_rest();
+        assert!(!rotations.rests(now, PAUSE_MAX));
+        rotations.note_end(true, now);
         rotations.note_end(false, now);
-        assert!(!rotations.rests(now));
+        assert!(!rotations.rests(now, PAUSE_MAX));
     }
 }

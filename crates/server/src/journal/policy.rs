@@ -33,6 +33,7 @@ impl Journal {
             let has_moved = directory.as_ref().is_some_and(|old| *old != new);
             self.asked.reopen.fetch_or(has_moved, Relaxed);
             *directory = Some(new);
+            self.asked.at_once.store(true, Relaxed);
         }
         self.asked.on.store(on, Release);
     }

@@ -8,7 +8,7 @@
 //! is caught up through a buffer. Turning the journal on is the same, with a file that is no part
 //! of the set before its base is; so is going on after a sync that has failed.
 
-use super::base_job::{BaseJob, Event, Rotation};
+use super::base_job::{BaseJob, Event, NEEDED_PAUSE_MAX, PAUSE_MAX, Rotation};
 use super::claim::append_folder;
 use super::shared::Journal;
 use super::writer::JournalThread;
@@ -60,11 +60,15 @@ impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
     pub(super) fn rotate(&mut self, now: Steady) {
         self.hear_of_rotation(now);
+        if self.journal.asked.at_once.swap(false, Acquire) {
+            self.rotations.end_rest();
+        }
         let is_wanted =
             self.log.is_none() && self.waiting.is_none() && self.journal.asked.on.load(Acquire);
         let may_begin = self.waiting.is_none()
             && self.rotations.current.is_none()
-            && !self.rotations.retry.is_too_early(Instant::now());
+            && !self.rotations.retry.is_too_early(Instant::now())
+            && !self.rotations.rests(Instant::now(), NEEDED_PAUSE_MAX);
         let is_asked = self.journal.asked.rewrite.load(Relaxed) || is_wanted;
         if may_begin && is_asked && self.is_nearly_safe(now) {
             self.look_for_files(now);
@@ -105,7 +109,7 @@ impl JournalThread {
         self.log.is_some()
             && !self.is_failing()
             && self.rotations.current.is_none()
-            && !self.rotations.rests(Instant::now())
+            && !self.rotations.rests(Instant::now(), PAUSE_MAX)
             && percentage > 0
             && bytes > AUTO_AOF_REWRITE_MIN_SIZE.get(settings)
             && growth >= percentage
@@ -205,6 +209,7 @@ impl JournalThread {
             asked.rewrite.store(true, Relaxed);
             self.give_up_rotation();
             self.rotations.retry.end();
+            self.rotations.end_rest();
             return;
         }
         tracing::warn!("Error writing a new base: {error}; the old one stays");

@@ -89,6 +89,8 @@ pub(super) struct Asked {
     /// It is to be turned off before, as its files are to be elsewhere.
     pub(super) reopen: AtomicBool,
     pub(super) rewrite: AtomicBool,
+    /// Somebody has asked for a base, so failures before that are no reason to rest.
+    pub(super) at_once: AtomicBool,
     /// What is written is cancelled, and to be begun anew.
     pub(super) restart: AtomicBool,
     /// What is written is to be synced at once, whatever the settings say.
@@ -224,6 +226,7 @@ impl Journal {
 
     /// Asks for a new base.
     pub fn ask_for_rewrite(&self) {
+        self.asked.at_once.store(true, Relaxed);
         self.asked.rewrite.store(true, Release);
         self.rest.end();
     }
