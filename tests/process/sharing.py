@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from run import Error, Server, run
-from saving import Saving, facts
+from saving import SLOW, Saving, facts
 
 
 def hidden(folder):
@@ -155,6 +155,22 @@ def a_directory_that_is_another_servers_is_refused_and_the_own_stays():
             third.mkdir()
             assert db.command("CONFIG", "SET", "dir", third) == b"OK"
             assert (hidden(own), hidden(third)) == ([], [".dump.rdb.lock"])
+
+
+def a_directory_is_claimed_until_the_snapshot_is_over_that_is_written_there():
+    settings = "--save", "3600 1", "--enable-protected-configs", "yes", "--rdb-key-save-delay", SLOW
+    with tempfile.TemporaryDirectory() as folder, Saving(*settings, folder=folder) as server:
+        db, other = server.connect(), pathlib.Path(folder, "other")
+        other.mkdir()
+        db.command("MSET", *("%d" % word for word in range(200)))
+        assert db.command("BGSAVE") == b"Background saving started"
+        server.until(lambda: any(name.startswith("temp-") for name in server.files()))
+        assert db.command("CONFIG", "SET", "dir", other) == b"OK"
+        assert (hidden(folder), hidden(other)) == ([".dump.rdb.lock"], [".dump.rdb.lock"])
+        assert "dump.rdb is written by another server" in refused(folder, "--save", "3600 1")
+        assert db.command("BGSAVE", "CANCEL") == b"Background saving cancelled"
+        server.until(lambda: hidden(folder) == [])
+        assert hidden(other) == [".dump.rdb.lock"]
 
 
 def a_directory_in_which_nothing_can_be_written_is_no_obstacle():

@@ -2,7 +2,7 @@
 
 use super::file::remove_leftovers;
 use super::queue::Saver;
-use crate::claim::{Taken, Wanted};
+use crate::claim::{Claims, Taken, Wanted};
 use settings::Settings;
 use settings::general::DIR;
 use settings::network::PORT;
@@ -10,24 +10,36 @@ use settings::snapshots::{DBFILENAME, SAVE};
 use std::path::Path;
 
 impl Saver {
-    /// Claims the RDB file of the settings, and no other any more.
+    /// Claims the RDB file of the settings, and no other any more: nothing is at work.
     ///
     /// # Errors
     /// Who else writes it.
     pub fn claim(&self, settings: &Settings) -> Result<(), Taken> {
+        self.claim_by(Claims::set, settings)
+    }
+
+    fn claim_by(
+        &self,
+        claim: impl Fn(&Claims, Wanted<'_>, u16) -> Result<(), Taken>,
+        settings: &Settings,
+    ) -> Result<(), Taken> {
         let (folder, name) = (DIR.get(settings), DBFILENAME.get(settings));
         let remedy = "a `dir` or `dbfilename` of its own, or `save \"\"`";
         let wanted = Wanted { folder: Path::new(&*folder), name: &name, remedy };
-        self.claims.set(wanted, PORT.get(settings))
+        claim(&self.claims, wanted, PORT.get(settings))
     }
 
-    /// Does so if the settings ask for snapshots, or one was made.
+    /// Claims it if the settings ask for snapshots, or one was made. One at work may still replace
+    /// the file that was claimed before, whose claim is given up when that has ended.
     ///
     /// # Errors
     /// Those of `claim`.
     pub fn follow_claim(&self, settings: &Settings) -> Result<(), Taken> {
         let saves_by_itself = !SAVE.get(settings).points.is_empty();
-        if saves_by_itself || self.claims.is_any() { self.claim(settings) } else { Ok(()) }
+        if !saves_by_itself && !self.claims.is_any() {
+            return Ok(());
+        }
+        self.claim_by(if self.is_busy() { Claims::add } else { Claims::set }, settings)
     }
 
     /// Removes snapshots that were never ended from the directory of the settings, if its RDB file

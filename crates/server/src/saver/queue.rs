@@ -232,6 +232,8 @@ impl Saver {
     /// the cut.
     pub fn finish(&self, instance: &Instance, work: Work, saved: Result<u64, SaveError>) {
         self.state().note(work.job.kind(), &saved, &instance.clock);
+        // Who has the files of the settings by now, if not this server, is told to its next job.
+        let _ = self.follow_claim(&instance.settings);
         self.follow_outcome(instance);
         work.job.end(instance, saved.map(|_| ()));
     }
