@@ -255,6 +255,23 @@ def files_that_are_taken_away_are_missed_and_made_anew():
                 loaded_from(server.place, db, server)
 
 
+def files_that_were_lost_are_not_made_anew_once_they_are_off():
+    with limited_file() as (folder, _, free, _), Appending("--appendfsync", "always", folder=folder) as server:
+        db = server.connect()
+        assert db.command("SET", "large", os.urandom(BYTES)) == b"OK"
+        set_limit(server, LIMIT)
+        shutil.rmtree(server.appended.place)
+        server.until(lambda: facts(db)["aof_last_bgrewrite_status"] == "err")
+        assert db.command("CONFIG", "SET", "appendonly", "no") == b"OK"
+        server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "0" and facts(db)["aof_last_write_status"] == "ok")
+        before = facts(db)["aof_rewrites"]
+        free(server)
+        time.sleep(2)
+        assert facts(db)["aof_rewrites"] == before and list(server.appended.place.glob("*.base*")) == []
+        assert refused(db) == 0
+        server.rewritten(db)
+
+
 def bgrewriteaof_makes_files_anew_that_were_taken_away():
     with Appending("--appendfsync", "no") as server:
         db = server.connect()

@@ -4,7 +4,8 @@
 //! ```text
 //! RDB file            dir/.dump.rdb.lock                       held by who saves by itself, from
 //!                                                              start on, or by its first snapshot
-//! append-only files   dir/appendonlydir/.appendonly.aof.lock   held by who writes them
+//! append-only files   dir/appendonlydir/.appendonly.aof.lock   held by who writes them, while it
+//!                                                              does
 //! ```
 //! A claim is a lock of such a file, which the system ends with the process, however that ends, so
 //! a file that is left over claims nothing. Servers with files of different names may share a

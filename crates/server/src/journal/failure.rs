@@ -11,7 +11,7 @@ use journal::writer::WriteError;
 use rustix::io::Errno;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME};
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 /// Time for which a write waits for space that what else is written may give back.
@@ -52,6 +52,10 @@ impl JournalThread {
                 "The append-only files are not there any more: {lost} is gone, so what was \
                  acknowledged is not on the disk. A new base is written"
             );
+        }
+        // What is turned off needs no base.
+        if self.journal.is_closing.load(Acquire) {
+            return;
         }
         if self.rotations.current.is_none() {
             self.journal.asked.rewrite.store(true, Relaxed);

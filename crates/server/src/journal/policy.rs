@@ -77,6 +77,10 @@ impl Journal {
             }
             self.is_closing.store(true, Release);
             instance.journal.is_on.store(false, Relaxed);
+            // A base that was needed, or asked for, was one for these files. In this order, so that
+            // who asks meanwhile is not told for ever that one is at work.
+            self.asked.rewrite.store(false, Release);
+            instance.journal.is_scheduled.store(false, Release);
             if instance.journal.is_rewriting.load(Relaxed) {
                 instance.journal.cancel_rewrite();
             }
