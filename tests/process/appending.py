@@ -340,7 +340,7 @@ def it_is_not_turned_on_where_its_files_cannot_be():
         refused(db, server.place, "appendonlydir/appendonly.aof.manifest", "no manifest")
         refused(db, server.place, "appendonlydir/appendonly.aof.manifest", "file x seq 1 type i\n")
         refused(db, server.place, "appendonlydir/appendonly.aof.1.incr.aof", "data " * 1000)
-        assert not list(pathlib.Path(server.place, "appendonlydir").iterdir())
+        server.until(lambda: not list(pathlib.Path(server.place, "appendonlydir").iterdir()))
         assert db.command("CONFIG", "SET", "appendonly", "yes", "maxclients", "77") == b"OK"
         server.until(lambda: facts(db)["aof_enabled"] == "1" and facts(db)["aof_rewrite_in_progress"] == "0")
         Files(server.place).until_written(db)
