@@ -8,7 +8,7 @@ use crate::clients::{Endpoint, Notice, Owner, Post};
 use crate::commands::table;
 use crate::execute::{RowMemo, execute, granted_for_batch};
 use crate::identity::Identity;
-use crate::instance::{Instance, NoDataFiles};
+use crate::instance::{DataFiles, Instance, NoDataFiles};
 use crate::letter::Letter;
 use crate::message::MessageBytes;
 use crate::run::Execution;
@@ -143,6 +143,11 @@ const ADDRESS_SPACE: usize = 256 << 20;
 
 impl World {
     pub fn new() -> World {
+        World::with_files(Box::new(NoDataFiles))
+    }
+
+    /// As `new`, with what keeps its files.
+    pub fn with_files(data_files: Box<dyn DataFiles>) -> World {
         let config = StoreConfig {
             databases: 16,
             hasher: KeyHasher::from_seed(1),
@@ -159,7 +164,7 @@ impl World {
             (clock, Stopwatch::still()),
             table().ids(),
             Box::new(|| ()),
-            Box::new(NoDataFiles),
+            data_files,
         );
         assert!(instance.clients.admit(1));
         World::on(Arc::new(instance), thread)
