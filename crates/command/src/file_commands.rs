@@ -14,6 +14,7 @@
 //! | EVAL, EVALSHA, FCALL | stops the start: the script may have changed data |
 //! | reads; of connections, transactions, messages, settings, the server | passed over |
 //! | the same of servers that have users, replicas, a cluster | passed over |
+//! | CLUSTER FLUSHSLOT, which removes keys | stops the start: refused, as there is no cluster |
 //! | an unknown name or subcommand, a wrong number of arguments | stops the start |
 //! | anything without memory for it, or of 4 GiB | stops the start |
 //!
@@ -26,7 +27,7 @@ use crate::commands::table;
 use crate::instance::Instance;
 use crate::libraries::Kept;
 use crate::refusal::Refusal;
-use crate::spec::{Flags, Group};
+use crate::spec::{CommandSpec, Flags, Group};
 
 /// What became of a command of a file.
 #[derive(Debug)]
@@ -78,9 +79,11 @@ const OTHERS: [&str; 11] = [
     "SYNC",
 ];
 
-/// True for commands that change data.
-pub(crate) fn changes_data(row: &Row) -> bool {
-    row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
+/// True for commands that change data. Nodes of a cluster tell their replicas, and their files, how
+/// slots move; the keys that come and go with a slot are in commands of their own.
+pub fn changes_data(row: &Row) -> bool {
+    let CommandSpec { flags, group, .. } = row.spec;
+    flags.contains(Flags::WRITE) || flags.contains(Flags::MAY_REPLICATE) && *group != Group::Cluster
 }
 
 /// Decides about a command whose row changes no data, or that has none.
@@ -115,5 +118,17 @@ fn keep_libraries(instance: &Instance, args: Args<'_>) -> Result<Followed, NotAp
         Kept::Refused(refusal) => Ok(Followed::Fruitless(refusal)),
         Kept::Unknown if words.is_empty() => Err(NotApplied::Misused),
         Kept::Unknown => Err(NotApplied::Unknown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_commands_of_a_cluster_only_the_one_that_removes_keys_changes_data() {
+        let rows = table().rows().iter().filter(|row| row.spec.group == Group::Cluster);
+        let names = rows.filter(|row| changes_data(row)).map(|row| &*row.full_name);
+        assert_eq!(names.collect::<Vec<_>>(), ["cluster|flushslot"]);
     }
 }

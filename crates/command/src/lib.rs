@@ -107,7 +107,7 @@ pub use count::Count;
 pub use departures::{Departure, Departures};
 pub use execute::{RowMemo, execute, granted_for_batch};
 pub use family::forget_all;
-pub use file_commands::{Followed, NotApplied};
+pub use file_commands::{Followed, NotApplied, changes_data};
 pub use identity::Identity;
 pub use instance::{DataFiles, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};

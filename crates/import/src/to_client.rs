@@ -8,12 +8,13 @@
 //! | XADD, XTRIM with `MAXLEN = 101 LIMIT 250`, `MINID = 5-1 LIMIT 250` | without LIMIT |
 //! | EXEC alone, MULTI inside a transaction, DISCARD, WATCH | not at all |
 //! | commands of the connection, the server, replicas, a cluster, subscribers | not at all |
+//! | CLUSTER FLUSHSLOT | as it is: it removes keys, and a server without a cluster refuses it |
 //!
-//! The last change no data. Some would change the server that is filled, or this connection. What
+//! What is not sent changes no data. Some would change the server that is filled, or this connection. What
 //! only reads is sent, and does no harm.
 
 /// Commands that change no data, but the server or the connection.
-const NOT_SENT: [&str; 39] = [
+const NOT_SENT: [&str; 40] = [
     "ACL",
     "ASKING",
     "AUTH",
@@ -21,6 +22,7 @@ const NOT_SENT: [&str; 39] = [
     "BGSAVE",
     "CLIENT",
     "CLUSTER",
+    "COMMANDLOG",
     "CONFIG",
     "DEBUG",
     "DISCARD",
@@ -58,7 +60,11 @@ const NOT_SENT: [&str; 39] = [
 /// The words of a command as a client may send them; `None` if it is not to be sent.
 pub fn to_client<'w>(words: &[&'w [u8]]) -> Option<Vec<&'w [u8]>> {
     let name = words.first().copied().unwrap_or_default();
-    if NOT_SENT.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) {
+    let is = |at: usize, word: &str| {
+        words.get(at).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    let removes_keys = is(0, "CLUSTER") && is(1, "FLUSHSLOT");
+    if NOT_SENT.iter().any(|it| is(0, it)) && !removes_keys {
         return None;
     }
     let mut words = words.to_vec();
@@ -94,6 +100,7 @@ fn limit_of_exact(words: &[&[u8]]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use command::{Flags, Group};
 
     fn sent(command: &str) -> Option<String> {
         let words: Vec<&[u8]> = command.split(' ').map(str::as_bytes).collect();
@@ -126,6 +133,7 @@ mod tests {
             "SET MAXLEN LIMIT",
             "SELECT 3",
             "SCRIPT LOAD x",
+            "cluster flushslot 7 sync",
             "GET k",
         ] {
             assert_eq!(sent(command).as_deref(), Some(command));
@@ -134,9 +142,42 @@ mod tests {
 
     #[test]
     fn what_would_change_the_server_or_the_connection_is_not_sent() {
-        for command in ["config set port 1", "SHUTDOWN", "CLIENT REPLY OFF", "EXEC", "MONITOR"] {
+        for command in
+            ["config set port 1", "SHUTDOWN", "EXEC", "MONITOR", "CLUSTER SETSLOT 7 STABLE"]
+        {
             assert_eq!(sent(command), None);
         }
         assert!(NOT_SENT.is_sorted());
+    }
+
+    /// Commands that only tell something, though their rows are not among those that read.
+    const ONLY_TELL: [&str; 13] = [
+        "command",
+        "echo",
+        "info",
+        "lastsave",
+        "memory",
+        "object",
+        "pfselftest",
+        "ping",
+        "pubsub",
+        "role",
+        "time",
+        "xgroup",
+        "xinfo",
+    ];
+
+    #[test]
+    fn what_is_not_sent_is_what_changes_no_data_in_the_table_of_commands() {
+        for row in command::table().rows().iter().filter(|row| row.spec.subcommands.is_empty()) {
+            let words: Vec<&[u8]> = row.full_name.split('|').map(str::as_bytes).collect();
+            let is_needed = command::changes_data(row)
+                || row.spec.flags.contains(Flags::SELECTS)
+                || row.spec.group == Group::Scripting;
+            let only_tells = row.spec.flags.contains(Flags::READONLY)
+                || ONLY_TELL.iter().any(|name| name.as_bytes() == words[0]);
+            let is_sent = to_client(&words).is_some();
+            assert_eq!(is_sent, is_needed || only_tells, "{}", row.full_name);
+        }
     }
 }
