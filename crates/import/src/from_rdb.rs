@@ -155,7 +155,9 @@ impl Reader<'_> {
             return Ok(());
         }
         let mut value = Value::of_file(key.value_type, walk.version().dialect(), raw);
-        if let Some(miscount) = value.mend() {
+        if notes.miscount.is_some()
+            && let Some(miscount) = value.mend()
+        {
             self.shared.tally.note_mended(database, &key.name, miscount);
         }
         let used = key.frequency.map(Use::Frequency).or(key.idle.map(Use::Idle));
