@@ -6,6 +6,7 @@ use crate::call::{Call, Outcome};
 use crate::observing::{Observer, Positions, Seen};
 use crate::refusal::Refusal;
 use settings::{Origin, Row, SetError};
+use std::sync::atomic::Ordering::Relaxed;
 
 const UNKNOWN: &str = "ERR Unknown option or number of arguments for CONFIG SET - '{}'";
 
@@ -54,6 +55,7 @@ pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
     instance.statistics.reset(instance.store.totals());
     instance.journal.reset_counts();
     instance.data_files.reset_counts();
+    instance.loading.left_out.store(0, Relaxed);
     call.reply.ok();
     Ok(())
 }

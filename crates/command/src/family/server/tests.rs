@@ -223,11 +223,16 @@ fn a_reset_restarts_the_counts_of_files_and_of_time() {
     journal.end_rewrite(true, STARTED);
     journal.delayed_syncs.store(3, Relaxed);
     world.statistics.server.iteration_nanos.add(5_000_000_000);
-    let fields =
-        ["aof_rewrites", "aof_rewrites_consecutive_failures", "used_active_time_main_thread"];
-    assert_eq!(fields.map(|field| info(&mut world, field)), ["1", "1", "5.000000"]);
+    world.instance.loading.left_out.store(4, Relaxed);
+    let fields = [
+        "aof_rewrites",
+        "aof_rewrites_consecutive_failures",
+        "unexpected_error_replies",
+        "used_active_time_main_thread",
+    ];
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["1", "1", "4", "5.000000"]);
     assert_eq!(world.answer("CONFIG RESETSTAT"), "+OK\r\n");
-    assert_eq!(fields.map(|field| info(&mut world, field)), ["0", "0", "0.000000"]);
+    assert_eq!(fields.map(|field| info(&mut world, field)), ["0", "0", "0", "0.000000"]);
     assert_eq!(world.instance.journal.delayed_syncs.load(Relaxed), 0);
 }
 
