@@ -62,7 +62,7 @@ if [[ -n ${SERVER_ADDR:-} ]]; then
 else
   for threads in ${THREADS-1 4}; do
     start --threads "$threads"
-    [[ $threads == 1 ]] || move_connections
+    [[ $threads == 1 ]] || move_connections || failed=1
     check "transcripts, $threads threads" python3 tests/transcripts/run.py
     stop
   done
