@@ -23,7 +23,7 @@ DAY = 24 * 3600
 
 
 @contextlib.contextmanager
-def settable_clock(kind="library"):
+def settable_clock():
     """Servers that are started here have a wall clock that is set by this function, to so many seconds from now."""
     with tempfile.TemporaryDirectory(prefix="varve-clock-") as folder:
         library, seconds = pathlib.Path(folder, "clock.so"), pathlib.Path(folder, "seconds")

@@ -188,6 +188,7 @@ def perform(db, session):
 
 def what_valkey_and_redis_write_is_loaded_to_the_last_command():
     if not are_there():
+        print("skipped  what Valkey and Redis write: there is no valkey-server and no redis-server")
         return
     for program, more in (("valkey-server", "\n" + OF_VALKEY), ("redis-server", "")):
         for rewritten in (False, True):
