@@ -4,7 +4,7 @@ use crate::aof_file::{self, AofFacts, Behind, Broken};
 use crate::flaws::Flaws;
 use crate::rdb_file::{Counts, RdbFacts};
 use crate::readers::{Asked, READERS, Reader};
-use crate::source::Source;
+use crate::source::{Source, Stamp};
 use crate::walk::Sum;
 use journal::disk::File;
 use journal::reader::Why;
@@ -23,6 +23,8 @@ const NOTE_BYTES_MAX: usize = 200;
 pub struct FileFinding {
     /// Its path.
     pub path: PathBuf,
+    /// Which file it was when it was read.
+    pub stamp: Stamp,
     /// What it holds.
     pub facts: AofFacts,
     /// True if its name says that it is an RDB file, and no manifest says otherwise.
@@ -77,12 +79,13 @@ pub fn read_alone(path: &Path, look: Look) -> io::Result<FileFinding> {
 
 fn read_as(path: &Path, behind: Behind, look: Look) -> io::Result<FileFinding> {
     let source = Source::open(path)?;
+    let stamp = source.stamp()?;
     let mut begin = [0; 6];
     let read = source.read_at(0, &mut begin)?;
     let is_rdb = MAGICS.iter().any(|magic| begin[..read].starts_with(magic));
     let facts = aof_file::describe(&source, is_rdb, behind, look.largest)?;
     let databases = look.databases;
-    Ok(FileFinding { path: path.to_owned(), facts, is_named_rdb: false, databases })
+    Ok(FileFinding { path: path.to_owned(), stamp, facts, is_named_rdb: false, databases })
 }
 
 impl FileFinding {

@@ -2,6 +2,7 @@
 
 use crate::beside::beside;
 use crate::rdb_file::RdbFacts;
+use crate::source::Stamp;
 use crate::walk::Sum;
 use rdb::{Checksum, Header, Output};
 use std::fs::{self, File, OpenOptions};
@@ -12,16 +13,20 @@ use std::path::{Path, PathBuf};
 /// Bytes that are copied at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes a file anew with the right numbers, and the checksum of that; what stands behind its RDB
+/// Writes a file, which was read as this one, anew with the right numbers, and the checksum of that; what stands behind its RDB
 /// part stays. The old file is kept as `FILE.before-fix`, or with a number where there is one; its
-/// path is returned. All is safe on the disk afterwards.
+/// path is returned. Where the path is a symbolic link, that is done to what it leads to. All is
+/// safe on the disk afterwards.
 ///
 /// # Errors
-/// Those of the system; the file is as it was then.
-pub fn mend(path: &Path, facts: &RdbFacts) -> io::Result<PathBuf> {
+/// Those of the system, and when it is another file by now; it is as it was then.
+pub fn mend(path: &Path, seen: Stamp, facts: &RdbFacts) -> io::Result<PathBuf> {
+    let is_link = fs::symlink_metadata(path)?.is_symlink();
+    let path = &if is_link { fs::canonicalize(path)? } else { path.to_owned() };
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let new = folder.join(format!("temp-varve-check-{}", std::process::id()));
-    let done = write_anew(path, &new, facts).and_then(|()| {
+    let done = write_anew(path, &new, seen, facts).and_then(|()| {
+        seen.hold_against(&fs::metadata(path)?)?;
         let ((), kept) = beside(path, "before-fix", |name| fs::hard_link(path, name))?;
         fs::rename(&new, path)?;
         File::open(folder)?.sync_all()?;
@@ -34,9 +39,10 @@ pub fn mend(path: &Path, facts: &RdbFacts) -> io::Result<PathBuf> {
     done
 }
 
-fn write_anew(path: &Path, new: &Path, facts: &RdbFacts) -> io::Result<()> {
+fn write_anew(path: &Path, new: &Path, seen: Stamp, facts: &RdbFacts) -> io::Result<()> {
     let old = File::open(path)?;
     let metadata = old.metadata()?;
+    seen.hold_against(&metadata)?;
     let file = OpenOptions::new().write(true).create_new(true).open(new)?;
     file.set_permissions(metadata.permissions())?;
     if (file.metadata()?.uid(), file.metadata()?.gid()) != (metadata.uid(), metadata.gid()) {
@@ -94,6 +100,7 @@ impl Copy {
 mod tests {
     use super::*;
     use crate::rdb_file::describe;
+    use crate::source::Source;
     use rdb::{StreamId, StreamNode, Version};
 
     /// A file with two streams of one entry, which say that they have as many as given.
@@ -118,6 +125,10 @@ mod tests {
         bytes
     }
 
+    fn stamp(path: &Path) -> Stamp {
+        Source::open(path).and_then(|file| file.stamp()).expect("a stamp")
+    }
+
     #[test]
     fn numbers_of_entries_are_written_anew_and_the_old_file_is_kept() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -132,10 +143,40 @@ mod tests {
             fs::write(&path, &wrong).expect("written");
             let (facts, error) = describe(&wrong[..], 0);
             assert!(error.is_none() && facts.miscounted.count == 2, "{error:?}");
-            let kept = mend(&path, &facts).expect("mended");
+            let kept = mend(&path, stamp(&path), &facts).expect("mended");
             assert_eq!(fs::read(&path).expect("there"), right);
             assert_eq!(fs::read(kept).expect("kept"), wrong);
             assert_eq!(fs::read_dir(&folder).expect("a folder").count(), number + 2);
         }
+    }
+    #[test]
+    fn a_file_that_has_taken_the_name_since_it_was_read_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, other) = (folder.path().join("dump.rdb"), folder.path().join("other"));
+        let wrong = file([0, 70_000], Version(9), true);
+        fs::write(&path, &wrong).expect("written");
+        let (seen, (facts, _)) = (stamp(&path), describe(&wrong[..], 0));
+        fs::write(&other, vec![b'x'; wrong.len()]).expect("written");
+        fs::rename(&other, &path).expect("renamed");
+        let refused = mend(&path, seen, &facts).expect_err("refused");
+        assert!(refused.to_string().contains("has changed since it was read"), "{refused}");
+        assert_eq!(fs::read(&path).expect("there"), vec![b'x'; wrong.len()]);
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_one_and_what_it_leads_to_is_mended() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).expect("made");
+        let (path, link) = (inner.join("dump.rdb"), folder.path().join("link.rdb"));
+        let wrong = file([0, 70_000], Version(9), true);
+        fs::write(&path, &wrong).expect("written");
+        std::os::unix::fs::symlink("inner/dump.rdb", &link).expect("linked");
+        let (facts, _) = describe(&wrong[..], 0);
+        let kept = mend(&link, stamp(&link), &facts).expect("mended");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        assert_eq!(fs::read(&path).expect("there"), file([1, 1], Version(9), true));
+        assert_eq!(fs::read(kept).expect("kept"), wrong);
     }
 }

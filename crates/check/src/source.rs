@@ -1,13 +1,47 @@
 //! A file that is only read.
 
 use journal::disk::File;
+use std::fs::Metadata;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 /// An open file; whatever would change it is refused.
 #[derive(Debug)]
 pub struct Source(std::fs::File);
+
+/// What tells a file that was read from one that has taken its name, or was written since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Stamp {
+        Stamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    /// Makes sure that this is the file that was read.
+    ///
+    /// # Errors
+    /// When it is another, or has changed: offsets in the one mean nothing in the other.
+    pub fn hold_against(self, metadata: &Metadata) -> io::Result<()> {
+        if self == Stamp::of(metadata) {
+            return Ok(());
+        }
+        Err(io::Error::other(
+            "the file has changed since it was read: nothing is written, check it again",
+        ))
+    }
+}
 
 impl Source {
     /// Opens a file for reading.
@@ -16,6 +50,14 @@ impl Source {
     /// Those of the system.
     pub fn open(path: &Path) -> io::Result<Source> {
         Ok(Source(std::fs::File::open(path)?))
+    }
+
+    /// The stamp of the file as it is now.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn stamp(&self) -> io::Result<Stamp> {
+        Ok(Stamp::of(&self.0.metadata()?))
     }
 
     /// The bytes from an offset on, one after the other.

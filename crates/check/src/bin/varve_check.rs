@@ -99,7 +99,7 @@ fn check_file(options: &Options, path: &Path) -> io::Result<End> {
     let mut out = io::stdout().lock();
     write!(out, "{found}{}", tell_readers(&found.asked(), &found.state(), options.reader))?;
     if let Some(offset) = options.cut_at {
-        return cut_and_look(options, &mut out, path, offset);
+        return cut_and_look(options, &mut out, &found, offset);
     }
     repair(options, &mut out, &found)
 }
@@ -194,7 +194,7 @@ fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::R
         }
         State::Damaged(_) => {}
     }
-    cut_and_look(options, out, path, whole)
+    cut_and_look(options, out, found, whole)
 }
 
 fn agrees(options: &Options, out: &mut impl Write, question: &str) -> io::Result<bool> {
@@ -229,7 +229,7 @@ fn mend_and_look(
     if !agrees(options, out, &question)? {
         return Ok(End::Damaged);
     }
-    let kept = mend(path, facts)?;
+    let kept = mend(path, found.stamp, facts).map_err(|error| named(&error, path))?;
     writeln!(out, "{streams} numbers were written; the file of before is {}", kept.display())?;
     tell_state(options, out, path)
 }
@@ -245,10 +245,11 @@ fn tell_state(options: &Options, out: &mut impl Write, path: &Path) -> io::Resul
 fn cut_and_look(
     options: &Options,
     out: &mut impl Write,
-    path: &Path,
+    found: &FileFinding,
     offset: u64,
 ) -> io::Result<End> {
-    let kept = cut(path, offset)?;
+    let path = &found.path;
+    let kept = cut(path, found.stamp, offset).map_err(|error| named(&error, path))?;
     writeln!(out, "cut at byte {offset}; what was behind it is in {}", kept.display())?;
     tell_state(options, out, path)
 }
