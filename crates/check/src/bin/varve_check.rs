@@ -117,15 +117,14 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
         writeln!(out, "  {:<12} {note}", "note")?;
     }
     let mut asked = Asked { manifest: true, ..Asked::default() };
-    let (mut last, mut state) = (None, State::Whole);
+    let (mut last, mut state, mut miscounted) = (None, State::Whole, None);
     for (number, path) in set.to_load.iter().enumerate() {
-        let mut found = read(path, options.look()).map_err(|error| named(&error, path))?;
-        write!(out, "{found}")?;
-        if options.fix && matches!(found.state(), State::Miscounted(_)) {
-            repair(options, &mut out, &found)?;
-            found = read(path, options.look()).map_err(|error| named(&error, path))?;
-        }
+        let found = check_file_of_set(options, &mut out, path)?;
         ask_more(&mut asked, found.asked());
+        if let unmended @ State::Miscounted(_) = found.state() {
+            miscounted = Some(unmended);
+            continue;
+        }
         if number + 1 == count {
             last = Some(found);
             continue;
@@ -147,17 +146,37 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
     if end == End::Damaged && options.fix {
         writeln!(out, "nothing is cut: what follows the damage would follow a hole")?;
     }
-    if let Some(last) = last
-        && end == End::Whole
-    {
-        end = repair(options, &mut out, &last)?;
-        if end == End::Damaged {
-            state = last.state();
+    match (miscounted, last) {
+        _ if end == End::Damaged => {}
+        (Some(unmended), _) => (end, state) = (End::Damaged, unmended),
+        (None, None) => {}
+        (None, Some(last)) => {
+            end = repair(options, &mut out, &last)?;
+            if end == End::Damaged {
+                state = last.state();
+            }
         }
     }
     let readers = tell_readers(&asked, &state, options.reader);
     write!(out, "{}:\n{readers}", set.manifest.display())?;
     Ok(if let State::Refused(_) = state { End::Damaged } else { end })
+}
+
+/// Tells what a file of a set holds, and has wrong numbers of entries written anew if that is asked
+/// for; returns what it holds then.
+fn check_file_of_set(
+    options: &Options,
+    out: &mut impl Write,
+    path: &Path,
+) -> io::Result<FileFinding> {
+    let look = || read(path, options.look()).map_err(|error| named(&error, path));
+    let found = look()?;
+    write!(out, "{found}")?;
+    if !matches!(found.state(), State::Miscounted(_)) {
+        return Ok(found);
+    }
+    repair(options, out, &found)?;
+    if options.fix { look() } else { Ok(found) }
 }
 
 /// Cuts what is torn, if that is asked for.
