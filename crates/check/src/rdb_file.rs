@@ -7,6 +7,7 @@ use crate::walk::{Entry, KeyEntry, Sum, Walk, WalkError};
 use rdb::{Kind, Miscount, Part, StreamPart};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io::Read;
 
 /// Names and texts about a file that are told.
@@ -93,11 +94,29 @@ pub fn describe(file: impl Read, largest: usize) -> (RdbFacts, Option<WalkError>
     (facts, error)
 }
 
-/// Keys that were seen, with some thirty bytes for each.
+/// Keys that were seen, with 20 to 40 bytes for each.
 #[derive(Debug, Default)]
 struct Seen {
-    keys: HashSet<u128>,
+    keys: HashSet<u128, BuildHasherDefault<HalfOfFingerprint>>,
     fingerprints: Fingerprints,
+}
+
+/// A fingerprint is a hash already, by keys of this process.
+#[derive(Debug, Default)]
+struct HalfOfFingerprint(u64);
+
+impl Hasher for HalfOfFingerprint {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u128(&mut self, fingerprint: u128) {
+        self.0 = (fingerprint >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl RdbFacts {
