@@ -34,5 +34,7 @@ bitflags! {
         const BROADCAST = 1 << 12;
         /// Runs MONITOR.
         const MONITOR = 1 << 13;
+        /// Has sent READONLY.
+        const READONLY = 1 << 14;
     }
 }

@@ -385,7 +385,10 @@ impl Session {
             self.reply_mode = ReplyMode::On;
         }
         self.client.info().name.clear();
-        let cleared = [ClientFlags::NO_EVICT, ClientFlags::NO_TOUCH, ClientFlags::IMPORT_SOURCE];
-        cleared.iter().for_each(|flag| self.client.set_flag(*flag, false));
+        let cleared = ClientFlags::NO_EVICT
+            | ClientFlags::NO_TOUCH
+            | ClientFlags::IMPORT_SOURCE
+            | ClientFlags::READONLY;
+        self.client.set_flag(cleared, false);
     }
 }

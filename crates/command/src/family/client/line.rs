@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 14] = [
+const LETTERS: [(ClientFlags, char); 15] = [
     (ClientFlags::MONITOR, 'O'),
     (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
@@ -23,6 +23,7 @@ const LETTERS: [(ClientFlags, char); 14] = [
     (ClientFlags::CHANGED, 'd'),
     (ClientFlags::CLOSING, 'c'),
     (ClientFlags::UNIX_SOCKET, 'U'),
+    (ClientFlags::READONLY, 'r'),
     (ClientFlags::NO_EVICT, 'e'),
     (ClientFlags::NO_TOUCH, 'T'),
     (ClientFlags::IMPORT_SOURCE, 'I'),

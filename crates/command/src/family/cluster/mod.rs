@@ -11,6 +11,7 @@ mod table;
 pub use table::TABLE;
 
 use crate::call::{Call, Command, Handler, Outcome};
+use crate::clients::ClientFlags;
 use crate::refusal::Refusal;
 use crate::spec::{Flags, Group};
 
@@ -21,9 +22,16 @@ fn refuse(_: &mut Call<'_>) -> Outcome {
     Err(NO_CLUSTER.into())
 }
 
-/// Answers READONLY and READWRITE, which choose what a replica in a cluster may answer. Clients
-/// send them on every connection, also to a server of which there is only one.
-fn agree(call: &mut Call<'_>) -> Outcome {
+/// Answers READONLY, by which a replica in a cluster may answer reads. Clients send it on every
+/// connection, also to a server of which there is only one: CLIENT LIST shows it, and no more.
+fn readonly(call: &mut Call<'_>) -> Outcome {
+    call.session.client.set_flag(ClientFlags::READONLY, true);
+    call.reply.ok();
+    Ok(())
+}
+
+fn readwrite(call: &mut Call<'_>) -> Outcome {
+    call.session.client.set_flag(ClientFlags::READONLY, false);
     call.reply.ok();
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Rows of the family. A server that is no part of a cluster refuses the subcommands of CLUSTER but
 //! KEYSLOT, and HELP too.
 
-use super::{agree, keyslot, refuse, row};
+use super::{keyslot, readonly, readwrite, refuse, row};
 use crate::argument_fact::ArgumentFact::{Display, Name, Since, Type};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
@@ -37,14 +37,14 @@ pub const TABLE: &[Command] = &[
         ..row("CLUSTERSCAN", -2, Flags::READONLY, "9.1.0", refuse)
     },
     Command {
-        summary: "Lets a replica in a cluster answer reads; of no effect, as there is no cluster.",
+        summary: "Lets a replica in a cluster answer reads; only CLIENT LIST shows it, as there is no cluster.",
         complexity: "O(1)",
-        ..of_connection("READONLY", ANY_TIME, agree)
+        ..of_connection("READONLY", ANY_TIME, readonly)
     },
     Command {
-        summary: "Takes READONLY back; of no effect, as there is no cluster.",
+        summary: "Takes READONLY back.",
         complexity: "O(1)",
-        ..of_connection("READWRITE", ANY_TIME, agree)
+        ..of_connection("READWRITE", ANY_TIME, readwrite)
     },
 ];
 
