@@ -20,7 +20,7 @@ super::declare::rows! { from super::network::END;
          serves, without a terminal.").at_start();
     SUPERVISED: Supervised = one_of("supervised", Supervised::NAMES, Supervised::No as usize,
         "Tell a service manager when the server is ready and when it ends; `daemonize` is then \
-         without effect. Of `upstart` nothing is told any more.").at_start();
+         without effect. `upstart` is accepted and does nothing.").at_start();
     PIDFILE: Arc<str> = text("pidfile", "",
         "File that receives the process id. Empty: none, or `/var/run/varve.pid` when the server \
          has gone into the background.")
