@@ -1,4 +1,5 @@
 use super::{Sources, load_text};
+use crate::names::find;
 use crate::network::{BIND, PORT, REQUIREPASS};
 use crate::{Settings, limits};
 use proptest::prelude::{any, prop_assert, proptest};
@@ -299,6 +300,10 @@ fn whatever_is_taken_is_remembered_and_what_of_it_has_no_effect_says_so() {
         let is_told = notices.is_ok_and(|notices| !notices.is_empty());
         let is_kept = settings.get_text(name.as_bytes()) != defaults.get_text(name.as_bytes());
         assert!(is_told || is_kept, "{line}");
+        if let Some(row) = find(name.as_bytes()).filter(|row| !row.idle_because.is_empty()) {
+            let told = format!("`{}` has no effect: {}", row.name, row.idle_because);
+            assert_eq!(row.idle_note(), Some(told), "{line}");
+        }
     }
 }
 
