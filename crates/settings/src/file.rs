@@ -7,7 +7,7 @@ use crate::names::lookup;
 use crate::row::Row;
 use crate::rows::general::DIR;
 use crate::rows::row_at;
-use crate::value::{Value, expected, parse_over, tolerated};
+use crate::value::{Value, expected, parse_over};
 use std::path::Path;
 
 /// Place where `include` finds files.
@@ -86,13 +86,13 @@ impl Reader<'_> {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         let Some((name, arguments)) = words.split_first() else { return Ok(()) };
         if let Some((slot, _)) = lookup(name) {
-            self.setting(slot, arguments, place)
+            self.setting(slot, arguments)
         } else {
             self.directive(&name.to_ascii_lowercase(), arguments, place)
         }
     }
 
-    fn setting(&mut self, slot: usize, words: &[&[u8]], place: &str) -> Result<(), Wrong> {
+    fn setting(&mut self, slot: usize, words: &[&[u8]]) -> Result<(), Wrong> {
         let row = row_at(slot);
         if !row.takes_words() && words.len() != 1 {
             return Err(Wrong::value(row, "wrong number of arguments"));
@@ -108,13 +108,8 @@ impl Reader<'_> {
             split.as_ref().map(|words| words.iter().map(Vec::as_slice).collect());
         let words = split.as_deref().unwrap_or(words);
         let before = self.settings.value(slot, Value::clone);
-        match parse_over(row, words, &before) {
-            Ok(value) => self.settings.store(&[(slot, before.followed_by(value))]),
-            Err(reason) if tolerated(row, words) => {
-                self.notices.push(format!("{place}: '{}' has no effect: {reason}", row.name));
-            }
-            Err(reason) => return Err(Wrong::value(row, reason)),
-        }
+        let value = parse_over(row, words, &before).map_err(|reason| Wrong::value(row, reason))?;
+        self.settings.store(&[(slot, before.followed_by(value))]);
         Ok(())
     }
 

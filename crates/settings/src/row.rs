@@ -98,8 +98,6 @@ pub enum Kind {
     Fixed {
         /// The true value; setting it again is accepted.
         value: &'static str,
-        /// Values that files often carry; accepted from files and without effect.
-        tolerated: &'static [&'static str],
         /// Reason why no other value is accepted.
         why: &'static str,
     },
@@ -186,14 +184,6 @@ impl Row {
     pub(crate) const fn clamped(mut self, low: i128, high: i128) -> Row {
         if let Kind::Number { notation, min, max, default, .. } = self.kind {
             self.kind = Kind::Number { notation, min, max, default, clamp: Some((low, high)) };
-        }
-        self
-    }
-
-    /// Sets the values of a fixed row that files may contain without effect.
-    pub(crate) const fn tolerates(mut self, values: &'static [&'static str]) -> Row {
-        if let Kind::Fixed { value, why, .. } = self.kind {
-            self.kind = Kind::Fixed { value, tolerated: values, why };
         }
         self
     }
@@ -354,5 +344,5 @@ pub(crate) const fn save_points(name: &'static str, doc: &'static str) -> Row {
 }
 
 pub(crate) const fn fixed(name: &'static str, value: &'static str, why: &'static str) -> Row {
-    row(name, Kind::Fixed { value, tolerated: &[], why }, why)
+    row(name, Kind::Fixed { value, why }, why)
 }

@@ -166,21 +166,16 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
             Ok(Value::OutputLimits(limits))
         }
         Kind::SavePoints => SavePoints::parse(words).map(Value::SavePoints).map_err(str::to_owned),
-        Kind::Fixed { value, why, .. } => {
-            if words.join(&b' ').eq_ignore_ascii_case(value.as_bytes()) {
+        Kind::Fixed { value, why } => {
+            let given = words.join(&b' ');
+            let names_nobody = row.name == "replicaof" && given.eq_ignore_ascii_case(b"no one");
+            if names_nobody || given.eq_ignore_ascii_case(value.as_bytes()) {
                 Ok(Value::Fixed(value))
             } else {
                 Err(why.to_owned())
             }
         }
     }
-}
-
-/// Returns true if the words are a value that files may contain although it has no effect here.
-pub(crate) fn tolerated(row: &Row, words: &[&[u8]]) -> bool {
-    let Kind::Fixed { tolerated, .. } = row.kind else { return false };
-    let given = words.join(&b' ');
-    tolerated.iter().any(|value| given.eq_ignore_ascii_case(value.as_bytes()))
 }
 
 /// Returns a description of the accepted values, for messages and the manual.

@@ -102,23 +102,15 @@ fn the_report_names_file_line_reason_and_what_is_expected() {
 }
 
 #[test]
-fn usual_values_of_missing_features_are_accepted_and_mentioned() {
+fn usual_values_of_missing_features_are_accepted_and_obsolete_ones_mentioned() {
     let notices = load_text(
         &Settings::new(),
         "v.conf",
-        b"appendonly no\nreplicaof no one\ndynamic-hz yes",
+        b"appendonly no\nslaveof no one\ndynamic-hz yes",
         Sources::Nowhere,
     )
-    .expect("all lines are tolerated");
-    assert_eq!(
-        notices,
-        [
-            "v.conf, line 2: 'replicaof' has no effect: replication is not supported by this \
-         version of Varve: remove the line, and start the server without counting on copies of \
-         its data",
-            "v.conf, line 3: 'dynamic-hz' has no effect: it is obsolete",
-        ]
-    );
+    .expect("all lines are accepted");
+    assert_eq!(notices, ["v.conf, line 3: 'dynamic-hz' has no effect: it is obsolete"]);
 }
 
 #[test]

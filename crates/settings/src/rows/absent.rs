@@ -23,7 +23,7 @@ const MARK: &str = "marking connections is not supported by this version of Varv
     if no firewall or route depends on the mark";
 
 pub(crate) const ROWS: &[Row] = &[
-    fixed("replicaof", "", REPLICATION).alias("slaveof").tolerates(&["no one"]).at_start(),
+    fixed("replicaof", "", REPLICATION).alias("slaveof").at_start(),
     fixed("min-replicas-to-write", "0", REPLICAS).alias("min-slaves-to-write"),
     fixed("cluster-enabled", "no", CLUSTER).at_start(),
     fixed("tls-port", "0", TLS),
