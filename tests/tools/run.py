@@ -304,6 +304,7 @@ REFUSED = {
 def a_check_says_what_a_load_says():
     with varve() as server:
         client, path = server.connect(), pathlib.Path(server.folder, "dump.rdb")
+        server.until(lambda: "Ready to accept" in server.output.read_text())
         for name, data in {**SOUND, **REFUSED}.items():
             path.write_bytes(data)
             status, output = tool("varve-check", path)
@@ -337,7 +338,7 @@ def bytes_behind_the_end_of_an_rdb_file_are_a_note():
             assert ("%d bytes behind the end" % behind in output) == (behind > 0), output
             assert client.command("DBSIZE") == keys, (name, behind)
         path.write_bytes(rdb_of(base, KEY, behind=b"noise"))
-        assert "torn at byte" in tool("varve-check", path, status=1)[1]
+        assert "damaged at byte" in tool("varve-check", path, status=1)[1]
 
 
 def empty_collections_are_left_out_and_counted_by_themselves():
