@@ -6,8 +6,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Cuts a file, which was read as this one, at an offset. What was behind it goes to a new file `FILE.cut-off` first, or with a
-/// number where there is one; its path is returned. Both are safe on the disk afterwards.
+/// Cuts a file, which was read as this one, at an offset. What was behind it goes to a new file
+/// `FILE.cut-off` first, or with a number where there is one; its path is returned. Both are safe
+/// on the disk afterwards.
 ///
 /// # Errors
 /// Those of the system, and when it is another file by now; it is as it was then, unless the last

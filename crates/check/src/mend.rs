@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// Bytes that are copied at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes a file, which was read as this one, anew with the right numbers, and the checksum of that; what stands behind its RDB
-/// part stays. The old file is kept as `FILE.before-fix`, or with a number where there is one; its
-/// path is returned. Where the path is a symbolic link, that is done to what it leads to. All is
-/// safe on the disk afterwards.
+/// Writes a file, which was read as this one, anew with the right numbers, and the checksum of
+/// that; what stands behind its RDB part stays. The old file is kept as `FILE.before-fix`, or with
+/// a number where there is one; its path is returned. Where the path is a symbolic link, that is
+/// done to what it leads to. All is safe on the disk afterwards.
 ///
 /// # Errors
 /// Those of the system, and when it is another file by now; it is as it was then.

@@ -10,8 +10,8 @@
 //! | commands of the connection, the server, replicas, a cluster, subscribers | not at all |
 //! | CLUSTER FLUSHSLOT | as it is: it removes keys, and a server without a cluster refuses it |
 //!
-//! What is not sent changes no data. Some would change the server that is filled, or this connection. What
-//! only reads is sent, and does no harm.
+//! What is not sent changes no data. Some would change the server that is filled, or this
+//! connection. What only reads is sent, and does no harm.
 
 /// Commands that change no data, but the server or the connection.
 const NOT_SENT: [&str; 40] = [

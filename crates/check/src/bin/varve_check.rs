@@ -16,8 +16,8 @@ use std::process::ExitCode;
 /// refused, 2 if there was nothing to check.
 ///
 /// To find keys and members that are there twice it needs memory: of an RDB file 20 to 40 bytes for
-/// each key, whatever its size, and 16 to 32 for each member of the largest collection; half as much
-/// again for moments in which they grow.
+/// each key, whatever its size, and 16 to 32 for each member of the largest collection; half as
+/// much again for moments in which they grow.
 #[derive(Debug, Parser)]
 #[command(name = "varve-check", version)]
 struct Options {

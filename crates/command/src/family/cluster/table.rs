@@ -37,7 +37,8 @@ pub const TABLE: &[Command] = &[
         ..row("CLUSTERSCAN", -2, Flags::READONLY, "9.1.0", refuse)
     },
     Command {
-        summary: "Lets a replica in a cluster answer reads; only CLIENT LIST shows it, as there is no cluster.",
+        summary: "Lets a replica in a cluster answer reads; only CLIENT LIST shows it, as there is \
+                  no cluster.",
         complexity: "O(1)",
         ..of_connection("READONLY", ANY_TIME, readonly)
     },
