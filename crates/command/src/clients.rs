@@ -377,8 +377,8 @@ impl Client {
         self.place.owner().post
     }
 
-    /// Returns its worker, which is the same from now on: for lists that outlast a command. The slot
-    /// is a hint, and none if the connection is still on its way there.
+    /// Returns its worker, which is the same from now on: for lists that outlast a command. The
+    /// slot is a hint, and none if the connection is still on its way there.
     pub(crate) fn pin(&self) -> Owner {
         self.place.pin()
     }

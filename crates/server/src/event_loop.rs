@@ -10,6 +10,7 @@
 //! connections that are away are then kept for the loop iteration that has lent them.
 
 mod due;
+mod mail;
 mod moving;
 
 pub use moving::Seat;
@@ -18,14 +19,12 @@ use crate::accept::Acceptor;
 use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::limits::clients_memory_max;
-use crate::mail::{Inbox, Mail, Mailbox};
+use crate::mail::{Inbox, Mailbox};
 use crate::output::WRITE_MAX;
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::timers::Timers;
-use command::{
-    Answer, Instance, Letter, MessageBytes, Notice, Owner, Pause, Post, ReplyMode, forget_all,
-};
+use command::{Instance, Owner, Pause, Post, forget_all};
 use mio::Token;
 use settings::OutputLimits;
 use std::io;
@@ -34,14 +33,6 @@ use std::time::Duration;
 
 /// Token of the mailbox; those of listeners follow, and then those of connections.
 pub const MAILBOX: Token = Token(0);
-/// Bytes of messages that are given to clients before they are written and others are served.
-const MESSAGES_PER_ITERATION: usize = 16 << 20;
-/// Bytes as which a message counts at least, for the time that it takes to give it to a client.
-const MESSAGE_BYTES_MIN: usize = 256;
-/// Bytes as which a letter counts at least, though all who were to receive it are gone.
-const LETTER_BYTES_MIN: usize = 1024;
-/// Bytes of messages that gather for one client before they are written.
-const MESSAGES_PER_WRITE: usize = 256 << 10;
 /// First token of a connection.
 pub const FIRST_CONNECTION: usize = 64;
 
@@ -402,195 +393,6 @@ impl<P: Poller> EventLoop<P> {
         forget_all(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
-    }
-}
-
-/// Mail: messages from other threads.
-impl<P: Poller> EventLoop<P> {
-    #[inline]
-    fn read_mail(&mut self, pipeline: &mut Pipeline) {
-        if self.is_nested {
-            return self.read_mail_meanwhile();
-        }
-        pipeline.executor.mail_reads += 1;
-        let (number, arrived) = (pipeline.executor.mail_reads, self.inbox.arrived());
-        if arrived == 0 {
-            pipeline.executor.mail_whole = number;
-        } else {
-            self.read_some(pipeline, number, arrived);
-        }
-    }
-
-    /// Reads what has arrived, or as much of it as one iteration may, and notes the last reading at
-    /// whose begin no message waited that is not read by now. However fast mail comes, what had
-    /// come before is done at some time.
-    #[inline(never)]
-    fn read_some(&mut self, pipeline: &mut Pipeline, number: u64, arrived: usize) {
-        if self.mail_left.0 == 0 {
-            self.mail_left = (arrived, number);
-        }
-        let read = self.read_arrived(pipeline, arrived);
-        self.mail_left.0 = self.mail_left.0.saturating_sub(read);
-        if read == arrived {
-            pipeline.executor.mail_whole = number;
-        } else if self.mail_left.0 == 0 {
-            pipeline.executor.mail_whole = self.mail_left.1;
-        }
-    }
-
-    /// Reads the first messages, unless they are too many for one iteration. Returns their number.
-    fn read_arrived(&mut self, pipeline: &mut Pipeline, arrived: usize) -> usize {
-        // Who gets nothing but mail keeps time too.
-        pipeline.executor.read_clock();
-        let mut given = 0;
-        for read in 1..=arrived {
-            let Some(mail) = self.inbox.next() else { break };
-            given += self.on_mail(pipeline, mail);
-            if given > MESSAGES_PER_ITERATION {
-                self.inbox.leave_rest();
-                return read;
-            }
-        }
-        if given > 0 && self.inbox.has_room() {
-            self.instance.resume_messages();
-        }
-        arrived
-    }
-
-    /// Gives the messages of a letter to the clients of this worker. Returns the bytes as which
-    /// that counts.
-    fn on_letter(&mut self, pipeline: &mut Pipeline, letter: &Letter) -> usize {
-        let mut given = 0;
-        for (message, receivers) in letter.messages() {
-            for receiver in receivers {
-                let hint = receiver.slot as usize;
-                let Some(at) = self.connections.find_near(receiver.client, hint) else { continue };
-                let Some(connection) = self.connections.get_mut(at) else { continue };
-                let session = &connection.session;
-                let is_wanted = message.is_push() || session.reply_mode == ReplyMode::On;
-                if is_wanted
-                    && let Some(bytes) =
-                        message.bytes_for(session.told_in(), session.is_subscriber())
-                {
-                    given += bytes.size().max(MESSAGE_BYTES_MIN);
-                    if session.is_told_by_mail && letter.author() == receiver.client {
-                        let (head, payload) = (bytes.head, bytes.payload);
-                        connection.keep_own(Arc::clone(head), payload.map(Arc::clone));
-                        if pipeline.executor.is_over_limits(connection) {
-                            self.close(at);
-                        }
-                    } else {
-                        self.give(pipeline, at, bytes);
-                    }
-                }
-            }
-        }
-        given.max(LETTER_BYTES_MIN)
-    }
-
-    /// Reads only mail that is not about clients: they may be away, and their notices must stay in
-    /// order.
-    #[cold]
-    fn read_mail_meanwhile(&mut self) {
-        for mail in self.inbox.pick(|mail| matches!(mail, Mail::Accepted(_) | Mail::Stop)) {
-            match mail {
-                Mail::Accepted(stream) => self.add(stream),
-                _ => self.is_stopping = true,
-            }
-        }
-    }
-
-    /// Does what a message asks for. Returns the bytes as which messages given to clients count.
-    fn on_mail(&mut self, pipeline: &mut Pipeline, mail: Mail) -> usize {
-        match mail {
-            Mail::Accepted(stream) => self.add(stream),
-            Mail::Moved(connection) => self.take_over(connection),
-            Mail::Notice(Notice::Close(client)) => match self.connections.find(client) {
-                Some(at) => self.close(at),
-                None => self.pass_on(client, Notice::Close(client)),
-            },
-            Mail::Notice(Notice::Flooded(client)) => {
-                if let Some(at) = self.connections.find(client)
-                    && let Some(connection) = self.connections.take(at)
-                {
-                    pipeline.executor.note_output_limit(&connection);
-                    self.drop_connection(at, *connection);
-                }
-            }
-            Mail::Notice(Notice::Answer(client, answer)) => {
-                self.on_answer(pipeline, client, answer);
-            }
-            Mail::Notice(Notice::Message(client, message)) => {
-                if let Some(at) = self.connections.find(client) {
-                    let bytes = MessageBytes { head: &message, payload: None };
-                    self.give(pipeline, at, bytes);
-                } else {
-                    self.pass_on(client, Notice::Message(client, message));
-                }
-            }
-            Mail::Notice(Notice::Letter(letter)) => return self.on_letter(pipeline, &letter),
-            Mail::Notice(Notice::Safe) => self.on_safe(pipeline),
-            Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
-            Mail::Notice(Notice::Deadline(client)) => self.follow_deadline(client),
-            Mail::Stop => self.is_stopping = true,
-        }
-        0
-    }
-
-    /// Sends the answer to a client that has waited, and goes on with the requests it sent
-    /// meanwhile.
-    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Answer) {
-        let Some(at) = self.connections.find(client) else {
-            return self.pass_on(client, Notice::Answer(client, answer));
-        };
-        let Some(mut connection) = self.connections.take(at) else { return };
-        self.timers.forget_wait(&mut connection, &self.instance);
-        connection.set_waiting(false);
-        connection.session.settle_protocol();
-        let fate = pipeline.answer(&mut connection, answer);
-        self.settle(pipeline, Served { at, connection, fate });
-        self.flush(pipeline, at, WRITE_MAX);
-    }
-
-    /// Gives a message to a client; it is written at the end of the loop iteration together with
-    /// others.
-    fn give(&mut self, pipeline: &mut Pipeline, at: usize, message: MessageBytes<'_>) {
-        let Some(connection) = self.connections.get_mut(at) else { return };
-        if connection.session.close_after_reply {
-            return;
-        }
-        connection.share(Arc::clone(message.head), message.payload.map(Arc::clone));
-        let is_much = connection.backlog() > MESSAGES_PER_WRITE;
-        if !std::mem::replace(&mut connection.is_unwritten, true) {
-            self.unwritten.push(at);
-        }
-        if is_much {
-            // Its backlog may have limits, which those shall not reach who read.
-            self.flush(pipeline, at, MESSAGES_PER_ITERATION);
-        }
-    }
-
-    #[inline]
-    fn write_messages(&mut self, pipeline: &mut Pipeline) {
-        if self.unwritten.is_empty() {
-            return;
-        }
-        for at in std::mem::take(&mut self.unwritten) {
-            if let Some(connection) = self.connections.get_mut(at) {
-                connection.is_unwritten = false;
-                self.flush(pipeline, at, WRITE_MAX);
-            }
-        }
-    }
-
-    /// Writes the output that waited for positions that are safe.
-    fn on_safe(&mut self, pipeline: &mut Pipeline) {
-        for at in std::mem::take(&mut self.marked) {
-            if let Some(connection) = self.connections.get_mut(at) {
-                connection.is_noted_as_marked = false;
-                self.flush(pipeline, at, WRITE_MAX);
-            }
-        }
     }
 }
 

@@ -41,8 +41,8 @@ pub trait Poller {
     /// When the system refuses.
     fn register(&mut self, stream: &mut Stream, token: Token) -> io::Result<()>;
 
-    /// Reports from now on that the socket takes bytes too, or no longer. Nothing is missed: what
-    /// the socket is ready for at this moment is reported.
+    /// Begins to report when the socket takes bytes, or ends that. Nothing is missed: what the
+    /// socket is ready for at this moment is reported.
     ///
     /// # Errors
     /// When the system refuses.

@@ -112,6 +112,8 @@ mod message_tests;
 #[cfg(test)]
 mod monitor_tests;
 #[cfg(test)]
+mod output_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
