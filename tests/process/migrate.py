@@ -301,6 +301,24 @@ def a_key_that_changes_on_its_way_is_sent_again():
         assert other.command("EXISTS", "a", "b") == 0
 
 
+def a_key_that_is_loaded_anew_on_its_way_is_sent_again():
+    # With two reloads the keys are where they were before.
+    for reloads in (1, 2):
+        with varve() as source, Target() as target:
+            here, other = source.connect(), source.connect()
+            here.command("SET", "k", "v")
+            source.send(here, *to(target, "k"))
+            target.accept()
+            target.expect(b"SELECT")
+            target.expect(b"RESTORE", b"k")
+            for _ in range(reloads):
+                assert other.command("DEBUG", "RELOAD") == b"OK"
+            target.reply(b"+OK", b"+OK")
+            target.expect(b"RESTORE", b"k")
+            target.reply(b"+OK")
+            assert here.read() == b"OK" and other.command("EXISTS", "k") == 0
+
+
 def a_key_that_is_deleted_on_its_way_does_not_come_back():
     with varve() as source, Target() as target:
         here, other = source.connect(), source.connect()

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! MIGRATE        under the lock of the key: its value is copied, a departure noted
-//! a change       under the lock of the key: its departures are told, and forgotten
+//! a change       under the lock of the key: its departures are told, and forgotten; where whole
+//!                databases change, all are
 //! it has arrived under the lock of the key: told? then it is sent again, and else it leaves
 //! ```
 //! Values cannot tell: who sends the key that it was sent has made a change, and leaves the same
@@ -16,7 +17,7 @@ use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
-use store::{Change, Key, Listener};
+use store::{Author, Change, Databases, Key, Listener, Presence};
 
 /// Keys on their way.
 #[derive(Debug)]
@@ -136,5 +137,20 @@ impl Listener for Departures {
         if !self.is_empty() {
             self.tell(&change.key);
         }
+    }
+
+    /// Tells all. Of a key that has not changed the value is sent again, which does no harm.
+    fn before_databases(
+        &self,
+        _: &Databases,
+        _: Author,
+        _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
+    ) {
+        let mut table = self.table();
+        for departing in std::mem::take(&mut *table) {
+            departing.told.iter().for_each(|told| told.store(true, Relaxed));
+            self.marked.remove(departing.key.hash);
+        }
+        self.count.store(0, Relaxed);
     }
 }

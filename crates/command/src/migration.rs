@@ -62,9 +62,11 @@ impl Migration {
         arrived: &[usize],
     ) -> Vec<Settled> {
         let store = &instance.store;
-        if store.keyspace(self.database) != Some(self.keyspace) {
+        // Other keys may have taken the place of those that were sent. Departures know of it.
+        let Some(keyspace) = store.keyspace(self.database) else {
             return vec![Settled::Gone; arrived.len()];
-        }
+        };
+        self.keyspace = keyspace;
         let hashes: Vec<_> = arrived.iter().map(|at| store.hash(&self.parcels[*at].name)).collect();
         let mut shards = ShardSet::new();
         hashes.iter().for_each(|hash| shards.add(*hash));

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum LoadFailed {
     /// An RDB file, or a file of commands that begins with one.
-    #[error("loading {file}: {error}. Move the file away, or mend it, before the next start")]
+    #[error("loading {file}: {error}. {}", remedy(.error))]
     Rdb {
         /// Name of the file, from the working directory on.
         file: String,
@@ -104,6 +104,17 @@ impl LoadFailed {
     /// Failure of the system.
     pub fn of_system(doing: &'static str, file: &str) -> impl Fn(io::Error) -> LoadFailed {
         move |error| LoadFailed::System { doing, file: file.to_owned(), error }
+    }
+}
+
+/// What the operator can do about an RDB file that is not loaded.
+fn remedy(error: &LoadError) -> &'static str {
+    match error {
+        LoadError::NoSpace { .. } => {
+            "Raise the limit of address space (`ulimit -v`, LimitAS= of a service, or \
+             vm.overcommit_memory) before the next start"
+        }
+        _ => "Move the file away, or mend it, before the next start",
     }
 }
 
