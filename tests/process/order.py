@@ -2,10 +2,13 @@
 """Which thread of the server named by VARVE_SERVER serves a connection, and what clients see of that: the order in which they spoke.
 
     VARVE_SERVER=target/release/varve-server tests/process/order.py [--tries 1200] [CASE ...]
+    tests/process/order.py --at ADDRESS [--tries 1200]
 
-With SERVER_ADDR=host:port, or the path of a Unix socket, the tries are made at a server that runs already, such as a Valkey, and only counted.
+With --at, host:port or the path of a Unix socket, the tries are made at a server that runs already, such as a Valkey, and only
+counted.
 """
 
+import argparse
 import os
 import sys
 import threading
@@ -172,14 +175,17 @@ def a_connection_that_moves_all_the_time_loses_nothing():
 
 
 if __name__ == "__main__":
-    if "--tries" in sys.argv:
-        at = sys.argv.index("--tries")
-        TRIES = int(sys.argv[at + 1])
-        del sys.argv[at : at + 2]
-    if "SERVER_ADDR" in os.environ:
+    options = argparse.ArgumentParser()
+    options.add_argument("--tries", type=int, default=TRIES)
+    options.add_argument("--at")
+    options.add_argument("cases", nargs="*")
+    options = options.parse_args()
+    TRIES = options.tries
+    if options.at:
         pin()
         for kind in (subscribe_and_publish, set_and_get):
-            missed = kind(lambda: Connection(os.environ["SERVER_ADDR"], 15), TRIES)
+            missed = kind(lambda: Connection(options.at, 15), TRIES)
             print("%s: %d of %d not seen" % (kind.__name__, missed, TRIES))
         sys.exit()
+    sys.argv[1:] = options.cases
     sys.exit(run(globals()))
