@@ -1,11 +1,9 @@
 //! Tests of the ways in which connections end, and of what they are owed then.
 
-use super::testing::World;
+use super::testing::{MIB, World};
 use crate::mail::Mail;
 use command::Notice;
 use std::sync::atomic::Ordering::Relaxed;
-
-const MIB: usize = 1 << 20;
 
 #[test]
 fn the_requests_of_a_client_that_has_closed_its_side_are_served_and_it_is_forgotten() {

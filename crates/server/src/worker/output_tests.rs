@@ -1,13 +1,7 @@
 //! Replies that a socket does not take at once.
 
-use super::testing::{Peer, World};
+use super::testing::{MIB, Peer, World, bulk};
 use std::sync::atomic::Ordering::Relaxed;
-
-const MIB: usize = 1 << 20;
-
-fn bulk(value: &str) -> String {
-    format!("${}\r\n{value}\r\n", value.len())
-}
 
 #[test]
 fn a_slow_reader_gets_every_byte_in_order_and_holds_little_meanwhile() {

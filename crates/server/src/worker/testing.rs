@@ -24,7 +24,9 @@ use store::{Store, StoreConfig};
 
 /// Moment at which every world begins.
 pub const BEGIN: Millis = Millis(1_700_000_000_000);
-const ADDRESS_SPACE: usize = 256 << 20;
+/// A mebibyte.
+pub const MIB: usize = 1 << 20;
+const ADDRESS_SPACE: usize = 256 * MIB;
 
 /// Poller that returns the events given by a test, and records its calls.
 #[derive(Default)]
@@ -351,6 +353,11 @@ impl Peer {
     pub fn at(&self) -> usize {
         self.token.0 - FIRST_CONNECTION
     }
+}
+
+/// Returns a string as a client reads it.
+pub fn bulk(value: &str) -> String {
+    format!("${}\r\n{value}\r\n", value.len())
 }
 
 /// Returns the event of the waker.

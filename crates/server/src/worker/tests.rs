@@ -1,5 +1,5 @@
 use super::Worker;
-use super::testing::{BEGIN, Peer, World, woken};
+use super::testing::{BEGIN, MIB, Peer, World, bulk, woken};
 use crate::mail::Mail;
 use crate::poller::Ready;
 use base::{Millis, Random, Stopwatch};
@@ -8,12 +8,6 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-
-const MIB: usize = 1 << 20;
-
-fn bulk(value: &str) -> String {
-    format!("${}\r\n{value}\r\n", value.len())
-}
 
 #[test]
 fn a_request_is_answered_when_its_socket_is_ready() {
