@@ -2,7 +2,6 @@
 //! and cost nothing.
 
 use std::ops::{Add, Sub};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// True if waits are counted.
 pub const IS_COUNTED: bool = cfg!(feature = "contention");
@@ -14,7 +13,7 @@ pub struct Waits {
     pub locks: u64,
     /// Nanoseconds until it was taken.
     pub lock_nanos: u64,
-    /// Times that a mutex taken with [`hold`] was not free.
+    /// Times that a [`Mutex`](crate::mutex::Mutex) was not free.
     pub mutexes: u64,
     /// Nanoseconds until it was taken.
     pub mutex_nanos: u64,
@@ -45,15 +44,6 @@ impl Sub for Waits {
     fn sub(self, other: Waits) -> Waits {
         self.with(other, u64::wrapping_sub)
     }
-}
-
-/// Takes a mutex, whatever became of those who held it.
-#[inline]
-pub fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    if IS_COUNTED && let Ok(guard) = mutex.try_lock() {
-        return guard;
-    }
-    count_mutex(|| mutex.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 pub use counts::waits;

@@ -7,9 +7,10 @@
 //! ```
 //! The bits are few, so that they stay in the cache of a core whatever else it touches.
 
+use crate::mutex::{Mutex, MutexGuard};
 use crate::units::PositionHash;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Bits of a word.
 const WORD_BITS: usize = 64;
@@ -118,7 +119,7 @@ impl Places {
 }
 
 fn lock<T>(counts: &Mutex<T>) -> MutexGuard<'_, T> {
-    counts.lock().unwrap_or_else(PoisonError::into_inner)
+    counts.lock()
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -24,6 +24,7 @@ pub mod hash;
 pub mod key_filter;
 pub mod lock;
 pub mod memory;
+pub mod mutex;
 pub mod outbox;
 pub mod pacer;
 pub mod process;

@@ -12,9 +12,9 @@
 //! Messages are numbered, so that those of one thread are sent in the order in which it put them
 //! down, whatever their keys.
 
-use crate::sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering::SeqCst};
+use crate::mutex::{Mutex, MutexGuard};
+use crate::sync::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use crate::units::PositionHash;
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 
 /// Number of lists, so that threads that change different keys seldom meet.
@@ -116,7 +116,7 @@ fn take_before<T>(list: &mut Vec<(u64, T)>, end: u64) -> Vec<(u64, T)> {
 }
 
 fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
+    list.lock()
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -154,7 +154,7 @@ mod tests {
 #[cfg(all(test, any(loom, shuttle)))]
 mod race {
     use super::Outbox;
-    use crate::sync::Mutex;
+    use crate::mutex::Mutex;
     use crate::units::PositionHash;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ mod race {
         }
 
         fn send(&self, sent: Sent) {
-            self.sent.lock().unwrap().push(sent);
+            self.sent.lock().push(sent);
         }
 
         pub fn settle(&self) {
@@ -184,7 +184,7 @@ mod race {
         }
 
         pub fn serve(&self) {
-            let is_changed = self.is_changed.lock().unwrap();
+            let is_changed = self.is_changed.lock();
             self.outbox.begin_reply();
             let reply = Sent::Reply { is_old: !*is_changed };
             drop(is_changed);
@@ -194,7 +194,7 @@ mod race {
         }
 
         pub fn change(&self) {
-            let mut is_changed = self.is_changed.lock().unwrap();
+            let mut is_changed = self.is_changed.lock();
             *is_changed = true;
             self.outbox.add(PositionHash(0), Sent::Invalid);
             drop(is_changed);
@@ -203,7 +203,7 @@ mod race {
 
         /// Both were sent, and an old value is never heard of behind the news.
         pub fn check(&self) {
-            let sent = self.sent.lock().unwrap();
+            let sent = self.sent.lock();
             let is_fine = match sent[..] {
                 [Sent::Reply { .. }, Sent::Invalid] => true,
                 [Sent::Invalid, Sent::Reply { is_old }] => !is_old,

@@ -3,16 +3,10 @@
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
-#[cfg(loom)]
-pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(shuttle)]
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
-#[cfg(shuttle)]
-pub(crate) use shuttle::sync::{Mutex, MutexGuard};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use std::sync::{Mutex, MutexGuard};
 
 #[cfg(shuttle)]
 pub(crate) use crate::shuttle_futex::{park, unpark_all, unpark_one};

@@ -1,10 +1,9 @@
 //! Memory of clients: the sum of each worker, recent peaks, and what is known of closing clients
 //! for it.
 
-use crate::sync::{Mutex, MutexGuard};
 use base::Steady;
+use base::mutex::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{PoisonError, TryLockError};
 
 /// Bytes of memory of all clients of one worker. The worker alone changes it.
 #[derive(Debug, Default)]
@@ -37,11 +36,7 @@ pub(crate) struct Eviction {
 impl Eviction {
     /// Lets one thread choose at a time; `None` if another one does.
     pub fn begin(&self) -> Option<MutexGuard<'_, ()>> {
-        match self.choosing.try_lock() {
-            Ok(choosing) => Some(choosing),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        self.choosing.try_lock()
     }
 
     /// Returns the bytes of those that were chosen and are not closed yet.
@@ -103,7 +98,7 @@ impl Peak {
 
 impl RecentPeaks {
     fn slots(&self) -> MutexGuard<'_, [SecondPeak; SECONDS]> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Notes what was seen at `now`.

@@ -6,14 +6,14 @@ use crate::client_memory::{Eviction, MemorySum, Peak, RecentPeaks};
 use crate::letter::Letter;
 use crate::message::SharedBytes;
 use crate::place::Place;
-use crate::sync::{Mutex, MutexGuard};
 use crate::waiting::waiter::{self, Waiter};
 use base::Steady;
+use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64};
-use std::sync::{Arc, PoisonError};
 
 /// Number of queued commands of a client that has opened no transaction and watched nothing.
 pub(crate) const NEVER_QUEUED: u64 = u64::MAX;
@@ -251,12 +251,12 @@ impl Client {
 
     /// Locks and returns the facts that the client has reported about itself.
     pub fn info(&self) -> MutexGuard<'_, ClientInfo> {
-        self.info.lock().unwrap_or_else(PoisonError::into_inner)
+        self.info.lock()
     }
 
     /// Locks and returns the client's waiter; `None` if the client does not wait for keys.
     pub fn waiter(&self) -> MutexGuard<'_, Option<Arc<Waiter<Client>>>> {
-        self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiter.lock()
     }
 
     /// Returns the bytes of the request with which it waits, and of its places in lines.
@@ -444,7 +444,7 @@ impl fmt::Debug for Clients {
 
 impl Clients {
     fn workers(&self) -> MutexGuard<'_, Vec<Arc<dyn Post>>> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.workers.lock()
     }
 
     /// Registers a worker; its clients are those that are added with the same `post`. Returns the
@@ -457,7 +457,7 @@ impl Clients {
     }
 
     fn sums(&self) -> MutexGuard<'_, Vec<Arc<MemorySum>>> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock()
     }
 
     /// Returns the bytes of memory of all clients.
@@ -471,7 +471,7 @@ impl Clients {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock()
     }
 
     /// Admits a connection, and returns false if `most` are open already. Each admitted connection

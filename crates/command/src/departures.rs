@@ -10,13 +10,13 @@
 //! value.
 
 use crate::sparse::smaller_room;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use base::{KeyFilter, KeyspaceId, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
 use store::{Author, Change, Databases, Key, Listener, Presence};
 
 /// Keys on their way.
@@ -78,7 +78,7 @@ impl Departures {
     }
 
     fn table(&self) -> MutexGuard<'_, HashTable<Departing>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     /// Notes that a key, whose lock is held, is on its way.

@@ -6,10 +6,10 @@
 //! much as its output may hold is closed, as it would be by its worker.
 
 use crate::letter::Receiver;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
 
 /// Bytes on their way to clients of workers that have far too much mail to read.
 #[derive(Debug, Default)]
@@ -59,6 +59,6 @@ impl Flood {
     }
 
     fn sent(&self) -> MutexGuard<'_, HashMap<u64, u64>> {
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sent.lock()
     }
 }

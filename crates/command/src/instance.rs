@@ -16,16 +16,16 @@ use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
 use crate::statistics::Statistics;
-use crate::sync::{Mutex, MutexGuard};
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::waiting::Waiters;
+use base::mutex::{Mutex, MutexGuard};
 use base::{Clock, Steady, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use settings::{MaxmemoryPolicy, Settings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
 
@@ -345,7 +345,7 @@ impl Instance {
     }
 
     fn ending(&self) -> MutexGuard<'_, Option<Ending>> {
-        self.shutdown.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shutdown.lock()
     }
 
     /// Requests a shutdown of the server, also in other ways than an earlier request. The asker
@@ -378,7 +378,7 @@ impl Instance {
 
     /// Notes a reason why writes are refused, or that it is gone.
     pub fn note_trouble(&self, trouble: Troubles, is_there: bool) {
-        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut troubles = self.troubles.lock();
         troubles.set(trouble, is_there);
         if troubles.is_empty() {
             self.grants.restore(Needs::DISK);
@@ -389,7 +389,7 @@ impl Instance {
 
     /// The refusal of writes, if they are refused.
     pub(crate) fn refusal_of_writes(&self) -> Option<Refusal> {
-        let troubles = *self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        let troubles = *self.troubles.lock();
         if troubles.contains(Troubles::SNAPSHOT) {
             return Some(Refusal::SNAPSHOT_FAILED);
         }
@@ -399,7 +399,7 @@ impl Instance {
 
     /// Holds writes back while the last snapshot is made before the end, or lets them flow again.
     pub fn hold_writes(&self, holds: bool) {
-        let pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        let pausing = self.pausing.lock();
         self.clients.hold_writes(holds);
         if holds {
             self.grants.withdraw(Needs::WRITES_FLOW);
@@ -525,7 +525,7 @@ impl Instance {
 
     /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
     pub fn pause(&self, what: Pause, until: Steady) {
-        let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _pausing = self.pausing.lock();
         self.clients.pause(what, until, self.clock.steady());
         self.grants.withdraw(match what {
             Pause::Nothing => Needs::empty(),
@@ -537,7 +537,7 @@ impl Instance {
 
     /// Ends a pause and has every worker look at its connections again.
     pub fn unpause(&self) {
-        let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _pausing = self.pausing.lock();
         // `held_back` grants the rest.
         self.grants.restore(Needs::UNPAUSED);
         self.clients.unpause();
@@ -558,7 +558,7 @@ impl Instance {
     /// pause is over; for requests that lack one of them.
     pub fn held_back(&self) -> Pause {
         if self.paused() == Pause::Nothing {
-            let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _pausing = self.pausing.lock();
             if self.paused() == Pause::Nothing {
                 self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
             }

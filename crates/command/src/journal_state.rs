@@ -1,8 +1,7 @@
 //! State of the journal, as clients see it. The thread that writes it keeps it up to date.
 
-use crate::sync::{Mutex, MutexGuard};
 use base::Steady;
-use std::sync::PoisonError;
+use base::mutex::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 /// State of the journal.
@@ -67,7 +66,7 @@ impl JournalState {
 
     /// Counts and times of rewrites.
     pub fn rewrites(&self) -> MutexGuard<'_, Rewrites> {
-        self.rewrites.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rewrites.lock()
     }
 
     /// Notes that a rewrite begins.
@@ -117,6 +116,6 @@ impl JournalState {
     }
 
     fn failure_cell(&self) -> MutexGuard<'_, Option<String>> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failure.lock()
     }
 }

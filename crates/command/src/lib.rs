@@ -79,7 +79,6 @@ mod session;
 mod sparse;
 mod spec;
 mod statistics;
-mod sync;
 pub mod syntax;
 mod table;
 #[cfg(test)]

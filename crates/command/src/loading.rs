@@ -1,10 +1,9 @@
 //! Loading of data: whether it is going on, and how far it has come.
 
 use crate::libraries::Libraries;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use base::{Millis, Steady};
 use snapshot::Progress;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// State of loading.
@@ -80,7 +79,7 @@ impl Loading {
 
     /// Function libraries that are kept.
     pub fn libraries(&self) -> MutexGuard<'_, Libraries> {
-        self.libraries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.libraries.lock()
     }
 
     /// Returns true while data is loaded. Nothing expires then, nothing is evicted, and memory has

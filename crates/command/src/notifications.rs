@@ -10,12 +10,12 @@
 use crate::clients::Post;
 use crate::pubsub::{PubSub, Topic};
 use crate::receivers::Left;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use settings::EventClasses;
 use std::fmt;
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
 use store::{Author, EventClass, Happened, Listener, Unit};
 
 /// Listener that publishes events.
@@ -75,7 +75,7 @@ impl Notifications {
     }
 
     fn later(&self) -> MutexGuard<'_, Later> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+        self.left.lock()
     }
 
     fn publish(&self, classes: EventClasses, happened: &Happened, author: u64) {

@@ -4,8 +4,7 @@
 //! without holding it, so the notice may reach a worker that has handed the connection on; that one
 //! passes it on.
 
-use crate::sync::{Mutex, MutexGuard};
-use std::sync::PoisonError;
+use base::mutex::{Mutex, MutexGuard};
 
 /// The place of one client, whose worker `O` names.
 pub(crate) struct Place<O>(Mutex<State<O>>);
@@ -22,7 +21,7 @@ impl<O: Clone> Place<O> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<O>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Returns the present owner, which may change at any time.
@@ -72,7 +71,7 @@ mod tests {
     fn nobody_reads_the_new_place_before_the_connection_is_sent_there() {
         let place = Place::new("first");
         assert!(place.hand_over("second", || {
-            assert!(place.0.try_lock().is_err(), "a notice could come before the connection");
+            assert!(place.0.try_lock().is_none(), "a notice could come before the connection");
         }));
         assert_eq!(place.owner(), "second");
     }

@@ -3,11 +3,11 @@
 use crate::count::Count;
 use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
-use crate::sync::{Mutex, MutexGuard};
 use base::Steady;
+use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use store::Totals;
 
 /// One command's counts, found and changed together: in one cache line.
@@ -314,5 +314,5 @@ impl Statistics {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -32,13 +32,13 @@ pub use record::{Draft, Footprint, Record};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 
+use base::mutex::{Mutex, MutexGuard};
 use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};
-use base::{Location, Millis, Reservation, SegmentId, contention};
+use base::{Location, Millis, Reservation, SegmentId};
 use pool::Pool;
 use segment::{Left, Segment};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use wants::Wants;
 
 /// Largest record in bytes that shares a segment; a larger one gets slots of its own and is never
@@ -214,6 +214,6 @@ impl Heap {
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
-        contention::hold(&self.pool)
+        self.pool.lock()
     }
 }

@@ -1,8 +1,8 @@
 //! Queue of the pages that heads have asked for and that are not yet resident.
 
 use base::SegmentId;
+use base::mutex::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Most pages that may wait in the queue. Beyond that, heads touch their pages themselves.
 const WANTS_MAX: usize = 64;
@@ -32,13 +32,13 @@ pub(crate) struct Want {
 
 impl Wants {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Adds a request, unless the queue is full or locked. Never waits: the populating thread may
     /// hold the lock and have no core.
     pub fn ask(&self, want: Want) {
-        if let Ok(mut queue) = self.queue.try_lock()
+        if let Some(mut queue) = self.queue.try_lock()
             && queue.wants.len() < WANTS_MAX
         {
             queue.wants.push_back(want);
@@ -49,8 +49,7 @@ impl Wants {
     /// Waits for a request; returns `None` once `end` was called.
     pub fn next(&self) -> Option<Want> {
         let is_idle = |queue: &mut Queue| queue.wants.is_empty() && !queue.is_over;
-        let queue = self.bell.wait_while(self.queue(), is_idle);
-        let mut queue = queue.unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.bell.wait_while(self.queue(), is_idle);
         if queue.is_over { None } else { queue.wants.pop_front() }
     }
 

@@ -1,6 +1,6 @@
 //! Bytes that may be on their way at once.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use base::mutex::{Condvar, Mutex, MutexGuard};
 
 /// Bytes that may be on their way. Something larger than all of them goes alone.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Budget {
         let bytes = bytes.min(self.total);
         let mut taken = self.taken();
         while *taken + bytes > self.total {
-            taken = self.given_back.wait(taken).unwrap_or_else(PoisonError::into_inner);
+            taken = self.given_back.wait(taken);
         }
         *taken += bytes;
     }
@@ -33,7 +33,7 @@ impl Budget {
     }
 
     fn taken(&self) -> MutexGuard<'_, usize> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 }
 

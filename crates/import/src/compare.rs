@@ -11,8 +11,8 @@ use crate::keys::{absolute, deadline_word, page};
 use crate::libraries::{Library, differences, of_server};
 use crate::meter::Meter;
 use crate::server::{Link, Server};
+use base::mutex::{Mutex, MutexGuard};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use text::quote;
 
 /// Keys of one pipeline.
@@ -140,7 +140,7 @@ pub fn compare(
         let found = &found;
         Ok(move |database: u64, keys: &[Vec<u8>]| pair.look_for(database, keys, found))
     })?;
-    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(found.into_inner())
 }
 
 /// Passes all keys of a server, in chunks, to several threads that `open` has made.
@@ -187,7 +187,7 @@ where
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 fn has_failed(failure: &Mutex<Option<Error>>) -> bool {

@@ -7,10 +7,10 @@ use crate::payload::{Use, Value};
 use crate::run::Run;
 use crate::server::Link;
 use crate::sink::{Put, Shared, put, take_jobs};
+use base::mutex::Mutex;
 use check::rdb_file::is_of_base;
 use check::walk::{Entry, KeyEntry, Walk};
 use std::io::Read;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{SyncSender, sync_channel};
 

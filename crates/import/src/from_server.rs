@@ -13,7 +13,7 @@ use crate::run::Run;
 use crate::server::{Link, Server};
 use crate::sink::{Put, Shared, put, take_jobs};
 use crate::usage::Usage;
-use std::sync::Mutex;
+use base::mutex::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{SyncSender, sync_channel};
 

@@ -1,7 +1,7 @@
 //! Up to where everything has arrived, though jobs are finished in any order.
 
+use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Jobs that are not finished, in the order in which they began.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl<M: Clone> Ledger<M> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<M>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

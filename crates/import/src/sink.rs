@@ -5,9 +5,9 @@ use crate::error::Error;
 use crate::payload::{Request, Use, Value};
 use crate::server::{Link, Server};
 use crate::tally::Tally;
+use base::mutex::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
-use std::sync::{Mutex, PoisonError};
 
 /// A key to be given a value.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl<'s> Shared<'s> {
 
     /// Notes the failure of a connection.
     pub fn fail(&self, error: Error) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.failure.lock();
         failure.get_or_insert(error);
         self.has_failed.store(true, Relaxed);
     }
@@ -70,7 +70,7 @@ impl<'s> Shared<'s> {
     /// # Errors
     /// That one.
     pub fn outcome(&self) -> Result<(), Error> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let failure = self.failure.lock().take();
         failure.map_or(Ok(()), Err)
     }
 }
@@ -87,7 +87,7 @@ pub fn take_jobs<J>(
     loop {
         let mut batch = Vec::new();
         {
-            let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            let jobs = jobs.lock();
             let Ok(first) = jobs.recv() else { return };
             batch.push(first);
             while batch.len() < most

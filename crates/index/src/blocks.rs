@@ -10,9 +10,9 @@ use crate::error::OutOfBlocks;
 use crate::scratch::Scratch;
 use base::Reservation;
 use base::memory::PAGE_BYTES;
+use base::mutex::{Mutex, MutexGuard};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Address space of one block.
 pub(crate) const FRAME_BYTES: usize = 64 << 10;
@@ -212,5 +212,5 @@ impl Blocks {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

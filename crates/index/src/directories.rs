@@ -7,9 +7,9 @@
 
 use crate::error::OutOfBlocks;
 use base::Reservation;
+use base::mutex::{Mutex, MutexGuard};
 use std::io;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A directory has at most 2^14 words: 64 KiB.
 pub(crate) const DEPTH_MAX: u32 = 14;
@@ -74,7 +74,7 @@ impl Directories {
     }
 
     fn free(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock()
     }
 }
 

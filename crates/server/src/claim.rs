@@ -11,13 +11,13 @@
 //! a file that is left over claims nothing. Servers with files of different names may share a
 //! directory, and so may those that write none.
 
+use base::mutex::{Mutex, MutexGuard};
 use rustix::io::Errno;
 use rustix::system::uname;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
 /// How often a lock is tried whose file its holder has just removed.
@@ -109,7 +109,7 @@ impl Claims {
     }
 
     fn claims(&self) -> MutexGuard<'_, Vec<Claim>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::listen::{ListenAddress, ListenError, Listener, addresses, open};
 use crate::stream::Stream;
+use base::mutex::{Mutex, MutexGuard};
 use mio::{Interest, Registry, Token};
 use settings::Settings;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sockets by address; the nth waits at token n + 1 of the event loop that accepts.
 type Open = Vec<Option<(ListenAddress, Listener)>>;
@@ -36,7 +36,7 @@ impl Listeners {
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     /// Accepts one connection that waits at the socket of `token`; `None` if it was closed.

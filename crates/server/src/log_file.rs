@@ -1,11 +1,12 @@
 //! The file that log lines go to, which others may rename or remove at any time: the line that
 //! follows begins another one.
 
+use base::mutex::Mutex;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// A log file.
@@ -29,7 +30,7 @@ impl LogFile {
     /// Returns the file that has the name now. It stays the one before where another cannot be
     /// opened: there may be no descriptor left, and lines are worth most then.
     fn present(&self) -> Arc<File> {
-        let mut present = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut present = self.open.lock();
         let named = fs::metadata(&self.path);
         let is_same = match (named, present.metadata()) {
             (Ok(named), Ok(open)) => place(&named) == place(&open),

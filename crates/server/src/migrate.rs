@@ -12,6 +12,7 @@ mod effects;
 
 use crate::journal::Journal;
 use base::Millis;
+use base::mutex::Mutex;
 use command::{Carrier, Instance, Migration, Pause, Refusal, Settled, WorkerStatistics};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use settings::network::PORT;
@@ -19,7 +20,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::ThreadContext;
@@ -144,7 +145,7 @@ impl Carrier for Couriers {
     }
 
     fn sockets(&self) -> usize {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.sockets.lock().len()
     }
 }
 
@@ -352,20 +353,20 @@ impl Courier {
     }
 
     fn take_socket(&self, place: &Place) -> Option<Socket> {
-        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sockets = self.sockets.lock();
         sockets.remove(place).filter(|socket| socket.used.elapsed() < KEPT)
     }
 
     fn keep_socket(&self, place: Place, mut socket: Socket) {
         socket.used = Instant::now();
-        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sockets = self.sockets.lock();
         if sockets.len() < SOCKETS_KEPT {
             sockets.insert(place, socket);
         }
     }
 
     fn close_old(&self) {
-        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sockets = self.sockets.lock();
         sockets.retain(|_, socket| socket.used.elapsed() < KEPT);
     }
 }

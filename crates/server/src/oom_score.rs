@@ -1,11 +1,11 @@
 //! Score of the process at the out-of-memory killer of Linux, which kills the process with the
 //! highest one when memory is used up.
 
+use base::mutex::Mutex;
 use settings::{OomScore, Settings, general};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Lowest and highest score that Linux takes.
 const SCORES: (i64, i64) = (-1000, 1000);
@@ -35,7 +35,7 @@ impl OomScoreFile {
     }
 
     fn set(&self, settings: &Settings) -> io::Result<()> {
-        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = self.before.lock();
         let values = general::OOM_SCORE_ADJ_VALUES.get(settings);
         let value: i64 = values.first().and_then(|value| value.parse().ok()).unwrap_or(0);
         match (general::OOM_SCORE_ADJ.get(settings), *before) {

@@ -1,9 +1,10 @@
 //! Values of settings at run time, shared by all threads.
 
 use crate::value::Value;
+use base::mutex::{Mutex, MutexGuard, RwLock};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Function that applies a change, or returns the reason why it cannot be applied. It sees the new
 /// values; when it fails, the old ones are restored and it is called once more to apply them.
@@ -52,12 +53,12 @@ impl Settings {
 
     /// Calls `read` with a value, under the read lock.
     pub(crate) fn value<T>(&self, slot: usize, read: impl FnOnce(&Value) -> T) -> T {
-        read(&self.values.read().unwrap_or_else(PoisonError::into_inner)[slot])
+        read(&self.values.read()[slot])
     }
 
     /// Replaces values at once; readers of several settings may still see some of them earlier.
     pub(crate) fn store(&self, changes: &[(usize, Value)]) {
-        let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values.write();
         for (slot, value) in changes {
             self.numbers[*slot].store(bits_of(value), Ordering::Relaxed);
             values[*slot] = value.clone();
@@ -67,16 +68,16 @@ impl Settings {
     }
 
     pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
-        self.change.lock().unwrap_or_else(PoisonError::into_inner)
+        self.change.lock()
     }
 
     pub(crate) fn add_hook(&self, slot: usize, hook: Arc<Hook>) {
-        let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut hooks = self.hooks.write();
         hooks.push((slot, hook));
     }
 
     pub(crate) fn hooks_of(&self, slot: usize) -> Vec<Arc<Hook>> {
-        let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
+        let hooks = self.hooks.read();
         hooks.iter().filter(|(of, _)| *of == slot).map(|(_, hook)| hook.clone()).collect()
     }
 }

@@ -1,10 +1,10 @@
 //! The table of keyspaces: which one each database points to, and which wait for lazy free.
 
 use base::KeyspaceId;
+use base::mutex::{Mutex, MutexGuard};
 use index::Position;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Entry of `database_of` for a keyspace that no database points to.
 const NO_DATABASE: u16 = u16::MAX;
@@ -72,7 +72,7 @@ impl Keyspaces {
     }
 
     fn ids(&self) -> MutexGuard<'_, Ids> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ids.lock()
     }
 
     /// Points a database to a keyspace. To be called while the gate is closed.

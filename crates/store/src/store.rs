@@ -7,10 +7,11 @@ use crate::deadlines::Deadlines;
 use crate::key::Key;
 use crate::shard::{EVENTS_GATHERED, Hold, Interests, Listener, ShardSet, Shards, Sought};
 use crate::thread_context::ThreadContext;
-use base::{Gate, KeyFilter, KeyHasher, KeyspaceId, Millis, PositionHash, contention};
+use base::mutex::{Mutex, MutexGuard};
+use base::{Gate, KeyFilter, KeyHasher, KeyspaceId, Millis, PositionHash};
 use heap::Heap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Configuration of a store.
 #[derive(Debug)]
@@ -163,7 +164,7 @@ impl Store {
     }
 
     fn retired(&self) -> MutexGuard<'_, Vec<ThreadContext>> {
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
+        self.retired.lock()
     }
 
     /// Enters the gate, waiting while another thread acts on everything. Between `enter` and
@@ -313,7 +314,7 @@ impl Store {
     }
 
     fn threads(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
-        contention::hold(&self.threads)
+        self.threads.lock()
     }
 }
 

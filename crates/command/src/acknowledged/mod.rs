@@ -14,10 +14,10 @@ mod tests;
 
 pub(crate) use settle::{NO_JOURNAL, write_counts};
 
-use crate::sync::{Mutex, MutexGuard};
 use crate::waiting::Waiter;
+use base::mutex::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, PoisonError};
 
 /// Clients that wait for the journal.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ struct Place {
 
 impl Acknowledged {
     fn places(&self) -> MutexGuard<'_, Vec<Place>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock()
     }
 
     /// Returns true if nobody waits. What has come later is seen by the one who has entered it.

@@ -18,8 +18,7 @@ pub(crate) use lines::{begin_monitor, end_monitor, note, note_and_tell};
 use crate::clients::Client;
 use crate::message::Message;
 use crate::receivers::{Left, Outgoing, Receivers};
-use crate::sync::{Mutex, MutexGuard};
-use std::sync::PoisonError;
+use base::mutex::{Mutex, MutexGuard};
 use wire::Protocol;
 
 /// All who run MONITOR.
@@ -28,7 +27,7 @@ pub(crate) struct Monitors(Mutex<Receivers>);
 
 impl Monitors {
     fn lock(&self) -> MutexGuard<'_, Receivers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Returns the number of clients.

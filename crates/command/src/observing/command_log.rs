@@ -1,6 +1,6 @@
 //! The command log: the last commands that took long, or had large requests or replies.
 
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use settings::Settings;
 use settings::observing::{
     COMMANDLOG_EXECUTION_SLOWER_THAN, COMMANDLOG_LARGE_REPLY_MAX_LEN,
@@ -8,7 +8,6 @@ use settings::observing::{
     COMMANDLOG_SLOW_EXECUTION_MAX_LEN,
 };
 use std::collections::VecDeque;
-use std::sync::PoisonError;
 
 /// Kind of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +119,6 @@ impl CommandLog {
     }
 
     fn log(&self, kind: LogKind) -> MutexGuard<'_, Log> {
-        self.logs[kind as usize].lock().unwrap_or_else(PoisonError::into_inner)
+        self.logs[kind as usize].lock()
     }
 }

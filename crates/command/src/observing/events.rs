@@ -1,9 +1,8 @@
 //! Latency events: what took longer than `latency-monitor-threshold`, second by second.
 
-use crate::sync::{Mutex, MutexGuard};
 use base::Millis;
+use base::mutex::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::PoisonError;
 
 /// Seconds with samples that are kept of one event.
 const SAMPLES: usize = 160;
@@ -82,7 +81,7 @@ impl LatencyEvents {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<&'static str, Series>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -4,11 +4,10 @@ use super::topic::Name;
 use crate::clients::Client;
 use crate::receivers::Receivers;
 use crate::sparse::smaller_room;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wire::Protocol;
 
@@ -116,5 +115,5 @@ impl Channels {
 }
 
 fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
-    part.lock().unwrap_or_else(PoisonError::into_inner)
+    part.lock()
 }

@@ -4,9 +4,8 @@ use super::topic::Name;
 use crate::clients::Client;
 use crate::receivers::Receivers;
 use crate::sparse::smaller_room;
-use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use base::mutex::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::HashMap;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wire::Protocol;
 
@@ -44,7 +43,7 @@ impl Patterns {
         if self.count() == 0 {
             return None;
         }
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let table = self.table.read();
         Some(Matching { table, name })
     }
 
@@ -73,6 +72,6 @@ impl Patterns {
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+        self.table.write()
     }
 }

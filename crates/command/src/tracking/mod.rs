@@ -32,7 +32,7 @@ pub use tracker::TrackingOptions;
 
 use crate::clients::Clients;
 use crate::sparse::smaller_room;
-use crate::sync::{RwLock, RwLockReadGuard};
+use base::mutex::{RwLock, RwLockReadGuard};
 use base::{KeyHasher, PositionHash};
 use delivery::Delivery;
 use pending::{Pending, Told};
@@ -41,8 +41,8 @@ use settings::Settings;
 use settings::limits::TRACKING_TABLE_MAX_KEYS;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
 use store::{Author, Change, Databases, Listener, Presence};
 use table::{PARTS, Readers, Table};
 use tracker::Invalid;
@@ -102,7 +102,7 @@ impl Tracking {
 
     /// Tells a client from now on, or in another way than before.
     pub(crate) fn begin(&self, tracker: &Arc<Tracker>) {
-        let mut trackers = self.trackers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.trackers.write();
         trackers.insert(tracker.client.id, Arc::clone(tracker));
         self.count.store(trackers.len(), Relaxed);
     }
@@ -124,7 +124,7 @@ impl Tracking {
 
     /// Tells a client no more. What it has read leaves the table by and by.
     pub(crate) fn end(&self, client: u64) {
-        let mut trackers = self.trackers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.trackers.write();
         if trackers.remove(&client).is_some() {
             if let Some(room) = smaller_room(trackers.len(), trackers.capacity()) {
                 trackers.shrink_to(room);
@@ -221,7 +221,7 @@ impl Tracking {
     }
 
     fn trackers(&self) -> RwLockReadGuard<'_, HashMap<u64, Arc<Tracker>>> {
-        self.trackers.read().unwrap_or_else(PoisonError::into_inner)
+        self.trackers.read()
     }
 
     /// Returns those of some readers who are told of what they have read, and fit.

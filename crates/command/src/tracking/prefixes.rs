@@ -2,10 +2,10 @@
 
 use super::tracker::Tracker;
 use crate::sparse::smaller_room;
-use crate::sync::{RwLock, RwLockReadGuard};
+use base::mutex::{RwLock, RwLockReadGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::{PoisonError, atomic::AtomicUsize, atomic::Ordering::Relaxed};
+use std::sync::{atomic::AtomicUsize, atomic::Ordering::Relaxed};
 
 /// Bytes that begin the names of keys; the table and the clients share them.
 pub(crate) type Prefix = Arc<[u8]>;
@@ -48,7 +48,7 @@ impl Prefixes {
 
     /// Returns the table, for reading.
     pub fn read(&self) -> RwLockReadGuard<'_, All> {
-        self.all.read().unwrap_or_else(PoisonError::into_inner)
+        self.all.read()
     }
 
     /// Returns true if a key begins with a prefix.
@@ -59,7 +59,7 @@ impl Prefixes {
     /// Adds a client to those who are told of changes behind a prefix; it is not among them.
     /// Returns the prefix as the table has it.
     pub fn add(&self, prefix: &[u8], tracker: &Arc<Tracker>) -> Prefix {
-        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.write();
         let known = all.by_bytes.get_key_value(prefix).map(|(known, _)| Prefix::clone(known));
         let prefix = known.unwrap_or_else(|| {
             *all.lengths.entry(prefix.len()).or_default() += 1;
@@ -73,7 +73,7 @@ impl Prefixes {
     /// Has a client, which is told of changes behind a prefix, told as `tracker` says from now on;
     /// there is no moment at which it is not told.
     pub fn replace(&self, prefix: &Prefix, tracker: &Arc<Tracker>) {
-        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.write();
         let told = all.by_bytes.get_mut(prefix).into_iter().flatten();
         told.filter(|other| other.client.id == tracker.client.id)
             .for_each(|other| other.clone_from(tracker));
@@ -81,7 +81,7 @@ impl Prefixes {
 
     /// Removes a client from those who are told of changes behind a prefix.
     pub fn remove(&self, prefix: &Prefix, client: u64) {
-        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.write();
         let Some(told) = all.by_bytes.get_mut(prefix) else { return };
         told.retain(|tracker| tracker.client.id != client);
         if told.is_empty() {

@@ -8,12 +8,12 @@
 //! miss, and none if it was announced.
 
 use crate::sparse::smaller_room;
-use crate::sync::{Mutex, MutexGuard};
 use base::memory::prefetch;
+use base::mutex::{Mutex, MutexGuard};
 use base::{KeyHasher, PositionHash};
 use smallvec::{SmallVec, smallvec};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{OnceLock, PoisonError};
 
 /// Number of parts: so many that each is small, and whoever looks through one keeps nobody waiting
 /// who reads or writes a key of it.
@@ -178,7 +178,7 @@ struct Shelf {
 
 impl Shelf {
     fn lock(&self) -> MutexGuard<'_, Part> {
-        self.part.lock().unwrap_or_else(PoisonError::into_inner)
+        self.part.lock()
     }
 
     /// Shows where the slots of the part are.

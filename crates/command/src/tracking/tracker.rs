@@ -2,10 +2,10 @@
 
 use crate::clients::Client;
 use crate::message::write_invalidation;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use bitflags::bitflags;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
 use wire::Reply;
 
 bitflags! {
@@ -93,6 +93,6 @@ impl Tracker {
     }
 
     fn own(&self) -> MutexGuard<'_, Vec<Invalid>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.lock()
     }
 }

@@ -11,13 +11,13 @@
 use crate::clients::{Client, ClientFlags};
 use crate::database_key::DatabaseKey;
 use crate::sparse::smaller_room;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use base::units::SHARDS;
 use base::{KeyFilter, Millis, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use store::{Author, Change, Databases, Listener, Presence, ShardSet};
 
 /// Keys that one client watches.
@@ -258,5 +258,5 @@ fn shrink(part: &mut Part) {
 }
 
 fn lock(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
-    part.lock().unwrap_or_else(PoisonError::into_inner)
+    part.lock()
 }

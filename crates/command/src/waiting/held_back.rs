@@ -7,11 +7,11 @@
 //! client does. Who finds nothing then waits anew: behind all others, for its whole time.
 
 use super::lines::Waiter;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, PoisonError};
 
 /// Waiters that are held back, in the order in which their turns came.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct HeldBack {
 
 impl HeldBack {
     fn waiters(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Waiter>>> {
-        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiters.lock()
     }
 
     /// Returns true if some may be held back, or run.
@@ -55,7 +55,7 @@ impl HeldBack {
 
     /// Takes all waiters and runs them, one after the other. Those that are held back again stay.
     pub fn run_all(&self, run: impl FnMut(&Arc<Waiter>)) {
-        let _running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let _running = self.running.lock();
         let taken = std::mem::take(&mut *self.waiters());
         taken.values().for_each(run);
         let waiters = self.waiters();

@@ -4,12 +4,12 @@ use super::waiter;
 use crate::clients::Client;
 use crate::database_key::DatabaseKey;
 use crate::sparse::smaller_room;
-use crate::sync::{Mutex, MutexGuard};
+use base::mutex::{Mutex, MutexGuard};
 use base::{KeyFilter, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Client that waits for keys.
 pub type Waiter = waiter::Waiter<Client>;
@@ -66,11 +66,11 @@ impl Lines {
     /// above.
     fn part(&self, hash: PositionHash) -> MutexGuard<'_, Part> {
         let part = narrow::to_usize(hash.0 >> 50) % PARTS;
-        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
+        self.parts[part].lock()
     }
 
     fn all_parts(&self) -> impl Iterator<Item = MutexGuard<'_, Part>> {
-        self.parts.iter().map(|part| part.lock().unwrap_or_else(PoisonError::into_inner))
+        self.parts.iter().map(|part| part.lock())
     }
 
     /// Number of keys that have waiters.

@@ -9,7 +9,7 @@ use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::ReplyMode;
-use crate::sync::Mutex;
+use base::mutex::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 use crate::access_modes::AccessModes;
 use crate::args::{Args, write_words};
 use crate::database_key::DatabaseKey;
-use crate::sync::{Mutex, MutexGuard};
 use base::Steady;
+use base::mutex::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use store::Kind;
 use wire::{Protocol, Span};
 
@@ -155,7 +155,7 @@ impl<Client: fmt::Debug> fmt::Debug for Waiter<Client> {
 
 impl<Client> Waiter<Client> {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Returns true if it was answered, or its client is gone.

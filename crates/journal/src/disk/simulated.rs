@@ -3,10 +3,11 @@
 
 use super::{File, Files};
 use base::Random;
+use base::mutex::{Mutex, MutexGuard};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Bytes that a disk writes as a whole.
 const SECTOR_BYTES: usize = 16;
@@ -133,7 +134,7 @@ impl SimulatedFiles {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+    state.lock()
 }
 
 impl State {

@@ -2,13 +2,14 @@
 
 use super::shared::Journal;
 use crate::output::ALL_SAFE;
+use base::mutex::MutexGuard;
 use command::{Instance, Notice};
 use journal::writer::SyncPolicy;
 use settings::general::DIR;
 use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
 use settings::{AppendFsync, Settings};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// When what was written is synced at present.
 pub fn sync_policy(instance: &Instance) -> SyncPolicy {
@@ -47,7 +48,7 @@ impl Journal {
     }
 
     fn directory(&self) -> MutexGuard<'_, Option<Arc<str>>> {
-        self.directory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.directory.lock()
     }
 
     /// Follows a change of the settings: what they promise holds when this returns, but for a base
@@ -90,7 +91,7 @@ impl Journal {
     }
 
     fn deciding(&self) -> MutexGuard<'_, ()> {
-        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
+        self.policy.lock()
     }
 
     /// Lets replies up to `position` leave, unless they have just ceased to wait: then all may.

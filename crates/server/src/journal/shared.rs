@@ -3,13 +3,14 @@
 use super::wake::Rest;
 use crate::claim::Claims;
 use crate::output::ALL_SAFE;
+use base::mutex::Mutex;
 use command::Instance;
 use journal::{CHUNK_BYTES, CutMark, Lane, Reader, Ring};
 use settings::memory::MAXMEMORY;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::ThreadContext;
 
@@ -137,7 +138,7 @@ impl Journal {
 
     /// Takes a lane that no thread has. There are as many as threads may work on a store.
     pub fn take_lane(&self) -> Option<Lane> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.lanes.lock().pop()
     }
 
     /// Replies up to this position may leave.

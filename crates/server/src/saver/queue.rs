@@ -3,14 +3,15 @@
 use super::job::{Job, JobKind};
 use super::rdb_job::{RdbJob, Tell};
 use crate::claim::Claims;
+use base::mutex::{Condvar, Mutex, MutexGuard};
 use base::{Clock, Steady};
 use command::{Asker, Begun, Cancelled, Instance, Refusal, SaveFacts, SavingFacts, Troubles, When};
 use crossbeam_channel::{Receiver, bounded};
 use settings::snapshots::{SAVE, STOP_WRITES_ON_BGSAVE_ERROR};
 use snapshot::{SaveError, SaveProgress};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use store::ThreadContext;
 
@@ -207,7 +208,7 @@ impl Saver {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Waits for work; `None` when the saver is to stop.
@@ -224,7 +225,7 @@ impl Saver {
             {
                 return Some(Work { job, progress: Arc::clone(&first.progress) });
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state);
         }
     }
 

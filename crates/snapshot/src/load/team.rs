@@ -5,10 +5,9 @@ use super::file_input::Piece;
 use super::large::LargeValue;
 use super::loader::{Block, Loader};
 use super::rules::Rules;
+use base::mutex::Mutex;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::Scope;
 use store::ThreadContext;
@@ -34,7 +33,7 @@ struct Failure {
 impl Failure {
     fn note(&self, error: LoadError) {
         let at = error.at();
-        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.error.lock();
         if first.as_ref().is_none_or(|first| at < first.at()) {
             *first = Some(error);
             // One that has no place is told as well.
@@ -109,7 +108,7 @@ impl<'s> Team<'s> {
                 std::panic::resume_unwind(panic);
             }
         }
-        self.failure.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.failure.error.lock().take()
     }
 }
 

@@ -6,10 +6,10 @@ use super::{Goal, Step};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::Millis;
+use base::mutex::MutexGuard;
 use base::units::SEGMENT_BYTES;
 use heap::Trim;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{MutexGuard, PoisonError};
 
 /// Number of segments per cleaner.
 const SEGMENTS_PER_CLEANER: u64 = 64;
@@ -66,7 +66,7 @@ impl Store {
 
     pub(super) fn wait_for_cleaner(&self) -> MutexGuard<'_, Cleaner> {
         self.free_cleaner().unwrap_or_else(|| {
-            let first = self.cleaners.all[0].lock().unwrap_or_else(PoisonError::into_inner);
+            let first = self.cleaners.all[0].lock();
             self.cleaners.opened.fetch_max(1, Relaxed);
             first
         })

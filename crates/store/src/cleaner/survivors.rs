@@ -1,9 +1,9 @@
 //! State of the cleaners between their steps: a victim each, and the head of its survivors.
 
 use crate::eviction::Quantile;
+use base::mutex::{Mutex, MutexGuard};
 use heap::{Head, Victim};
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// One cleaner: a victim, and the head of its survivors.
 #[derive(Debug, Default)]
@@ -27,10 +27,6 @@ pub(crate) struct Cleaners {
 
 impl Cleaners {
     pub(super) fn try_lock(&self, number: usize) -> Option<MutexGuard<'_, Cleaner>> {
-        match self.all[number].try_lock() {
-            Ok(free) => Some(free),
-            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        self.all[number].try_lock()
     }
 }

@@ -12,6 +12,7 @@
 
 use super::cut::Frozen;
 use super::node_table::NodeTable;
+use base::mutex::{Mutex, MutexGuard};
 use base::{KeyspaceId, PositionHash, Reservation};
 use heap::Owner;
 use std::cell::UnsafeCell;
@@ -19,7 +20,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tree::NodeId;
 
 /// Most collections that may exist at the same time.
@@ -180,11 +180,11 @@ impl Collections {
     }
 
     fn ids(&self) -> MutexGuard<'_, Ids> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ids.lock()
     }
 
     fn dying(&self) -> MutexGuard<'_, VecDeque<Dying>> {
-        self.dying.lock().unwrap_or_else(PoisonError::into_inner)
+        self.dying.lock()
     }
 
     #[inline]

@@ -2,8 +2,9 @@
 //! values are strings.
 
 use base::Millis;
+use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use store::{
     Access, Copies, Key, OwnedArgs, ScanFilter, Scanned, Store, ThreadContext, Unit, UnitLog,
 };
@@ -35,7 +36,7 @@ impl UnitLog for Lane {
 
 impl Journal {
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Records the units of a thread from now on.

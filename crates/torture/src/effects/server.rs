@@ -1,12 +1,13 @@
 //! A server without sockets, for several clients, whose effects are recorded.
 
+use base::mutex::Mutex;
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
 use command::{
     Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Owner, RowMemo, Session,
     Turn, WorkerStatistics, execute, granted_for_batch, table,
 };
 use settings::{Settings, Sources, load_text};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use store::{
     Author, EvictionPolicy, Interests, Limits, Listener, ScanFilter, Scanned, Store, StoreConfig,
     ThreadContext, Unit,
@@ -22,14 +23,14 @@ pub struct Recorder(Mutex<Vec<Unit>>);
 
 impl Listener for Recorder {
     fn unit(&self, unit: &Unit, _: Author) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(unit.clone());
+        self.0.lock().push(unit.clone());
     }
 }
 
 impl Recorder {
     /// Takes the units that came since the last call.
     pub fn take(&self) -> Vec<Unit> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 }
 

@@ -3,15 +3,16 @@
 use super::super::collections::CollectionId;
 use super::copies::{Copies, Handed};
 use super::held::Held;
+use base::mutex::{Mutex, MutexGuard};
 use base::units::SHARDS;
 use base::{KeyspaceId, PositionHash, ShardId};
 use crossbeam_utils::CachePadded;
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The keyspaces of a cut.
 #[derive(Debug)]
@@ -197,7 +198,7 @@ impl Cuts {
     }
 
     fn keyspaces(&self) -> MutexGuard<'_, Option<Arc<CutKeyspaces>>> {
-        self.keyspaces.lock().unwrap_or_else(PoisonError::into_inner)
+        self.keyspaces.lock()
     }
 
     /// Begins a cut of these keyspaces. To be called while the gate is closed.
