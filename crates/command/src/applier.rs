@@ -2,16 +2,17 @@
 
 use crate::access_modes::AccessModes;
 use crate::args::Args;
-use crate::call::{Call, Row, Turn, Unanswered};
+use crate::call::{Call, Environment, Invocation, Row, Table, Turn, Unanswered};
 use crate::clients::Client;
-use crate::execute::RowMemo;
 use crate::file_commands::{Followed, NotApplied, changes_data, follow_other};
+use crate::find_row::RowMemo;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::spec::Flags;
 use crate::statistics::WorkerStatistics;
 use base::{Millis, PositionHash};
+use heap::RECORD_OVERHEAD_MAX;
 use std::sync::Arc;
 use store::{Sought, ThreadContext};
 use wire::{Protocol, Reply, Span};
@@ -29,12 +30,13 @@ pub struct Applier<'i> {
 }
 
 impl<'i> Applier<'i> {
-    /// Creates an applier, which counts as this client.
-    pub fn new(instance: &'i Instance, client: Arc<Client>) -> Applier<'i> {
+    /// Creates an applier of the commands in a table, which counts as this client.
+    pub fn new(instance: &'i Instance, table: &'static Table, client: Arc<Client>) -> Applier<'i> {
         let mut session = Session::new(client, true);
         session.modes = AccessModes::IMPORT_SOURCE | AccessModes::NO_TOUCH | AccessModes::OBEYED;
         let statistics = instance.statistics.worker();
-        Applier { instance, session, statistics, memo: RowMemo::default(), reply: Vec::new() }
+        let memo = RowMemo::new(table);
+        Applier { instance, session, statistics, memo, reply: Vec::new() }
     }
 
     /// Executes an effect in a database. The thread is inside the gate.
@@ -108,19 +110,12 @@ impl<'i> Applier<'i> {
     ) -> Result<(), Refusal> {
         let row = next.row;
         self.reply.clear();
-        let mut call = Call {
-            instance: self.instance,
-            thread,
-            session: &mut self.session,
-            statistics: &self.statistics,
-            args,
-            reply: Reply::new(&mut self.reply, Protocol::Resp2),
-            now,
-            row,
-            first_hash: next.hash,
-            turn: Turn::Only,
-        };
-        call.reserve(args.bytes() + RECORD_OVERHEAD)?;
+        let (instance, statistics) = (self.instance, &*self.statistics);
+        let environment = Environment { instance, statistics, now };
+        let effect = Invocation::new(row, args).with_hash(next.hash).with_turn(Turn::Only);
+        let reply = Reply::new(&mut self.reply, Protocol::Resp2);
+        let mut call = Call::new(environment, thread, &mut self.session, effect, reply);
+        call.reserve(args.bytes() + RECORD_OVERHEAD_MAX)?;
         match (row.spec.run)(&mut call) {
             // With nothing to take, it would wait and changes nothing.
             Ok(()) | Err(Unanswered::Waits) => Ok(()),
@@ -159,12 +154,10 @@ pub struct Next {
     hash: Option<PositionHash>,
 }
 
-/// Maximum bytes that a record takes besides its key and value.
-const RECORD_OVERHEAD: usize = 32;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::table;
     use crate::instance::{DataFiles, NoDataFiles, Reload, Rewrite};
     use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
     use crate::testing::{STARTED, World, say};
@@ -216,7 +209,7 @@ mod tests {
         let mut world = World::with_files(Box::new(Emptied(Arc::clone(&snapshots))));
         assert_eq!(say(&mut world, "SET k v"), "+OK");
         let instance = Arc::clone(&world.instance);
-        let mut applier = Applier::new(&instance, Client::of_file("a.aof", STARTED));
+        let mut applier = Applier::new(&instance, table(), Client::of_file("a.aof", STARTED));
         instance.store.enter(&world.thread);
         let applied = applier.apply_words(&mut world.thread, 0, &[b"FLUSHALL".to_vec()]);
         instance.store.leave(&world.thread);

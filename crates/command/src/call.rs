@@ -85,7 +85,66 @@ pub struct Call<'c> {
     pub turn: Turn,
 }
 
+/// What the calls of a worker have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Environment<'c> {
+    /// State shared by all clients.
+    pub instance: &'c Instance,
+    /// Counts of this worker.
+    pub statistics: &'c WorkerStatistics,
+    /// Time of the commands.
+    pub now: Millis,
+}
+
+/// A command and its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'c> {
+    /// Row of the command, or of the subcommand if there is one.
+    pub row: &'static Row,
+    /// The request.
+    pub args: Args<'c>,
+    /// Position hash of the first key, if it is known.
+    pub first_hash: Option<PositionHash>,
+    /// Whether the client may wait.
+    pub turn: Turn,
+}
+
 impl<'c> Call<'c> {
+    /// Puts a call together.
+    #[inline(always)]
+    pub fn new(
+        Environment { instance, statistics, now }: Environment<'c>,
+        thread: &'c mut ThreadContext,
+        session: &'c mut Session,
+        Invocation { row, args, first_hash, turn }: Invocation<'c>,
+        reply: Reply<'c>,
+    ) -> Call<'c> {
+        Call { instance, thread, session, statistics, args, reply, now, row, first_hash, turn }
+    }
+
+    /// Parts the thread context from the rest of the call, within which other calls can run while
+    /// the thread holds locks.
+    pub fn split(&mut self) -> (&mut ThreadContext, Outer<'_, 'c>) {
+        let Call { instance, statistics, now, row, args, first_hash, turn, .. } = *self;
+        let outer = Outer {
+            environment: Environment { instance, statistics, now },
+            invocation: Invocation { row, args, first_hash, turn },
+            session: self.session,
+            reply: &mut self.reply,
+        };
+        (self.thread, outer)
+    }
+
+    /// Runs another command for the same client, whose reply is a part of this one's.
+    pub fn nested<T>(
+        &mut self,
+        invocation: Invocation<'_>,
+        run: impl FnOnce(&mut Call<'_>) -> T,
+    ) -> T {
+        let (thread, mut outer) = self.split();
+        outer.nested(thread, invocation, run)
+    }
+
     /// The keyspace of the client's database.
     ///
     /// # Panics
@@ -255,6 +314,46 @@ impl<'c> Call<'c> {
     }
 }
 
+/// A call without its thread context.
+pub struct Outer<'o, 'c> {
+    /// What it has in common with the calls within it.
+    pub environment: Environment<'c>,
+    /// Its own command.
+    pub invocation: Invocation<'c>,
+    session: &'o mut Session,
+    reply: &'o mut Reply<'c>,
+}
+
+impl Outer<'_, '_> {
+    /// Runs a command within the call and for its client. Its reply is a part of the reply of the
+    /// call, which is over its limit if the part was, and goes on in the same protocol.
+    pub fn nested<T>(
+        &mut self,
+        thread: &mut ThreadContext,
+        invocation: Invocation<'_>,
+        run: impl FnOnce(&mut Call<'_>) -> T,
+    ) -> T {
+        let (session, reply) = (&mut *self.session, self.reply.reborrow());
+        let mut inner = Call::new(self.environment, thread, session, invocation, reply);
+        let outcome = run(&mut inner);
+        let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
+        self.reply.take_over(is_cut, protocol);
+        outcome
+    }
+
+    /// Runs a command whose reply is written to `out` and is no part of the reply of the call.
+    pub fn beside<T>(
+        &mut self,
+        thread: &mut ThreadContext,
+        invocation: Invocation<'_>,
+        out: &mut Vec<u8>,
+        run: impl FnOnce(&mut Call<'_>) -> T,
+    ) -> T {
+        let reply = Reply::new(out, self.session.protocol);
+        run(&mut Call::new(self.environment, thread, self.session, invocation, reply))
+    }
+}
+
 /// A client whose command enters the keys that it has read.
 #[derive(Debug)]
 pub struct LateReader<'c> {
@@ -276,6 +375,23 @@ impl LateReader<'_> {
 #[cold]
 pub fn wrong_arity(row: &Row) -> Refusal {
     Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
+}
+
+impl<'c> Invocation<'c> {
+    /// A command that its client has sent, of which no hash is known.
+    pub fn new(row: &'static Row, args: Args<'c>) -> Invocation<'c> {
+        Invocation { row, args, first_hash: None, turn: Turn::First }
+    }
+
+    /// The same with the hash of its first key.
+    pub fn with_hash(self, first_hash: Option<PositionHash>) -> Invocation<'c> {
+        Invocation { first_hash, ..self }
+    }
+
+    /// The same with another turn.
+    pub fn with_turn(self, turn: Turn) -> Invocation<'c> {
+        Invocation { turn, ..self }
+    }
 }
 
 impl Command {

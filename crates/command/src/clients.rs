@@ -11,6 +11,7 @@ use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64};
@@ -290,6 +291,16 @@ impl Client {
         } else {
             self.flags.fetch_and(!flag.bits(), Relaxed);
         }
+    }
+
+    /// Returns true if it came through a unix socket or the loopback interface.
+    pub fn is_local(&self) -> bool {
+        if self.flags().contains(ClientFlags::UNIX_SOCKET) {
+            return true;
+        }
+        let host = self.address.rsplit_once(':').map_or("", |(host, _)| host);
+        let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
     }
 
     /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what

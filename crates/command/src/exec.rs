@@ -9,25 +9,26 @@
 //! ```
 //! With a command that closes the gate among them, all of it runs behind the closed gate.
 
+use crate::admission::{Purpose, Rejection, admit};
 use crate::args::Args;
-use crate::call::{Call, Outcome, Row, Turn, Unanswered};
+use crate::call::{Call, Invocation, Outcome, Row, Turn, Unanswered};
 use crate::clients::{Answer, ClientFlags, Notice};
-use crate::commands::table;
-use crate::family::forget_watches;
 use crate::monitors::note;
+use crate::needs::Needs;
 use crate::observing::{Observer, Seen};
 use crate::own_changes::tell_evicted;
 use crate::refusal::Refusal;
-use crate::run::{RECORD_OVERHEAD, run_row};
+use crate::run::{run_row, tell};
 use crate::session::ReplyMode;
 use crate::spec::{Flags, Locks, Wakes};
 use crate::transaction::Queue;
 use crate::waiting::{self, Touch};
 use base::PositionHash;
+use heap::RECORD_OVERHEAD_MAX;
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};
-use wire::{Mark, Reply};
+use wire::Mark;
 
 const WITHOUT_MULTI: Refusal = Refusal::of("ERR EXEC without MULTI");
 const SPOILED: Refusal = Refusal::of("EXECABORT Transaction discarded because of previous errors.");
@@ -42,7 +43,7 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     call.session.show_command(call.row.id);
     let position = call.thread.journal_position();
     let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue, mark) };
-    forget_watches(call.instance, call.session);
+    call.session.forget_watches(&call.instance.watches);
     call.session.keep_queue(queue);
     if call.session.is_told_by_mail {
         return answer_by_mail(call, *mark, position);
@@ -88,26 +89,15 @@ fn run(call: &mut Call<'_>, queue: &Queue, mark: &mut Mark) -> Outcome {
 
 /// Runs the commands while no other thread is inside the gate.
 fn run_alone(call: &mut Call<'_>, queue: &Queue, plan: &Plan<'_>) -> Outcome {
-    let Call { instance, thread, session, statistics, args, reply, now, row, .. } = call;
-    let (is_cut, protocol) = instance.store.alone(thread, |thread| {
-        let mut inner = Call {
-            instance,
-            thread,
-            session,
-            statistics,
-            args: *args,
-            reply: reply.reborrow(),
-            now: *now,
-            row,
-            first_hash: None,
-            turn: Turn::Only,
-        };
-        let act = |call: &mut Call<'_>| run_unless_void(call, queue);
-        let outcome = waiting::run_unit(&mut inner, ShardSet::all(), &plan.touch, act);
-        outcome.map(|()| (inner.reply.is_cut(), inner.reply.protocol()))
-    })?;
-    call.reply.take_over(is_cut, protocol);
-    Ok(())
+    let store = &call.instance.store;
+    let (thread, mut outer) = call.split();
+    let exec = outer.invocation.with_turn(Turn::Only);
+    store.alone(thread, |thread| {
+        outer.nested(thread, exec, |call| {
+            let act = |call: &mut Call<'_>| run_unless_void(call, queue);
+            waiting::run_unit(call, ShardSet::all(), &plan.touch, act)
+        })
+    })
 }
 
 /// Returns true if a watched key has changed, or has passed its deadline. What it says holds while
@@ -122,7 +112,7 @@ fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
     if is_void(call) {
         call.reply.null_array();
     } else {
-        forget_watches(call.instance, call.session);
+        call.session.forget_watches(&call.instance.watches);
         run_all(call, queue);
     }
     Ok(())
@@ -137,7 +127,7 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     commands.fetch_add(queue.len() as u64, Relaxed);
     let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
-        let (row, begin) = (row_of(queued.command), call.reply.mark());
+        let (row, begin) = (row_of(call, queued.command), call.reply.mark());
         let is_closing = call.session.close_after_reply;
         if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
             // Events before it are told as settings and subscriptions were then, and ahead of its
@@ -146,39 +136,30 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         } else {
             call.instance.store.tell_if_many_events(call.thread);
         }
+        let run = |inner: &mut Call<'_>| {
+            let mark = inner.reply.written().len();
+            let is_done = run_queued(inner);
+            let ended = stopwatch.read();
+            let nanos = stopwatch.nanos_between(began, ended);
+            began = ended;
+            let reply_bytes = inner.reply.written().len().saturating_sub(mark) as u64;
+            observer.count(inner, Seen { nanos, reply_bytes });
+            if is_monitored {
+                note(inner);
+            }
+            is_done
+        };
+        let invocation = Invocation::new(row, args).with_hash(queued.first_hash);
+        let invocation = invocation.with_turn(Turn::Only);
         // A client that wants no replies gets what is pushed all the same, and not as a part of the
         // reply of EXEC.
-        let mut push = Vec::new();
-        let is_apart = row.spec.replies_by_push() && call.session.reply_mode != ReplyMode::On;
-        let protocol = call.session.protocol;
-        let reply = if is_apart { Reply::new(&mut push, protocol) } else { call.reply.reborrow() };
-        let mark = reply.written().len();
-        let mut inner = Call {
-            instance: call.instance,
-            thread: call.thread,
-            session: call.session,
-            statistics: call.statistics,
-            args,
-            reply,
-            now: call.now,
-            row,
-            first_hash: queued.first_hash,
-            turn: Turn::Only,
-        };
-        let is_done = run_row(&mut inner);
-        let ended = stopwatch.read();
-        let nanos = stopwatch.nanos_between(began, ended);
-        began = ended;
-        let reply_bytes = inner.reply.written().len().saturating_sub(mark) as u64;
-        observer.count(&inner, Seen { nanos, reply_bytes });
-        if is_monitored {
-            note(&mut inner);
-        }
-        let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
-        if !is_apart {
-            call.reply.take_over(is_cut, protocol);
-        } else if is_done && !is_closing {
-            call.session.behind_exec.append(&mut push);
+        if row.spec.replies_by_push() && call.session.reply_mode != ReplyMode::On {
+            let (mut push, (thread, mut outer)) = (Vec::new(), call.split());
+            if outer.beside(thread, invocation, &mut push, run) && !is_closing {
+                call.session.behind_exec.append(&mut push);
+            }
+        } else {
+            call.nested(invocation, run);
         }
         if is_closing {
             // The client has ended itself by a command before.
@@ -187,8 +168,18 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
     }
 }
 
-fn row_of(command: usize) -> &'static Row {
-    &table().rows()[command]
+/// Runs a queued command, and writes one reply. Returns false if it was refused.
+fn run_queued(call: &mut Call<'_>) -> bool {
+    if let Err(Rejection::Refused(refusal)) = admit(call, Needs::empty(), Purpose::InExec) {
+        tell(call, &refusal);
+        call.statistics.commands[call.row.id].rejected.add(1);
+        return false;
+    }
+    run_row(call)
+}
+
+fn row_of(call: &Call<'_>, command: usize) -> &'static Row {
+    &call.row.table().rows()[command]
 }
 
 /// What the commands of a transaction need together.
@@ -212,9 +203,9 @@ impl<'q> Plan<'q> {
         plan.touch.keys.reserve(queue.len());
         let mut database = call.session.database;
         for (queued, args) in queue.commands() {
-            let row = row_of(queued.command);
+            let row = row_of(call, queued.command);
             if row.spec.flags.contains(Flags::DENYOOM) {
-                plan.bytes = plan.bytes.saturating_add(args.bytes() + RECORD_OVERHEAD);
+                plan.bytes = plan.bytes.saturating_add(args.bytes() + RECORD_OVERHEAD_MAX);
             }
             match row.spec.locks {
                 Locks::ItsKeys => {}

@@ -31,6 +31,7 @@
 
 mod access_modes;
 mod acknowledged;
+mod admission;
 mod applier;
 mod args;
 mod argument_fact;
@@ -51,6 +52,7 @@ mod exec;
 mod execute;
 mod family;
 mod file_commands;
+mod find_row;
 mod flood;
 mod identity;
 mod instance;
@@ -93,9 +95,10 @@ mod versions;
 mod waiting;
 
 pub use access_modes::AccessModes;
+pub use admission::granted_for_batch;
 pub use applier::{Applier, Next};
 pub use args::Args;
-pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table, Turn};
+pub use call::{Call, Command, Environment, Handler, Invocation, Keys, Outcome, Row, Table, Turn};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use client_memory::{MemorySum, Peak, RecentPeaks};
 pub use clients::{
@@ -104,9 +107,10 @@ pub use clients::{
 pub use commands::table;
 pub use count::Count;
 pub use departures::{Departure, Departures};
-pub use execute::{RowMemo, execute, granted_for_batch};
+pub use execute::execute;
 pub use family::forget_all;
 pub use file_commands::{Followed, NotApplied, changes_data};
+pub use find_row::RowMemo;
 pub use identity::Identity;
 pub use instance::{DataFiles, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
 pub use journal_state::{JournalState, Rewrites};

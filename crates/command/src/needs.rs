@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! row.needs  ⊆  granted by the session | by the server | for the batch   ──▶ the handler runs
-//!    └── or else ──▶ execute::refuse: the needs that are missing, in the order of their bits
+//!    └── or else ──▶ admission: the first need that is missing says what happens instead
 //! ```
 
 use bitflags::bitflags;
@@ -10,10 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 bitflags! {
     /// Conditions under which a command runs, in the order in which Valkey checks them: the client
-    /// gets the error of the first that is missing.
+    /// gets the error of the first that is missing. `admission` says what happens without one.
     ///
-    /// Those marked "always" are granted from the start and not withdrawn so far. Code that
-    /// withdraws one must add its refusal to `execute::refuse`.
+    /// Those marked "always" are granted from the start, and nothing withdraws them yet.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Needs: u32 {
         /// The client has given a password, or needs none. Granted by the session.
@@ -42,26 +41,26 @@ bitflags! {
         /// No long-running script keeps the server busy. Granted by the server, always.
         const IDLE = 1 << 11;
         /// The client does not run MONITOR. Granted by the session.
-        const NO_MONITOR = 1 << 20;
+        const NO_MONITOR = 1 << 12;
         /// CLIENT PAUSE does not hold back commands that change data. Granted by the server.
-        const WRITES_FLOW = 1 << 12;
+        const WRITES_FLOW = 1 << 13;
         /// CLIENT PAUSE does not hold back all commands. Granted by the server.
-        const UNPAUSED = 1 << 13;
+        const UNPAUSED = 1 << 14;
         /// Settings let the client run the command, as the row tells. Granted by nobody: only rows
         /// that let in some clients need it.
-        const LET_IN = 1 << 23;
+        const LET_IN = 1 << 15;
         /// Commands run at once and are not queued for EXEC. Granted by the session.
-        const NO_TRANSACTION = 1 << 14;
+        const NO_TRANSACTION = 1 << 16;
         /// No client runs MONITOR. Granted by the server.
-        const UNMONITORED = 1 << 15;
+        const UNMONITORED = 1 << 17;
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
-        const JOURNAL_ROOM = 1 << 16;
+        const JOURNAL_ROOM = 1 << 18;
         /// No worker has more mail than it is to have. Granted by the server.
-        const MAIL_ROOM = 1 << 18;
+        const MAIL_ROOM = 1 << 19;
         /// No worker has more keyspace notifications to read than it is to have. Granted by the
         /// server.
-        const EVENT_ROOM = 1 << 19;
+        const EVENT_ROOM = 1 << 20;
         /// No worker has more lines for those who run MONITOR than it is to have. Granted by the
         /// server.
         const LINE_ROOM = 1 << 21;
@@ -70,7 +69,7 @@ bitflags! {
         const UNTRACKED = 1 << 22;
         /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
         /// its queue needs.
-        const QUEUE = 1 << 17;
+        const QUEUE = 1 << 23;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION = Self::PERMITTED.bits()

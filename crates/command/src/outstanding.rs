@@ -4,7 +4,7 @@
 //! answer, with which the command is counted: its time is all the time until then.
 
 use crate::args::Args;
-use crate::call::{Call, Row, Turn};
+use crate::call::{Call, Environment, Invocation, Row};
 use crate::instance::Instance;
 use crate::observing::{Observer, Seen};
 use crate::session::Session;
@@ -47,18 +47,10 @@ impl Outstanding {
         answer: &[u8],
     ) {
         let (mut reply, protocol) = (Vec::new(), session.protocol);
-        let call = Call {
-            instance,
-            thread,
-            session,
-            statistics,
-            args: Args::new(&self.request, &self.spans),
-            reply: Reply::new(&mut reply, protocol),
-            now: instance.clock.now(),
-            row: self.row,
-            first_hash: None,
-            turn: Turn::First,
-        };
+        let environment = Environment { instance, statistics, now: instance.clock.now() };
+        let sent = Invocation::new(self.row, Args::new(&self.request, &self.spans));
+        let reply = Reply::new(&mut reply, protocol);
+        let call = Call::new(environment, thread, session, sent, reply);
         let nanos = instance.stopwatch.nanos_between(self.began, instance.stopwatch.read());
         let seen = Seen { nanos, reply_bytes: answer.len() as u64 };
         Observer::of(&instance.settings).count(&call, seen);

@@ -24,9 +24,6 @@ pub enum Execution {
     Held,
 }
 
-/// Maximum bytes that a record takes besides its key and value.
-pub const RECORD_OVERHEAD: usize = 32;
-
 /// Runs a command of a transaction, which never waits, and writes one reply. Returns false if it
 /// was refused.
 pub fn run_row(call: &mut Call<'_>) -> bool {

@@ -6,7 +6,7 @@ use crate::clients::{Client, ClientFlags, NEVER_QUEUED};
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
 use crate::tracking::OwnTracking;
-use crate::transaction::{Queue, Watching};
+use crate::transaction::{Queue, Watches, Watching};
 use base::PositionHash;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -239,6 +239,14 @@ impl Session {
             mode => mode,
         };
         is_wanted
+    }
+
+    /// Ends its watching of keys.
+    pub(crate) fn forget_watches(&mut self, watches: &Watches) {
+        if let Some(watching) = self.watching.take() {
+            watches.forget(&watching, &self.client);
+            self.note_watching();
+        }
     }
 
     /// Shows other threads how much it watches.

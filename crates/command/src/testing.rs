@@ -2,11 +2,13 @@
 //!
 //! `World::new().answer("SET k v EX 10")` gives the bytes that a client would read.
 
+use crate::admission::granted_for_batch;
 use crate::args::Args;
-use crate::call::{Call, Turn};
+use crate::call::{Call, Environment, Invocation};
 use crate::clients::{Endpoint, Notice, Owner, Post};
 use crate::commands::table;
-use crate::execute::{RowMemo, execute, granted_for_batch};
+use crate::execute::execute;
+use crate::find_row::RowMemo;
 use crate::identity::Identity;
 use crate::instance::{DataFiles, Instance, NoDataFiles};
 use crate::letter::Letter;
@@ -238,34 +240,37 @@ impl World {
         words: &[&[u8]],
         seen: impl FnOnce(&Call<'_>),
     ) -> (Execution, Vec<u8>) {
+        let granted = granted_for_batch(&self.instance);
+        self.with_call(words, |call| {
+            let execution = execute(call, granted);
+            if execution == Execution::Done {
+                call.statistics.commands[call.row.id].calls.add(1);
+            }
+            seen(call);
+            execution
+        })
+    }
+
+    /// Does something with the call of a request; returns what came of it, and the reply.
+    pub fn with_call<T>(
+        &mut self,
+        words: &[&[u8]],
+        act: impl FnOnce(&mut Call<'_>) -> T,
+    ) -> (T, Vec<u8>) {
         let spans: Vec<Span> = spans(words).collect();
         let request = words.concat();
         let args = Args::new(&request, &spans);
         let mut out = Vec::new();
         let reply = Reply::new(&mut out, self.session.protocol);
-        let granted = granted_for_batch(&self.instance);
-        let row = RowMemo::default().find(&args);
+        let sent = Invocation::new(RowMemo::new(table()).find(&args), args);
         self.instance.store.enter(&self.thread);
         self.thread.author.client = self.session.client.id;
-        let mut call = Call {
-            instance: &self.instance,
-            thread: &mut self.thread,
-            session: &mut self.session,
-            statistics: &self.statistics,
-            args,
-            reply,
-            now: self.instance.clock.now(),
-            row,
-            first_hash: None,
-            turn: Turn::First,
-        };
-        let execution = execute(&mut call, granted);
-        if execution == Execution::Done {
-            self.statistics.commands[call.row.id].calls.add(1);
-        }
-        seen(&call);
+        let (instance, statistics) = (&*self.instance, &*self.statistics);
+        let environment = Environment { instance, statistics, now: instance.clock.now() };
+        let (thread, session) = (&mut self.thread, &mut self.session);
+        let outcome = act(&mut Call::new(environment, thread, session, sent, reply));
         self.instance.store.leave(&self.thread);
-        (execution, out)
+        (outcome, out)
     }
 
     /// Number of counted changes of data.

@@ -28,7 +28,7 @@ mod wants;
 pub use head::Head;
 pub use pool::{OutOfSpace, Purpose};
 pub use profit::{GROWTH_PART, ReclaimPolicy, Trim};
-pub use record::{Draft, Footprint, Record};
+pub use record::{Draft, Footprint, RECORD_OVERHEAD_MAX, Record};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 

@@ -28,6 +28,9 @@ const STATE_SLACK: u8 = 1 << 7;
 /// Mask of the seven bits that belong to the store: kind and encoding of the value.
 const STATE_VALUE_TAG: u8 = STATE_SLACK - 1;
 
+/// Most bytes that a record takes besides its key and value.
+pub const RECORD_OVERHEAD_MAX: usize = 32;
+
 /// Bytes of a deadline, enough until the year 10889; later deadlines take eight bytes.
 const DEADLINE_BYTES: usize = 6;
 const FAR_DEADLINE_BYTES: usize = 8;

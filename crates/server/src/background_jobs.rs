@@ -7,7 +7,7 @@ use crate::other_memory::OtherMemory;
 use crate::saver::Saver;
 use base::units::SHARDS;
 use base::{Millis, Pacer, ShardId, process};
-use command::{Instance, WorkerStatistics};
+use command::{Environment, Instance, WorkerStatistics, table};
 use crossbeam_channel::{Receiver, TryRecvError, bounded, select};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -239,9 +239,10 @@ impl BackgroundJobs {
             let (instance, thread, statistics) =
                 (&*self.instance, &mut self.thread, &*self.statistics);
             instance.store.enter(thread);
-            command::resume_held_back(instance, thread, statistics, now);
+            let environment = Environment { instance, statistics, now };
+            command::resume_held_back(environment, table(), thread);
             if has_removed {
-                command::serve_losses(instance, thread, statistics, now);
+                command::serve_losses(environment, table(), thread);
             }
             instance.store.leave(thread);
             self.journal.after_batch(instance);

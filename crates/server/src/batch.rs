@@ -7,7 +7,7 @@
 //! ```
 
 use base::{KeyspaceId, PositionHash};
-use command::{Args, Row, RowMemo};
+use command::{Args, Row, RowMemo, table};
 use std::ops::Range;
 use store::{LOCKS_AHEAD, Sought, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
@@ -57,7 +57,7 @@ pub struct Ahead<'a> {
 
 /// Requests of a batch, parsed and prefetched. Kept from batch to batch, so that nothing is
 /// allocated.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Batch {
     spans: Vec<Span>,
     requests: Vec<Request>,
@@ -77,6 +77,18 @@ pub struct Part {
     pub parsed: usize,
     /// Reason why parsing stopped.
     pub end: End,
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        Batch {
+            spans: Vec::new(),
+            requests: Vec::new(),
+            inline: Vec::new(),
+            rows: RowMemo::new(table()),
+            keys: Vec::new(),
+        }
+    }
 }
 
 impl Batch {

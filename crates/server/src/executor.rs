@@ -9,9 +9,9 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
-    AccessModes, Answer, Call, ClientFlags, Execution, Instance, Needs, Observer, Outstanding,
-    ReplyMode, Row, Seen, Turn, Waiter, WorkerStatistics, execute, granted_for_batch,
-    tell_behind_answer, tell_monitors,
+    AccessModes, Answer, Call, ClientFlags, Environment, Execution, Instance, Invocation, Needs,
+    Observer, Outstanding, ReplyMode, Row, Seen, Waiter, WorkerStatistics, execute,
+    granted_for_batch, table, tell_behind_answer, tell_monitors,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -216,8 +216,9 @@ impl Executor {
     /// Counts the command of a client whose wait ended without another run of it.
     fn count_unserved(&mut self, connection: &Connection, waiter: &Waiter, reply_bytes: usize) {
         let seen = Seen { nanos: connection.ran_nanos, reply_bytes: reply_bytes as u64 };
-        let (thread, statistics) = (&mut self.thread, &*self.statistics);
-        command::count_unserved(&self.instance, thread, statistics, self.now, waiter, seen);
+        let (instance, statistics, now) = (&*self.instance, &*self.statistics, self.now);
+        let environment = Environment { instance, statistics, now };
+        command::count_unserved(environment, table(), &mut self.thread, waiter, seen);
     }
 
     /// Puts the answer to a command that has waited before the replies to later requests.
@@ -464,18 +465,12 @@ impl Executor {
         now: Millis,
     ) -> Execution {
         let (protocol, mark) = (connection.session.protocol, self.replies.len());
-        let mut call = Call {
-            instance: &self.instance,
-            thread: &mut self.thread,
-            session: &mut connection.session,
-            statistics: &self.statistics,
-            args,
-            reply: Reply::with_limit(&mut self.replies, protocol, self.replies_max),
-            now,
-            row,
-            first_hash,
-            turn: Turn::First,
-        };
+        let environment =
+            Environment { instance: &self.instance, statistics: &self.statistics, now };
+        let sent = Invocation::new(row, args).with_hash(first_hash);
+        let reply = Reply::with_limit(&mut self.replies, protocol, self.replies_max);
+        let session = &mut connection.session;
+        let mut call = Call::new(environment, &mut self.thread, session, sent, reply);
         let execution = execute(&mut call, granted);
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);

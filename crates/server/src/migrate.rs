@@ -13,7 +13,9 @@ mod effects;
 use crate::journal::Journal;
 use base::Millis;
 use base::mutex::Mutex;
-use command::{Carrier, Instance, Migration, Pause, Refusal, Settled, WorkerStatistics};
+use command::{
+    Carrier, Environment, Instance, Migration, Pause, Refusal, Settled, WorkerStatistics, table,
+};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use settings::network::PORT;
 use std::collections::HashMap;
@@ -227,7 +229,9 @@ impl Courier {
         let settled = migration.settle(&instance, &mut self.thread, arrived);
         let now = instance.clock.now();
         if instance.waiters.count() > 0 {
-            command::serve_losses(&instance, &mut self.thread, &self.statistics, now);
+            let statistics = &*self.statistics;
+            let environment = Environment { instance: &instance, statistics, now };
+            command::serve_losses(environment, table(), &mut self.thread);
         }
         instance.store.upkeep(&mut self.thread, now);
         instance.store.leave(&self.thread);

@@ -22,8 +22,6 @@ mod transaction;
 pub use client::forget_tracking;
 pub use connection::forget_all;
 use pubsub::forget_subscriptions;
-pub use server::is_let_in;
-pub use transaction::forget_watches;
 
 use crate::call::Command;
 

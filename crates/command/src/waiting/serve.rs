@@ -16,17 +16,14 @@ mod tests;
 
 use super::touched::{Request, Touch, Touched, begin_of_lines};
 use super::{Waiter, Waiters};
-use crate::call::{Call, Outcome, Row, Turn};
+use crate::call::{Call, Environment, Outcome, Row, Table, Turn};
 use crate::clients::{Answer, Client, Notice, Pause};
-use crate::commands::table;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
-use crate::needs::Needs;
 use crate::observing::{Observer, Seen};
 use crate::run::{Execution, finish};
 use crate::spec::{Flags, Wakes};
-use crate::statistics::WorkerStatistics;
-use base::{Millis, PositionHash};
+use base::PositionHash;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::cell::RefCell;
@@ -72,7 +69,7 @@ fn run_before_lines(call: &mut Call<'_>, arrivals: u64) -> Execution {
         let touch = |instance: &Instance| request.touched(instance, &mut ShardSet::new());
         let began = call.instance.stopwatch.read();
         let act = |call: &mut Call<'_>| run_counted(call, began);
-        return run_and_serve(call, Server::of(call), arrivals, (touched, shards), touch, act);
+        return run_and_serve(call, Waker::of(call), arrivals, (touched, shards), touch, act);
     }
     let execution = run_alone(call);
     if call.instance.waiters.arrivals() != arrivals {
@@ -129,41 +126,41 @@ fn touches_no_line(call: &Call<'_>) -> bool {
 pub fn look_again(call: &mut Call<'_>) {
     if call.row.spec.wakes != Wakes::Nobody {
         let touched = Request::of(call).touched(call.instance, &mut ShardSet::new());
-        Server::of(call).serve(call.thread, touched);
+        Waker::of(call).serve(call.thread, touched);
     }
 }
 
 /// Serves waiters that mind the loss of their keys, if these are gone: expired, evicted, or moved
-/// to another server. A key that is still there is looked at without a trace.
+/// to another waker. A key that is still there is looked at without a trace.
 pub fn serve_losses(
-    instance: &Instance,
+    environment: Environment<'_>,
+    table: &'static Table,
     thread: &mut ThreadContext,
-    statistics: &WorkerStatistics,
-    now: Millis,
 ) {
-    let server = Server::at(instance, statistics, now);
-    let mut lost = instance.waiters.lines.minded();
-    lost.retain(|key| server.kind_at(thread, key) != Some(MINDED));
-    server.serve(thread, begin_of_lines(lost));
+    let waker = Waker::at(environment, table);
+    let mut lost = environment.instance.waiters.lines.minded();
+    lost.retain(|key| waker.kind_at(thread, key) != Some(MINDED));
+    waker.serve(thread, begin_of_lines(lost));
 }
 
-/// Runs the requests of those whom a pause has held back, if it is over. The thread has no locks.
+/// Runs the requests of the waiters that a pause has held back, if it is over. The thread has no
+/// locks.
 pub fn resume_held_back(
-    instance: &Instance,
+    environment: Environment<'_>,
+    table: &'static Table,
     thread: &mut ThreadContext,
-    statistics: &WorkerStatistics,
-    now: Millis,
 ) {
-    let held_back = &instance.waiters.held_back;
-    if !held_back.is_any() || instance.paused() != Pause::Nothing {
+    let held_back = &environment.instance.waiters.held_back;
+    if !held_back.is_any() || environment.instance.paused() != Pause::Nothing {
         return;
     }
-    let server = Server::at(instance, statistics, now);
-    held_back.run_all(|waiter| server.resume(thread, waiter));
+    let waker = Waker::at(environment, table);
+    held_back.run_all(|waiter| waker.resume(thread, waiter));
 }
 
 /// Runs several commands under one hold of the locks of `shards`, and then the waiters that they
-/// wake: all that is one unit. If it has ended a pause, those run then whom that held back.
+/// wake: all that is one unit. If the unit ended a CLIENT PAUSE, runs the waiters that the pause
+/// had held back.
 pub fn run_unit(
     call: &mut Call<'_>,
     shards: ShardSet,
@@ -172,12 +169,13 @@ pub fn run_unit(
 ) -> Outcome {
     let arrivals = call.instance.waiters.arrivals();
     let touched = touch.touched(call.instance);
-    let server = Server::behind(call, touch);
+    let waker = Waker::behind(call, touch);
     let again = |instance: &Instance| touch.touched(instance);
-    let outcome = run_and_serve(call, server, arrivals, (touched, shards), again, act);
+    let outcome = run_and_serve(call, waker, arrivals, (touched, shards), again, act);
     if call.instance.waiters.held_back.is_any() {
-        let now = call.instance.clock.now();
-        resume_held_back(call.instance, call.thread, call.statistics, now);
+        let Call { instance, statistics, row, .. } = *call;
+        let environment = Environment { instance, statistics, now: instance.clock.now() };
+        resume_held_back(environment, row.table(), call.thread);
     }
     outcome
 }
@@ -186,53 +184,41 @@ pub fn run_unit(
 /// `shards`, and of all keys that those in the lines of the `touched` keys name.
 fn run_and_serve<'c, T>(
     call: &mut Call<'c>,
-    mut server: Server<'c>,
+    mut waker: Waker<'c>,
     mut arrivals: u64,
     (mut touched, shards): (Touched, ShardSet),
     touch: impl Fn(&Instance) -> Touched,
     act: impl FnOnce(&mut Call<'_>) -> T,
 ) -> T {
-    let mut held = server.shards_of(&touched, shards);
+    let mut held = waker.shards_of(&touched, shards);
+    let instance = call.instance;
+    let (thread, mut outer) = call.split();
     let mut hold = loop {
-        let hold = call.instance.store.hold(call.thread, held);
+        let hold = instance.store.hold(thread, held);
         // All waiters that have come stand in line; more can come only after the locks are
         // released.
-        let came = server.waiters().arrivals();
+        let came = waker.waiters().arrivals();
         if came == arrivals {
             break hold;
         }
         arrivals = came;
-        touched = touch(call.instance);
-        let all = server.shards_of(&touched, held);
+        touched = touch(instance);
+        let all = waker.shards_of(&touched, held);
         if all == held {
             break hold;
         }
         drop(hold);
         held = all;
     };
-    let mut inner = Call {
-        instance: call.instance,
-        thread: hold.thread(),
-        session: call.session,
-        statistics: call.statistics,
-        args: call.args,
-        reply: call.reply.reborrow(),
-        now: call.now,
-        row: call.row,
-        first_hash: call.first_hash,
-        turn: call.turn,
-    };
-    let outcome = act(&mut inner);
-    let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
-    if call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
-        // Time stood still for the transaction, but not for those who wait.
-        server.now = call.instance.clock.now();
+    let outcome = outer.nested(hold.thread(), outer.invocation, act);
+    if outer.invocation.row.spec.flags.contains(Flags::RUNS_QUEUE) {
+        // Time stood still for the transaction, but not for the waiters.
+        waker.environment.now = instance.clock.now();
     }
-    let rest = server.serve_held(hold.thread(), &held, touched);
+    let rest = waker.serve_held(hold.thread(), &held, touched);
     drop(hold);
-    server.send_answers(call.thread.journal_position());
-    call.reply.take_over(is_cut, protocol);
-    server.serve(call.thread, rest);
+    waker.send_answers(thread.journal_position());
+    waker.serve(thread, rest);
     outcome
 }
 
@@ -253,11 +239,11 @@ struct Reached {
     waiters: HashSet<u64>,
 }
 
-/// State that is needed to serve waiters.
-struct Server<'s> {
-    instance: &'s Instance,
-    statistics: &'s WorkerStatistics,
-    now: Millis,
+/// A thread that serves waiters.
+struct Waker<'s> {
+    environment: Environment<'s>,
+    /// Where the rows of the waiters' commands are.
+    table: &'static Table,
     /// Maximum number of waiters in a line whose keys are locked at once.
     most: usize,
     /// Replies to waiters that were served under the present hold: they leave behind its unit,
@@ -265,22 +251,22 @@ struct Server<'s> {
     answers: RefCell<Vec<Served>>,
 }
 
-impl<'s> Server<'s> {
-    fn of(call: &Call<'s>) -> Server<'s> {
-        let most = call.args.len().max(SERVED_AT_ONCE);
-        let Call { instance, statistics, now, .. } = *call;
-        Server { instance, statistics, now, most, answers: RefCell::default() }
+impl<'s> Waker<'s> {
+    fn of(call: &Call<'s>) -> Waker<'s> {
+        let Call { instance, statistics, now, row, args, .. } = *call;
+        let most = args.len().max(SERVED_AT_ONCE);
+        Waker { most, ..Waker::at(Environment { instance, statistics, now }, row.table()) }
     }
 
-    /// Returns a server of no request.
-    fn at(instance: &'s Instance, statistics: &'s WorkerStatistics, now: Millis) -> Server<'s> {
-        Server { instance, statistics, now, most: SERVED_AT_ONCE, answers: RefCell::default() }
+    /// Returns a waker that runs no request.
+    fn at(environment: Environment<'s>, table: &'static Table) -> Waker<'s> {
+        Waker { environment, table, most: SERVED_AT_ONCE, answers: RefCell::default() }
     }
 
     /// As `of`, for a unit that touches these keys.
-    fn behind(call: &Call<'s>, touch: &Touch<'_>) -> Server<'s> {
-        let server = Server::of(call);
-        Server { most: server.most.max(touch.words), ..server }
+    fn behind(call: &Call<'s>, touch: &Touch<'_>) -> Waker<'s> {
+        let waker = Waker::of(call);
+        Waker { most: waker.most.max(touch.words), ..waker }
     }
 
     /// Returns `shards`, and the shards of all keys that those name who may be served: the waiters
@@ -350,7 +336,7 @@ impl<'s> Server<'s> {
         loop {
             let arrivals = self.waiters().arrivals();
             shards = self.shards_of(&touched, shards);
-            let mut hold = self.instance.store.hold(thread, shards);
+            let mut hold = self.environment.instance.store.hold(thread, shards);
             // As in `run_and_serve`.
             let held = match self.waiters().arrivals() == arrivals {
                 true => shards,
@@ -404,9 +390,7 @@ impl<'s> Server<'s> {
                 if !waiter.all_keys().all(|key| held.has(key.hash.shard())) {
                     return Some(ticket);
                 }
-                if self.is_held_back(row_of(&waiter)) {
-                    self.waiters().hold_back(&waiter);
-                } else if self.try_again(thread, &waiter, Turn::Again) {
+                if self.try_again(thread, &waiter, Turn::Again) {
                     // The request may have written to keys beside those that it waited for, and
                     // taken the last element of this one.
                     let others = waiter.others.iter().filter(|other| *other != key);
@@ -419,27 +403,24 @@ impl<'s> Server<'s> {
         None
     }
 
+    /// The row of a waiter's command.
+    fn row_of(&self, waiter: &Waiter) -> &'static Row {
+        &self.table.rows()[waiter.command]
+    }
+
     fn waiters(&self) -> &Waiters {
-        &self.instance.waiters
+        &self.environment.instance.waiters
     }
 
     /// Returns the present kind of a key's value, if there is one.
     fn kind_at(&self, thread: &mut ThreadContext, key: &DatabaseKey) -> Option<Kind> {
-        let store = &self.instance.store;
+        let store = &self.environment.instance.store;
         let keyspace = store.keyspace(key.database)?;
         let key = Key { bytes: &key.bytes, hash: key.hash, keyspace };
-        store.lock(thread, &key, self.now).lookup_without_touch(&key).map(|value| value.kind)
-    }
-
-    /// Returns true if a pause holds back commands of a row.
-    fn is_held_back(&self, row: &Row) -> bool {
-        let missing = row.needs.difference(self.instance.grants.get());
-        missing.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED)
-            && match self.instance.paused() {
-                Pause::Nothing => false,
-                Pause::Writes => row.needs.contains(Needs::WRITES_FLOW),
-                Pause::Everything => true,
-            }
+        store
+            .lock(thread, &key, self.environment.now)
+            .lookup_without_touch(&key)
+            .map(|value| value.kind)
     }
 
     /// Sends the replies to those who were served, which leave once `position` is safe.
@@ -448,12 +429,8 @@ impl<'s> Server<'s> {
             let answer = Answer { reply, position, unserved: None };
             client.notify(Notice::Answer(client.id, answer));
             if is_told {
-                self.instance.tracking.end_answer();
+                self.environment.instance.tracking.end_answer();
             }
         }
     }
-}
-
-fn row_of(waiter: &Waiter) -> &'static Row {
-    &table().rows()[waiter.command]
 }

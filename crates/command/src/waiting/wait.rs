@@ -39,6 +39,7 @@ impl<'c> Call<'c> {
                 database: session.database,
                 protocol: session.protocol,
                 modes: session.modes,
+                grants: session.grants,
                 is_answered: session.reply_mode == ReplyMode::On,
             },
             timeout,

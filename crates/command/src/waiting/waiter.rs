@@ -3,6 +3,7 @@
 use crate::access_modes::AccessModes;
 use crate::args::{Args, write_words};
 use crate::database_key::DatabaseKey;
+use crate::needs::Needs;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use smallvec::SmallVec;
@@ -54,6 +55,8 @@ pub(super) struct ClientState {
     pub(super) database: usize,
     pub(super) protocol: Protocol,
     pub(super) modes: AccessModes,
+    /// What its session grants.
+    pub(super) grants: Needs,
     /// True if it gets replies.
     pub(super) is_answered: bool,
 }

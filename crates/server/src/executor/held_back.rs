@@ -1,12 +1,15 @@
 //! Waiters that a pause has held back, when it is over.
 
 use super::Executor;
+use command::{Environment, table};
 
 impl Executor {
     /// Runs their requests if the pause is over.
     pub fn resume_held_back(&mut self) {
         self.read_clock();
-        command::resume_held_back(&self.instance, &mut self.thread, &self.statistics, self.now);
+        let environment =
+            Environment { instance: &self.instance, statistics: &self.statistics, now: self.now };
+        command::resume_held_back(environment, table(), &mut self.thread);
         let position = self.thread.journal_position();
         if std::mem::replace(&mut self.position, position) != position {
             self.journal.after_batch(&self.instance);

@@ -23,7 +23,7 @@ impl Follower {
     pub fn apply(&mut self, units: &[Unit]) -> Result<(), String> {
         let client = self.0.another_client();
         let Server { instance, thread, .. } = &mut self.0;
-        let mut applier = Applier::new(instance, client);
+        let mut applier = Applier::new(instance, table(), client);
         for (database, args) in units.iter().flat_map(Unit::commands) {
             check_words(&args)?;
             instance.store.enter(thread);

@@ -3,8 +3,8 @@
 use base::mutex::Mutex;
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
 use command::{
-    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, Owner, RowMemo, Session,
-    Turn, WorkerStatistics, execute, granted_for_batch, table,
+    Args, Client, Endpoint, Environment, Execution, Identity, Instance, Invocation, NoDataFiles,
+    Owner, RowMemo, Session, WorkerStatistics, execute, granted_for_batch, table,
 };
 use settings::{Settings, Sources, load_text};
 use std::sync::Arc;
@@ -104,20 +104,13 @@ impl Server {
         let (spans, request) = (spans(words), words.concat());
         let args = Args::new(&request, &spans);
         let mut out = Vec::new();
-        let row = RowMemo::default().find(&args);
+        let row = RowMemo::new(table()).find(&args);
         self.instance.store.enter(&self.thread);
-        let mut call = command::Call {
-            instance: &self.instance,
-            thread: &mut self.thread,
-            reply: Reply::new(&mut out, session.protocol),
-            session,
-            statistics: &self.statistics,
-            args,
-            now: self.instance.clock.now(),
-            row,
-            first_hash: None,
-            turn: Turn::First,
-        };
+        let (instance, statistics) = (&self.instance, &*self.statistics);
+        let environment = Environment { instance, statistics, now: instance.clock.now() };
+        let reply = Reply::new(&mut out, session.protocol);
+        let sent = Invocation::new(row, args);
+        let mut call = command::Call::new(environment, &mut self.thread, session, sent, reply);
         let execution = execute(&mut call, granted_for_batch(&self.instance));
         self.instance.store.leave(&self.thread);
         debug_assert!(execution != Execution::Held, "nothing pauses the server");

@@ -6,7 +6,7 @@ pub use table::TABLE;
 
 use crate::args::Args;
 use crate::call::{Call, Outcome, Unanswered};
-use crate::family::{forget_subscriptions, forget_tracking, forget_watches};
+use crate::family::{forget_subscriptions, forget_tracking};
 use crate::instance::Instance;
 use crate::monitors::end_monitor;
 use crate::observing::Positions;
@@ -223,7 +223,7 @@ fn reset(call: &mut Call<'_>) -> Outcome {
 /// Removes a client from all tables: what it watches, has subscribed to, caches, or wants to see.
 /// Its connection ends, or begins anew.
 pub fn forget_all(instance: &Instance, session: &mut Session) {
-    forget_watches(instance, session);
+    session.forget_watches(&instance.watches);
     forget_subscriptions(instance, session);
     forget_tracking(instance, session);
     end_monitor(instance, session);

@@ -1,6 +1,5 @@
 //! CONFIG: `settings` does the work.
 
-use super::local::is_local;
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::observing::{Observer, Positions, Seen};
@@ -25,7 +24,7 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let words: Vec<&[u8]> = call.args.from(2).collect();
     let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX.into()) };
     let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
-    let origin = if is_local(&call.session.client) { Origin::Local } else { Origin::Remote };
+    let origin = if call.session.client.is_local() { Origin::Local } else { Origin::Remote };
     let (before, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
     let began = stopwatch.read();
     let changed = call.instance.settings.set_many(&pairs, origin);

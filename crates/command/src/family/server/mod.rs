@@ -13,7 +13,6 @@
 //! | `modules.rs` | MODULE, for a server without modules |
 //! | `role.rs` | ROLE, for a server without replicas |
 //! | `lolwut.rs` | LOLWUT |
-//! | `local.rs` | check for clients on this machine |
 //! | `help.rs` | HELP of any command with subcommands, from its rows |
 
 mod command;
@@ -23,7 +22,6 @@ mod debug;
 mod function;
 pub(crate) mod help;
 mod info;
-mod local;
 mod lolwut;
 mod memory;
 mod modules;
@@ -31,7 +29,6 @@ mod role;
 mod saving;
 mod table;
 
-pub use local::is_let_in;
 pub use table::TABLE;
 
 #[cfg(test)]

@@ -7,11 +7,9 @@ use crate::call::{Call, Keys, Outcome};
 use crate::effects::{self, Pieces};
 use crate::family::generic::expire::EXPIRE;
 use crate::refusal::Refusal;
+use heap::RECORD_OVERHEAD_MAX;
 use store::value::string::Condition;
 use store::{Access, Encoding, Expiry};
-
-/// Maximum bytes that a record takes besides its key and value.
-const RECORD_OVERHEAD: usize = 32;
 
 pub fn mget(call: &mut Call<'_>) -> Outcome {
     let len = call.args.len();
@@ -72,7 +70,7 @@ fn set_pairs(
         return Err(Refusal::new(format!("ERR wrong number of arguments for '{name}' command")));
     }
     let pairs = (end - first) / 2;
-    call.reserve(args.bytes() + pairs * RECORD_OVERHEAD)?;
+    call.reserve(args.bytes() + pairs * RECORD_OVERHEAD_MAX)?;
     let (mut access, keys, _) = call.on_keys((first..end).step_by(2));
     let unseen = (condition, expiry) == (Condition::Always, Expiry::Never);
     if !unseen && !holds_for_all(&mut access, &keys, condition)? {

@@ -8,9 +8,7 @@ pub use table::TABLE;
 
 use crate::call::{Call, Outcome};
 use crate::database_key::DatabaseKey;
-use crate::instance::Instance;
 use crate::refusal::Refusal;
-use crate::session::Session;
 use store::Interests;
 
 fn multi(call: &mut Call<'_>) -> Outcome {
@@ -23,7 +21,7 @@ fn discard(call: &mut Call<'_>) -> Outcome {
     if !call.session.discard_queue() {
         return Err(Refusal::of("ERR DISCARD without MULTI").into());
     }
-    forget_watches(call.instance, call.session);
+    call.session.forget_watches(&call.instance.watches);
     call.reply.ok();
     Ok(())
 }
@@ -47,15 +45,7 @@ fn watch(call: &mut Call<'_>) -> Outcome {
 }
 
 fn unwatch(call: &mut Call<'_>) -> Outcome {
-    forget_watches(call.instance, call.session);
+    call.session.forget_watches(&call.instance.watches);
     call.reply.ok();
     Ok(())
-}
-
-/// Ends the watching of a client.
-pub fn forget_watches(instance: &Instance, session: &mut Session) {
-    if let Some(watching) = session.watching.take() {
-        instance.watches.forget(&watching, &session.client);
-        session.note_watching();
-    }
 }

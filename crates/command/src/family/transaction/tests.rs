@@ -1,6 +1,5 @@
 //! Tests of transactions: what of them only the server itself can see.
 
-use super::forget_watches;
 use crate::testing::{World, check, say};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -58,7 +57,7 @@ fn a_client_that_leaves_leaves_nothing_behind() {
     let client = Arc::clone(&world.session.client);
     assert_eq!((client.watched.load(Relaxed), client.queued.load(Relaxed)), (2, 1));
     assert!(client.queue_bytes.load(Relaxed) > 0 && client.watch_bytes.load(Relaxed) > 0);
-    forget_watches(&world.instance, &mut world.session);
+    world.session.forget_watches(&world.instance.watches);
     assert_eq!(world.instance.watches.keys(), 0);
     assert_eq!((client.watched.load(Relaxed), client.watch_bytes.load(Relaxed)), (0, 0));
 }

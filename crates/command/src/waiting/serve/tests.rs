@@ -1,6 +1,6 @@
 //! Tests of who is served, and of what is locked and looked at for that.
 
-use super::{Request, Server, Touch, begin_of_lines};
+use super::{Request, Touch, Waker, begin_of_lines};
 use crate::clients::Owner;
 use crate::database_key::DatabaseKey;
 use crate::session::Session;
@@ -34,7 +34,7 @@ fn locked_for(world: &mut World, key: &str) -> ShardSet {
     world.run("PING", |call| {
         let hash = call.instance.store.hash(key.as_bytes());
         let touched = begin_of_lines([DatabaseKey::new(0, key.as_bytes(), hash)]);
-        locked = Server::of(call).shards_of(&touched, ShardSet::new());
+        locked = Waker::of(call).shards_of(&touched, ShardSet::new());
     });
     locked
 }
@@ -132,7 +132,7 @@ fn behind_a_transaction_as_many_are_reckoned_with_as_its_requests_have_words() {
     let touch = Touch { keys, words: 42, ..Touch::default() };
     world.run("PING", |call| {
         let touched = touch.touched(call.instance);
-        assert_eq!(Server::behind(call, &touch).shards_of(&touched, ShardSet::new()), all);
+        assert_eq!(Waker::behind(call, &touch).shards_of(&touched, ShardSet::new()), all);
     });
     check(&mut world, &[("MULTI", "+OK")]);
     (0..40).for_each(|at| check(&mut world, &[(&*format!("RPUSH k {at}"), "+QUEUED")]));

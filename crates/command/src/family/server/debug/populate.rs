@@ -2,13 +2,11 @@
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use heap::RECORD_OVERHEAD_MAX;
 use store::{Encoding, Expiry};
 
 /// Number of keys after which the thread leaves the gate for a moment.
 const KEYS_PER_TURN: i64 = 256;
-/// Maximum bytes that a record takes besides its key and value.
-const RECORD_OVERHEAD: usize = 32;
-
 pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let positive = |at: usize| args.integer(at).ok().and_then(|size| usize::try_from(size).ok());
@@ -44,7 +42,7 @@ fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>)
     if let Some(size) = size {
         value.resize(size, 0);
     }
-    call.reserve(key.len() + value.len() + RECORD_OVERHEAD)?;
+    call.reserve(key.len() + value.len() + RECORD_OVERHEAD_MAX)?;
     let keyspace = call.keyspace();
     let store = &call.instance.store;
     let key = store.key(keyspace, key);

@@ -1,6 +1,9 @@
 //! Tests of waiters whose turn comes in a pause.
 
+use crate::call::Environment;
 use crate::clients::{Client, Owner};
+use crate::commands::table;
+use crate::needs::Needs;
 use crate::session::Session;
 use crate::testing::{Answers, STARTED, World, check, here};
 use crate::waiting::Waiter;
@@ -43,8 +46,10 @@ fn run_and_pause(world: &mut World, lines: &[&str]) {
 fn look(world: &mut World) {
     let now = world.instance.clock.now();
     world.instance.store.enter(&world.thread);
-    crate::resume_held_back(&world.instance, &mut world.thread, &world.statistics, now);
-    crate::serve_losses(&world.instance, &mut world.thread, &world.statistics, now);
+    let (instance, statistics) = (&*world.instance, &*world.statistics);
+    let environment = Environment { instance, statistics, now };
+    crate::resume_held_back(environment, table(), &mut world.thread);
+    crate::serve_losses(environment, table(), &mut world.thread);
     world.instance.store.leave(&world.thread);
 }
 
@@ -165,4 +170,24 @@ fn a_transaction_that_ends_a_pause_runs_those_whom_it_held_back() {
     check(&mut world, &[("MULTI", "+OK"), ("CLIENT UNPAUSE", "+QUEUED"), ("LLEN l", "+QUEUED")]);
     check(&mut world, &[("EXEC", "*2 +OK :1"), ("LLEN l", ":0")]);
     assert_eq!(waiting.answers.take(), ["*2 $1 l $1 v"]);
+}
+
+#[test]
+fn a_waiter_whose_turn_comes_after_a_change_of_role_changes_nothing_and_hears_why() {
+    let role = [
+        (Needs::SLOT, "-CLUSTERDOWN Hash slot not served"),
+        (Needs::REPLICAS, "-NOREPLICAS Not enough good replicas to write."),
+        (Needs::PRIMARY, "-READONLY You can't write against a read only replica."),
+    ];
+    for (need, refusal) in role {
+        let mut world = World::new();
+        let waiting = Waiting::begin(&mut world, "BLMOVE from to LEFT LEFT 0");
+        world.instance.grants.withdraw(need);
+        let (_, reply) =
+            world.with_call(&[b"LPUSH", b"from", b"a"], crate::waiting::run);
+        assert_eq!(reply, b":1\r\n");
+        assert_eq!(waiting.answers.take(), [refusal]);
+        world.instance.grants.restore(need);
+        check(&mut world, &[("LLEN from", ":1"), ("EXISTS to", ":0")]);
+    }
 }

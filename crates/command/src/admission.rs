@@ -1,0 +1,282 @@
+//! Admission: whether a command runs, by what its row needs and what is granted.
+//!
+//! ```text
+//! what the purpose asks of row.needs  ⊆  granted   ──▶ it runs
+//!    └── or else, for each need that is missing: refused, held back, queued, or granted after all
+//! ```
+//! A need that no arm of [`without`] knows refuses the command.
+
+#[cfg(test)]
+mod tests;
+
+use crate::call::{Call, Row};
+use crate::clients::Pause;
+use crate::find_row::{Misnamed, find_row};
+use crate::instance::Instance;
+use crate::needs::Needs;
+use crate::refusal::Refusal;
+use crate::spec::{Flags, LetsIn};
+use settings::DebugAccess;
+use settings::network::ENABLE_DEBUG_COMMAND;
+
+/// Reason why a command does not run, or not as usual.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// The client gets the refusal as its reply.
+    Refused(Refusal),
+    /// The command is held back and may run later.
+    Held,
+    /// The command runs, and is shown to clients that run MONITOR, or its client is told which keys
+    /// it changes that the client may have cached.
+    Observed,
+    /// The command is queued for EXEC.
+    Queued,
+    /// The command is EXEC, and the queue runs in its place.
+    RunsQueue,
+    /// The sender is no client: it gets no reply, and its connection is closed.
+    NoClient,
+}
+
+/// What a command is to be admitted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To run, as its client has just sent it.
+    Fresh,
+    /// To be queued: these needs are asked for when EXEC is to run the queue, before any of it
+    /// runs.
+    Queued,
+    /// To run as a part of a transaction for which the needs of the whole queue were granted.
+    InExec,
+    /// To run once more for a client that has waited.
+    Rerun,
+}
+
+/// Needs that the server or the user may lose while a client waits.
+const OF_RERUN: Needs = Needs::PERMITTED
+    .union(Needs::SLOT)
+    .union(Needs::MEMORY)
+    .union(Needs::DISK)
+    .union(Needs::REPLICAS)
+    .union(Needs::PRIMARY)
+    .union(Needs::FRESH)
+    .union(Needs::WRITES_FLOW)
+    .union(Needs::UNPAUSED);
+
+impl Purpose {
+    /// Returns those of a row's needs that are asked for.
+    #[inline(always)]
+    pub fn asks(self, row: &Row) -> Needs {
+        match self {
+            Purpose::Fresh => row.needs,
+            Purpose::Queued => {
+                let mut needs = row.needs.difference(Needs::NO_TRANSACTION | Needs::LET_IN);
+                // PING tells of a disk that fails, but as a part of a transaction it needs none.
+                needs.set(Needs::DISK, row.spec.flags.contains(Flags::WRITE));
+                needs
+            }
+            Purpose::InExec => row.needs.intersection(Needs::PERMITTED),
+            Purpose::Rerun => row.needs.intersection(OF_RERUN),
+        }
+    }
+}
+
+/// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
+/// is memory for more data.
+pub fn granted_for_batch(instance: &Instance) -> Needs {
+    if instance.has_memory() { Needs::MEMORY } else { Needs::empty() }
+}
+
+/// Returns true if all is granted that a call needs. `granted` is what is granted besides the
+/// grants of the session and of the server.
+#[inline(always)]
+pub fn is_admitted(call: &Call<'_>, granted: Needs, purpose: Purpose) -> bool {
+    all_granted(call, granted).contains(purpose.asks(call.row))
+}
+
+#[inline(always)]
+fn all_granted(call: &Call<'_>, granted: Needs) -> Needs {
+    granted | call.session.grants | call.instance.grants.get()
+}
+
+/// Decides whether a call may run.
+///
+/// # Errors
+/// What happens instead.
+#[inline(always)]
+pub fn admit(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result<(), Rejection> {
+    if is_admitted(call, granted, purpose) {
+        return Ok(());
+    }
+    look_closely(call, granted, purpose)
+}
+
+/// Looks at each need that is missing, in the order of Valkey; the first that is really missing is
+/// the reason of the rejection.
+#[cold]
+#[inline(never)]
+fn look_closely(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result<(), Rejection> {
+    let granted = all_granted(call, granted);
+    if purpose == Purpose::Fresh
+        && let Some(rejection) = usual_rejection(call.row, granted)
+    {
+        return Err(rejection);
+    }
+    let mut misnamed = None;
+    if call.row.needs.contains(Needs::NAMED) {
+        if is_web_request(call.args.get(0)) {
+            return Err(Rejection::NoClient);
+        }
+        let found = find_row(call.row.table(), &call.args).err();
+        call.row = found.as_ref().and_then(|it| it.row).unwrap_or(call.row);
+        misnamed = found;
+    }
+    let mut needs = purpose.asks(call.row);
+    needs.set(Needs::NAMED, misnamed.is_some());
+    if purpose == Purpose::Fresh
+        && let Some(of_queue) = call.session.needs_of_queue()
+    {
+        if needs.contains(Needs::QUEUE) {
+            needs |= of_queue;
+        }
+        if call.row.spec.flags.contains(Flags::NO_MULTI) && misnamed.is_none() {
+            return Err(Rejection::Refused(not_in_a_transaction(call.row)));
+        }
+    }
+    let pause = match purpose {
+        Purpose::Fresh => call.instance.held_back(),
+        // Whoever runs others that were held back grants nothing before they have run.
+        Purpose::Queued | Purpose::InExec | Purpose::Rerun => call.instance.paused(),
+    };
+    let missing = needs.difference(granted);
+    for need in missing.iter() {
+        without(need, call, purpose, pause, misnamed.as_ref())?;
+    }
+    if missing.contains(Needs::QUEUE) {
+        return Err(Rejection::RunsQueue);
+    }
+    if missing.intersects(Needs::UNOBSERVED) {
+        return Err(Rejection::Observed);
+    }
+    Ok(())
+}
+
+/// Says what becomes of a call without one of its needs: `Ok` if the next one is to be looked at.
+fn without(
+    need: Needs,
+    call: &Call<'_>,
+    purpose: Purpose,
+    pause: Pause,
+    misnamed: Option<&Misnamed>,
+) -> Result<(), Rejection> {
+    let refusal = match need {
+        Needs::AUTHENTICATED => Some(Refusal::NO_AUTH),
+        Needs::NAMED => misnamed.map(|it| it.refusal.clone()),
+        Needs::PERMITTED if purpose == Purpose::InExec => Some(NO_LONGER_PERMITTED),
+        Needs::PERMITTED => Some(not_permitted(call.row)),
+        Needs::SLOT => Some(SLOT_NOT_SERVED),
+        // Nothing is evicted in a pause, so nothing is refused for lack of memory.
+        Needs::MEMORY if pause != Pause::Nothing => None,
+        Needs::MEMORY => (!call.instance.has_memory()).then_some(Refusal::OUT_OF_MEMORY),
+        Needs::DISK => call.instance.refusal_of_writes(),
+        Needs::REPLICAS => Some(TOO_FEW_REPLICAS),
+        Needs::PRIMARY => Some(READ_ONLY_REPLICA),
+        Needs::UNSUBSCRIBED => Some(subscribed(call.row)),
+        Needs::FRESH => Some(STALE_REPLICA),
+        Needs::LOADED => call.instance.loading.is_active().then_some(Refusal::LOADING),
+        Needs::IDLE => Some(BUSY),
+        Needs::NO_MONITOR => Some(MONITOR_AND_KEYS),
+        Needs::LET_IN => (!is_let_in(call)).then(|| not_let_in(call.row)),
+        Needs::WRITES_FLOW => return held(pause != Pause::Nothing),
+        Needs::UNPAUSED => return held(pause == Pause::Everything),
+        Needs::JOURNAL_ROOM | Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM => {
+            return held(true);
+        }
+        Needs::NO_TRANSACTION => return Err(Rejection::Queued),
+        // Looked at behind all others, as they let the command run.
+        Needs::UNMONITORED | Needs::UNTRACKED | Needs::QUEUE => None,
+        _ => Some(UNKNOWN_NEED),
+    };
+    refusal.map_or(Ok(()), |refusal| Err(Rejection::Refused(refusal)))
+}
+
+fn held(is_held: bool) -> Result<(), Rejection> {
+    if is_held { Err(Rejection::Held) } else { Ok(()) }
+}
+
+/// Returns the rejection of a command that is only observed or queued, as most rejected ones are.
+fn usual_rejection(row: &Row, granted: Needs) -> Option<Rejection> {
+    match row.needs.difference(granted) {
+        missing if Needs::UNOBSERVED.contains(missing) => Some(Rejection::Observed),
+        Needs::NO_TRANSACTION if !row.spec.flags.contains(Flags::NO_MULTI) => {
+            Some(Rejection::Queued)
+        }
+        _ => None,
+    }
+}
+
+/// Returns true if settings let the client run the command.
+fn is_let_in(call: &Call<'_>) -> bool {
+    match call.row.spec.lets_in {
+        LetsIn::Everybody => true,
+        LetsIn::Debuggers => match ENABLE_DEBUG_COMMAND.get(&call.instance.settings) {
+            DebugAccess::Yes => true,
+            DebugAccess::Local => call.session.client.is_local(),
+            DebugAccess::No => false,
+        },
+        LetsIn::Nobody => false,
+    }
+}
+
+/// Returns true for the first word of an HTTP request, which a browser may have been tricked into
+/// sending.
+fn is_web_request(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+}
+
+const SLOT_NOT_SERVED: Refusal = Refusal::of("CLUSTERDOWN Hash slot not served");
+const TOO_FEW_REPLICAS: Refusal = Refusal::of("NOREPLICAS Not enough good replicas to write.");
+const READ_ONLY_REPLICA: Refusal =
+    Refusal::of("READONLY You can't write against a read only replica.");
+const STALE_REPLICA: Refusal =
+    Refusal::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
+const BUSY: Refusal = Refusal::of(
+    "BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+);
+const MONITOR_AND_KEYS: Refusal = Refusal::of("ERR Replica can't interact with the keyspace");
+const NO_LONGER_PERMITTED: Refusal = Refusal::of(
+    "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC \
+     call. This command is no longer allowed for the following reason: no permission to execute \
+     the command or subcommand",
+);
+const UNKNOWN_NEED: Refusal = Refusal::of("ERR the server cannot tell whether this may run");
+
+#[cold]
+fn not_permitted(row: &Row) -> Refusal {
+    Refusal::new(format!(
+        "NOPERM User default has no permissions to run the '{}' command",
+        row.full_name
+    ))
+}
+
+#[cold]
+fn not_let_in(row: &Row) -> Refusal {
+    let name = row.full_name.split('|').next().unwrap_or_default();
+    Refusal::new(format!(
+        "ERR {} command not allowed. If the enable-{name}-command option is set to \"local\", you \
+         can run it from a local connection, otherwise you need to set this option in the \
+         configuration file, and then restart the server.",
+        name.to_ascii_uppercase()
+    ))
+}
+
+fn not_in_a_transaction(row: &Row) -> Refusal {
+    Refusal::new(format!("ERR Command '{}' not allowed inside a transaction", row.full_name))
+}
+
+fn subscribed(row: &Row) -> Refusal {
+    Refusal::new(format!(
+        "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \
+         allowed in this context",
+        row.full_name
+    ))
+}
