@@ -10,10 +10,10 @@
 mod tests;
 
 use crate::call::{Call, Row};
-use crate::clients::Pause;
 use crate::find_row::{Misnamed, find_row};
 use crate::instance::Instance;
 use crate::needs::Needs;
+use crate::pause::Pause;
 use crate::refusal::Refusal;
 use crate::spec::{Flags, LetsIn};
 use settings::DebugAccess;

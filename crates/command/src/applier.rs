@@ -3,7 +3,7 @@
 use crate::access_modes::AccessModes;
 use crate::args::Args;
 use crate::call::{Call, Environment, Invocation, Row, Table, Turn, Unanswered};
-use crate::clients::Client;
+use crate::client::Client;
 use crate::file_commands::{Followed, NotApplied, changes_data, follow_other};
 use crate::find_row::RowMemo;
 use crate::instance::Instance;

@@ -1,8 +1,7 @@
 //! Keys on their way to another server, which MIGRATE has asked for, and who carries them.
 
-use crate::clients::Client;
 use crate::departures::Departure;
-use crate::waiting::waiter::Waiter;
+use crate::waiter::Waiter;
 use base::{KeyspaceId, Millis};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +33,7 @@ pub struct Migration {
     /// The keys.
     pub parcels: Vec<Parcel>,
     /// The client that waits.
-    pub(crate) waiter: Arc<Waiter<Client>>,
+    pub(crate) waiter: Arc<Waiter>,
 }
 
 /// A server and a database of it.

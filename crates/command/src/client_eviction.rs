@@ -1,7 +1,8 @@
 //! Eviction of clients: the largest are closed while all of them together take more memory than
 //! `maxmemory-clients` allows.
 
-use crate::clients::{Client, ClientFlags, Clients};
+use crate::client::{Client, ClientFlags};
+use crate::clients::Clients;
 use base::Steady;
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ const COUNTS: usize = 2 * size_of::<usize>();
 /// Key in the database with a number, as those name it who wait for it or watch it: after SWAPDB it
 /// stands for the key in the keyspace that has the number then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DatabaseKey {
+pub struct DatabaseKey {
     pub hash: PositionHash,
     pub database: usize,
     pub bytes: KeyBytes,
@@ -35,7 +35,7 @@ impl DatabaseKey {
 
 /// Bytes of a key: short ones in place, long ones shared by all clones.
 #[derive(Clone, Debug)]
-pub(crate) enum KeyBytes {
+pub enum KeyBytes {
     /// Their number, and the bytes with zeros behind them.
     Short(u8, [u8; SHORT_MAX]),
     Long(Arc<[u8]>),

@@ -12,10 +12,11 @@
 use crate::admission::{Purpose, Rejection, admit};
 use crate::args::Args;
 use crate::call::{Call, Invocation, Outcome, Row, Turn, Unanswered};
-use crate::clients::{Answer, ClientFlags, Notice};
-use crate::monitors::note;
+use crate::client::ClientFlags;
+use crate::monitor_lines::note;
 use crate::needs::Needs;
-use crate::observing::{Observer, Seen};
+use crate::notice::{Answer, Notice};
+use crate::observer::{Observer, Seen};
 use crate::own_changes::tell_evicted;
 use crate::refusal::Refusal;
 use crate::run::{run_row, tell};

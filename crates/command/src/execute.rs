@@ -3,7 +3,7 @@
 use crate::admission::{self, Purpose, Rejection, is_admitted};
 use crate::call::Call;
 use crate::exec::exec;
-use crate::monitors::note_and_tell;
+use crate::monitor_lines::note_and_tell;
 use crate::needs::Needs;
 use crate::own_changes::{tell_behind, tell_evicted};
 use crate::refusal::Refusal;
@@ -142,9 +142,9 @@ fn show(call: &mut Call<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::clients::Pause;
     use crate::commands::table;
     use crate::needs::Needs;
+    use crate::pause::Pause;
     use crate::refusal::Refusal;
     use crate::testing::{STARTED, World, check};
     use std::sync::atomic::Ordering::Relaxed;

@@ -3,7 +3,7 @@
 
 use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
-use crate::clients::{Clients, Pause};
+use crate::clients::Clients;
 use crate::departures::Departures;
 use crate::identity::Identity;
 use crate::journal_state::JournalState;
@@ -12,13 +12,14 @@ use crate::monitors::Monitors;
 use crate::needs::{Grants, Needs, Troubles};
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
+use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
 use crate::statistics::Statistics;
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
-use crate::waiting::Waiters;
+use crate::waiters::Waiters;
 use base::mutex::{Mutex, MutexGuard};
 use base::{Clock, Steady, Stopwatch};
 use settings::general::IMPORT_MODE;

@@ -71,7 +71,7 @@ impl Migration {
         let mut shards = ShardSet::new();
         hashes.iter().for_each(|hash| shards.add(*hash));
         // They go by the command of the client, which is told of them behind its answer.
-        let author = Author { client: self.waiter.client.id, is_served: false };
+        let author = Author { client: self.waiter.client, is_served: false };
         let others = std::mem::replace(&mut thread.author, author);
         let settled = self.remove_arrived(instance, thread, (arrived, hashes), shards);
         thread.author = others;
@@ -122,9 +122,11 @@ impl Migration {
         if let Err(refusal) = &outcome {
             instance.statistics.count_error(refusal.code());
         }
-        instance.waiters.answer_behind(&self.waiter, position, |reply| match &outcome {
-            Ok(()) => reply.ok(),
-            Err(refusal) => reply.error(refusal.text()),
+        instance.waiters.answer_behind(&instance.clients, &self.waiter, position, |reply| {
+            match &outcome {
+                Ok(()) => reply.ok(),
+                Err(refusal) => reply.error(refusal.text()),
+            }
         });
     }
 }

@@ -7,7 +7,7 @@
 //! Events of one key come in the order in which they happened, whichever threads made them, since
 //! their letters are left under the lock of the key.
 
-use crate::clients::Post;
+use crate::notice::Post;
 use crate::pubsub::{PubSub, Topic};
 use crate::receivers::Left;
 use base::mutex::{Mutex, MutexGuard};
@@ -140,7 +140,8 @@ impl Listener for Notifications {
 
 #[cfg(test)]
 mod tests {
-    use crate::clients::{Owner, Post};
+    use crate::client::Owner;
+    use crate::notice::Post;
     use crate::pubsub::Topic;
     use crate::testing::{Mailbox, STARTED, World, check, here};
     use std::sync::Arc;

@@ -6,7 +6,7 @@
 use crate::args::Args;
 use crate::call::{Call, Environment, Invocation, Row};
 use crate::instance::Instance;
-use crate::observing::{Observer, Seen};
+use crate::observer::{Observer, Seen};
 use crate::session::Session;
 use crate::spec::Flags;
 use crate::statistics::WorkerStatistics;

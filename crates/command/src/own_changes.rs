@@ -2,7 +2,7 @@
 //! the reply to the command.
 
 use crate::call::Call;
-use crate::clients::Notice;
+use crate::notice::Notice;
 use crate::run::Execution;
 use crate::session::{ReplyMode, Session};
 use crate::spec::Flags;

@@ -1,9 +1,10 @@
 //! Clients that receive the same messages, by worker.
 
-use crate::clients::{Client, Notice, Owner, Post};
+use crate::client::{Client, Owner};
 use crate::flood::Flood;
 use crate::letter::{Letter, Receiver};
 use crate::message::Message;
+use crate::notice::{Notice, Post};
 use crate::sparse::smaller_room;
 use smallvec::SmallVec;
 use std::fmt;

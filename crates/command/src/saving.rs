@@ -1,6 +1,7 @@
 //! Saving of snapshots: what commands ask of the server, and what INFO tells about it.
 
-use crate::clients::{Answer, Client, Notice};
+use crate::client::Client;
+use crate::notice::{Answer, Notice};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::statistics::Statistics;

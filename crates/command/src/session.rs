@@ -2,7 +2,7 @@
 
 use crate::access_modes::AccessModes;
 use crate::args::Args;
-use crate::clients::{Client, ClientFlags, NEVER_QUEUED};
+use crate::client::{Client, ClientFlags, NEVER_QUEUED};
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
 use crate::tracking::OwnTracking;

@@ -6,7 +6,7 @@
 use crate::argument_fact::ArgumentFacts;
 use crate::key_spec::{self, FindKeys, KeySpec};
 use crate::needs::Needs;
-use crate::observing::{FindSecrets, no_secrets};
+use crate::secrets::{FindSecrets, no_secrets};
 use crate::tips::Tips;
 use bitflags::bitflags;
 

@@ -5,7 +5,7 @@
 use crate::admission::granted_for_batch;
 use crate::args::Args;
 use crate::call::{Call, Environment, Invocation};
-use crate::clients::{Endpoint, Notice, Owner, Post};
+use crate::client::{Endpoint, Owner};
 use crate::commands::table;
 use crate::execute::execute;
 use crate::find_row::RowMemo;
@@ -13,6 +13,7 @@ use crate::identity::Identity;
 use crate::instance::{DataFiles, Instance, NoDataFiles};
 use crate::letter::Letter;
 use crate::message::MessageBytes;
+use crate::notice::{Notice, Post};
 use crate::run::Execution;
 use crate::session::Session;
 use crate::statistics::WorkerStatistics;

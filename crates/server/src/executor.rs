@@ -218,6 +218,7 @@ impl Executor {
         let seen = Seen { nanos: connection.ran_nanos, reply_bytes: reply_bytes as u64 };
         let (instance, statistics, now) = (&*self.instance, &*self.statistics, self.now);
         let environment = Environment { instance, statistics, now };
+        let waiter = (waiter, &connection.session.client);
         command::count_unserved(environment, table(), &mut self.thread, waiter, seen);
     }
 

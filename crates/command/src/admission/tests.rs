@@ -2,9 +2,9 @@
 
 use super::{Purpose, Rejection, UNKNOWN_NEED, admit, without};
 use crate::call::Row;
-use crate::clients::Pause;
 use crate::commands::table;
 use crate::needs::{Needs, Troubles};
+use crate::pause::Pause;
 use crate::testing::{STARTED, World, check};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,5 +1,6 @@
 use super::REST_MILLIS;
-use crate::clients::{Client, ClientFlags, Clients, Owner};
+use crate::client::{Client, ClientFlags, Owner};
+use crate::clients::Clients;
 use crate::testing::{STARTED, here};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

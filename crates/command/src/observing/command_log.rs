@@ -22,7 +22,7 @@ pub enum LogKind {
 
 impl LogKind {
     /// Returns the number of entries that the settings allow.
-    pub(super) fn most_entries(self, settings: &Settings) -> u64 {
+    pub fn most_entries(self, settings: &Settings) -> u64 {
         match self {
             LogKind::Slow => COMMANDLOG_SLOW_EXECUTION_MAX_LEN.get(settings),
             LogKind::LargeRequest => COMMANDLOG_LARGE_REQUEST_MAX_LEN.get(settings),
@@ -31,7 +31,7 @@ impl LogKind {
     }
 
     /// Returns the value from which on a command is logged; `None` if none is.
-    pub(super) fn limit(self, settings: &Settings) -> Option<u64> {
+    pub fn limit(self, settings: &Settings) -> Option<u64> {
         let limit = match self {
             LogKind::Slow => COMMANDLOG_EXECUTION_SLOWER_THAN.get(settings),
             LogKind::LargeRequest => COMMANDLOG_REQUEST_LARGER_THAN.get(settings),
@@ -79,7 +79,7 @@ impl Log {
 
 impl CommandLog {
     /// Adds an entry, and drops the oldest beyond `most`.
-    pub(super) fn add(&self, kind: LogKind, most: u64, entry: impl FnOnce() -> Entry) {
+    pub fn add(&self, kind: LogKind, most: u64, entry: impl FnOnce() -> Entry) {
         if most == 0 {
             return;
         }

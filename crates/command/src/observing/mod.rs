@@ -8,11 +8,7 @@
 mod command_log;
 mod events;
 mod histogram;
-mod observer;
-mod secrets;
 
 pub use command_log::{CommandLog, Entry, LogKind};
 pub use events::{LatencyEvents, Sample, Series};
 pub use histogram::{Distribution, Histogram};
-pub use observer::{Observer, Seen};
-pub(crate) use secrets::{FindSecrets, Positions, REDACTED, every_argument, no_secrets};

@@ -21,7 +21,7 @@ pub use subscriptions::Subscriptions;
 pub(crate) use topic::Name;
 pub use topic::Topic;
 
-use crate::clients::Client;
+use crate::client::Client;
 use crate::flood::Flood;
 use crate::message::{Message, Payload};
 use crate::receivers::{Left, Outgoing, Receivers};

@@ -1,7 +1,7 @@
 //! Patterns and those who have subscribed to them.
 
 use super::topic::Name;
-use crate::clients::Client;
+use crate::client::Client;
 use crate::receivers::Receivers;
 use crate::sparse::smaller_room;
 use base::mutex::{RwLock, RwLockReadGuard, RwLockWriteGuard};

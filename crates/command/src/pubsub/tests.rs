@@ -1,8 +1,10 @@
 //! Tests of the table of subscriptions, without sockets.
 
 use super::{PubSub, Topic};
-use crate::clients::{Client, Clients, Owner, Post};
+use crate::client::{Client, Owner};
+use crate::clients::Clients;
 use crate::message::{LARGE_PAYLOAD, Message, MessageBytes, Payload};
+use crate::notice::Post;
 use crate::testing::{Mailbox, here};
 use base::Steady;
 use std::sync::Arc;

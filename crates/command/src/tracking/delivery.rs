@@ -3,7 +3,8 @@
 use super::pending::Told;
 use super::prefixes::{All, Prefix};
 use super::tracker::{Invalid, Tracker};
-use crate::clients::{Client, ClientFlags, Clients};
+use crate::client::{Client, ClientFlags};
+use crate::clients::Clients;
 use crate::message::Message;
 use crate::receivers::{Left, Outgoing, Receivers};
 use std::collections::{BTreeMap, HashMap, HashSet};

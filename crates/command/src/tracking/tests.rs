@@ -1,7 +1,8 @@
 //! Tests of what clients are told of keys that they may have cached.
 
-use crate::clients::{Client, Owner, Post};
+use crate::client::{Client, Owner};
 use crate::family::forget_tracking;
+use crate::notice::Post;
 use crate::session::Session;
 use crate::testing::{Mailbox, STARTED, World, check, here, say};
 use std::sync::Arc;

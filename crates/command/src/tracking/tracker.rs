@@ -1,6 +1,6 @@
 //! Client that is told when keys change which it may have cached.
 
-use crate::clients::Client;
+use crate::client::Client;
 use crate::message::write_invalidation;
 use base::mutex::{Mutex, MutexGuard};
 use bitflags::bitflags;

@@ -8,7 +8,7 @@
 //! Each key belongs to a database by its number: after SWAPDB it is the key of the database that
 //! has the number then.
 
-use crate::clients::{Client, ClientFlags};
+use crate::client::{Client, ClientFlags};
 use crate::database_key::DatabaseKey;
 use crate::sparse::smaller_room;
 use base::mutex::{Mutex, MutexGuard};

@@ -2,7 +2,7 @@
 //! at random. A lost wake shows as a client that waits for what is there, and a lock that is taken
 //! in the wrong order as a deadlock.
 
-use crate::clients::{Client, Owner};
+use crate::client::{Client, Owner};
 use crate::run::Execution;
 use crate::session::Session;
 use crate::testing::{Answers, STARTED, World, check, here, say};

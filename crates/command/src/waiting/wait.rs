@@ -1,14 +1,14 @@
 //! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
-use super::waiter::{ClientState, Late, Request, State, Waiter, Wants};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::Client;
+use crate::client::Client;
 use crate::database_key::DatabaseKey;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::ReplyMode;
+use crate::waiter::{ClientState, Late, Request, State, Waiter, Wants};
 use base::mutex::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl Wait<'_> {
         let waiters = &self.instance.waiters;
         let mut waiter = Waiter {
             ticket: waiters.ticket(),
-            client: Arc::clone(&self.client),
+            client: self.client.id,
             command: self.row.id,
             request: Request::of(request).ok_or(Refusal::OUT_OF_MEMORY)?,
             sent: is_other.then(|| Request::of(&sent)).flatten(),

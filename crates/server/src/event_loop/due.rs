@@ -29,7 +29,7 @@ impl<P: Poller> EventLoop<P> {
             // One that waits anew may have a later deadline by now, of which mail is on its way.
             let is_due = |waiter: &Arc<Waiter>| waiter.deadline.is_some_and(|it| it <= now);
             if let Some(waiter) = waiter.filter(is_due) {
-                self.instance.time_out(&waiter);
+                command::time_out(&self.instance, &waiter);
             }
         }
     }

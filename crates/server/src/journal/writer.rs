@@ -346,7 +346,7 @@ impl JournalThread {
         let (journal, instance) = (&self.journal, &self.instance);
         let synced = self.log.as_ref().filter(|log| !log.is_apart()).map(|log| log.safe().position);
         instance.journal.set_synced(synced);
-        instance.settle_acknowledged();
+        command::settle_acknowledged(instance);
         let Some(log) = &self.log else { return };
         let safe = log.safe();
         // Whoever sees what is safe knows where.

@@ -4,7 +4,7 @@ use super::line::letters;
 use super::own::REDIRECT;
 use crate::args::Args;
 use crate::call::Call;
-use crate::clients::{Client, ClientFlags};
+use crate::client::{Client, ClientFlags};
 use crate::family::connection::DEFAULT_USER;
 use crate::refusal::Refusal;
 use base::Steady;

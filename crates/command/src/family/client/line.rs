@@ -1,7 +1,7 @@
 //! The line of a client in CLIENT LIST.
 
 use crate::call::{Call, Table};
-use crate::clients::{Client, ClientFlags};
+use crate::client::{Client, ClientFlags};
 use base::Steady;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;

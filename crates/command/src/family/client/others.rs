@@ -3,9 +3,10 @@
 use super::filter::Filter;
 use super::line;
 use crate::call::{Call, Outcome};
-use crate::clients::{Client, Pause};
+use crate::client::Client;
+use crate::pause::Pause;
 use crate::refusal::Refusal;
-use crate::waiting::Waiter;
+use crate::waiter::Waiter;
 use base::Steady;
 use std::sync::Arc;
 
@@ -100,7 +101,11 @@ pub fn unblock(call: &mut Call<'_>) -> Outcome {
     let waiter = client.and_then(|client| client.waiter().clone());
     let waiter = waiter.filter(|waiter| waiter.may_be_late());
     let is_done = waiter.is_some_and(|waiter| {
-        if is_error { refuse(call, &waiter) } else { call.instance.time_out(&waiter) }
+        if is_error {
+            refuse(call, &waiter)
+        } else {
+            crate::acknowledge::time_out(call.instance, &waiter)
+        }
     });
     call.reply.integer(is_done.into());
     Ok(())
@@ -109,7 +114,10 @@ pub fn unblock(call: &mut Call<'_>) -> Outcome {
 /// Ends a wait with an error, which counts for the command that has waited; returns false if it was
 /// answered before.
 fn refuse(call: &Call<'_>, waiter: &Arc<Waiter>) -> bool {
-    let is_done = call.instance.waiters.answer(waiter, |reply| reply.error(UNBLOCKED.text()));
+    let is_done = call
+        .instance
+        .waiters
+        .answer(&call.instance.clients, waiter, |reply| reply.error(UNBLOCKED.text()));
     if is_done {
         call.instance.statistics.count_error(UNBLOCKED.code());
         call.statistics.commands[waiter.command].rejected.add(1);

@@ -3,7 +3,7 @@
 use super::line;
 use crate::access_modes::AccessModes;
 use crate::call::{Call, Outcome};
-use crate::clients::ClientFlags;
+use crate::client::ClientFlags;
 use crate::family::connection::{checked_name, shown};
 use crate::refusal::Refusal;
 use crate::session::ReplyMode;

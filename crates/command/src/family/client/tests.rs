@@ -1,6 +1,7 @@
 //! Tests of commands of and about connections.
 
-use crate::clients::{Endpoint, Owner, Pause};
+use crate::client::{Endpoint, Owner};
+use crate::pause::Pause;
 use crate::session::{ReplyMode, Session};
 use crate::testing::{STARTED, World, check, say};
 use std::sync::atomic::Ordering::Relaxed;

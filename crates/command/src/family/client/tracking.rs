@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
-use crate::clients::ClientFlags;
+use crate::client::ClientFlags;
 use crate::instance::Instance;
 use crate::own_changes::tell_by_mail;
 use crate::refusal::Refusal;

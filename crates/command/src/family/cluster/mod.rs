@@ -11,7 +11,7 @@ mod table;
 pub use table::TABLE;
 
 use crate::call::{Call, Command, Handler, Outcome};
-use crate::clients::ClientFlags;
+use crate::client::ClientFlags;
 use crate::refusal::Refusal;
 use crate::spec::{Flags, Group};
 

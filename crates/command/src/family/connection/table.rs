@@ -3,7 +3,7 @@
 use super::{auth, echo, hello, ping, quit, reset, secrets_of_hello, select};
 use crate::argument_fact::ArgumentFact::{Name, Since};
 use crate::call::{Command, Handler};
-use crate::observing::every_argument;
+use crate::secrets::every_argument;
 use crate::spec::{Flags, Group};
 use crate::tips;
 

@@ -1,9 +1,10 @@
 //! WAIT and WAITAOF: until what the client wrote is acknowledged.
 
-use crate::acknowledged::{NO_JOURNAL, write_counts};
+use crate::acknowledge::{NO_JOURNAL, write_counts};
 use crate::call::{Call, Outcome, Turn};
 use crate::refusal::Refusal;
-use crate::waiting::{Late, Timeout, Wants};
+use crate::waiter::{Late, Wants};
+use crate::waiting::Timeout;
 use settings::journal::APPENDONLY;
 use std::sync::Arc;
 use store::Kind;
@@ -44,7 +45,7 @@ pub fn wait_aof(call: &mut Call<'_>) -> Outcome {
     let outcome = begin(call, timeout, Late::Synced(position));
     let waiter = call.session.client.waiter().as_ref().map(Arc::clone);
     if wants_sync && let Some(waiter) = waiter {
-        instance.await_sync(waiter, position, wants_replicas);
+        crate::acknowledge::await_sync(instance, waiter, position, wants_replicas);
     }
     outcome
 }

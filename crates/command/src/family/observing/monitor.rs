@@ -1,7 +1,7 @@
 //! MONITOR: every command, as it ran.
 
 use crate::call::{Call, Outcome, Turn};
-use crate::monitors::begin_monitor;
+use crate::monitor_lines::begin_monitor;
 use crate::refusal::Refusal;
 
 const NOT_IN_A_TRANSACTION: Refusal =

@@ -1,6 +1,6 @@
 //! Tests of what is seen of commands: with limits of zero, every command passes them.
 
-use crate::observing::{Observer, Seen};
+use crate::observer::{Observer, Seen};
 use crate::testing::{BEGIN, World, check, say};
 use base::Stopwatch;
 use std::sync::Arc;

@@ -7,9 +7,9 @@ mod tests;
 pub use table::TABLE;
 
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::clients::{Answer, Notice};
 use crate::instance::Instance;
 use crate::needs::Needs;
+use crate::notice::{Answer, Notice};
 use crate::pubsub::{Name, Topic};
 use crate::refusal::Refusal;
 use crate::session::Session;

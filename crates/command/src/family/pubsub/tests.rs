@@ -1,7 +1,7 @@
 //! Tests of commands on messages: what of them one client can see without a socket.
 
 use super::forget_subscriptions;
-use crate::clients::Owner;
+use crate::client::Owner;
 use crate::pubsub::Topic;
 use crate::session::Session;
 use crate::testing::{Answers, STARTED, World, check, here};

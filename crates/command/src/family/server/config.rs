@@ -2,8 +2,9 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
-use crate::observing::{Observer, Positions, Seen};
+use crate::observer::{Observer, Seen};
 use crate::refusal::Refusal;
+use crate::secrets::Positions;
 use settings::{Origin, Row, SetError};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -3,7 +3,8 @@
 use super::Shown;
 use super::pop::{ManyPop, take};
 use crate::call::{Call, Outcome};
-use crate::waiting::{Timeout, Wants};
+use crate::waiter::Wants;
+use crate::waiting::Timeout;
 use store::Kind;
 use store::value::sorted_set::End;
 

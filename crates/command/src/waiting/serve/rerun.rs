@@ -6,12 +6,12 @@ mod tests;
 use super::{Served, Waker, observer, seen};
 use crate::admission::{Purpose, Rejection, admit, granted_for_batch};
 use crate::call::{Call, Environment, Invocation, Table, Turn, Unanswered};
-use crate::clients::{Client, ClientFlags, Notice};
-use crate::observing::Seen;
+use crate::client::{Client, ClientFlags};
+use crate::notice::Notice;
+use crate::observer::Seen;
 use crate::session::{ReplyMode, Session};
-use crate::waiting::Waiter;
+use crate::waiter::{State, Waiter};
 use crate::waiting::touched::{Touched, begin_of_lines};
-use crate::waiting::waiter::State;
 use base::mutex::MutexGuard;
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
 use std::sync::Arc;
@@ -39,12 +39,13 @@ impl Waker<'_> {
     /// one that finds nothing waits anew. A client that is to be closed takes nothing.
     pub fn try_again(&self, thread: &mut ThreadContext, waiter: &Arc<Waiter>, turn: Turn) -> bool {
         let mut state = waiter.state();
-        if *state == State::Over || waiter.client.is_doomed() {
+        if *state == State::Over {
             return false;
         }
+        let Some(client) = self.client_of(waiter) else { return false };
         let (row, mut reply) = (self.row_of(waiter), Vec::new());
-        let most = self.reply_room(&waiter.client);
-        let mut session = session_of(waiter);
+        let most = self.reply_room(&client);
+        let mut session = session_of(waiter, &client);
         let again = Invocation::new(row, waiter.args()).with_turn(turn);
         let writer = Reply::with_limit(&mut reply, waiter.client_state.protocol, most);
         let mut call = Call::new(self.environment, thread, &mut session, again, writer);
@@ -56,7 +57,7 @@ impl Waker<'_> {
             return false;
         }
         let (mark, began) = (call.reply.mark(), self.environment.instance.stopwatch.read());
-        let author = Author { client: waiter.client.id, is_served: true };
+        let author = Author { client: client.id, is_served: true };
         let others = std::mem::replace(&mut call.thread.author, author);
         let is_rejected = rejection.is_some();
         let outcome = match rejection {
@@ -68,7 +69,7 @@ impl Waker<'_> {
             Ok(()) => {}
             Err(Unanswered::ByMail | Unanswered::Waits) => {
                 if turn == Turn::First {
-                    self.leave_to_next(waiter, state);
+                    self.leave_to_next(waiter, &client, state);
                 }
                 return false;
             }
@@ -86,39 +87,49 @@ impl Waker<'_> {
             observer(&call).count(&call, seen(&call, began, 0));
         }
         if call.reply.is_cut() {
-            self.give_up(waiter);
+            self.give_up(waiter, &client);
         }
         *state = State::Over;
         drop(state);
-        self.waiters().remove_answered(waiter);
-        self.add_answer(waiter, reply);
+        self.waiters().remove_answered(waiter, &client);
+        self.add_answer(client, reply);
         true
+    }
+
+    /// The client of a waiter, unless it is to be closed.
+    fn client_of(&self, waiter: &Waiter) -> Option<Arc<Client>> {
+        let clients = &self.environment.instance.clients;
+        clients.find(waiter.client).filter(|client| !client.is_doomed())
     }
 
     /// Closes a client whose reply went beyond its limit; one that it does not get is dropped when
     /// it arrives.
     #[cold]
-    fn give_up(&self, waiter: &Waiter) {
+    fn give_up(&self, waiter: &Waiter, client: &Client) {
         if waiter.client_state.is_answered {
             self.environment.statistics.server.output_limit_closed.add(1);
-            waiter.client.kill();
+            client.kill();
         }
     }
 
     /// Removes a waiter whose client waits anew, as another one.
-    fn leave_to_next(&self, waiter: &Arc<Waiter>, mut state: MutexGuard<'_, State>) {
+    fn leave_to_next(
+        &self,
+        waiter: &Arc<Waiter>,
+        client: &Client,
+        mut state: MutexGuard<'_, State>,
+    ) {
         *state = State::Over;
         drop(state);
         self.waiters().remove(waiter);
-        waiter.client.notify(Notice::Deadline(waiter.client.id));
+        client.notify(Notice::Deadline(client.id));
     }
 
-    fn add_answer(&self, waiter: &Waiter, reply: Vec<u8>) {
-        let is_told = waiter.client.flags().contains(ClientFlags::TRACKING);
+    fn add_answer(&self, client: Arc<Client>, reply: Vec<u8>) {
+        let is_told = client.flags().contains(ClientFlags::TRACKING);
         if is_told {
             self.environment.instance.tracking.begin_answer();
         }
-        let client = Arc::clone(&waiter.client);
         self.answers.borrow_mut().push(Served { client, reply, is_told });
     }
 
@@ -142,10 +153,10 @@ pub fn count_unserved(
     environment: Environment<'_>,
     table: &'static Table,
     thread: &mut ThreadContext,
-    waiter: &Waiter,
+    (waiter, client): (&Waiter, &Arc<Client>),
     seen: Seen,
 ) {
-    let (mut session, mut reply) = (session_of(waiter), Vec::new());
+    let (mut session, mut reply) = (session_of(waiter, client), Vec::new());
     let sent = Invocation::new(&table.rows()[waiter.command], waiter.sent_args());
     let reply = Reply::new(&mut reply, waiter.client_state.protocol);
     let call = Call::new(environment, thread, &mut session, sent.with_turn(Turn::Again), reply);
@@ -153,8 +164,8 @@ pub fn count_unserved(
 }
 
 /// Returns a session in the state in which the client began to wait.
-fn session_of(waiter: &Waiter) -> Session {
-    let mut session = Session::new(Arc::clone(&waiter.client), true);
+fn session_of(waiter: &Waiter, client: &Arc<Client>) -> Session {
+    let mut session = Session::new(Arc::clone(client), true);
     session.database = waiter.client_state.database;
     session.protocol = waiter.client_state.protocol;
     session.modes = waiter.client_state.modes;

@@ -1,7 +1,7 @@
 //! Tests of who is served, and of what is locked and looked at for that.
 
 use super::{Request, Touch, Waker, begin_of_lines};
-use crate::clients::Owner;
+use crate::client::Owner;
 use crate::database_key::DatabaseKey;
 use crate::session::Session;
 use crate::testing::{Answers, STARTED, World, check, here};

@@ -2,7 +2,8 @@
 
 use super::text::Text;
 use crate::call::Call;
-use crate::clients::{ClientFlags, Pause};
+use crate::client::ClientFlags;
+use crate::pause::Pause;
 
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;

@@ -1,12 +1,12 @@
 //! Tests of waiters whose turn comes in a pause.
 
 use crate::call::Environment;
-use crate::clients::{Client, Owner};
+use crate::client::{Client, Owner};
 use crate::commands::table;
 use crate::needs::Needs;
 use crate::session::Session;
 use crate::testing::{Answers, STARTED, World, check, here};
-use crate::waiting::Waiter;
+use crate::waiter::Waiter;
 use std::sync::Arc;
 
 /// Client that waits, and its answers.
@@ -73,7 +73,7 @@ fn only_the_end_of_the_pause_ends_the_wait_of_one_that_is_held_back() {
     run_and_pause(&mut world, &["RPUSH l v", "RPUSH m w"]);
     assert_eq!(counts(&world), (1, 0, 1));
     world.instance.clock.advance(500);
-    assert!(!world.instance.time_out(&waiting.waiter().expect("it waits")));
+    assert!(!crate::time_out(&world.instance, &waiting.waiter().expect("it waits")));
     let unblock = [format!("CLIENT UNBLOCK {id}"), format!("CLIENT UNBLOCK {id} ERROR")];
     unblock.iter().for_each(|line| check(&mut world, &[(line.as_str(), ":0")]));
     check(&mut world, &[("LLEN l", ":1"), ("CLIENT UNPAUSE", "+OK")]);
@@ -101,7 +101,7 @@ fn who_finds_nothing_behind_a_pause_waits_anew_behind_all_others() {
     assert_eq!(counts(&world), (2, 2, 0));
     check(&mut world, &[("RPUSH m w", ":1")]);
     assert_eq!(other.answers.take(), ["*2 $1 m $1 w"]);
-    assert!(world.instance.time_out(&anew));
+    assert!(crate::time_out(&world.instance, &anew));
     assert_eq!(second.answers.take(), ["*-1"]);
     assert_eq!((counts(&world), world.instance.waiters.bytes()), ((0, 0, 0), 0));
 }
@@ -183,8 +183,7 @@ fn a_waiter_whose_turn_comes_after_a_change_of_role_changes_nothing_and_hears_wh
         let mut world = World::new();
         let waiting = Waiting::begin(&mut world, "BLMOVE from to LEFT LEFT 0");
         world.instance.grants.withdraw(need);
-        let (_, reply) =
-            world.with_call(&[b"LPUSH", b"from", b"a"], crate::waiting::run);
+        let (_, reply) = world.with_call(&[b"LPUSH", b"from", b"a"], crate::waiting::run);
         assert_eq!(reply, b":1\r\n");
         assert_eq!(waiting.answers.take(), [refusal]);
         world.instance.grants.restore(need);

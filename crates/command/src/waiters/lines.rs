@@ -1,18 +1,14 @@
 //! Waiters of each key, in the order in which they came.
 
-use super::waiter;
-use crate::clients::Client;
 use crate::database_key::DatabaseKey;
 use crate::sparse::smaller_room;
+use crate::waiter::Waiter;
 use base::mutex::{Mutex, MutexGuard};
 use base::{KeyFilter, PositionHash};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Client that waits for keys.
-pub type Waiter = waiter::Waiter<Client>;
 
 /// Number of parts in which lines are kept, each behind a lock of its own.
 const PARTS: usize = 64;
@@ -40,7 +36,7 @@ type Part = HashTable<Line>;
 
 /// Lines of all keys that have waiters.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub struct Lines {
     parts: Vec<Mutex<Part>>,
     /// Keys that have lines.
     filter: KeyFilter,
@@ -58,8 +54,7 @@ const PLACES_MIN: usize = 4;
 
 /// Bytes that a place in a line takes, the line itself included, with what the table of lines has
 /// in reserve. It shares its key with a waiter.
-pub(super) const PLACE_BYTES: usize =
-    size_of::<Line>() * 3 / 2 + PLACES_MIN * size_of::<Arc<Waiter>>();
+pub const PLACE_BYTES: usize = size_of::<Line>() * 3 / 2 + PLACES_MIN * size_of::<Arc<Waiter>>();
 
 impl Lines {
     /// Locks the part of a key, which bits 50 to 55 of the hash choose; tables use those below and

@@ -7,40 +7,43 @@ use crate::needs::Needs;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use smallvec::SmallVec;
-use std::fmt;
-use std::sync::Arc;
 use store::Kind;
 use wire::{Protocol, Span};
 
-/// Client that waits for keys. Generic over the type of the client, which refers back to its
-/// waiter.
-pub struct Waiter<Client> {
+/// Client that waits for keys.
+#[derive(Debug)]
+pub struct Waiter {
     /// Number that rises from one waiter to the next; never zero.
-    pub(super) ticket: u64,
-    pub(crate) client: Arc<Client>,
+    pub ticket: u64,
+    /// Id of the client.
+    pub client: u64,
     /// Id of its command's row.
-    pub(crate) command: usize,
+    pub command: usize,
     /// The request that runs when its turn comes.
-    pub(super) request: Request,
+    pub request: Request,
     /// The one that the client has sent, if that is another.
-    pub(super) sent: Option<Request>,
-    pub(super) client_state: ClientState,
+    pub sent: Option<Request>,
+    /// State of its session.
+    pub client_state: ClientState,
     /// The keys that it waits for, from which its request only takes.
-    pub(super) keys: SmallVec<[DatabaseKey; 1]>,
+    pub keys: SmallVec<[DatabaseKey; 1]>,
     /// Other keys that its request names, to which it may write.
-    pub(super) others: Vec<DatabaseKey>,
-    pub(super) wants: Wants,
-    pub(super) late: Late,
+    pub others: Vec<DatabaseKey>,
+    /// What ends its wait.
+    pub wants: Wants,
+    /// What it is answered when its time is over.
+    pub late: Late,
     /// Time at which it stops waiting; `None` for never.
     pub deadline: Option<Steady>,
     /// Its bytes, with a line for each of its keys: they do not change while it waits.
-    pub(super) bytes: u64,
-    pub(super) state: Mutex<State>,
+    pub bytes: u64,
+    /// Whether it waits still.
+    pub state: Mutex<State>,
 }
 
 /// What may become of a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub enum State {
     /// It is answered when its turn comes, when its time is over, or when its wait is ended.
     Waits,
     /// Its turn has come in a pause: it runs when that is over. Its place among those held back.
@@ -50,20 +53,20 @@ pub(super) enum State {
 }
 
 /// State of the session that the request depends on, fixed while the client waits.
-#[derive(Clone, Copy)]
-pub(super) struct ClientState {
-    pub(super) database: usize,
-    pub(super) protocol: Protocol,
-    pub(super) modes: AccessModes,
+#[derive(Clone, Copy, Debug)]
+pub struct ClientState {
+    pub database: usize,
+    pub protocol: Protocol,
+    pub modes: AccessModes,
     /// What its session grants.
-    pub(super) grants: Needs,
+    pub grants: Needs,
     /// True if it gets replies.
-    pub(super) is_answered: bool,
+    pub is_answered: bool,
 }
 
 /// Request in the form in which clients send it, and the places of its arguments.
 #[derive(Debug)]
-pub(super) struct Request {
+pub struct Request {
     bytes: Vec<u8>,
     spans: Vec<Span>,
 }
@@ -120,24 +123,6 @@ pub enum Late {
     Synced(u64),
 }
 
-/// Reply to a client that has waited.
-#[derive(Debug)]
-pub struct Answer<Client> {
-    /// Reply in wire format; empty if what it waited for was sent as a message.
-    pub reply: Vec<u8>,
-    /// Position of the journal that must be safe before the reply leaves.
-    pub position: u64,
-    /// The waiter, if its command did not run again, so that nobody has counted it yet.
-    pub unserved: Option<Arc<Waiter<Client>>>,
-}
-
-impl<Client> Clone for Answer<Client> {
-    fn clone(&self) -> Self {
-        let Answer { reply, position, unserved } = self;
-        Answer { reply: reply.clone(), position: *position, unserved: unserved.clone() }
-    }
-}
-
 /// Condition that ends the wait of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wants {
@@ -147,51 +132,44 @@ pub struct Wants {
     pub minds_loss: bool,
 }
 
-impl<Client: fmt::Debug> fmt::Debug for Waiter<Client> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter")
-            .field("client", &self.client)
-            .field("command", &self.command)
-            .finish()
-    }
-}
-
-impl<Client> Waiter<Client> {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+impl Waiter {
+    /// Locks and returns what has become of it.
+    pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
     /// Returns true if it was answered, or its client is gone.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         *self.state() == State::Over
     }
 
     /// Its bytes, with a line for each of its keys.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// The answer when its time is over.
-    pub(crate) fn late(&self) -> Late {
+    pub fn late(&self) -> Late {
         self.late
     }
 
     /// True if its wait may be ended before what it waits for has come.
-    pub(crate) fn may_be_late(&self) -> bool {
+    pub fn may_be_late(&self) -> bool {
         self.late != Late::Never
     }
 
     /// Every key that its request names.
-    pub(super) fn all_keys(&self) -> impl Iterator<Item = &DatabaseKey> {
+    pub fn all_keys(&self) -> impl Iterator<Item = &DatabaseKey> {
         self.keys.iter().chain(&self.others)
     }
 
-    pub(super) fn args(&self) -> Args<'_> {
+    /// The request that runs when its turn comes.
+    pub fn args(&self) -> Args<'_> {
         self.request.args()
     }
 
     /// The arguments as the client has sent them.
-    pub(super) fn sent_args(&self) -> Args<'_> {
+    pub fn sent_args(&self) -> Args<'_> {
         self.sent.as_ref().unwrap_or(&self.request).args()
     }
 }

@@ -8,13 +8,7 @@
 //! ```
 //! There are no replicas, so who waits for one waits until its time is over.
 
-mod settle;
-#[cfg(test)]
-mod tests;
-
-pub(crate) use settle::{NO_JOURNAL, write_counts};
-
-use crate::waiting::Waiter;
+use crate::waiter::Waiter;
 use base::mutex::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -28,12 +22,12 @@ pub(crate) struct Acknowledged {
 }
 
 #[derive(Debug)]
-struct Place {
-    waiter: Arc<Waiter>,
+pub(crate) struct Place {
+    pub(crate) waiter: Arc<Waiter>,
     /// Position behind what it waits for.
-    position: u64,
+    pub(crate) position: u64,
     /// True if it waits for replicas too.
-    wants_replicas: bool,
+    pub(crate) wants_replicas: bool,
 }
 
 impl Acknowledged {
@@ -42,13 +36,13 @@ impl Acknowledged {
     }
 
     /// Returns true if nobody waits. What has come later is seen by the one who has entered it.
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count.load(SeqCst) == 0
     }
 
     /// Adds a client. Where there is no room, those who do not wait any more are forgotten first,
     /// and then there is room for as many again as are left: so each is seldom looked at.
-    fn add(&self, place: Place) {
+    pub(crate) fn add(&self, place: Place) {
         let mut places = self.places();
         if places.len() == places.capacity() {
             places.retain(|place| !place.waiter.is_over());
@@ -60,7 +54,7 @@ impl Acknowledged {
     }
 
     /// Keeps those for which `keep` returns true.
-    fn retain(&self, keep: impl FnMut(&Place) -> bool) {
+    pub(crate) fn retain(&self, keep: impl FnMut(&Place) -> bool) {
         let mut places = self.places();
         places.retain(keep);
         self.count.store(places.len(), SeqCst);

@@ -1,8 +1,8 @@
 //! The observer: counts what commands take, and writes down what passes a limit.
 
-use super::command_log::{Entry, LogKind};
-use super::secrets::REDACTED;
 use crate::call::{Call, Turn};
+use crate::observing::{Entry, LogKind};
+use crate::secrets::REDACTED;
 use crate::session::ReplyMode;
 use crate::spec::Flags;
 use base::Millis;

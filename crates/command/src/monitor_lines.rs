@@ -1,10 +1,13 @@
 //! Lines about commands: made when one has run, sent when its batch has ended.
 
+#[cfg(test)]
+mod tests;
+
 use crate::call::Call;
-use crate::clients::ClientFlags;
+use crate::client::ClientFlags;
 use crate::instance::Instance;
 use crate::needs::Needs;
-use crate::observing::REDACTED;
+use crate::secrets::REDACTED;
 use crate::session::Session;
 use std::io::Write as _;
 

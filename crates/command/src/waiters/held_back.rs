@@ -6,7 +6,7 @@
 //! Meanwhile neither its timeout nor CLIENT UNBLOCK ends the wait of one, only the end of its
 //! client does. Who finds nothing then waits anew: behind all others, for its whole time.
 
-use super::lines::Waiter;
+use crate::waiter::Waiter;
 use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 /// Waiters that are held back, in the order in which their turns came.
 #[derive(Debug, Default)]
-pub(super) struct HeldBack {
+pub struct HeldBack {
     waiters: Mutex<BTreeMap<u64, Arc<Waiter>>>,
     /// Held by the thread that runs them, before it has any other lock: who comes behind it finds
     /// them served.

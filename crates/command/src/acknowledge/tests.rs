@@ -1,6 +1,6 @@
 //! Tests of waiting for acknowledgements, with a journal whose state the test sets.
 
-use crate::clients::Owner;
+use crate::client::Owner;
 use crate::session::Session;
 use crate::testing::{Answers, STARTED, World, check, here};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn world() -> (World, Arc<Answers>) {
 /// Lets the journal sync up to a position.
 fn sync(world: &World, position: Option<u64>) {
     world.instance.journal.set_synced(position);
-    world.instance.settle_acknowledged();
+    crate::settle_acknowledged(&world.instance);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn whoever_waits_for_replicas_waits_until_the_time_is_over() {
         assert!(world.waits(line));
         sync(&world, Some(20));
         let waiter = world.session.client.waiter().clone().expect("it waits");
-        assert!(world.instance.time_out(&waiter), "{line}");
+        assert!(crate::time_out(&world.instance, &waiter), "{line}");
         assert_eq!(answers.take(), [late], "{line}");
         sync(&world, Some(20));
         assert_eq!((world.instance.acknowledged.count(), world.instance.waiters.count()), (0, 0));
@@ -106,7 +106,7 @@ fn those_whose_time_is_over_do_not_pile_up_while_nothing_is_synced() {
     for _ in 0..1000 {
         assert!(world.waits("WAITAOF 1 0 0"));
         let waiter = world.session.client.waiter().clone().expect("it waits");
-        assert!(world.instance.time_out(&waiter));
+        assert!(crate::time_out(&world.instance, &waiter));
     }
     assert_eq!(answers.take().len(), 1000);
     assert!(world.instance.acknowledged.count() < 10);

@@ -1,9 +1,10 @@
 //! Tests of what those who run MONITOR see, without sockets.
 
 use super::{begin_monitor, tell_monitors};
-use crate::clients::{ClientFlags, Endpoint, Owner, Post};
+use crate::client::{ClientFlags, Endpoint, Owner};
 use crate::family::forget_all;
 use crate::needs::Needs;
+use crate::notice::Post;
 use crate::session::Session;
 use crate::testing::{Mailbox, STARTED, World, check, here};
 use std::sync::Arc;

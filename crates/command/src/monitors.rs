@@ -8,14 +8,7 @@
 //! made; without one nothing is asked for it. Lines of one client come in order. Their bytes are
 //! made once, for all who see them.
 
-mod lines;
-#[cfg(test)]
-mod tests;
-
-pub use lines::tell_monitors;
-pub(crate) use lines::{begin_monitor, end_monitor, note, note_and_tell};
-
-use crate::clients::Client;
+use crate::client::Client;
 use crate::message::Message;
 use crate::receivers::{Left, Outgoing, Receivers};
 use base::mutex::{Mutex, MutexGuard};
@@ -36,14 +29,14 @@ impl Monitors {
     }
 
     /// Adds a client; `withdraw` is called under the lock.
-    fn add(&self, client: &Client, protocol: Protocol, withdraw: impl FnOnce()) {
+    pub(crate) fn add(&self, client: &Client, protocol: Protocol, withdraw: impl FnOnce()) {
         let mut receivers = self.lock();
         receivers.add(client, protocol);
         withdraw();
     }
 
     /// Removes a client; `restore` is called under the lock if it was the last.
-    fn remove(&self, client: &Client, restore: impl FnOnce()) {
+    pub(crate) fn remove(&self, client: &Client, restore: impl FnOnce()) {
         let mut receivers = self.lock();
         receivers.remove(client);
         if receivers.is_empty() {
@@ -53,7 +46,7 @@ impl Monitors {
 
     /// Leaves lines in the mailboxes of those who see them; nobody is woken yet. They leave under
     /// the lock, so who is no monitor any more gets none that comes later.
-    fn leave(&self, lines: &[u8]) -> Left {
+    pub(crate) fn leave(&self, lines: &[u8]) -> Left {
         let receivers = self.lock();
         let mut outgoing = Outgoing::default();
         outgoing.add(&receivers, |_| Message::lines(lines));

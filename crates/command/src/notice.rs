@@ -1,0 +1,79 @@
+//! What other threads have to say to a worker, and the way to it.
+
+use crate::letter::Letter;
+use crate::message::SharedBytes;
+use crate::waiter::Waiter;
+use std::sync::Arc;
+
+/// Message from another thread to one worker.
+#[derive(Clone, Debug)]
+pub enum Notice {
+    /// Close the client with this id.
+    Close(u64),
+    /// Close the client with this id, which was sent more than its output may hold.
+    Flooded(u64),
+    /// Give the client with this id, which has waited, its reply.
+    Answer(u64, Answer),
+    /// Send the client with this id a message that is shared with other clients.
+    Message(u64, SharedBytes),
+    /// Send messages to clients.
+    Letter(Letter),
+    /// Look again at replies that wait for positions: more is safe.
+    Safe,
+    /// Look at paused connections again.
+    Unpaused,
+    /// Look again at the deadline of the client with this id: it waits anew.
+    Deadline(u64),
+}
+
+/// Reply to a client that has waited.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Reply in wire format; empty if what it waited for was sent as a message.
+    pub reply: Vec<u8>,
+    /// Position of the journal that must be safe before the reply leaves.
+    pub position: u64,
+    /// The waiter, if its command did not run again, so that nobody has counted it yet.
+    pub unserved: Option<Arc<Waiter>>,
+}
+
+/// Way to a worker from any thread.
+pub trait Post: Send + Sync {
+    /// Leaves a notice in its mailbox. Returns true if the worker may sleep and the caller has to
+    /// wake it, as soon as it holds no locks. Whoever sends it something meanwhile wakes it, too.
+    fn leave(&self, notice: Notice) -> bool;
+
+    /// Delivers a notice, and wakes the worker if it may sleep.
+    fn send(&self, notice: Notice) {
+        if self.leave(notice) {
+            self.wake();
+        }
+    }
+
+    /// Wakes the worker, which may cost a system call.
+    fn wake(&self);
+
+    /// Returns true if the worker has more letters to read than it is to have.
+    fn is_behind(&self) -> bool;
+
+    /// Returns true if it has so many more that what each client gets is to be counted.
+    fn is_flooded(&self) -> bool {
+        false
+    }
+}
+
+/// Way to nobody, for clients without a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Nowhere;
+
+impl Post for Nowhere {
+    fn leave(&self, _: Notice) -> bool {
+        false
+    }
+
+    fn wake(&self) {}
+
+    fn is_behind(&self) -> bool {
+        false
+    }
+}
