@@ -72,7 +72,7 @@ differential:
 hammer:
 	@scripts/hammer $(ARGS)
 
-MANUAL = cargo run --quiet --package command --example manual
+MANUAL = cargo run --quiet --package families --example manual
 
 manual:
 	@scripts/need cc rust

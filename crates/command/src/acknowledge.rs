@@ -1,18 +1,12 @@
 //! Answers to those who wait for acknowledgements.
 
-#[cfg(test)]
-mod tests;
-
-use crate::acknowledged::Place;
-use crate::instance::Instance;
-use crate::refusal::Refusal;
-use crate::waiter::{Late, Waiter};
+use session::{Instance, Late, Place, Refusal, Waiter};
 use settings::journal::APPENDONLY;
 use std::sync::Arc;
 use wire::Reply;
 
 /// WAITAOF for the journal of a server that keeps none.
-pub(crate) const NO_JOURNAL: Refusal =
+pub const NO_JOURNAL: Refusal =
     Refusal::of("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
 
 /// Enters a client that waits until a position is synced, and for replicas if it wants some.
@@ -60,7 +54,7 @@ pub fn time_out(instance: &Instance, waiter: &Arc<Waiter>) -> bool {
 }
 
 /// Writes how many journals and how many replicas have acknowledged.
-pub(crate) fn write_counts(reply: &mut Reply<'_>, is_synced: bool) {
+pub fn write_counts(reply: &mut Reply<'_>, is_synced: bool) {
     reply.array(2);
     reply.integer(is_synced.into());
     reply.integer(0);

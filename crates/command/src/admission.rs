@@ -6,16 +6,10 @@
 //! ```
 //! A need that no arm of [`without`] knows refuses the command.
 
-#[cfg(test)]
-mod tests;
-
 use crate::call::{Call, Row};
 use crate::find_row::{Misnamed, find_row};
-use crate::instance::Instance;
-use crate::needs::Needs;
-use crate::pause::Pause;
-use crate::refusal::Refusal;
 use crate::spec::{Flags, LetsIn};
+use session::{Instance, Needs, Pause, Refusal};
 use settings::DebugAccess;
 use settings::network::ENABLE_DEBUG_COMMAND;
 
@@ -161,7 +155,7 @@ fn look_closely(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result
 }
 
 /// Says what becomes of a call without one of its needs: `Ok` if the next one is to be looked at.
-fn without(
+pub fn without(
     need: Needs,
     call: &Call<'_>,
     purpose: Purpose,
@@ -248,7 +242,8 @@ const NO_LONGER_PERMITTED: Refusal = Refusal::of(
      call. This command is no longer allowed for the following reason: no permission to execute \
      the command or subcommand",
 );
-const UNKNOWN_NEED: Refusal = Refusal::of("ERR the server cannot tell whether this may run");
+/// Refusal for lack of a need that no arm knows.
+pub const UNKNOWN_NEED: Refusal = Refusal::of("ERR the server cannot tell whether this may run");
 
 #[cold]
 fn not_permitted(row: &Row) -> Refusal {

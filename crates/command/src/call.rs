@@ -1,15 +1,10 @@
 //! One execution of a command: its request, the state that it may use, and its reply.
 
-use crate::access_modes::AccessModes;
-use crate::args::Args;
-use crate::instance::Instance;
 use crate::key_spec::FoundKeys;
-use crate::refusal::{Refusal, begin_of};
-use crate::session::Session;
 use crate::spec::{Categories, CommandSpec, Flags, Group};
-use crate::statistics::WorkerStatistics;
 use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
+use session::{AccessModes, Args, Instance, Refusal, Session, WorkerStatistics, begin_of};
 use settings::limits::PROTO_MAX_BULK_LEN;
 use smallvec::SmallVec;
 use store::{Access, Key, ShardSet, ThreadContext};

@@ -10,22 +10,16 @@
 //! With a command that closes the gate among them, all of it runs behind the closed gate.
 
 use crate::admission::{Purpose, Rejection, admit};
-use crate::args::Args;
 use crate::call::{Call, Invocation, Outcome, Row, Turn, Unanswered};
-use crate::client::ClientFlags;
 use crate::monitor_lines::note;
-use crate::needs::Needs;
-use crate::notice::{Answer, Notice};
 use crate::observer::{Observer, Seen};
 use crate::own_changes::tell_evicted;
-use crate::refusal::Refusal;
 use crate::run::{run_row, tell};
-use crate::session::ReplyMode;
 use crate::spec::{Flags, Locks, Wakes};
-use crate::transaction::Queue;
 use crate::waiting::{self, Touch};
 use base::PositionHash;
 use heap::RECORD_OVERHEAD_MAX;
+use session::{Answer, Args, ClientFlags, Needs, Notice, Queue, Refusal, ReplyMode};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};

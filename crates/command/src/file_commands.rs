@@ -21,13 +21,9 @@
 //! With `propagation-error-behavior` `ignore`, what would stop the start is logged, counted and
 //! left out, but for what those behind it need: their database, and memory.
 
-use crate::args::Args;
 use crate::call::Row;
-use crate::commands::table;
-use crate::instance::Instance;
-use crate::libraries::Kept;
-use crate::refusal::Refusal;
 use crate::spec::{CommandSpec, Flags, Group};
+use session::{Args, Instance, Kept, Refusal};
 
 /// What became of a command of a file.
 #[derive(Debug)]
@@ -93,11 +89,11 @@ pub(crate) fn follow_other(
     row: &'static Row,
     args: Args<'_>,
 ) -> Result<Followed, NotApplied> {
-    let named = table().find(args.get(0));
+    let named = row.table().find(args.get(0));
     if named.is_some_and(|row| row.spec.group == Group::Scripting) {
         return keep_libraries(instance, args);
     }
-    if row.id != table().nameless().id {
+    if row.id != row.table().nameless().id {
         return Ok(Followed::PassedOver);
     }
     match named {
@@ -118,17 +114,5 @@ fn keep_libraries(instance: &Instance, args: Args<'_>) -> Result<Followed, NotAp
         Kept::Refused(refusal) => Ok(Followed::Fruitless(refusal)),
         Kept::Unknown if words.is_empty() => Err(NotApplied::Misused),
         Kept::Unknown => Err(NotApplied::Unknown),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_the_commands_of_a_cluster_only_the_one_that_removes_keys_changes_data() {
-        let rows = table().rows().iter().filter(|row| row.spec.group == Group::Cluster);
-        let names = rows.filter(|row| changes_data(row)).map(|row| &*row.full_name);
-        assert_eq!(names.collect::<Vec<_>>(), ["cluster|flushslot"]);
     }
 }

@@ -1,8 +1,7 @@
 //! Which row a request names.
 
-use crate::args::Args;
 use crate::call::{Row, Table, wrong_arity};
-use crate::refusal::{Refusal, begin_of, begin_of_all};
+use session::{Args, Refusal, begin_of, begin_of_all};
 
 /// Cache of the row that was found last, since pipelines mostly repeat a command.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +56,7 @@ impl RowMemo {
 pub struct Misnamed {
     /// Row that it names, if only the number of arguments is wrong.
     pub row: Option<&'static Row>,
+    /// What the client gets.
     pub refusal: Refusal,
 }
 
@@ -104,40 +104,4 @@ fn unknown_command(args: &Args<'_>) -> Refusal {
 fn unknown_child(row: &Row, args: &Args<'_>) -> Refusal {
     let (word, name) = (begin_of(args.get(1)), row.spec.name.as_bytes());
     Refusal::naming("ERR unknown subcommand '{}'. Try {} HELP.", &[word, name])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{RowMemo, find_row};
-    use crate::args::Args;
-    use crate::commands::table;
-    use wire::Span;
-
-    #[test]
-    fn a_remembered_row_is_the_one_that_would_be_found() {
-        let requests: [&[&str]; 8] = [
-            &["GET", "a"],
-            &["get", "a"],
-            &["GET", "a", "b"],
-            &["COMMAND", "BAD"],
-            &["COMMAND", "HELP"],
-            &["COMMAND", "COUNT"],
-            &["NOSUCH", "a"],
-            &["GET", "b"],
-        ];
-        let mut memo = RowMemo::new(table());
-        for words in requests {
-            let request = words.concat();
-            let mut start = 0;
-            let spans = words.iter().map(|word| {
-                let span = Span { start, len: word.len() as u32 };
-                start += span.len;
-                span
-            });
-            let spans: Vec<Span> = spans.collect();
-            let args = Args::new(request.as_bytes(), &spans);
-            let found = find_row(table(), &args).map_or(table().nameless().id, |row| row.id);
-            assert_eq!(memo.find(&args).id, found, "{words:?}");
-        }
-    }
 }

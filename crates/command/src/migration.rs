@@ -13,13 +13,9 @@
 //! value was copied, not even to the same value, as another server does that sends it here. Groups
 //! of streams change unseen, so that values are compared too.
 
-use crate::carrier::{Migration, Parcel};
-use crate::departures::Departure;
 use crate::effects;
-use crate::instance::Instance;
-use crate::refusal::Refusal;
-use crate::value_limits::timed_version;
 use base::PositionHash;
+use session::{Departure, Instance, Migration, Parcel, Refusal, timed_version};
 use settings::snapshots::RDBCOMPRESSION;
 use std::collections::HashSet;
 use store::{Access, Author, Event, Interests, Key, ShardSet, ThreadContext};
@@ -35,16 +31,14 @@ pub enum Settled {
     Gone,
 }
 
-impl Parcel {
-    /// Returns true if the key, of which there is this now, is as it was sent.
-    fn is_unchanged(&self, present: &Parcel) -> bool {
-        let has_changed = self.departure.as_ref().is_some_and(Departure::has_changed);
-        !has_changed && self.payload == present.payload && self.deadline == present.deadline
-    }
+/// Returns true if a key, of which there is this now, is as it was sent.
+fn is_unchanged(sent: &Parcel, present: &Parcel) -> bool {
+    let has_changed = sent.departure.as_ref().is_some_and(Departure::has_changed);
+    !has_changed && sent.payload == present.payload && sent.deadline == present.deadline
 }
 
 /// The value of a key, ready to be sent; `None` if there is none.
-pub(crate) fn pack(access: &Access<'_>, key: &Key<'_>, instance: &Instance) -> Option<Parcel> {
+pub fn pack(access: &Access<'_>, key: &Key<'_>, instance: &Instance) -> Option<Parcel> {
     let deadline = access.lookup_without_touch(key)?.deadline;
     let settings = &instance.settings;
     let (timed, compresses) = (timed_version(settings), RDBCOMPRESSION.get(settings));
@@ -52,81 +46,86 @@ pub(crate) fn pack(access: &Access<'_>, key: &Key<'_>, instance: &Instance) -> O
     Some(Parcel { name: key.bytes.to_vec(), payload, deadline, departure: None })
 }
 
-impl Migration {
-    /// Removes the keys of these parcels, which have arrived, under one hold of their locks. Tells
-    /// for each what became of it. The thread is inside the gate.
-    pub fn settle(
-        &mut self,
-        instance: &Instance,
-        thread: &mut ThreadContext,
-        arrived: &[usize],
-    ) -> Vec<Settled> {
-        let store = &instance.store;
-        // Other keys may have taken the place of those that were sent. Departures know of it.
-        let Some(keyspace) = store.keyspace(self.database) else {
-            return vec![Settled::Gone; arrived.len()];
-        };
-        self.keyspace = keyspace;
-        let hashes: Vec<_> = arrived.iter().map(|at| store.hash(&self.parcels[*at].name)).collect();
-        let mut shards = ShardSet::new();
-        hashes.iter().for_each(|hash| shards.add(*hash));
-        // They go by the command of the client, which is told of them behind its answer.
-        let author = Author { client: self.waiter.client, is_served: false };
-        let others = std::mem::replace(&mut thread.author, author);
-        let settled = self.remove_arrived(instance, thread, (arrived, hashes), shards);
-        thread.author = others;
-        settled
-    }
+/// Removes the keys of these parcels, which have arrived, under one hold of their locks. Tells
+/// for each what became of it. The thread is inside the gate.
+pub fn settle_arrived(
+    migration: &mut Migration,
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    arrived: &[usize],
+) -> Vec<Settled> {
+    let store = &instance.store;
+    // Other keys may have taken the place of those that were sent. Departures know of it.
+    let Some(keyspace) = store.keyspace(migration.database) else {
+        return vec![Settled::Gone; arrived.len()];
+    };
+    migration.keyspace = keyspace;
+    let hashes: Vec<_> =
+        arrived.iter().map(|at| store.hash(&migration.parcels[*at].name)).collect();
+    let mut shards = ShardSet::new();
+    hashes.iter().for_each(|hash| shards.add(*hash));
+    // They go by the command of the client, which is told of them behind its answer.
+    let author = Author { client: migration.waiter.client, is_served: false };
+    let others = std::mem::replace(&mut thread.author, author);
+    let settled = remove_arrived(migration, instance, thread, (arrived, hashes), shards);
+    thread.author = others;
+    settled
+}
 
-    fn remove_arrived(
-        &mut self,
-        instance: &Instance,
-        thread: &mut ThreadContext,
-        (arrived, hashes): (&[usize], Vec<PositionHash>),
-        shards: ShardSet,
-    ) -> Vec<Settled> {
-        let store = &instance.store;
-        // Before the locks: who changes a key behind them tells, while it is sent again.
-        instance.hear(Interests::MARKED_KEYS);
-        let mut access = store.lock_all(thread, shards, instance.clock.now());
-        let (mut left, mut settled) = (HashSet::new(), Vec::with_capacity(arrived.len()));
-        for (at, hash) in arrived.iter().zip(hashes) {
-            let parcel = &mut self.parcels[*at];
-            let key = Key { bytes: &parcel.name, hash, keyspace: self.keyspace };
-            if left.contains(&parcel.name) {
-                // It was named twice.
-                settled.push(Settled::Left);
-                continue;
+fn remove_arrived(
+    migration: &mut Migration,
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    (arrived, hashes): (&[usize], Vec<PositionHash>),
+    shards: ShardSet,
+) -> Vec<Settled> {
+    let store = &instance.store;
+    // Before the locks: who changes a key behind them tells, while it is sent again.
+    instance.hear(Interests::MARKED_KEYS);
+    let mut access = store.lock_all(thread, shards, instance.clock.now());
+    let (mut left, mut settled) = (HashSet::new(), Vec::with_capacity(arrived.len()));
+    for (at, hash) in arrived.iter().zip(hashes) {
+        let parcel = &mut migration.parcels[*at];
+        let key = Key { bytes: &parcel.name, hash, keyspace: migration.keyspace };
+        if left.contains(&parcel.name) {
+            // It was named twice.
+            settled.push(Settled::Left);
+            continue;
+        }
+        settled.push(match pack(&access, &key, instance) {
+            None => Settled::Gone,
+            Some(present) if is_unchanged(parcel, &present) => {
+                access.remove(&key);
+                effects::del(&mut access, &key);
+                access.changed(1, Event::DEL, &key);
+                left.insert(parcel.name.clone());
+                Settled::Left
             }
-            settled.push(match pack(&access, &key, instance) {
-                None => Settled::Gone,
-                Some(present) if parcel.is_unchanged(&present) => {
-                    access.remove(&key);
-                    effects::del(&mut access, &key);
-                    access.changed(1, Event::DEL, &key);
-                    left.insert(parcel.name.clone());
-                    Settled::Left
-                }
-                Some(mut present) => {
-                    present.departure = Some(instance.departures.add(&key));
-                    *parcel = present;
-                    Settled::Changed
-                }
-            });
-        }
-        settled
-    }
-
-    /// Answers the client with OK or an error, once what was settled before `position` is safe.
-    pub fn answer(&self, instance: &Instance, position: u64, outcome: Result<(), Refusal>) {
-        if let Err(refusal) = &outcome {
-            instance.statistics.count_error(refusal.code());
-        }
-        instance.waiters.answer_behind(&instance.clients, &self.waiter, position, |reply| {
-            match &outcome {
-                Ok(()) => reply.ok(),
-                Err(refusal) => reply.error(refusal.text()),
+            Some(mut present) => {
+                present.departure = Some(instance.departures.add(&key));
+                *parcel = present;
+                Settled::Changed
             }
         });
     }
+    settled
+}
+
+/// Answers the client of MIGRATE with OK or an error, once what was settled before `position` is
+/// safe.
+pub fn answer_migration(
+    migration: &Migration,
+    instance: &Instance,
+    position: u64,
+    outcome: Result<(), Refusal>,
+) {
+    if let Err(refusal) = &outcome {
+        instance.statistics.count_error(refusal.code());
+    }
+    instance.waiters.answer_behind(&instance.clients, &migration.waiter, position, |reply| {
+        match &outcome {
+            Ok(()) => reply.ok(),
+            Err(refusal) => reply.error(refusal.text()),
+        }
+    });
 }

@@ -1,28 +1,22 @@
 //! Lines about commands: made when one has run, sent when its batch has ended.
 
-#[cfg(test)]
-mod tests;
-
 use crate::call::Call;
-use crate::client::ClientFlags;
-use crate::instance::Instance;
-use crate::needs::Needs;
 use crate::secrets::REDACTED;
-use crate::session::Session;
+use session::{ClientFlags, Instance, Needs, Session};
 use std::io::Write as _;
 
 /// Bytes of lines of a client that are told before its batch ends.
 const LINES_MAX: usize = 64 << 10;
 
 /// Begins to show a client every command.
-pub(crate) fn begin_monitor(instance: &Instance, session: &mut Session) {
+pub fn begin_monitor(instance: &Instance, session: &mut Session) {
     session.set_monitor(true);
     let withdraw = || instance.grants.withdraw(Needs::UNMONITORED);
     instance.monitors.add(&session.client, session.protocol, withdraw);
 }
 
 /// Ends that, if it has begun.
-pub(crate) fn end_monitor(instance: &Instance, session: &mut Session) {
+pub fn end_monitor(instance: &Instance, session: &mut Session) {
     if session.is_monitor() {
         session.set_monitor(false);
         let restore = || instance.grants.restore(Needs::UNMONITORED);

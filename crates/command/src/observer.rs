@@ -1,11 +1,10 @@
 //! The observer: counts what commands take, and writes down what passes a limit.
 
 use crate::call::{Call, Turn};
-use crate::observing::{Entry, LogKind};
 use crate::secrets::REDACTED;
-use crate::session::ReplyMode;
 use crate::spec::Flags;
 use base::Millis;
+use session::{Entry, LogKind, ReplyMode};
 use settings::Settings;
 use settings::observing::{LATENCY_MONITOR_THRESHOLD, LATENCY_TRACKING};
 

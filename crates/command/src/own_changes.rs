@@ -2,10 +2,9 @@
 //! the reply to the command.
 
 use crate::call::Call;
-use crate::notice::Notice;
 use crate::run::Execution;
-use crate::session::{ReplyMode, Session};
 use crate::spec::Flags;
+use session::{Notice, ReplyMode, Session};
 use wire::{Protocol, Reply};
 
 /// Tells the client which keys were evicted to make room for its command, before the reply.
@@ -48,7 +47,7 @@ pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
 
 /// Tells the client by mail what its commands have changed while it was tracked as it is not any
 /// more; its next request waits for that.
-pub(crate) fn tell_by_mail(session: &mut Session) {
+pub fn tell_by_mail(session: &mut Session) {
     let mut bytes = Vec::new();
     tell_behind_answer(session, &mut bytes);
     if !bytes.is_empty() {

@@ -1,8 +1,8 @@
 //! End of a run: what it was becomes the reply.
 
 use crate::call::{Call, Outcome, Unanswered};
-use crate::refusal::Refusal;
 use crate::spec::Flags;
+use session::Refusal;
 use wire::Mark;
 
 /// Outcome of a request.

@@ -5,10 +5,10 @@
 
 use crate::argument_fact::ArgumentFacts;
 use crate::key_spec::{self, FindKeys, KeySpec};
-use crate::needs::Needs;
 use crate::secrets::{FindSecrets, no_secrets};
 use crate::tips::Tips;
 use bitflags::bitflags;
+use session::Needs;
 
 bitflags! {
     /// Flags of a command, as COMMAND INFO shows them.
@@ -233,7 +233,7 @@ pub struct CommandSpec<Run: 'static> {
     /// Function that finds the keys of a request.
     pub find_keys: FindKeys,
     /// Function that finds arguments that logs must not show.
-    pub(crate) secrets: FindSecrets,
+    pub secrets: FindSecrets,
     /// Position of the first argument that names a field of the hash at the first key, so that
     /// fields can be prefetched; zero for none.
     pub field_at: usize,

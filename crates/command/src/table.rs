@@ -3,10 +3,9 @@
 //! The rows come from `commands`, which stands above all families. A row refers back to its table,
 //! for commands that describe commands.
 
-use crate::args::Args;
 use crate::key_spec::KeySpec;
-use crate::needs::Needs;
 use crate::spec::CommandSpec;
+use session::{Args, Needs};
 use std::fmt;
 use std::sync::LazyLock;
 

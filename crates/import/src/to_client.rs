@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_not_sent_is_what_changes_no_data_in_the_table_of_commands() {
-        for row in command::table().rows().iter().filter(|row| row.spec.subcommands.is_empty()) {
+        for row in families::table().rows().iter().filter(|row| row.spec.subcommands.is_empty()) {
             let words: Vec<&[u8]> = row.full_name.split('|').map(str::as_bytes).collect();
             let is_needed = command::changes_data(row)
                 || row.spec.flags.contains(Flags::SELECTS)

@@ -10,7 +10,7 @@
 
 use crate::mail::Mailbox;
 use base::Steady;
-use command::Owner;
+use session::Owner;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -172,7 +172,7 @@ mod tests {
     use super::{Advice, BUSY, Balance, CALM, CALM_MILLIS, FRESH_MILLIS, busy_share};
     use crate::mail::Mailbox;
     use base::Steady;
-    use command::Owner;
+    use session::Owner;
     use std::sync::Arc;
 
     /// The moment of a test, at which it has not been calm.

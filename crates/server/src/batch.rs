@@ -7,7 +7,9 @@
 //! ```
 
 use base::{KeyspaceId, PositionHash};
-use command::{Args, Row, RowMemo, table};
+use command::{Row, RowMemo};
+use families::table;
+use session::Args;
 use std::ops::Range;
 use store::{LOCKS_AHEAD, Sought, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};

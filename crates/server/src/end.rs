@@ -4,8 +4,8 @@
 use crate::journal::{Ending, Journal};
 use crate::saver::{Saver, saves_by_itself};
 use crate::services::Services;
-use command::{Instance, Shutdown};
 use crossbeam_channel::{Receiver, select};
+use session::{Instance, Shutdown};
 use settings::{Settings, ShutdownFlags, general};
 use signal_hook::consts::SIGINT;
 use snapshot::SaveError;

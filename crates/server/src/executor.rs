@@ -9,9 +9,12 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
-    AccessModes, Answer, Call, ClientFlags, Environment, Execution, Instance, Invocation, Needs,
-    Observer, Outstanding, ReplyMode, Row, Seen, Waiter, WorkerStatistics, execute,
-    granted_for_batch, table, tell_behind_answer, tell_monitors,
+    Call, Environment, Execution, Invocation, Observer, Outstanding, Row, Seen, execute,
+    granted_for_batch, tell_behind_answer, tell_monitors,
+};
+use families::table;
+use session::{
+    AccessModes, Answer, ClientFlags, Instance, Needs, ReplyMode, Waiter, WorkerStatistics,
 };
 use settings::{OutputLimits, general, limits};
 use std::io;
@@ -460,7 +463,7 @@ impl Executor {
         &mut self,
         connection: &mut Connection,
         row: &'static Row,
-        args: command::Args<'_>,
+        args: session::Args<'_>,
         first_hash: Option<base::PositionHash>,
         granted: Needs,
         now: Millis,

@@ -4,7 +4,7 @@ use crate::descriptors;
 use crate::limits;
 use crate::oom_score::OomScoreFile;
 use crate::services::Services;
-use command::Instance;
+use session::Instance;
 use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::{Hook, Settings, general, memory, network, observing, snapshots};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use base::Steady;
-use command::{Instance, Pause};
+use session::{Instance, Pause};
 use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits, Store};

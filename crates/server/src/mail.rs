@@ -9,8 +9,8 @@
 use crate::connection::Connection;
 use crate::stream::Stream;
 use base::WakeState;
-use command::{Notice, Post};
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use session::{Notice, Post};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -255,7 +255,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::{Inbox, Mail, Mailbox};
-    use command::Notice;
+    use session::Notice;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
     use std::sync::mpsc::sync_channel;
@@ -283,7 +283,7 @@ mod tests {
     fn who_sends_something_wakes_a_worker_that_was_only_left_mail() {
         let post = post();
         assert!(post.inbox.fall_asleep());
-        assert!(command::Post::leave(&post.mailbox, Notice::Safe));
+        assert!(session::Post::leave(&post.mailbox, Notice::Safe));
         assert_eq!(post.wakes.load(SeqCst), 0, "whoever has left it wakes the worker later");
         post.mailbox.send(Mail::Notice(Notice::Safe));
         assert_eq!(post.wakes.load(SeqCst), 1);

@@ -13,10 +13,10 @@ mod effects;
 use crate::journal::Journal;
 use base::Millis;
 use base::mutex::Mutex;
-use command::{
-    Carrier, Environment, Instance, Migration, Pause, Refusal, Settled, WorkerStatistics, table,
-};
+use command::{Environment, Settled};
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use families::table;
+use session::{Carrier, Instance, Migration, Pause, Refusal, WorkerStatistics};
 use settings::network::PORT;
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -139,7 +139,12 @@ impl Carrier for Couriers {
     fn carry(&self, migration: Migration) {
         let has_courier = self.start_another();
         if !has_courier && let Some(instance) = self.instance.upgrade() {
-            return migration.answer(&instance, 0, Err(Refusal::of(CONNECTING)));
+            return command::answer_migration(
+                &migration,
+                &instance,
+                0,
+                Err(Refusal::of(CONNECTING)),
+            );
         }
         self.open.fetch_add(1, SeqCst);
         // The receiving end is held here.
@@ -180,7 +185,12 @@ impl Courier {
         let outcome = self.deliver(&mut migration);
         if let Some(instance) = self.instance.upgrade() {
             self.journal.after_batch(&instance);
-            migration.answer(&instance, self.thread.journal_position(), outcome);
+            command::answer_migration(
+                &migration,
+                &instance,
+                self.thread.journal_position(),
+                outcome,
+            );
         }
     }
 
@@ -226,7 +236,7 @@ impl Courier {
         }
         let Some(instance) = self.instance.upgrade() else { return Vec::new() };
         instance.store.enter(&self.thread);
-        let settled = migration.settle(&instance, &mut self.thread, arrived);
+        let settled = command::settle_arrived(migration, &instance, &mut self.thread, arrived);
         let now = instance.clock.now();
         if instance.waiters.count() > 0 {
             let statistics = &*self.statistics;

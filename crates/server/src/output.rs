@@ -10,7 +10,7 @@
 //! It is mostly empty: replies go from the worker's buffer to the socket, and all of this is one
 //! null pointer.
 
-use command::SharedBytes;
+use session::SharedBytes;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 

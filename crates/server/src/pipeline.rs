@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::executor::Executor;
 use crate::group::{Group, Member, READ_BYTES};
-use command::{Answer, ClientFlags};
+use session::{Answer, ClientFlags};
 use settings::{OutputLimits, limits};
 use std::io::{self, Read};
 

@@ -2,7 +2,7 @@
 //! with it all that is not on disk yet, do not.
 
 use crate::end;
-use command::Instance;
+use session::Instance;
 use signal_hook::consts::{
     SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ,
 };

@@ -25,10 +25,10 @@ use crate::services::Services;
 use crate::signals;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
-use command::{Identity, Instance};
 use crossbeam_channel::{Sender, bounded};
 use journal::Reader;
 use mio::{Poll, Waker};
+use session::{Identity, Instance};
 use settings::{Invocation, Loaded, Row, Settings, general, network};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -139,7 +139,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Result<(), StartError> {
 /// Returns what `--version` shows, with the version first that INFO tells, by which programs
 /// decide what the server can do.
 fn version_line() -> String {
-    let (version, own) = (command::VALKEY_VERSION, env!("CARGO_PKG_VERSION"));
+    let (version, own) = (session::VALKEY_VERSION, env!("CARGO_PKG_VERSION"));
     let bits = usize::BITS;
     format!(
         "Varve server v={version} sha=00000000:0 malloc={ALLOCATOR} bits={bits} build=0 varve={own}"
@@ -344,7 +344,7 @@ fn make_instance(
         // A message that waits already is enough.
         let _ = ask_to_end.try_send(());
     });
-    let (settings, commands) = (Arc::clone(settings), command::table().ids());
+    let (settings, commands) = (Arc::clone(settings), families::table().ids());
     let instance = Arc::new(Instance::new(
         store,
         settings,

@@ -1,9 +1,9 @@
 //! Socket of a client, TCP or Unix.
 
-use command::Endpoint;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
+use session::Endpoint;
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::AsRawFd;

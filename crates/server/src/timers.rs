@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use base::Steady;
-use command::Instance;
+use session::Instance;
 use std::collections::BTreeSet;
 
 /// Milliseconds between two checks of connections for idle and slow clients.

@@ -9,7 +9,7 @@ use crate::mail::{Inbox, Mailbox};
 use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use base::Stopwatch;
-use command::Instance;
+use session::Instance;
 use std::io;
 use std::sync::Arc;
 use store::ThreadContext;

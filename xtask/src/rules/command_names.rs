@@ -12,14 +12,15 @@ use crate::source::{Source, is_test_file};
 use crate::tree::Tree;
 
 /// Folder of the rows: the tables of the families.
-const FAMILIES: &str = "crates/command/src/family/";
+const FAMILIES: &str = "crates/families/src/";
 const TABLE_FILE: &str = "/table.rs";
 /// Constant whose rows are commands; rows of other constants are subcommands.
 const COMMANDS: &str = "TABLE";
 /// End of the files of functions that make effects, which are commands.
 const EFFECTS_FILE: &str = "/effects.rs";
 /// Folders whose code must not single out a command.
-const LOOKED_AT: [&str; 2] = ["crates/command/src/", "crates/server/src/"];
+const LOOKED_AT: [&str; 4] =
+    ["crates/session/src/", "crates/command/src/", "crates/families/src/", "crates/server/src/"];
 
 /// Names of commands that are other words too, with their other meaning.
 const OTHER_WORDS: &[(&str, &str)] = &[

@@ -196,14 +196,14 @@ const SAMPLES: &[Sample] = &[
     Sample {
         rule: "command_names",
         keeps: &[
-            ("crates/command/src/family/a/table.rs", ROWS),
+            ("crates/families/src/a/table.rs", ROWS),
             (
                 "crates/command/src/b.rs",
                 "fn f() { g(\"get\", \"list\"); }\nmod tests { const A: B = \"scan\"; }",
             ),
         ],
         breaks: &[
-            ("crates/command/src/family/a/table.rs", ROWS),
+            ("crates/families/src/a/table.rs", ROWS),
             ("crates/command/src/b.rs", "const A: [&str; 1] = [\n\"scan\"];"),
             ("crates/server/src/b.rs", "fn f() {\n\n matches!(a, b\"XGROUP|SETID\") }"),
         ],

@@ -11,15 +11,13 @@
 //! once more for it. It joins the lines before the locks of its keys are released, so no write is
 //! missed. Its state makes sure that it gets one answer.
 
-pub mod serve;
-#[cfg(all(test, shuttle))]
-mod shuttle_tests;
+mod serve;
 mod timeout;
 mod touched;
 mod wait;
 
 pub use serve::rerun::count_unserved;
-pub use serve::{look_again, resume_held_back, run, run_unit, serve_losses};
+pub use serve::{Waker, look_again, resume_held_back, run, run_unit, serve_losses};
 pub use timeout::Timeout;
-pub use touched::Touch;
+pub use touched::{Request, Touch, begin_of_lines};
 pub use wait::Wait;

@@ -11,24 +11,15 @@
 //! while the key was still empty, is served then.
 
 pub(super) mod rerun;
-#[cfg(test)]
-mod tests;
-
 use super::touched::{Request, Touch, Touched, begin_of_lines};
 use crate::call::{Call, Environment, Outcome, Row, Table, Turn};
-use crate::client::Client;
-use crate::database_key::DatabaseKey;
-use crate::instance::Instance;
-use crate::notice::{Answer, Notice};
 use crate::observer::{Observer, Seen};
-use crate::pause::Pause;
 use crate::run::{Execution, finish};
 use crate::spec::{Flags, Wakes};
-use crate::waiter::Waiter;
-use crate::waiters::Waiters;
 use base::PositionHash;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use session::{Answer, Client, DatabaseKey, Instance, Notice, Pause, Waiter, Waiters};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -243,7 +234,7 @@ struct Reached {
 }
 
 /// A thread that serves waiters.
-struct Waker<'s> {
+pub struct Waker<'s> {
     environment: Environment<'s>,
     /// Where the rows of the waiters' commands are.
     table: &'static Table,
@@ -255,7 +246,8 @@ struct Waker<'s> {
 }
 
 impl<'s> Waker<'s> {
-    fn of(call: &Call<'s>) -> Waker<'s> {
+    /// The waker of a request.
+    pub fn of(call: &Call<'s>) -> Waker<'s> {
         let Call { instance, statistics, now, row, args, .. } = *call;
         let most = args.len().max(SERVED_AT_ONCE);
         Waker { most, ..Waker::at(Environment { instance, statistics, now }, row.table()) }
@@ -267,14 +259,14 @@ impl<'s> Waker<'s> {
     }
 
     /// As `of`, for a unit that touches these keys.
-    fn behind(call: &Call<'s>, touch: &Touch<'_>) -> Waker<'s> {
+    pub fn behind(call: &Call<'s>, touch: &Touch<'_>) -> Waker<'s> {
         let waker = Waker::of(call);
         Waker { most: waker.most.max(touch.words), ..waker }
     }
 
     /// Returns `shards`, and the shards of all keys that those name who may be served: the waiters
     /// of some keys, those of the keys that these may write to, and so on.
-    fn shards_of(&self, touched: &Touched, mut shards: ShardSet) -> ShardSet {
+    pub fn shards_of(&self, touched: &Touched, mut shards: ShardSet) -> ShardSet {
         let mut reached = Reached::default();
         let mut next = Vec::new();
         for (key, ticket) in touched {

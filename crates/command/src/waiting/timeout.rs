@@ -1,8 +1,8 @@
 //! Timeout argument of blocking commands.
 
 use crate::call::Call;
-use crate::refusal::Refusal;
 use base::Steady;
+use session::Refusal;
 
 /// Deadline at which a client stops waiting; `None` for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! Keys with waiters that a request, or the requests of a unit, may write.
 
-use crate::args::Args;
 use crate::call::{Call, Row};
-use crate::database_key::DatabaseKey;
-use crate::instance::Instance;
 use crate::spec::{Locks, Wakes};
 use base::PositionHash;
+use session::{Args, DatabaseKey, Instance};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use store::ShardSet;
@@ -16,7 +14,7 @@ pub(super) type Touched = VecDeque<(DatabaseKey, u64)>;
 
 /// Request as far as waiters matter: its row, its arguments and its database.
 #[derive(Clone, Copy)]
-pub(super) struct Request<'r> {
+pub struct Request<'r> {
     row: &'static Row,
     args: Args<'r>,
     database: usize,
@@ -60,7 +58,7 @@ impl<'r> Request<'r> {
 }
 
 /// Returns the keys, whose lines are to be looked at from their begin.
-pub(super) fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
+pub fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
     keys.into_iter().map(|key| (key, 0)).collect()
 }
 
@@ -79,7 +77,7 @@ pub struct Touch<'r> {
 
 impl Touch<'_> {
     /// Returns the keys with waiters.
-    pub(super) fn touched(&self, instance: &Instance) -> Touched {
+    pub fn touched(&self, instance: &Instance) -> Touched {
         let lines = &instance.waiters.lines;
         if instance.waiters.count() == 0 {
             return Touched::new();

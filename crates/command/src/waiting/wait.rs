@@ -1,15 +1,12 @@
 //! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
-use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Turn, Unanswered};
-use crate::client::Client;
-use crate::database_key::DatabaseKey;
-use crate::instance::Instance;
-use crate::refusal::Refusal;
-use crate::session::ReplyMode;
-use crate::waiter::{ClientState, Late, Request, State, Waiter, Wants};
 use base::mutex::Mutex;
+use session::{
+    Args, Client, ClientState, DatabaseKey, Instance, Late, Refusal, ReplyMode, Request, State,
+    Waiter, Wants,
+};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::limits::is_too_slow;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
 use base::Steady;
-use command::{Notice, Pause, Peak, Waiter};
+use session::{Notice, Pause, Peak, Waiter};
 use settings::network;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

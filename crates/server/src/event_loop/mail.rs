@@ -5,7 +5,7 @@ use crate::mail::Mail;
 use crate::output::WRITE_MAX;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
-use command::{Answer, Letter, MessageBytes, Notice, ReplyMode};
+use session::{Answer, Letter, MessageBytes, Notice, ReplyMode};
 use std::sync::Arc;
 
 /// Bytes of messages that are given to clients before they are written and others are served.

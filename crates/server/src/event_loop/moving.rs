@@ -9,7 +9,7 @@ use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use crate::stream::Stream;
 use base::{Steady, process};
-use command::{Notice, Owner, Post, Session};
+use session::{Notice, Owner, Post, Session};
 use settings::{general, network};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -2,7 +2,8 @@
 
 use super::Executor;
 use crate::connection::Connection;
-use command::{ReplyMode, Row};
+use command::Row;
+use session::ReplyMode;
 use settings::{general, limits};
 
 /// Most bytes of output that may wait for a client that has never been authenticated.

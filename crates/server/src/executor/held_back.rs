@@ -1,7 +1,8 @@
 //! Waiters that a pause has held back, when it is over.
 
 use super::Executor;
-use command::{Environment, table};
+use command::Environment;
+use families::table;
 
 impl Executor {
     /// Runs their requests if the pause is over.

@@ -3,10 +3,10 @@
 use super::retry::Retry;
 use super::shared::Journal;
 use crate::saver::{Job, JobKind, Sink};
-use command::Instance;
 use crossbeam_channel::{Receiver, Sender};
 use journal::disk::{Directory, FileWriter, OpenFile};
 use journal::set::{BaseForm, Set};
+use session::Instance;
 use settings::journal::AOF_REWRITE_INCREMENTAL_FSYNC;
 use snapshot::SaveError;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! What stands against the end of the server: data that the files do not have.
 
 use super::shared::Journal;
-use command::Instance;
+use session::Instance;
 use settings::journal::APPENDONLY;
 use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 

@@ -1,6 +1,6 @@
 //! Latency events of the append-only file.
 
-use command::Instance;
+use session::Instance;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use super::shared::Journal;
 use crate::output::ALL_SAFE;
 use base::mutex::MutexGuard;
-use command::{Instance, Notice};
 use journal::writer::SyncPolicy;
+use session::{Instance, Notice};
 use settings::general::DIR;
 use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
 use settings::{AppendFsync, Settings};

@@ -13,12 +13,12 @@ use super::claim::append_folder;
 use super::shared::Journal;
 use super::writer::JournalThread;
 use base::Steady;
-use command::Instance;
 use crossbeam_channel::unbounded;
 use journal::disk::Directory;
 use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
 use journal::writer::Start;
+use session::Instance;
 use settings::Settings;
 use settings::journal::{
     AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, AUTO_AOF_REWRITE_MIN_SIZE,

@@ -8,12 +8,12 @@
 use super::error::LoadFailed;
 use super::rdb::{self, FrontToBack, Wanted};
 use super::replay::Replay;
-use command::Instance;
 use journal::disk::{Directory, File, Files, OpenFile};
 use journal::inspect::{Inspection, State, glance, inspect};
 use journal::manifest::Manifest;
 use journal::reader::Why;
 use journal::sync_line::{ReplicationId, SyncLine};
+use session::Instance;
 use settings::journal::AOF_LOAD_TRUNCATED;
 use store::ThreadContext;
 

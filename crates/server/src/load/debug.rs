@@ -6,7 +6,7 @@ use super::{OpenedSet, look_at_set, read_set};
 use crate::journal::Journal;
 use crate::limits;
 use crate::saver::Saver;
-use command::{
+use session::{
     Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts, When,
 };
 use settings::snapshots::DBFILENAME;

@@ -2,8 +2,8 @@
 
 use super::error::LoadFailed;
 use crate::saver;
-use command::Instance;
 use journal::set::BaseForm;
+use session::Instance;
 use settings::journal::AOF_USE_RDB_PREAMBLE;
 use snapshot::SaveProgress;
 use std::io;

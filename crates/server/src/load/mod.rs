@@ -24,12 +24,12 @@ pub use error::LoadFailed;
 
 use crate::journal::{Begin, Unsettled, append_folder};
 use aof::Contents;
-use command::Instance;
 use first_base::first_base;
 use journal::disk::Directory;
 use journal::set::{Set, SetError};
 use journal::writer::End;
 use rdb::Wanted;
+use session::Instance;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
 use settings::snapshots::DBFILENAME;
 use std::fs::File;

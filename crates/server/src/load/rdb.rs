@@ -1,9 +1,9 @@
 //! Loading of an RDB file, alone or in front of commands.
 
 use super::error::LoadFailed;
-use command::{Instance, checks_version, value_limits};
 use journal::disk::{File, OpenFile};
 use rdb::Checks;
+use session::{Instance, checks_version, value_limits};
 use settings::snapshots::RDBCHECKSUM;
 use snapshot::Load;
 use std::io::{self, Read};

@@ -1,9 +1,11 @@
 //! Execution of the commands of an append-only file.
 
 use super::error::LoadFailed;
-use command::{Applier, Args, Client, Followed, Instance, Next, NotApplied, table};
+use command::{Applier, Followed, Next, NotApplied};
+use families::table;
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
+use session::{Args, Client, Instance};
 use settings::PropagationErrorBehavior;
 use settings::journal::PROPAGATION_ERROR_BEHAVIOR;
 use std::collections::BTreeMap;

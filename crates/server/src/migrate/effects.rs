@@ -1,7 +1,7 @@
 //! Effects of MIGRATE on its target: the requests that are sent there.
 
 use base::Millis;
-use command::Parcel;
+use session::Parcel;
 use text::IntegerText;
 
 /// Says who asks: a password, or a user and a password.

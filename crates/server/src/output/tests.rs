@@ -1,5 +1,5 @@
 use super::{ALL_SAFE, BUFFER_BYTES, Buffer, Output, Queue, SHARED_OVERHEAD, SLICES, WRITE_MAX};
-use command::SharedBytes;
+use session::SharedBytes;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Processor cores on which snapshots are made.
 
 use super::job::JobKind;
-use command::Instance;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use session::Instance;
 use settings::journal::AOF_REWRITE_CPULIST;
 use settings::snapshots::BGSAVE_CPULIST;
 use std::sync::Arc;

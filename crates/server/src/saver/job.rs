@@ -1,6 +1,6 @@
 //! What the saver does: one snapshot for somebody.
 
-use command::Instance;
+use session::Instance;
 use snapshot::SaveError;
 use std::io::{self, Write};
 

@@ -21,9 +21,9 @@ pub use queue::{Saver, saves_by_itself};
 
 use base::Pacer;
 use behind::write_behind;
-use command::{Instance, timed_version};
 use cores::Bound;
 use queue::Work;
+use session::{Instance, timed_version};
 use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Save, SaveError, SaveProgress};
 use std::io::{self, Write};

@@ -2,8 +2,8 @@
 
 use super::file::RdbFile;
 use super::job::{Job, JobKind, Sink};
-use command::{Asker, Instance, Refusal};
 use crossbeam_channel::Sender;
+use session::{Asker, Instance, Refusal};
 use settings::general::DIR;
 use settings::snapshots::{DBFILENAME, RDB_SAVE_INCREMENTAL_FSYNC};
 use snapshot::SaveError;

@@ -3,7 +3,7 @@ use super::job::{Job, JobKind, Sink};
 use super::queue::{Saver, Work};
 use crate::worker::testing::{BEGIN, instance};
 use base::Millis;
-use command::{Begun, Cancelled, DataFiles, Instance, NoDataFiles, Refusal, SavingFacts, When};
+use session::{Begun, Cancelled, DataFiles, Instance, NoDataFiles, Refusal, SavingFacts, When};
 use settings::{Origin, Settings};
 use snapshot::{SaveError, SaveProgress};
 use std::io::{self, Write};
@@ -91,7 +91,7 @@ impl World {
     }
 
     fn refuses_writes(&self) -> bool {
-        !self.instance.grants.get().contains(command::Needs::DISK)
+        !self.instance.grants.get().contains(session::Needs::DISK)
     }
 }
 

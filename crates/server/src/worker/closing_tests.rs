@@ -2,7 +2,7 @@
 
 use super::testing::{MIB, World};
 use crate::mail::Mail;
-use command::Notice;
+use session::Notice;
 use std::sync::atomic::Ordering::Relaxed;
 
 #[test]

@@ -1,11 +1,11 @@
 //! Tests of what is counted of commands, of replies and of writes to sockets.
 
 use super::testing::World;
-use command::CommandTotals;
+use session::CommandTotals;
 use std::sync::atomic::Ordering::Relaxed;
 
 fn row_of(name: &str) -> usize {
-    command::table().find(name.as_bytes()).expect("it exists").id
+    families::table().find(name.as_bytes()).expect("it exists").id
 }
 
 fn counts(world: &World, name: &str) -> CommandTotals {

@@ -2,7 +2,7 @@
 
 use super::testing::{Peer, World, woken};
 use crate::mail::Mail;
-use command::{Answer, Needs, Notice, Post};
+use session::{Answer, Needs, Notice, Post};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 

@@ -10,8 +10,8 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
-use command::{Client, Identity, Instance, NoDataFiles, Notice};
 use mio::Token;
+use session::{Client, Identity, Instance, NoDataFiles, Notice};
 use settings::Settings;
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -126,7 +126,7 @@ pub fn instance() -> Arc<Instance> {
         supervised: "no",
     };
     let (settings, clock) = (Arc::new(Settings::new()), Clock::still(BEGIN));
-    let commands = command::table().ids();
+    let commands = families::table().ids();
     Arc::new(Instance::new(
         store,
         settings,

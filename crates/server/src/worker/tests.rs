@@ -3,7 +3,7 @@ use super::testing::{BEGIN, MIB, Peer, World, bulk, woken};
 use crate::mail::Mail;
 use crate::poller::Ready;
 use base::{Millis, Random, Stopwatch};
-use command::Notice;
+use session::Notice;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn a_wait_that_is_ended_with_an_error_counts_as_a_request_refused() {
     world.ask(&waiter, "BLPOP k 0\r\n");
     let unblock = format!("CLIENT UNBLOCK {} ERROR\r\n", waiter.client.id);
     assert_eq!(world.ask(&other, &unblock), ":1");
-    let blpop = command::table().find(b"BLPOP").expect("it exists").id;
+    let blpop = families::table().find(b"BLPOP").expect("it exists").id;
     let counts = world.instance.statistics.sums().commands[blpop];
     assert_eq!((counts.calls, counts.rejected, counts.failed), (1, 1, 0));
     assert_eq!(world.instance.statistics.errors().get("UNBLOCKED"), Some(&1));

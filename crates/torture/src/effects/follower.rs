@@ -3,7 +3,8 @@
 use super::server::Server;
 use crate::differential::step::{Request, line, name};
 use base::Millis;
-use command::{Applier, table};
+use command::Applier;
+use families::table;
 use store::Unit;
 
 /// Follower whose clock is far ahead, as that of a server that starts again: all deadlines have

@@ -2,9 +2,10 @@
 
 use base::mutex::Mutex;
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
-use command::{
-    Args, Client, Endpoint, Environment, Execution, Identity, Instance, Invocation, NoDataFiles,
-    Owner, RowMemo, Session, WorkerStatistics, execute, granted_for_batch, table,
+use command::{Environment, Execution, Invocation, RowMemo, execute, granted_for_batch};
+use families::table;
+use session::{
+    Args, Client, Endpoint, Identity, Instance, NoDataFiles, Owner, Session, WorkerStatistics,
 };
 use settings::{Settings, Sources, load_text};
 use std::sync::Arc;

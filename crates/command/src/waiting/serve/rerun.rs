@@ -1,18 +1,12 @@
 //! Another run of the request of a waiter.
 
-#[cfg(test)]
-mod tests;
-
 use super::{Served, Waker, observer, seen};
 use crate::admission::{Purpose, Rejection, admit, granted_for_batch};
 use crate::call::{Call, Environment, Invocation, Table, Turn, Unanswered};
-use crate::client::{Client, ClientFlags};
-use crate::notice::Notice;
 use crate::observer::Seen;
-use crate::session::{ReplyMode, Session};
-use crate::waiter::{State, Waiter};
 use crate::waiting::touched::{Touched, begin_of_lines};
 use base::mutex::MutexGuard;
+use session::{Client, ClientFlags, Notice, ReplyMode, Session, State, Waiter};
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! Tests of connections that move, at the moments at which something else happens.
 
 use crate::worker::testing::{Peer, World};
-use command::Notice;
+use session::Notice;
 
 /// Has a worker hand all connections that can leave to the worker with this number.
 fn send_all(from: &mut World, to: usize) {

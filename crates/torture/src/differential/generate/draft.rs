@@ -3,8 +3,7 @@
 use super::dice::Dice;
 use super::words::{Range, draw};
 use crate::differential::step::Request;
-use command::Row;
-use command::syntax::{Node, parse};
+use command::{Row, syntax::Node, syntax::parse};
 
 /// Request that is being drawn.
 #[derive(Debug)]

@@ -4,8 +4,7 @@ use super::dice::Dice;
 use super::draft::in_some_case;
 use super::values::{odd, text};
 use crate::differential::step::{Request, name};
-use command::Row;
-use command::syntax::{Node, parse};
+use command::{Row, syntax::Node, syntax::parse};
 
 /// Puts a random mistake into a request, which most likely makes it invalid.
 pub fn harm(dice: &mut Dice, row: &Row, request: &mut Request) {

@@ -1,6 +1,7 @@
 //! Commands that are drawn, and their weights.
 
-use command::{Row, table};
+use command::Row;
+use families::table;
 
 /// Commands that are not drawn, with reasons. A name stands for its subcommands, too.
 pub const LEFT_OUT: &[(&str, &str)] = &[
@@ -116,7 +117,7 @@ fn weight(name: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use command::Needs;
+    use session::Needs;
 
     #[test]
     fn every_name_in_the_lists_is_a_row() {

@@ -1,0 +1,163 @@
+//! Values as payloads: DUMP, RESTORE.
+
+use base::Millis;
+use command::{Call, Outcome, effects};
+use rdb::{Checks, Version, is_common_payload, payload_version};
+use session::{Args, Refusal, checks_version, timed_version, value_limits};
+use settings::snapshots::RDBCOMPRESSION;
+use snapshot::Collected;
+use std::sync::atomic::Ordering::Relaxed;
+use store::eviction::Use;
+use store::{Access, Event, Key, NoSpace};
+use text::IntegerText;
+
+const RESTORE: Event = Event::generic("restore");
+
+const BUSY_KEY: Refusal = Refusal::of("BUSYKEY Target key name already exists.");
+const TIME_TO_LIVE: Refusal = Refusal::of("ERR Invalid TTL value, must be >= 0");
+const IDLE_TIME: Refusal = Refusal::of("ERR Invalid IDLETIME value, must be >= 0");
+const FREQUENCY: Refusal = Refusal::of("ERR Invalid FREQ value, must be >= 0 and <= 255");
+
+pub fn dump(call: &mut Call<'_>) -> Outcome {
+    let settings = &call.instance.settings;
+    let (timed, compresses) = (timed_version(settings), RDBCOMPRESSION.get(settings));
+    let (mut access, key, reply) = call.on_key(1);
+    let is_there = access.read(&key).is_some();
+    match is_there.then(|| snapshot::dump(&access, &key, timed, compresses)).flatten() {
+        Some(payload) => reply.bulk(&payload),
+        None => reply.null(),
+    }
+    Ok(())
+}
+
+/// Options of RESTORE.
+#[derive(Debug, Default)]
+struct Options {
+    replace: bool,
+    is_absolute: bool,
+    used: Option<Use>,
+}
+
+pub fn restore(call: &mut Call<'_>) -> Outcome {
+    let options = parse(call.args)?;
+    if !options.replace && exists(call) {
+        return Err(BUSY_KEY.into());
+    }
+    let deadline = deadline(call, options.is_absolute)?;
+    let (payload, settings) = (call.args.get(3), &call.instance.settings);
+    // What DUMP writes here is taken here, and what a journal says was taken where it was written.
+    let is_own = payload_version(payload) == Some(timed_version(settings));
+    let checks = Checks {
+        checksum: !call.instance.skips_checksums.load(Relaxed),
+        version: checks_version(settings) && !is_own && !call.instance.store.applies_journal(),
+    };
+    let hasher = call.instance.store.hasher();
+    let collected = snapshot::read_payload(payload, checks, hasher)?;
+    call.reserve(collected.byte_len())?;
+    put(call, &collected, deadline, &options)
+}
+
+fn exists(call: &mut Call<'_>) -> bool {
+    let (mut access, key, _) = call.on_key(1);
+    access.lookup_for_write(&key).is_some()
+}
+
+fn put(
+    call: &mut Call<'_>,
+    collected: &Collected,
+    deadline: Option<Millis>,
+    options: &Options,
+) -> Outcome {
+    let limits = value_limits(&call.instance.settings);
+    let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
+    let payload = call.args.get(3);
+    let (mut access, key, reply) = call.on_key(1);
+    // Another client may have created it while the payload was read.
+    let is_there = access.lookup_for_write(&key).is_some();
+    if is_there && !options.replace {
+        return Err(BUSY_KEY.into());
+    }
+    if is_over {
+        if access.remove(&key) {
+            effects::del(&mut access, &key);
+            access.changed(1, Event::DEL, &key);
+        }
+    } else {
+        if collected.store(&mut access, &key, deadline, &limits).is_err() {
+            let is_lost = is_there && access.lookup_without_touch(&key).is_none();
+            if is_lost {
+                effects::del(&mut access, &key);
+                access.changed(1, Event::DEL, &key);
+            }
+            return Err(NoSpace.into());
+        }
+        if let Some(used) = options.used {
+            access.set_use(&key, used);
+        }
+        say_restored(&mut access, &key, payload, deadline);
+        access.happened_anew(&key);
+        access.changed(1, RESTORE, &key);
+    }
+    reply.ok();
+    Ok(())
+}
+
+/// Says that a key holds the value of a payload now, in place of any other, and its deadline. A
+/// payload that only younger servers read is written anew; with deadlines of fields, which no
+/// payload for all has, commands make the value.
+fn say_restored(access: &mut Access<'_>, key: &Key<'_>, payload: &[u8], deadline: Option<Millis>) {
+    if !access.is_heard() {
+        return;
+    }
+    let anew = match is_common_payload(payload) {
+        true => None,
+        false => snapshot::dump(access, key, Version::VALKEY, true),
+    };
+    let payload = anew.as_deref().unwrap_or(payload);
+    if is_common_payload(payload) {
+        let mut millis = IntegerText::new();
+        let millis = millis.format_unsigned(deadline.map_or(0, |deadline| deadline.0));
+        let words = [b"RESTORE", key.bytes, millis, payload, b"REPLACE", b"ABSTTL"];
+        return effects::words(access, key, &words);
+    }
+    let mut commands = Vec::new();
+    access.value_in_words(key, |args| commands.push(args));
+    effects::del(access, key);
+    commands.into_iter().for_each(|args| access.effect(key.keyspace, args));
+}
+
+/// The deadline that the second argument stands for; zero is none.
+fn deadline(call: &Call<'_>, is_absolute: bool) -> Result<Option<Millis>, Refusal> {
+    let time = text::parse_i64(call.args.get(2)).ok_or(Refusal::NOT_INTEGER)?;
+    let time = u64::try_from(time).map_err(|_| TIME_TO_LIVE)?;
+    let begin = if is_absolute { 0 } else { call.now.0 };
+    Ok((time != 0).then(|| Millis(begin.saturating_add(time))))
+}
+
+fn parse(args: Args<'_>) -> Result<Options, Refusal> {
+    let mut options = Options::default();
+    let mut at = 4;
+    while at < args.len() {
+        let has_next = at + 1 < args.len();
+        if args.is(at, "REPLACE") {
+            options.replace = true;
+        } else if args.is(at, "ABSTTL") {
+            options.is_absolute = true;
+        } else if args.is(at, "IDLETIME")
+            && has_next
+            && !matches!(options.used, Some(Use::Frequency(_)))
+        {
+            at += 1;
+            let seconds = text::parse_i64(args.get(at)).ok_or(Refusal::NOT_INTEGER)?;
+            options.used = Some(Use::Idle(u64::try_from(seconds).map_err(|_| IDLE_TIME)?));
+        } else if args.is(at, "FREQ") && has_next && !matches!(options.used, Some(Use::Idle(_))) {
+            at += 1;
+            let counter = text::parse_i64(args.get(at)).ok_or(Refusal::NOT_INTEGER)?;
+            options.used = Some(Use::Frequency(u8::try_from(counter).map_err(|_| FREQUENCY)?));
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+        at += 1;
+    }
+    Ok(options)
+}

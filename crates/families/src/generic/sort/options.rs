@@ -1,0 +1,79 @@
+//! Arguments of SORT.
+
+use super::pattern::Pattern;
+use session::{Args, Refusal};
+
+/// Options of SORT.
+pub(super) struct Options<'c> {
+    pub is_falling: bool,
+    pub is_alpha: bool,
+    /// LIMIT: index of the first element, and number of elements; negative for all.
+    pub limit: Option<(i64, i64)>,
+    /// BY with its pattern, which may lack a star.
+    pub by: Option<Pattern<'c>>,
+    /// True for BY with a word without a star: nothing is sorted.
+    pub keeps_order: bool,
+    pub get: Vec<Pattern<'c>>,
+    pub store: Option<&'c [u8]>,
+}
+
+impl<'c> Options<'c> {
+    pub fn parse(args: Args<'c>, may_store: bool) -> Result<Options<'c>, Refusal> {
+        let mut options = Options {
+            is_falling: false,
+            is_alpha: false,
+            limit: None,
+            by: None,
+            keeps_order: false,
+            get: Vec::new(),
+            store: None,
+        };
+        let mut at = 2;
+        while at < args.len() {
+            at += options.add(args, at, may_store)?;
+        }
+        Ok(options)
+    }
+
+    /// Reads the option that begins at a position; returns its number of arguments.
+    fn add(&mut self, args: Args<'c>, at: usize, may_store: bool) -> Result<usize, Refusal> {
+        let left = args.len() - at - 1;
+        if args.is(at, "ASC") {
+            self.is_falling = false;
+        } else if args.is(at, "DESC") {
+            self.is_falling = true;
+        } else if args.is(at, "ALPHA") {
+            self.is_alpha = true;
+        } else if args.is(at, "LIMIT") && left >= 2 {
+            self.limit = Some((args.integer(at + 1)?, args.integer(at + 2)?));
+            return Ok(3);
+        } else if args.is(at, "STORE") && left >= 1 && may_store {
+            self.store = Some(args.get(at + 1));
+            return Ok(2);
+        } else if args.is(at, "BY") && left >= 1 {
+            let pattern = Pattern::new(args.get(at + 1));
+            self.keeps_order |= !pattern.has_star();
+            self.by = Some(pattern);
+            return Ok(2);
+        } else if args.is(at, "GET") && left >= 1 {
+            self.get.push(Pattern::new(args.get(at + 1)));
+            return Ok(2);
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+        Ok(1)
+    }
+
+    /// Returns true if other keys are looked at.
+    pub fn looks_up(&self) -> bool {
+        self.get.iter().chain(&self.by).any(Pattern::has_star)
+    }
+
+    /// Returns the window that LIMIT leaves of `len` elements: index of the first, and number.
+    pub fn window(&self, len: usize) -> (usize, usize) {
+        let Some((first, count)) = self.limit else { return (0, len) };
+        let first = usize::try_from(first.max(0)).unwrap_or(usize::MAX).min(len);
+        let left = len - first;
+        (first, usize::try_from(count).map_or(left, |count| count.min(left)))
+    }
+}

@@ -1,0 +1,66 @@
+//! CONFIG: `settings` does the work.
+
+use command::{Call, Observer, Outcome, Positions, Seen};
+use session::{Args, Refusal};
+use settings::{Origin, Row, SetError};
+use std::sync::atomic::Ordering::Relaxed;
+
+const UNKNOWN: &str = "ERR Unknown option or number of arguments for CONFIG SET - '{}'";
+
+pub(super) fn get(call: &mut Call<'_>) -> Outcome {
+    let patterns: Vec<&[u8]> = call.args.from(2).collect();
+    let found = call.instance.settings.get_matching(&patterns);
+    call.reply.map(found.len());
+    for (name, value) in found {
+        call.reply.bulk(name.as_bytes());
+        call.reply.bulk(&value);
+    }
+    Ok(())
+}
+
+pub(super) fn set(call: &mut Call<'_>) -> Outcome {
+    let words: Vec<&[u8]> = call.args.from(2).collect();
+    let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX.into()) };
+    let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
+    let origin = if call.session.client.is_local() { Origin::Local } else { Origin::Remote };
+    let (before, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
+    let began = stopwatch.read();
+    let changed = call.instance.settings.set_many(&pairs, origin);
+    let changed = changed.map_err(|error| match error {
+        SetError::Unknown { name } => Refusal::naming(UNKNOWN, &[&name]),
+        error => Refusal::new(error.to_string()),
+    })?;
+    let rows = changed.names.iter().filter_map(|name| settings::find(name.as_bytes()));
+    rows.filter_map(Row::idle_note).for_each(|note| tracing::warn!("{note}"));
+    // What its worker keeps of settings is read again before the client's next command.
+    call.session.yields = true;
+    call.instance.command_log.follow_settings(&call.instance.settings);
+    call.reply.ok();
+    let nanos = stopwatch.nanos_between(began, stopwatch.read());
+    before.note_by_new_limits(call, Seen { nanos, reply_bytes: 5 });
+    Ok(())
+}
+
+/// Finds the values of settings that are secrets.
+pub(super) fn secrets(args: &Args<'_>) -> Positions {
+    let names = (2..args.len()).step_by(2);
+    names.filter(|at| settings::is_sensitive(args.get(*at))).map(|at| at + 1).collect()
+}
+
+pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
+    let instance = call.instance;
+    instance.statistics.reset(instance.store.totals());
+    instance.journal.reset_counts();
+    instance.data_files.reset_counts();
+    instance.loading.left_out.store(0, Relaxed);
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn rewrite(call: &mut Call<'_>) -> Outcome {
+    let file = call.instance.identity.config_file.as_deref();
+    let written = call.instance.settings.rewrite(file);
+    written.map_err(|error| Refusal::new(error.to_string()))?;
+    call.reply.ok();
+    Ok(())
+}

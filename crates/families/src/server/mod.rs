@@ -1,0 +1,35 @@
+//! Commands about the server itself: its state, its settings, its commands.
+//!
+//! | file | commands |
+//! |---|---|
+//! | `databases.rs` | DBSIZE, FLUSHDB, FLUSHALL, SWAPDB, TIME |
+//! | `saving.rs` | BGSAVE, SAVE, LASTSAVE, SHUTDOWN |
+//! | `info/` | INFO, one file per kind of section |
+//! | `config.rs` | CONFIG; the work is done by `settings` |
+//! | `command_table/` | COMMAND, derived from the rows of the table |
+//! | `memory.rs` | MEMORY, with the list of segments |
+//! | `debug/` | DEBUG, as far as test suites call it |
+//! | `function.rs` | FUNCTION, for a server without functions |
+//! | `modules.rs` | MODULE, for a server without modules |
+//! | `role.rs` | ROLE, for a server without replicas |
+//! | `lolwut.rs` | LOLWUT |
+//! | `help.rs` | HELP of any command with subcommands, from its rows |
+
+mod command_table;
+mod config;
+mod databases;
+mod debug;
+mod function;
+pub(crate) mod help;
+mod info;
+mod lolwut;
+mod memory;
+mod modules;
+mod role;
+mod saving;
+mod table;
+
+pub use table::TABLE;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Effects of commands on streams: with the ids that were given, what was trimmed, and what is
+//! pending now.
+
+use super::id;
+use command::Pieces;
+use command::effects::words as say;
+use store::value::stream::group::Group;
+use store::value::stream::{self, Id};
+use store::{Access, Key};
+use text::IntegerText;
+
+/// Says that an entry was added under this id, and what is left of the stream if it was trimmed.
+pub fn say_added<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    id: Id,
+    trimmed: u64,
+    texts: impl Iterator<Item = &'t [u8]>,
+) {
+    if !access.is_heard() {
+        return;
+    }
+    let (mut len, id) = (IntegerText::new(), id::text(id));
+    let len = len.format_unsigned(len_of(access, key));
+    let mut words: Vec<&[u8]> = vec![b"XADD", key.bytes];
+    if trimmed > 0 {
+        words.extend([b"MAXLEN", &b"="[..], len]);
+    }
+    words.push(&id);
+    texts.for_each(|text| words.push(text));
+    say(access, key, &words);
+}
+
+/// Says what is left of a stream that was trimmed.
+pub fn say_trimmed(access: &mut Access<'_>, key: &Key<'_>) {
+    if access.is_heard() {
+        let mut len = IntegerText::new();
+        let len = len.format_unsigned(len_of(access, key));
+        say(access, key, &[b"XTRIM", key.bytes, b"MAXLEN", b"=", len]);
+    }
+}
+
+fn len_of(access: &Access<'_>, key: &Key<'_>) -> u64 {
+    let stream = stream::lookup_without_touch(access, key).ok().flatten();
+    stream.map_or(0, |stream| stream.len())
+}
+
+/// A group, and one of its consumers.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'c> {
+    pub group: &'c [u8],
+    pub consumer: &'c [u8],
+}
+
+impl Reader<'_> {
+    /// Says that the consumer was created.
+    pub fn say_created(self, access: &mut Access<'_>, key: &Key<'_>) {
+        let Reader { group, consumer } = self;
+        say(access, key, &[b"XGROUP", b"CREATECONSUMER", key.bytes, group, consumer]);
+    }
+
+    /// Says that these entries are pending for the consumer now, since when, and after how many
+    /// deliveries.
+    pub fn say_pending(self, access: &mut Access<'_>, key: &Key<'_>, ids: &[Id]) {
+        if !access.is_heard() {
+            return;
+        }
+        let mut claims: Vec<(Delivery, Pieces)> = Vec::new();
+        self.with_group(access, key, |group| {
+            for id in ids {
+                let pending = group.pending(*id).next().filter(|pending| pending.id == *id);
+                let Some(pending) = pending else { continue };
+                let delivery = (pending.delivered(), pending.deliveries());
+                if claims.last().is_none_or(|(last, _)| *last != delivery) {
+                    claims.push((delivery, self.claim(key, delivery, group.last_id())));
+                }
+                if let Some((_, claim)) = claims.last_mut() {
+                    claim.add(&[&id::text(*id)]);
+                }
+            }
+        });
+        claims.into_iter().for_each(|(_, claim)| access.effects(key, claim));
+    }
+
+    fn claim(self, key: &Key<'_>, (delivered, deliveries): Delivery, last: Id) -> Pieces {
+        let Reader { group, consumer } = self;
+        let (mut time, mut count) = (IntegerText::new(), IntegerText::new());
+        let (time, count) = (time.format_unsigned(delivered), count.format_unsigned(deliveries));
+        let claim = Pieces::new(true, &[b"XCLAIM", key.bytes, group, consumer, b"0"]);
+        let last = id::text(last);
+        let tail: [&[u8]; 8] =
+            [b"TIME", time, b"RETRYCOUNT", count, b"FORCE", b"JUSTID", b"LASTID", &last];
+        claim.with_tail(&tail)
+    }
+
+    /// Says that those of these entries that are not pending now were forgotten.
+    pub fn say_forgotten(self, access: &mut Access<'_>, key: &Key<'_>, ids: &[Id]) {
+        let mut gone = Pieces::new(access.is_heard(), &[b"XACK", key.bytes, self.group]);
+        if access.is_heard() {
+            self.with_group(access, key, |group| {
+                let is_pending =
+                    |id: &&Id| group.pending(**id).next().is_some_and(|it| it.id == **id);
+                let ids = ids.iter().filter(|id| !is_pending(id));
+                ids.for_each(|id| gone.add(&[&id::text(*id)]));
+            });
+        }
+        access.effects(key, gone);
+    }
+
+    /// Says behind which entry the group goes on.
+    pub fn say_position(self, access: &mut Access<'_>, key: &Key<'_>) {
+        if !access.is_heard() {
+            return;
+        }
+        let mut position = None;
+        self.with_group(access, key, |group| {
+            position = Some((id::text(group.last_id()), group.entries_read().unwrap_or(-1)));
+        });
+        let Some((last, read)) = position else { return };
+        let (mut number, name) = (IntegerText::new(), self.group);
+        let read = number.format(read);
+        let words: [&[u8]; 7] = [b"XGROUP", b"SETID", key.bytes, name, &last, b"ENTRIESREAD", read];
+        say(access, key, &words);
+    }
+
+    fn with_group(self, access: &Access<'_>, key: &Key<'_>, each: impl FnOnce(Group<'_>)) {
+        let stream = stream::lookup_without_touch(access, key).ok().flatten();
+        if let Some(group) = stream.and_then(|stream| stream.groups().get(self.group)) {
+            each(group);
+        }
+    }
+}
+
+/// Time of the last delivery, and number of deliveries.
+type Delivery = (u64, u64);

@@ -1,0 +1,97 @@
+//! Reading one string, also with a change or removal: GET, STRLEN, GETEX, GETDEL, DELIFEQ.
+
+use super::options::{Of, Options};
+use crate::generic::expire::{EXPIRE, PERSIST};
+use command::{Call, Outcome, effects};
+use std::ops::Range;
+use store::Event;
+use store::value::string::{Form, StringView};
+use wire::Reply;
+
+pub fn get(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1);
+    bulk_or_null(reply, access.read_string(&key)?);
+    Ok(())
+}
+
+pub fn strlen(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1);
+    let len = access.read_string(&key)?.map_or(0, |string| string.len());
+    reply.integer(len as i64);
+    Ok(())
+}
+
+pub fn getex(call: &mut Call<'_>) -> Outcome {
+    let options = Options::parse(call.args, 2, Of::GetEx)?;
+    let deadline = options.deadline(call)?;
+    let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
+    let (mut access, key, reply) = call.on_key(1);
+    let value = access.read_string(&key)?;
+    bulk_or_null(reply, value);
+    let Some(value) = value else { return Ok(()) };
+    let has_deadline = value.deadline.is_some();
+    match deadline {
+        Some(_) if is_over => {
+            let is_removed = access.expire(&key);
+            access.changed_silently(is_removed.into());
+        }
+        Some(deadline) => {
+            access.set_deadline(&key, Some(deadline))?;
+            access.changed(1, EXPIRE, &key);
+            effects::expire_at(&mut access, &key, deadline);
+        }
+        None if options.persist && has_deadline => {
+            access.set_deadline(&key, None)?;
+            access.changed(1, PERSIST, &key);
+            effects::persist(&mut access, &key);
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+pub fn getdel(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1);
+    bulk_or_null(reply, access.read_string(&key)?);
+    let removed = access.remove(&key);
+    access.changed(removed.into(), Event::DEL, &key);
+    Ok(())
+}
+
+pub fn delifeq(call: &mut Call<'_>) -> Outcome {
+    let wanted = call.args.get(2);
+    let (mut access, key, reply) = call.on_key(1);
+    let is_equal = access.lookup_string_for_write(&key)?.is_some_and(|string| string == *wanted);
+    let removed = is_equal && access.remove(&key);
+    access.changed(removed.into(), Event::DEL, &key);
+    if removed {
+        effects::del(&mut access, &key);
+    }
+    reply.integer(i64::from(removed));
+    Ok(())
+}
+
+/// Replies with a value, or null if there is none.
+#[inline]
+pub fn bulk_or_null(reply: &mut Reply<'_>, string: Option<StringView<'_>>) {
+    match string {
+        Some(StringView { form: Form::Whole(bytes), .. }) => reply.bulk(bytes),
+        Some(long) => bulk_pieces(reply, &long, 0..long.len()),
+        None => reply.null(),
+    }
+}
+
+/// Replies with a part of a string.
+#[inline]
+pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
+    match string.as_slice() {
+        Some(bytes) => reply.bulk(&bytes[range]),
+        None => bulk_pieces(reply, string, range),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
+    reply.bulk_pieces(range.len(), string.pieces(range));
+}

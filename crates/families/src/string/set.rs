@@ -1,0 +1,103 @@
+//! Writing one string: SET, SETEX, PSETEX, SETNX, GETSET.
+
+use super::SET;
+use super::options::{self, Of, Options, Time};
+use super::read::bulk_or_null;
+use crate::generic::expire::EXPIRE;
+use command::key_spec::find_with_flags;
+use command::{Call, FoundKeys, KeyFlags, KeySpec, Outcome, effects};
+use store::{Encoding, Expiry};
+
+pub fn set(call: &mut Call<'_>) -> Outcome {
+    if call.args.len() > 3 {
+        return set_with_options(call);
+    }
+    let value = call.args.get(2);
+    let (mut access, key, reply) = call.on_key(1);
+    access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
+    access.changed(1, SET, &key);
+    reply.ok();
+    Ok(())
+}
+
+/// Finds the key of SET, which is read only if the request has GET.
+pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let returns = request.iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"GET"));
+    let flags = if returns { KeyFlags::RW | KeyFlags::ACCESS } else { KeyFlags::OW };
+    find_with_flags(flags | KeyFlags::UPDATE, specs, request)
+}
+
+fn set_with_options(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let options = Options::parse(args, 3, Of::Set)?;
+    let deadline = options.deadline(call)?;
+    let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
+    let (mut access, key, reply) = call.on_key(1);
+    if options.get {
+        bulk_or_null(reply, access.read_string(&key)?);
+    }
+    if !options.condition.holds(&mut access, &key)? {
+        if !options.get {
+            reply.null();
+        }
+        return Ok(());
+    }
+    if is_over {
+        let is_removed = access.expire(&key);
+        access.changed_silently(is_removed.into());
+    } else {
+        let value = args.get(2);
+        let expiry = options::expiry(deadline, options.keep);
+        access.set_string(&key, value, Encoding::of_new(value), expiry)?;
+        access.changed(1, SET, &key);
+        if deadline.is_some() {
+            access.happened(EXPIRE, &key);
+        }
+        effects::set(&mut access, &key, value, expiry);
+    }
+    if !options.get {
+        reply.ok();
+    }
+    Ok(())
+}
+
+pub fn setex(call: &mut Call<'_>) -> Outcome {
+    set_for(call, Time { seconds: true, relative: true })
+}
+
+pub fn psetex(call: &mut Call<'_>) -> Outcome {
+    set_for(call, Time { seconds: false, relative: true })
+}
+
+fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
+    let value = call.args.get(3);
+    let expiry = options::expiry(Some(options::deadline(call, 2, time)?), false);
+    let (mut access, key, reply) = call.on_key(1);
+    access.set_string(&key, value, Encoding::of_new(value), expiry)?;
+    access.changed(1, SET, &key);
+    access.happened(EXPIRE, &key);
+    effects::set(&mut access, &key, value, expiry);
+    reply.ok();
+    Ok(())
+}
+
+pub fn setnx(call: &mut Call<'_>) -> Outcome {
+    let value = call.args.get(2);
+    let (mut access, key, reply) = call.on_key(1);
+    let is_new = access.lookup_for_write(&key).is_none();
+    if is_new {
+        access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
+        access.changed(1, SET, &key);
+    }
+    reply.integer(i64::from(is_new));
+    Ok(())
+}
+
+pub fn getset(call: &mut Call<'_>) -> Outcome {
+    let value = call.args.get(2);
+    let (mut access, key, reply) = call.on_key(1);
+    bulk_or_null(reply, access.read_string(&key)?);
+    access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
+    access.changed(1, SET, &key);
+    Ok(())
+}

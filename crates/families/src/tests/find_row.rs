@@ -1,0 +1,35 @@
+//! Tests of `find_row` with the commands of all families.
+
+use crate::commands::table;
+use command::RowMemo;
+use command::find_row::find_row;
+use session::Args;
+use wire::Span;
+
+#[test]
+fn a_remembered_row_is_the_one_that_would_be_found() {
+    let requests: [&[&str]; 8] = [
+        &["GET", "a"],
+        &["get", "a"],
+        &["GET", "a", "b"],
+        &["COMMAND", "BAD"],
+        &["COMMAND", "HELP"],
+        &["COMMAND", "COUNT"],
+        &["NOSUCH", "a"],
+        &["GET", "b"],
+    ];
+    let mut memo = RowMemo::new(table());
+    for words in requests {
+        let request = words.concat();
+        let mut start = 0;
+        let spans = words.iter().map(|word| {
+            let span = Span { start, len: word.len() as u32 };
+            start += span.len;
+            span
+        });
+        let spans: Vec<Span> = spans.collect();
+        let args = Args::new(request.as_bytes(), &spans);
+        let found = find_row(table(), &args).map_or(table().nameless().id, |row| row.id);
+        assert_eq!(memo.find(&args).id, found, "{words:?}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
+
+use crate::client::{Client, Endpoint, Owner};
+use crate::client_memory::{Eviction, MemorySum, RecentPeaks};
+use crate::notice::{Notice, Post};
+use crate::pause::Pause;
+use base::Steady;
+use base::mutex::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+
+/// Number of parts of the registry.
+const PARTS: usize = 16;
+
+/// The registry of clients.
+#[derive(Default)]
+pub struct Clients {
+    /// All clients by id, in parts that are locked apart.
+    parts: [Mutex<BTreeMap<u64, Arc<Client>>>; PARTS],
+    /// Ways to the workers.
+    workers: Mutex<Vec<Arc<dyn Post>>>,
+    /// Memory of the clients of each worker.
+    memory: Mutex<Vec<Arc<MemorySum>>>,
+    /// State of closing clients for their memory.
+    pub eviction: Eviction,
+    /// Largest input and output of a client in the last seconds.
+    pub peaks: RecentPeaks,
+    /// Bytes of notices that workers have not received yet.
+    mail_bytes: Arc<AtomicU64>,
+    next_id: AtomicU64,
+    /// Number of admitted connections that are still open, registered as clients or not.
+    admitted: AtomicU64,
+    paused: AtomicU8,
+    /// True while writes are held back because the server is about to end.
+    holds_writes: AtomicBool,
+    paused_until: AtomicU64,
+}
+
+impl fmt::Debug for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clients").field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
+impl Clients {
+    fn workers(&self) -> MutexGuard<'_, Vec<Arc<dyn Post>>> {
+        self.workers.lock()
+    }
+
+    /// Registers a worker; its clients are those that are added with the same `post`. Returns the
+    /// sum of their memory.
+    pub fn add_worker(&self, post: Arc<dyn Post>) -> Arc<MemorySum> {
+        self.workers().push(post);
+        let sum = Arc::<MemorySum>::default();
+        self.sums().push(Arc::clone(&sum));
+        sum
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Vec<Arc<MemorySum>>> {
+        self.memory.lock()
+    }
+
+    /// Returns the bytes of memory of all clients.
+    pub fn memory(&self) -> u64 {
+        self.sums().iter().map(|sum| sum.get()).sum()
+    }
+
+    /// Returns the counter of the bytes of mail on its way to workers, which the mailboxes update.
+    pub fn mail_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.mail_bytes)
+    }
+
+    /// The part that a client is in.
+    fn part(&self, id: u64) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
+        self.parts[narrow::to_usize(id % PARTS as u64)].lock()
+    }
+
+    /// Admits a connection, and returns false if `most` are open already. Each admitted connection
+    /// must end with `dismiss` or `remove`.
+    pub fn admit(&self, most: u64) -> bool {
+        let one_more = |count| (count < most).then_some(count + 1);
+        self.admitted.fetch_update(Relaxed, Relaxed, one_more).is_ok()
+    }
+
+    /// Removes an admitted connection that has not become a client.
+    pub fn dismiss(&self) {
+        self.admitted.fetch_sub(1, Relaxed);
+    }
+
+    /// Registers an admitted connection as a client. To be called by the thread of its worker.
+    pub fn add(&self, endpoint: Endpoint, owner: Owner, now: Steady) -> Arc<Client> {
+        let id = self.next_id.fetch_add(1, Relaxed) + 1;
+        let client = Arc::new(Client::new(id, endpoint, owner, now));
+        client.count_memory();
+        self.part(id).insert(id, Arc::clone(&client));
+        client
+    }
+
+    /// Removes a client that has disconnected. To be called by the thread of its worker.
+    pub fn remove(&self, id: u64) {
+        let removed = self.part(id).remove(&id);
+        if let Some(client) = removed {
+            client.count_as(0);
+            // From here on nobody chooses it; who did has noted its bytes before.
+            client.doomed.swap(true, AcqRel);
+            client.has_left(&self.eviction);
+            self.dismiss();
+        }
+    }
+
+    /// Number of open connections, which `admit` limits.
+    pub fn count(&self) -> u64 {
+        self.admitted.load(Relaxed)
+    }
+
+    /// All clients, in order of id.
+    pub fn list(&self) -> Vec<Arc<Client>> {
+        {
+            let clients =
+                |part: &Mutex<BTreeMap<_, _>>| part.lock().values().cloned().collect::<Vec<_>>();
+            let mut all: Vec<Arc<Client>> = self.parts.iter().flat_map(clients).collect();
+            all.sort_unstable_by_key(|client| client.id);
+            all
+        }
+    }
+
+    /// The client with an id.
+    pub fn find(&self, id: u64) -> Option<Arc<Client>> {
+        self.part(id).get(&id).cloned()
+    }
+
+    /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
+    pub fn pause(&self, what: Pause, until: Steady, now: Steady) {
+        let present = self.paused(now);
+        let until_present =
+            if present == Pause::Nothing { 0 } else { self.paused_until.load(Relaxed) };
+        self.paused_until.store(until.0.max(until_present), Relaxed);
+        self.paused.store((what as u8).max(present as u8), Relaxed);
+    }
+
+    /// Ends a pause and has every worker look at its connections again.
+    pub fn unpause(&self) {
+        self.paused.store(0, Relaxed);
+        self.look_again();
+    }
+
+    /// Holds writes back until it is called again with false.
+    pub(crate) fn hold_writes(&self, holds: bool) {
+        self.holds_writes.store(holds, Relaxed);
+    }
+
+    /// Returns true while writes are held back because the server is about to end.
+    pub fn holds_writes(&self) -> bool {
+        self.holds_writes.load(Relaxed)
+    }
+
+    /// Has every worker look again at connections that are held back.
+    pub fn look_again(&self) {
+        self.tell_workers(&Notice::Unpaused);
+    }
+
+    /// Returns true if a worker has more letters to read than it is to have.
+    pub fn is_any_behind(&self) -> bool {
+        self.workers().iter().any(|post| post.is_behind())
+    }
+
+    /// Sends a notice to every worker.
+    pub fn tell_workers(&self, notice: &Notice) {
+        self.workers().iter().for_each(|post| post.send(notice.clone()));
+    }
+
+    /// Returns the pause in force at `now`.
+    #[inline]
+    pub fn paused(&self, now: Steady) -> Pause {
+        let least = if self.holds_writes() { Pause::Writes } else { Pause::Nothing };
+        match self.paused.load(Relaxed) {
+            0 => least,
+            _ if self.paused_until.load(Relaxed) <= now.0 => least,
+            1 => Pause::Writes,
+            _ => Pause::Everything,
+        }
+    }
+
+    /// Returns the end of the pause in force at `now`. While the server holds writes back, and no
+    /// client everything, there is none: `i64::MAX`, as INFO shows it.
+    pub fn paused_until(&self, now: Steady) -> Steady {
+        let is_open = self.holds_writes() && self.paused(now) != Pause::Everything;
+        Steady(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
+    }
+}

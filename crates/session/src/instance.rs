@@ -1,0 +1,590 @@
+//! State shared by all clients of one server: handles to the parts, each of which guards its own
+//! state.
+
+use crate::acknowledged::Acknowledged;
+use crate::carrier::Carrier;
+use crate::clients::Clients;
+use crate::departures::Departures;
+use crate::identity::Identity;
+use crate::journal_state::JournalState;
+use crate::loading::Loading;
+use crate::monitors::Monitors;
+use crate::needs::{Grants, Needs, Troubles};
+use crate::notifications::Notifications;
+use crate::observing::{CommandLog, LatencyEvents};
+use crate::pause::Pause;
+use crate::pubsub::PubSub;
+use crate::refusal::Refusal;
+use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
+use crate::statistics::Statistics;
+use crate::tracking::Tracking;
+use crate::transaction::Watches;
+use crate::waiters::Waiters;
+use base::mutex::{Mutex, MutexGuard};
+use base::{Clock, Steady, Stopwatch};
+use settings::general::IMPORT_MODE;
+use settings::observing::LATENCY_MONITOR_THRESHOLD;
+use settings::{MaxmemoryPolicy, Settings};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use store::{Interests, Listener, Store, ThreadContext};
+
+/// Options of a requested shutdown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shutdown {
+    /// Makes a snapshot before, or none; `None`: if the settings ask for snapshots.
+    pub saves: Option<bool>,
+    /// Ends even if data cannot be saved.
+    pub force: bool,
+    /// Ends without waiting for others.
+    pub now: bool,
+}
+
+/// State shared by all clients of one server.
+pub struct Instance {
+    /// Keys and values.
+    pub store: Store,
+    /// Settings and their values.
+    pub settings: Arc<Settings>,
+    /// Connected clients.
+    pub clients: Clients,
+    /// Needs of commands that are granted to all clients.
+    pub grants: Grants,
+    /// Clients that wait for keys.
+    pub waiters: Waiters,
+    /// Clients that wait for the journal.
+    pub acknowledged: Acknowledged,
+    /// Keys that clients watch.
+    pub watches: Arc<Watches>,
+    /// Keys on their way to other servers.
+    pub departures: Arc<Departures>,
+    /// Subscriptions to messages.
+    pub pubsub: Arc<PubSub>,
+    /// Clients that are told when keys change, and of which.
+    pub tracking: Arc<Tracking>,
+    /// Keyspace notifications.
+    pub notifications: Arc<Notifications>,
+    /// Clients that run MONITOR.
+    pub monitors: Monitors,
+    /// Commands that took long or were large.
+    pub command_log: CommandLog,
+    /// What took longer than `latency-monitor-threshold`.
+    pub latency: LatencyEvents,
+    /// Counters.
+    pub statistics: Statistics,
+    /// Identity of the server.
+    pub identity: Identity,
+    /// Clock of the server.
+    pub clock: Clock,
+    /// Stopwatch for commands.
+    pub stopwatch: Stopwatch,
+    /// True while the background jobs remove keys whose deadline has passed (DEBUG
+    /// SET-ACTIVE-EXPIRE).
+    pub active_expire: AtomicBool,
+    /// True while the background jobs are paused (DEBUG PAUSE-CRON).
+    pub chores_paused: AtomicBool,
+    /// True while connections move between workers at random (DEBUG MOVE-CONNECTIONS).
+    pub moves_connections: AtomicBool,
+    /// True if checksums of payloads are not compared, as DEBUG asks for.
+    pub skips_checksums: AtomicBool,
+    /// Resident bytes of the process, as the background jobs last measured them.
+    pub resident_bytes: AtomicU64,
+    /// Highest resident bytes that were measured.
+    pub resident_peak: AtomicU64,
+    /// Highest `used_memory` that was measured.
+    pub used_peak: AtomicU64,
+    /// Bytes of the process that are neither records nor index.
+    pub other_bytes: AtomicU64,
+    /// The same when the server had started.
+    pub startup_bytes: OnceLock<u64>,
+    /// Loading of data.
+    pub loading: Loading,
+    /// State of the journal.
+    pub journal: JournalState,
+    /// Lock that is held while a pause begins or ends.
+    pausing: Mutex<()>,
+    /// Reasons why writes are refused.
+    troubles: Mutex<Troubles>,
+    shutdown: Mutex<Option<Ending>>,
+    wake_main: Box<dyn Fn() + Send + Sync>,
+    /// Files of data.
+    pub data_files: Box<dyn DataFiles>,
+    /// Wakes who removes expired keys; none in a server where nobody does by itself.
+    pub sweep_waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Who carries keys to other servers; none in a server without sockets.
+    pub carrier: OnceLock<Box<dyn Carrier>>,
+}
+
+/// A requested shutdown.
+struct Ending {
+    how: Shutdown,
+    /// Clients that hear of it if it fails.
+    askers: Vec<Asker>,
+}
+
+/// Reading and writing of data files.
+pub trait DataFiles: Send + Sync {
+    /// Saves all data, empties the databases, and loads the data again, as far as `how` says.
+    /// Commands of other clients that need data are refused meanwhile. The thread is inside the
+    /// gate.
+    ///
+    /// # Errors
+    /// What went wrong, for the client.
+    fn reload(
+        &self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        how: Reload,
+    ) -> Result<(), String>;
+
+    /// Begins to write the base of the append-only file anew, or has it written soon: if that is to
+    /// be `later`, as within a transaction, and behind a snapshot at work.
+    fn rewrite_journal(&self, instance: &Instance, later: bool) -> Rewrite;
+
+    /// Empties the databases, and loads the append-only files. Commands of other clients that need
+    /// data are refused meanwhile. The thread is inside the gate.
+    ///
+    /// # Errors
+    /// What went wrong, for the client.
+    fn load_aof(&self, instance: &Instance, thread: &mut ThreadContext) -> Result<(), String>;
+
+    /// Makes a snapshot in the background.
+    ///
+    /// # Errors
+    /// When other work on files is going on.
+    fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal>;
+
+    /// Makes a snapshot, and answers at its end.
+    ///
+    /// # Errors
+    /// When a snapshot is being made; the asker gets no answer then.
+    fn save(&self, instance: &Instance, asker: Asker) -> Result<(), Refusal>;
+
+    /// Ends a snapshot in the background, since FLUSHALL has removed all keys. If the settings ask
+    /// for snapshots, makes one at once, answers the asker at its end and returns true.
+    fn emptied(&self, instance: &Instance, thread: &ThreadContext, asker: Asker) -> bool;
+
+    /// Ends a snapshot in the background, or one that waits; `None` if there is none.
+    fn cancel_saving(&self) -> Option<Cancelled>;
+
+    /// The state of saving.
+    fn saving(&self) -> SavingFacts;
+
+    /// Restarts the counts of saving from zero.
+    fn reset_counts(&self);
+}
+
+/// What became of a request to write the base of the append-only file anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewrite {
+    /// It begins.
+    Begins,
+    /// It begins when the snapshot at work has ended.
+    Scheduled,
+    /// It was going on already.
+    GoesOn,
+}
+
+/// Steps of DEBUG RELOAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reload {
+    /// Saves before.
+    pub saves: bool,
+    /// Empties the databases before loading.
+    pub flushes: bool,
+    /// Lets keys of the file replace those that are there.
+    pub merges: bool,
+}
+
+/// Stand-in of a server that has no files.
+#[derive(Debug)]
+pub struct NoDataFiles;
+
+impl DataFiles for NoDataFiles {
+    fn reload(&self, _: &Instance, _: &mut ThreadContext, _: Reload) -> Result<(), String> {
+        Err("ERR this server has no data files".to_owned())
+    }
+
+    fn rewrite_journal(&self, _: &Instance, _: bool) -> Rewrite {
+        Rewrite::GoesOn
+    }
+
+    fn load_aof(&self, _: &Instance, _: &mut ThreadContext) -> Result<(), String> {
+        Err("ERR this server has no data files".to_owned())
+    }
+
+    fn save_in_background(&self, _: &Instance, _: When) -> Result<Begun, Refusal> {
+        Err(Refusal::SAVE_FAILED)
+    }
+
+    fn save(&self, _: &Instance, _: Asker) -> Result<(), Refusal> {
+        Err(Refusal::SAVE_FAILED)
+    }
+
+    fn emptied(&self, _: &Instance, _: &ThreadContext, _: Asker) -> bool {
+        false
+    }
+
+    fn cancel_saving(&self) -> Option<Cancelled> {
+        None
+    }
+
+    fn saving(&self) -> SavingFacts {
+        SavingFacts::default()
+    }
+
+    fn reset_counts(&self) {}
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+impl Instance {
+    /// Puts the parts together. `commands` is the number of row ids; `wake_main` is called when a
+    /// client asks for a shutdown.
+    pub fn new(
+        store: Store,
+        settings: Arc<Settings>,
+        identity: Identity,
+        (clock, stopwatch): (Clock, Stopwatch),
+        commands: usize,
+        wake_main: Box<dyn Fn() + Send + Sync>,
+        data_files: Box<dyn DataFiles>,
+    ) -> Instance {
+        let watches = Arc::new(Watches::marking(Arc::clone(store.marked_keys())));
+        let departures = Arc::new(Departures::marking(Arc::clone(store.marked_keys())));
+        let pubsub = Arc::new(PubSub::default());
+        let notifications = Arc::new(Notifications::of(Arc::clone(&pubsub)));
+        let tracking = Arc::new(Tracking::new(store.hasher().clone(), Arc::clone(&settings)));
+        let listeners: [Arc<dyn Listener>; 4] =
+            [watches.clone(), departures.clone(), tracking.clone(), notifications.clone()];
+        listeners.iter().for_each(|listener| store.listen(listener));
+        Instance {
+            store,
+            settings,
+            clients: Clients::default(),
+            grants: Grants::default(),
+            waiters: Waiters::default(),
+            acknowledged: Acknowledged::default(),
+            watches,
+            departures,
+            pubsub,
+            tracking,
+            notifications,
+            monitors: Monitors::default(),
+            command_log: CommandLog::default(),
+            latency: LatencyEvents::default(),
+            statistics: Statistics::new(commands),
+            identity,
+            clock,
+            stopwatch,
+            active_expire: AtomicBool::new(true),
+            chores_paused: AtomicBool::new(false),
+            moves_connections: AtomicBool::new(false),
+            skips_checksums: AtomicBool::new(false),
+            resident_bytes: AtomicU64::new(0),
+            resident_peak: AtomicU64::new(0),
+            used_peak: AtomicU64::new(0),
+            other_bytes: AtomicU64::new(0),
+            startup_bytes: OnceLock::new(),
+            loading: Loading::default(),
+            journal: JournalState::default(),
+            pausing: Mutex::new(()),
+            troubles: Mutex::default(),
+            shutdown: Mutex::new(None),
+            wake_main,
+            data_files,
+            sweep_waker: OnceLock::new(),
+            carrier: OnceLock::new(),
+        }
+    }
+
+    /// Notes that something took so long, if that is as long as `latency-monitor-threshold`.
+    pub fn note_latency(&self, event: &'static str, took: Duration) {
+        let least = LATENCY_MONITOR_THRESHOLD.get(&self.settings);
+        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        if least > 0 && millis >= least {
+            self.latency.add(event, millis, self.clock.now());
+        }
+    }
+
+    /// Does what may evict keys, and notes how long that took if it has evicted some.
+    #[cold]
+    #[inline(never)]
+    pub fn note_eviction<T>(
+        &self,
+        thread: &mut ThreadContext,
+        act: impl FnOnce(&mut ThreadContext) -> T,
+    ) -> T {
+        let (evicted, began) = (thread.evicted(), self.stopwatch.read());
+        let outcome = act(thread);
+        if thread.evicted() != evicted {
+            let nanos = self.stopwatch.nanos_between(began, self.stopwatch.read());
+            self.note_latency("eviction-cycle", Duration::from_nanos(nanos));
+        }
+        outcome
+    }
+
+    /// Begins to load data: commands that need it are refused until `end_loading`.
+    /// Returns false, and does nothing, while data is loaded already.
+    pub fn begin_loading(&self, total_bytes: u64) -> bool {
+        let has_begun = self.loading.begin(total_bytes, (self.clock.now(), self.clock.steady()));
+        if has_begun {
+            self.grants.withdraw(Needs::LOADED);
+        }
+        has_begun
+    }
+
+    /// Ends loading.
+    pub fn end_loading(&self) {
+        self.loading.end();
+        self.grants.restore(Needs::LOADED);
+    }
+
+    fn ending(&self) -> MutexGuard<'_, Option<Ending>> {
+        self.shutdown.lock()
+    }
+
+    /// Requests a shutdown of the server, also in other ways than an earlier request. The asker
+    /// hears of it if it fails.
+    pub fn request_shutdown(&self, how: Shutdown, asker: Option<Asker>) {
+        self.loading.give_up(true);
+        let mut ending = self.ending();
+        let mut askers = ending.take().map_or_else(Vec::new, |ending| ending.askers);
+        askers.extend(asker);
+        *ending = Some(Ending { how, askers });
+        drop(ending);
+        (self.wake_main)();
+    }
+
+    /// Takes back a request for a shutdown; returns false if there was none.
+    pub fn abort_shutdown(&self) -> bool {
+        self.loading.give_up(false);
+        let Some(ending) = self.ending().take() else { return false };
+        for asker in ending.askers {
+            asker.refuse(&self.statistics, &Refusal::SHUTDOWN_FAILED);
+        }
+        (self.wake_main)();
+        true
+    }
+
+    /// The request for a shutdown, if there is one.
+    pub fn shutdown_requested(&self) -> Option<Shutdown> {
+        self.ending().as_ref().map(|ending| ending.how)
+    }
+
+    /// Notes a reason why writes are refused, or that it is gone.
+    pub fn note_trouble(&self, trouble: Troubles, is_there: bool) {
+        let mut troubles = self.troubles.lock();
+        troubles.set(trouble, is_there);
+        if troubles.is_empty() {
+            self.grants.restore(Needs::DISK);
+        } else {
+            self.grants.withdraw(Needs::DISK);
+        }
+    }
+
+    /// The refusal of writes, if they are refused.
+    pub fn refusal_of_writes(&self) -> Option<Refusal> {
+        let troubles = *self.troubles.lock();
+        if troubles.contains(Troubles::SNAPSHOT) {
+            return Some(Refusal::SNAPSHOT_FAILED);
+        }
+        let failure = self.journal.failure()?;
+        Some(Refusal::new(format!("MISCONF Errors writing to the AOF file: {failure}")))
+    }
+
+    /// Holds writes back while the last snapshot is made before the end, or lets them flow again.
+    pub fn hold_writes(&self, holds: bool) {
+        let pausing = self.pausing.lock();
+        self.clients.hold_writes(holds);
+        if holds {
+            self.grants.withdraw(Needs::WRITES_FLOW);
+        }
+        drop(pausing);
+        if !holds {
+            self.clients.look_again();
+        }
+    }
+
+    /// Notes what is wrong with the files of the journal, or that nothing is: changes are refused
+    /// meanwhile.
+    pub fn set_journal_failure(&self, failure: Option<String>) {
+        let is_failing = failure.is_some();
+        if self.journal.set_failure(failure) {
+            self.note_trouble(Troubles::JOURNAL, is_failing);
+        }
+    }
+
+    /// Holds changes back until `resume_changes`, as the disk is far behind.
+    pub fn hold_changes(&self) {
+        self.grants.withdraw(Needs::JOURNAL_ROOM);
+    }
+
+    /// Returns true while changes are held back.
+    pub fn holds_changes(&self) -> bool {
+        !self.grants.get().contains(Needs::JOURNAL_ROOM)
+    }
+
+    /// Lets changes go on that were held back.
+    pub fn resume_changes(&self) {
+        if self.holds_changes() {
+            self.grants.restore(Needs::JOURNAL_ROOM);
+            self.clients.look_again();
+        }
+    }
+
+    /// Holds back commands with these needs until `resume_messages`: a worker has more mail than it
+    /// is to have.
+    pub fn hold(&self, needs: Needs) {
+        self.grants.withdraw(needs);
+    }
+
+    /// Lets commands go on that were held back until a worker has read its mail, unless another one
+    /// has not.
+    pub fn resume_messages(&self) {
+        let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM;
+        if !self.grants.get().contains(rooms) && !self.clients.is_any_behind() {
+            self.pubsub.end_flood();
+            self.grants.restore(rooms);
+            self.clients.look_again();
+        }
+    }
+
+    /// Returns true if commands are to be noted for those who run MONITOR.
+    pub fn is_monitored(&self) -> bool {
+        !self.grants.get().contains(Needs::UNMONITORED)
+    }
+
+    /// Returns the number of clients that run MONITOR.
+    pub fn monitors(&self) -> usize {
+        self.monitors.count()
+    }
+
+    /// Does what changes have left for a thread without locks: sends invalidations that are
+    /// pending, wakes workers that have mail and the thread that removes expired keys, and holds
+    /// commands back where there is too much mail.
+    #[inline]
+    pub fn settle_messages(&self) {
+        let by_events = self.notifications.has_left() && self.notifications.settle();
+        let by_keys = self.tracking.has_work() && self.tracking.settle(&self.clients);
+        if by_events | by_keys {
+            self.hold(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
+        }
+        if self.store.deadlines().oversleeps() {
+            self.wake_sweep();
+        }
+    }
+
+    /// Wakes who removes expired keys: a deadline was set that passes before it would look.
+    #[cold]
+    fn wake_sweep(&self) {
+        if self.store.deadlines().call()
+            && let Some(waker) = self.sweep_waker.get()
+        {
+            waker();
+        }
+    }
+
+    /// Has listeners told which keys change, from now on, or which of those that they mark. To be
+    /// called before the locks of the first key that somebody wants to know of.
+    pub fn hear(&self, keys: Interests) {
+        if !self.store.hears_any(keys) {
+            self.store.hear(keys, true);
+        }
+    }
+
+    /// Removes what is left of clients that were told of keys, and spares changes the look at who
+    /// wants to know of them once there is nobody. The thread is outside the gate.
+    pub fn look_after_keys(&self, thread: &ThreadContext) {
+        self.tracking.sweep();
+        self.hear_no_more(thread, Interests::KEYS, || self.tracking.is_idle());
+        let is_idle = || self.departures.is_empty() && self.watches.is_empty();
+        self.hear_no_more(thread, Interests::MARKED_KEYS, is_idle);
+    }
+
+    fn hear_no_more(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {
+        if self.store.hears_any(keys) && is_idle() {
+            // Who wants to know of a key is inside the gate.
+            self.store.exclusively_at_once(thread, |store| {
+                if is_idle() {
+                    store.hear(keys, false);
+                }
+            });
+        }
+    }
+
+    /// Follows the setting of keyspace notifications.
+    pub fn follow_event_classes(&self) {
+        let classes = settings::observing::NOTIFY_KEYSPACE_EVENTS.get(&self.settings);
+        self.store.hear(Interests::EVENTS, self.notifications.follow(classes));
+    }
+
+    /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
+    pub fn pause(&self, what: Pause, until: Steady) {
+        let _pausing = self.pausing.lock();
+        self.clients.pause(what, until, self.clock.steady());
+        self.grants.withdraw(match what {
+            Pause::Nothing => Needs::empty(),
+            Pause::Writes => Needs::WRITES_FLOW,
+            Pause::Everything => Needs::UNPAUSED,
+        });
+        self.keep_expired();
+    }
+
+    /// Ends a pause and has every worker look at its connections again.
+    pub fn unpause(&self) {
+        let _pausing = self.pausing.lock();
+        // `held_back` grants the rest.
+        self.grants.restore(Needs::UNPAUSED);
+        self.clients.unpause();
+        self.keep_expired();
+    }
+
+    /// Keeps keys past their deadline while nothing may be removed: while data is loaded or
+    /// imported, while writes are held back, and while removals could not be written to files.
+    pub fn keep_expired(&self) {
+        let keeps = self.loading.is_active()
+            || IMPORT_MODE.get(&self.settings)
+            || self.paused() != Pause::Nothing
+            || self.journal.failure().is_some();
+        self.store.keep_expired(keeps);
+    }
+
+    /// Returns the pause in force. Grants `WRITES_FLOW` and `UNPAUSED` again when the time of the
+    /// pause is over; for requests that lack one of them.
+    pub fn held_back(&self) -> Pause {
+        if self.paused() == Pause::Nothing {
+            let _pausing = self.pausing.lock();
+            if self.paused() == Pause::Nothing {
+                self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
+            }
+        }
+        self.paused()
+    }
+
+    /// Returns the pause in force.
+    pub fn paused(&self) -> Pause {
+        self.clients.paused(self.clock.steady())
+    }
+
+    /// Returns true if there is memory for more data.
+    pub fn has_memory(&self) -> bool {
+        let most = settings::memory::MAXMEMORY.get(&self.settings);
+        let policy = settings::memory::MAXMEMORY_POLICY.get(&self.settings);
+        // With a policy that evicts, the cleaner makes room when it is needed.
+        most == 0
+            || policy != MaxmemoryPolicy::NoEviction
+            || self.used_memory() <= most
+            || self.used_memory().saturating_sub(self.store.held_in_records()) <= most
+    }
+
+    /// Returns `used_memory`: the present bytes of keys, their index and everything else.
+    pub fn used_memory(&self) -> u64 {
+        self.store.used_bytes() + self.other_bytes.load(Relaxed)
+    }
+}

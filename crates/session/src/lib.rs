@@ -1,0 +1,96 @@
+//! Who is connected, what they may, and who is told.
+//!
+//! ```text
+//! instance                            handles to all parts, shared by all workers
+//! clients, client, session            the registry; a client as others see it; as its worker does
+//! needs                               what is granted: admission asks it
+//! transaction, waiters, acknowledged  what a client has queued, watches, waits for
+//! pubsub, tracking, notifications, monitors   who is told of what
+//! letter, message, notice, receivers  how it is told: by mail to the workers
+//! statistics, observing               what is counted and noted
+//! loading, saving, journal_state      the state of files, as clients see it
+//! ```
+//! Nothing here knows a command: handlers and what runs them stand above.
+//!
+//! Owner: the server makes one `Instance`, and a `Session` for each connection.
+//! Not here: commands (`command`, `families`), sockets and threads (`server`).
+//! Start at: `instance.rs`, then `client.rs`, then `session.rs`.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+mod access_modes;
+mod acknowledged;
+mod args;
+mod carrier;
+mod client;
+pub mod client_eviction;
+mod client_flags;
+mod client_info;
+mod client_memory;
+mod clients;
+mod count;
+mod database_key;
+mod departures;
+mod errors_below;
+mod flood;
+mod identity;
+mod instance;
+mod journal_state;
+mod letter;
+mod libraries;
+mod loading;
+mod message;
+mod monitors;
+mod needs;
+mod notice;
+mod notifications;
+mod observing;
+mod pause;
+mod place;
+mod pubsub;
+mod rates;
+mod receivers;
+mod refusal;
+mod saving;
+mod session;
+mod sparse;
+mod statistics;
+mod tracking;
+mod transaction;
+mod value_limits;
+pub mod versions;
+mod waiter;
+mod waiters;
+
+pub use access_modes::AccessModes;
+pub use acknowledged::Place;
+pub use args::Args;
+pub use carrier::{Carrier, Migration, Parcel, Target};
+pub use client::{Client, ClientFlags, Endpoint, Owner};
+pub use client_memory::Peak;
+pub use clients::Clients;
+pub use database_key::DatabaseKey;
+pub use departures::Departure;
+pub use identity::Identity;
+pub use instance::{DataFiles, Instance, NoDataFiles, Reload, Rewrite, Shutdown};
+pub use letter::Letter;
+pub use libraries::{Kept, Library};
+pub use message::{LARGE_PAYLOAD, Message, MessageBytes, Payload, SharedBytes};
+pub use needs::{Needs, Troubles};
+pub use notice::{Answer, Notice, Post};
+pub use observing::{Distribution, Entry, LogKind, Sample, Series};
+pub use pause::Pause;
+pub use pubsub::{Name, PubSub, Topic};
+pub use refusal::{Refusal, begin_of, begin_of_all};
+pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
+pub use session::{ReplyMode, Session};
+pub use statistics::{CommandTotals, WorkerStatistics};
+pub use tracking::{OwnTracking, Prefix, Tracker, TrackingOptions};
+pub use transaction::Queue;
+pub use value_limits::{
+    checks_version, hash_limit, list_limit, set_limit, sorted_set_limit, timed_version,
+    value_limits,
+};
+pub use versions::VALKEY as VALKEY_VERSION;
+pub use waiter::{ClientState, Late, Request, State, Waiter, Wants};
+pub use waiters::Waiters;

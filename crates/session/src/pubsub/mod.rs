@@ -1,0 +1,125 @@
+//! Messages from clients to clients: who has subscribed to what, and how a message reaches them.
+//!
+//! ```text
+//! PUBLISH ──▶ channel ──┐                 one letter for each worker
+//!         └─▶ patterns ─┴─▶ receivers ──▶ worker A ──▶ outputs of its clients
+//!                                    └──▶ worker B ──▶ ...
+//! ```
+//! Who receives a message is decided when it is published, under the lock of its channel, and the
+//! letters are left in the mailboxes under it too. So all clients get the messages of a channel in
+//! the same order. A client that gives up a subscription gets the confirmation as mail too, behind
+//! all messages that were published before.
+
+mod channels;
+mod patterns;
+mod subscriptions;
+mod topic;
+
+pub use subscriptions::Subscriptions;
+pub use topic::Name;
+pub use topic::Topic;
+
+use crate::client::Client;
+use crate::flood::Flood;
+use crate::message::{Message, Payload};
+use crate::receivers::{Left, Outgoing, Receivers};
+use channels::{Channels, Locked};
+use patterns::{Matching, Patterns};
+use wire::Protocol;
+
+/// Table of all subscriptions.
+#[derive(Debug, Default)]
+pub struct PubSub {
+    channels: Channels,
+    shard_channels: Channels,
+    patterns: Patterns,
+    flood: Flood,
+}
+
+impl PubSub {
+    /// Adds a client to those who receive what is published on a topic; it has not subscribed to it
+    /// yet.
+    pub fn subscribe(
+        &self,
+        topic: Topic,
+        name: &[u8],
+        client: &Client,
+        protocol: Protocol,
+    ) -> Name {
+        match topic {
+            Topic::Pattern => self.patterns.add(name, client, protocol),
+            topic => self.channels(topic).add(name, client, protocol),
+        }
+    }
+
+    /// Removes a client from those who receive what is published on a topic.
+    pub fn unsubscribe(&self, topic: Topic, name: &[u8], client: &Client) {
+        match topic {
+            Topic::Pattern => self.patterns.remove(name, client),
+            topic => self.channels(topic).remove(name, client),
+        }
+    }
+
+    /// Returns the number of channels, patterns or shard channels that somebody has subscribed to.
+    pub fn count(&self, topic: Topic) -> usize {
+        match topic {
+            Topic::Pattern => self.patterns.count(),
+            topic => self.channels(topic).count(),
+        }
+    }
+
+    /// Returns the names of the channels, or shard channels, that match a pattern; without one, of
+    /// all.
+    pub fn names(&self, topic: Topic, pattern: Option<&[u8]>) -> Vec<Name> {
+        self.channels(topic).names(pattern)
+    }
+
+    /// Returns the number of clients that have subscribed to a channel, or a shard channel, by its
+    /// name.
+    pub fn subscribers(&self, topic: Topic, name: &[u8]) -> usize {
+        self.channels(topic).lock(name).receivers().map_or(0, Receivers::len)
+    }
+
+    /// Returns true if nobody has subscribed to a channel or a pattern.
+    pub fn is_idle(&self) -> bool {
+        self.channels.count() == 0 && self.patterns.count() == 0
+    }
+
+    /// Sets the most bytes that may wait for one client.
+    pub fn follow_limit(&self, most: Option<u64>) {
+        self.flood.follow_limit(most);
+    }
+
+    /// Forgets what clients were sent while their workers had too much to read.
+    pub fn end_flood(&self) {
+        self.flood.end();
+    }
+
+    /// Sends a message, caused by the client with the id `author`, to those who have subscribed to
+    /// a channel or to a pattern that fits, or to a shard channel.
+    pub fn publish(&self, topic: Topic, name: &[u8], payload: &[u8], author: u64) -> Left {
+        let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
+        let channels = self.channels(topic);
+        // Who has subscribed to patterns sees the messages of a channel in one order, too.
+        let is_wanted = channels.count() > 0 || patterns.is_some();
+        let channel = is_wanted.then(|| channels.lock(name));
+        let payload = Payload::of(payload);
+        let mut outgoing = Outgoing::counted_by(&self.flood, author);
+        if let Some(receivers) = channel.as_ref().and_then(Locked::receivers) {
+            let word = if topic == Topic::Channel { &b"message"[..] } else { b"smessage" };
+            outgoing.add(receivers, |protocol| Message::push(protocol, &[word, name], &payload));
+        }
+        for (pattern, receivers) in patterns.iter().flat_map(Matching::iter) {
+            let words = [b"pmessage", &pattern[..], name];
+            outgoing.add(receivers, |protocol| Message::push(protocol, &words, &payload));
+        }
+        outgoing.leave()
+    }
+
+    fn channels(&self, topic: Topic) -> &Channels {
+        match topic {
+            Topic::ShardChannel => &self.shard_channels,
+            _ => &self.channels,
+        }
+    }
+}

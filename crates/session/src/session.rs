@@ -1,0 +1,399 @@
+//! State of a connection that lasts from one command to the next.
+
+use crate::access_modes::AccessModes;
+use crate::args::Args;
+use crate::client::{Client, ClientFlags, NEVER_QUEUED};
+use crate::needs::Needs;
+use crate::pubsub::{Subscriptions, Topic};
+use crate::tracking::OwnTracking;
+use crate::transaction::{Queue, Watches, Watching};
+use base::PositionHash;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use store::Access;
+use wire::Protocol;
+
+/// Replies that a client gets, as CLIENT REPLY sets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ReplyMode {
+    /// All.
+    #[default]
+    On,
+    /// None.
+    Off,
+    /// None for the command that asks for it and the one after.
+    SkipNext,
+    /// None for this command.
+    Skip,
+}
+
+/// The protocol state of one connection; its worker alone touches it.
+#[derive(Debug)]
+pub struct Session {
+    /// State of this client as other threads see it.
+    pub client: Arc<Client>,
+    /// Number of the selected database.
+    pub database: usize,
+    /// RESP2 or RESP3.
+    pub protocol: Protocol,
+    /// Needs that are granted to this client.
+    pub grants: Needs,
+    /// How its commands treat keys.
+    pub modes: AccessModes,
+    /// Replies that it gets.
+    pub reply_mode: ReplyMode,
+    /// True if the connection is to be closed once the replies are written.
+    pub close_after_reply: bool,
+    /// True if it was authenticated at some time.
+    was_authenticated: bool,
+    /// Commands queued since MULTI, or room for some.
+    queue: Option<Box<Queue>>,
+    /// Keys that it watches.
+    pub watching: Option<Box<Watching>>,
+    /// What it has subscribed to.
+    pub subscriptions: Option<Box<Subscriptions>>,
+    /// How it is told of keys that change.
+    pub tracking: Option<Box<OwnTracking>>,
+    /// What commands of its last transaction have pushed, whose other replies it does not get.
+    pub behind_exec: Vec<u8>,
+    /// True if its transaction has ended a subscription. The reply of EXEC goes by mail, behind
+    /// what others have published before.
+    pub is_told_by_mail: bool,
+    /// Position in the journal behind its last unit.
+    pub last_unit: u64,
+    /// Protocol of the messages that it is told: that of before RESET until RESET is answered, as
+    /// they come ahead of the answer.
+    told_in: Protocol,
+    /// True if messages that its last command has caused may be on their way to itself: they come
+    /// before its next command runs.
+    pub yields: bool,
+    /// True if its output may have other limits than before its last command, as it has begun or
+    /// ended to subscribe.
+    pub has_other_limits: bool,
+    /// Bytes of the reply to its last command, if that came as mail.
+    pub mailed_bytes: usize,
+    /// What those who run MONITOR were not told yet of its commands.
+    pub lines: Vec<u8>,
+    /// True if the memory of its transaction, of keys that it watches, of its subscriptions or of
+    /// the request with which it waits has changed since it was last counted.
+    pub memory_changed: bool,
+}
+
+impl Session {
+    /// The session of a client that has just connected.
+    pub fn new(client: Arc<Client>, authenticated: bool) -> Session {
+        let mut session = Session {
+            client,
+            database: 0,
+            protocol: Protocol::Resp2,
+            grants: Needs::OF_SESSION,
+            modes: AccessModes::empty(),
+            reply_mode: ReplyMode::On,
+            close_after_reply: false,
+            was_authenticated: false,
+            queue: None,
+            watching: None,
+            subscriptions: None,
+            tracking: None,
+            behind_exec: Vec::new(),
+            is_told_by_mail: false,
+            last_unit: 0,
+            told_in: Protocol::Resp2,
+            yields: false,
+            has_other_limits: false,
+            mailed_bytes: 0,
+            lines: Vec::new(),
+            memory_changed: false,
+        };
+        session.set_authenticated(authenticated);
+        session
+    }
+
+    /// Returns true if the client has given a password, or needs none.
+    #[inline]
+    pub fn is_authenticated(&self) -> bool {
+        self.grants.contains(Needs::AUTHENTICATED)
+    }
+
+    /// Marks the client as authenticated or not; one that needs no password counts as such.
+    pub fn set_authenticated(&mut self, authenticated: bool) {
+        self.grants.set(Needs::AUTHENTICATED, authenticated);
+        self.was_authenticated |= authenticated;
+    }
+
+    /// Returns true if the client has never been authenticated.
+    pub fn is_stranger(&self) -> bool {
+        !self.was_authenticated
+    }
+
+    /// Returns the queue of the open transaction, if there is one.
+    pub fn open_queue(&mut self) -> Option<&mut Queue> {
+        let is_open = !self.grants.contains(Needs::NO_TRANSACTION);
+        self.queue.as_deref_mut().filter(|_| is_open)
+    }
+
+    /// Returns what is needed to run the open transaction, if there is one: of one that is void no
+    /// command runs.
+    pub fn needs_of_queue(&mut self) -> Option<Needs> {
+        let is_void = self.client.flags().contains(ClientFlags::CHANGED);
+        let needs = self.open_queue()?.needs();
+        Some(if is_void { Needs::empty() } else { needs })
+    }
+
+    /// Opens a transaction.
+    pub fn begin_queue(&mut self) {
+        self.queue.get_or_insert_default();
+        self.grants.remove(Needs::NO_TRANSACTION);
+        self.client.set_flag(ClientFlags::MULTI, true);
+        self.client.queued.store(0, Relaxed);
+    }
+
+    /// Notes that a command was refused, so that the open transaction runs none.
+    pub fn spoil_queue(&mut self) {
+        if let Some(queue) = self.open_queue() {
+            queue.spoil();
+            self.show_queue();
+        }
+    }
+
+    /// Adds a command, by the id of its row and its needs, to the open transaction. One that will
+    /// not run, since a watched key has changed, keeps none.
+    pub fn enqueue(
+        &mut self,
+        command: (usize, Needs),
+        args: Args<'_>,
+        first_hash: Option<PositionHash>,
+    ) {
+        let is_void = self.client.flags().contains(ClientFlags::CHANGED);
+        let queue = self.queue.get_or_insert_default();
+        if is_void {
+            queue.drop_commands()
+        } else {
+            queue.push(command, args, first_hash)
+        }
+        self.show_queue();
+    }
+
+    /// Shows other threads how large the queue is.
+    fn show_queue(&mut self) {
+        let Some(queue) = &self.queue else { return };
+        self.client.queued.store(queue.len() as u64, Relaxed);
+        self.client.queue_bytes.store(queue.bytes() as u64, Relaxed);
+        self.client.queue_room.store(queue.room() as u64, Relaxed);
+        self.memory_changed = true;
+    }
+
+    /// Takes the queue of the open transaction, to be run: what is sent from now on is not queued.
+    /// Other threads see the transaction until the queue is back.
+    pub fn take_queue(&mut self) -> Option<Box<Queue>> {
+        self.open_queue()?;
+        self.grants.insert(Needs::NO_TRANSACTION);
+        self.queue.take()
+    }
+
+    /// Ends the transaction whose queue was taken. The memory is kept for the next one, if it is
+    /// little.
+    pub fn keep_queue(&mut self, mut queue: Box<Queue>) {
+        queue.clear();
+        self.queue = Some(queue);
+        self.client.set_flag(ClientFlags::MULTI, false);
+        self.show_queue();
+    }
+
+    /// Ends the transaction without a run; returns false if there was none.
+    pub fn discard_queue(&mut self) -> bool {
+        let queue = self.take_queue();
+        let was_open = queue.is_some();
+        queue.into_iter().for_each(|queue| self.keep_queue(queue));
+        was_open
+    }
+
+    /// Returns true while the queue of its transaction runs.
+    pub fn runs_queue(&self) -> bool {
+        let flags = self.client.flags();
+        flags.contains(ClientFlags::MULTI) && self.grants.contains(Needs::NO_TRANSACTION)
+    }
+
+    /// Shows other threads which command it runs, by the id of the row.
+    pub fn show_command(&self, row: usize) {
+        self.client.last_command.store(u32::try_from(row + 1).unwrap_or(0), Relaxed);
+    }
+
+    /// Returns the bytes of the queue of an open transaction that count for the limit of query
+    /// buffers.
+    #[inline]
+    pub fn queue_counted(&self) -> u64 {
+        if self.grants.contains(Needs::NO_TRANSACTION) {
+            return 0;
+        }
+        self.queue.as_ref().map_or(0, |queue| queue.counted())
+    }
+
+    /// Returns true if the client wants the reply to the command that has ended; the next command
+    /// is asked about anew.
+    pub fn takes_reply(&mut self) -> bool {
+        let is_wanted = self.reply_mode == ReplyMode::On;
+        self.reply_mode = match self.reply_mode {
+            ReplyMode::SkipNext => ReplyMode::Skip,
+            ReplyMode::Skip => ReplyMode::On,
+            mode => mode,
+        };
+        is_wanted
+    }
+
+    /// Ends its watching of keys.
+    pub fn forget_watches(&mut self, watches: &Watches) {
+        if let Some(watching) = self.watching.take() {
+            watches.forget(&watching, &self.client);
+            self.note_watching();
+        }
+    }
+
+    /// Shows other threads how much it watches.
+    pub fn note_watching(&mut self) {
+        let (keys, bytes) = self.watching.as_ref().map_or((0, 0), |it| (it.len(), it.bytes()));
+        self.client.watched.store(keys as u64, Relaxed);
+        if self.client.queued.load(Relaxed) == NEVER_QUEUED {
+            self.client.queued.store(0, Relaxed);
+        }
+        self.client.watch_bytes.store(bytes as u64, Relaxed);
+        self.memory_changed = true;
+    }
+
+    /// Selects a database, and shows it to other threads.
+    #[inline]
+    pub fn select(&mut self, database: usize) {
+        self.database = database;
+        self.client.database.store(u32::try_from(database).unwrap_or(u32::MAX), Relaxed);
+    }
+
+    /// Switches to another version of the protocol.
+    pub fn speak(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        self.told_in = protocol;
+        let version = if protocol == Protocol::Resp3 { 3 } else { 2 };
+        self.client.protocol.store(version, Relaxed);
+        self.grant_by_subscriptions();
+    }
+
+    /// Returns true if the client receives messages.
+    #[inline]
+    pub fn is_subscriber(&self) -> bool {
+        self.subscriptions.is_some()
+    }
+
+    /// Lets messages that a command may have caused come before the next command.
+    pub fn yield_if_told(&mut self) {
+        self.yields |= self.is_subscriber();
+    }
+
+    /// Takes note of subscriptions that have begun or ended: which commands are granted, and what
+    /// other threads see.
+    pub fn note_subscriptions(&mut self) {
+        self.subscriptions.take_if(|subscriptions| subscriptions.is_empty());
+        let count = |topic| self.subscriptions.as_ref().map_or(0, |it| it.count(topic) as u64);
+        let client = &self.client;
+        client.channels.store(count(Topic::Channel), Relaxed);
+        client.patterns.store(count(Topic::Pattern), Relaxed);
+        client.shard_channels.store(count(Topic::ShardChannel), Relaxed);
+        let bytes = self.subscriptions.as_ref().map_or(0, |it| it.bytes() as u64);
+        client.subscription_bytes.store(bytes, Relaxed);
+        self.memory_changed = true;
+        self.has_other_limits = true;
+        client.set_flag(ClientFlags::PUBSUB, self.is_subscriber());
+        self.grant_by_subscriptions();
+    }
+
+    /// Sets how the client is told of keys that change; returns how it was.
+    pub fn set_tracking(&mut self, tracking: Option<Box<OwnTracking>>) -> Option<Box<OwnTracking>> {
+        self.grants.set(Needs::UNTRACKED, tracking.is_none());
+        let enters = tracking.as_ref().is_some_and(|it| it.enters_reads());
+        self.modes.set(AccessModes::ENTERS_READS, enters);
+        std::mem::replace(&mut self.tracking, tracking)
+    }
+
+    /// Sets whether the next command is an exception, as CLIENT CACHING asks.
+    pub fn set_caching_exception(&mut self, is_exception: bool) {
+        if let Some(tracking) = &mut self.tracking {
+            tracking.is_exception = is_exception;
+            self.modes.set(AccessModes::ENTERS_READS, tracking.enters_reads());
+        }
+    }
+
+    /// Grants what a subscriber may do: under RESP2, where replies and messages cannot be told
+    /// apart, it may do little else.
+    fn grant_by_subscriptions(&mut self) {
+        let is_free = !self.is_subscriber() || self.protocol == Protocol::Resp3;
+        self.grants.set(Needs::UNSUBSCRIBED, is_free);
+    }
+
+    /// Returns true if the client runs MONITOR.
+    #[inline]
+    pub fn is_monitor(&self) -> bool {
+        !self.grants.contains(Needs::NO_MONITOR)
+    }
+
+    /// Returns true if there are lines for those who run MONITOR.
+    #[inline]
+    pub fn has_lines(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// Notes that the client begins or ends to run MONITOR. Meanwhile it is not held back by
+    /// pauses, and must leave keys alone.
+    pub fn set_monitor(&mut self, is_monitor: bool) {
+        self.grants.set(Needs::NO_MONITOR, !is_monitor);
+        self.grants.set(Needs::UNPAUSED | Needs::WRITES_FLOW, is_monitor);
+        self.client.set_flag(ClientFlags::MONITOR, is_monitor);
+    }
+
+    /// Closes the connection once the replies are written.
+    pub fn close(&mut self) {
+        self.close_after_reply = true;
+        self.client.set_flag(ClientFlags::CLOSING, true);
+    }
+
+    /// Makes an access treat keys as the client asked: leave no trace, or see expired keys.
+    #[cold]
+    #[inline(always)]
+    pub fn mark(&self, access: &mut Access<'_>) {
+        if self.modes.contains(AccessModes::NO_TOUCH) {
+            access.do_not_touch();
+        }
+        if self.modes.contains(AccessModes::IMPORT_SOURCE) {
+            access.show_expired();
+        }
+    }
+
+    /// Returns the protocol of the messages that the client is told.
+    #[inline]
+    pub fn told_in(&self) -> Protocol {
+        self.told_in
+    }
+
+    /// Notes that all that was on its way when the protocol changed has come.
+    pub fn settle_protocol(&mut self) {
+        self.told_in = self.protocol;
+    }
+
+    /// Resets the session to its state when the client connected, except what the client's library
+    /// reported about itself. Messages come in the protocol of before until `settle_protocol`.
+    pub fn reset(&mut self, authenticated: bool) {
+        self.discard_queue();
+        self.select(0);
+        let told_in = self.told_in;
+        self.speak(Protocol::Resp2);
+        self.told_in = told_in;
+        self.set_authenticated(authenticated);
+        self.modes = AccessModes::empty();
+        if self.reply_mode == ReplyMode::Off {
+            self.reply_mode = ReplyMode::On;
+        }
+        self.client.info().name.clear();
+        let cleared = ClientFlags::NO_EVICT
+            | ClientFlags::NO_TOUCH
+            | ClientFlags::IMPORT_SOURCE
+            | ClientFlags::READONLY;
+        self.client.set_flag(cleared, false);
+    }
+}

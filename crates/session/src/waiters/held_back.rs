@@ -1,0 +1,63 @@
+//! Waiters whose turn has come in a pause.
+//!
+//! ```text
+//! their turn comes in a pause ──▶ out of all lines, here ──▶ its end ──▶ run like new requests
+//! ```
+//! Meanwhile neither its timeout nor CLIENT UNBLOCK ends the wait of one, only the end of its
+//! client does. Who finds nothing then waits anew: behind all others, for its whole time.
+
+use crate::waiter::Waiter;
+use base::mutex::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// Waiters that are held back, in the order in which their turns came.
+#[derive(Debug, Default)]
+pub struct HeldBack {
+    waiters: Mutex<BTreeMap<u64, Arc<Waiter>>>,
+    /// Held by the thread that runs them, before it has any other lock: who comes behind it finds
+    /// them served.
+    running: Mutex<()>,
+    /// False if none is held back, or runs.
+    is_any: AtomicBool,
+}
+
+impl HeldBack {
+    fn waiters(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Waiter>>> {
+        self.waiters.lock()
+    }
+
+    /// Returns true if some may be held back, or run.
+    #[inline]
+    pub fn is_any(&self) -> bool {
+        self.is_any.load(SeqCst)
+    }
+
+    /// Number of waiters that are held back.
+    pub fn len(&self) -> usize {
+        self.waiters().len()
+    }
+
+    /// Adds a waiter at a place behind all others.
+    pub fn add(&self, place: u64, waiter: &Arc<Waiter>) {
+        let mut waiters = self.waiters();
+        waiters.insert(place, Arc::clone(waiter));
+        self.is_any.store(true, SeqCst);
+    }
+
+    /// Removes the waiter at a place, if it is still there.
+    pub fn remove(&self, place: u64) {
+        self.waiters().remove(&place);
+    }
+
+    /// Takes all waiters and runs them, one after the other. Those that are held back again stay.
+    pub fn run_all(&self, run: impl FnMut(&Arc<Waiter>)) {
+        let _running = self.running.lock();
+        let taken = std::mem::take(&mut *self.waiters());
+        taken.values().for_each(run);
+        let waiters = self.waiters();
+        self.is_any.store(!waiters.is_empty(), SeqCst);
+    }
+}
