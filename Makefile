@@ -43,7 +43,7 @@ run: build
 
 build:
 	@scripts/need cc rust
-	cargo build --release -p server
+	cargo build --release -p varve
 
 tools:
 	@scripts/need cc rust

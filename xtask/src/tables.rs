@@ -18,6 +18,8 @@ pub const EXCEPTIONS: &str = "xtask/exceptions.toml";
 pub struct Layers {
     /// Crates that each crate may use.
     pub uses: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
+    /// Crates that only the tests of a crate may use besides.
+    pub tests_use: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
     /// Crates, files and folders that each grant is given to.
     pub may: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
 }
@@ -93,18 +95,27 @@ impl Manifest {
     /// Returns the packages that the manifest depends on, under their real names, with their
     /// offsets.
     pub fn packages(&self) -> impl Iterator<Item = (&str, usize)> {
-        let on_all = [&self.dependencies, &self.dev_dependencies, &self.build_dependencies];
-        let on_some = self.target.values().flat_map(|target| {
-            [&target.dependencies, &target.dev_dependencies, &target.build_dependencies]
-        });
-        on_all.into_iter().chain(on_some).flatten().map(|(name, dependency)| {
-            let package = match dependency {
-                Dependency::Table { package: Some(package) } => package,
-                _ => name.as_ref(),
-            };
-            (package.as_str(), name.span().start)
-        })
+        let on_all = [&self.dependencies, &self.build_dependencies];
+        let on_some = self.target.values();
+        let on_some = on_some.flat_map(|target| [&target.dependencies, &target.build_dependencies]);
+        on_all.into_iter().chain(on_some).flat_map(real_names)
     }
+
+    /// Returns those that only tests, examples and benches depend on.
+    pub fn dev_packages(&self) -> impl Iterator<Item = (&str, usize)> {
+        let on_some = self.target.values().map(|target| &target.dev_dependencies);
+        [&self.dev_dependencies].into_iter().chain(on_some).flat_map(real_names)
+    }
+}
+
+fn real_names(dependencies: &Dependencies) -> impl Iterator<Item = (&str, usize)> {
+    dependencies.iter().map(|(name, dependency)| {
+        let package = match dependency {
+            Dependency::Table { package: Some(package) } => package,
+            _ => name.as_ref(),
+        };
+        (package.as_str(), name.span().start)
+    })
 }
 
 impl Layers {
@@ -145,7 +156,11 @@ mod tests {
     fn packages(text: &str) -> Vec<(String, usize)> {
         let source = Source::new("Cargo.toml", text);
         let manifest: Manifest = table(Some(&source));
-        manifest.packages().map(|(name, at)| (name.to_owned(), source.line_of(at))).collect()
+        let packages = manifest.packages().chain(manifest.dev_packages());
+        let mut packages: Vec<(String, usize)> =
+            packages.map(|(name, at)| (name.to_owned(), source.line_of(at))).collect();
+        packages.sort();
+        packages
     }
 
     #[test]

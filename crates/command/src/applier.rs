@@ -105,7 +105,7 @@ impl<'i> Applier<'i> {
         let row = next.row;
         self.reply.clear();
         let (instance, statistics) = (self.instance, &*self.statistics);
-        let environment = Environment { instance, statistics, now };
+        let environment = Environment { instance, table: row.table(), statistics, now };
         let effect = Invocation::new(row, args).with_hash(next.hash).with_turn(Turn::Only);
         let reply = Reply::new(&mut self.reply, Protocol::Resp2);
         let mut call = Call::new(environment, thread, &mut self.session, effect, reply);

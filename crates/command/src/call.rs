@@ -85,6 +85,8 @@ pub struct Call<'c> {
 pub struct Environment<'c> {
     /// State shared by all clients.
     pub instance: &'c Instance,
+    /// The table of all commands.
+    pub table: &'static Table,
     /// Counts of this worker.
     pub statistics: &'c WorkerStatistics,
     /// Time of the commands.
@@ -108,7 +110,7 @@ impl<'c> Call<'c> {
     /// Puts a call together.
     #[inline(always)]
     pub fn new(
-        Environment { instance, statistics, now }: Environment<'c>,
+        Environment { instance, statistics, now, .. }: Environment<'c>,
         thread: &'c mut ThreadContext,
         session: &'c mut Session,
         Invocation { row, args, first_hash, turn }: Invocation<'c>,
@@ -117,12 +119,18 @@ impl<'c> Call<'c> {
         Call { instance, thread, session, statistics, args, reply, now, row, first_hash, turn }
     }
 
+    /// What it has in common with other calls of its worker.
+    pub fn environment(&self) -> Environment<'c> {
+        let Call { instance, statistics, now, row, .. } = *self;
+        Environment { instance, table: row.table(), statistics, now }
+    }
+
     /// Parts the thread context from the rest of the call, within which other calls can run while
     /// the thread holds locks.
     pub fn split(&mut self) -> (&mut ThreadContext, Outer<'_, 'c>) {
-        let Call { instance, statistics, now, row, args, first_hash, turn, .. } = *self;
+        let Call { row, args, first_hash, turn, .. } = *self;
         let outer = Outer {
-            environment: Environment { instance, statistics, now },
+            environment: self.environment(),
             invocation: Invocation { row, args, first_hash, turn },
             session: self.session,
             reply: &mut self.reply,

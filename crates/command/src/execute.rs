@@ -51,7 +51,7 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 #[inline(never)]
 fn admit_behind_others(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     let (thread, outer) = call.split();
-    waiting::resume_held_back(outer.environment, outer.invocation.row.table(), thread);
+    waiting::resume_held_back(outer.environment, thread);
     admission::admit(call, granted, Purpose::Fresh)
 }
 

@@ -44,7 +44,12 @@ impl Outstanding {
         answer: &[u8],
     ) {
         let (mut reply, protocol) = (Vec::new(), session.protocol);
-        let environment = Environment { instance, statistics, now: instance.clock.now() };
+        let environment = Environment {
+            instance,
+            table: self.row.table(),
+            statistics,
+            now: instance.clock.now(),
+        };
         let sent = Invocation::new(self.row, Args::new(&self.request, &self.spans));
         let reply = Reply::new(&mut reply, protocol);
         let call = Call::new(environment, thread, session, sent, reply);

@@ -38,5 +38,4 @@ mod tests;
 mod transaction;
 
 pub use commands::table;
-pub use connection::forget_all;
 pub use manual::manual;

@@ -258,7 +258,8 @@ impl World {
         self.instance.store.enter(&self.thread);
         self.thread.author.client = self.session.client.id;
         let (instance, statistics) = (&*self.instance, &*self.statistics);
-        let environment = Environment { instance, statistics, now: instance.clock.now() };
+        let environment =
+            Environment { instance, table: table(), statistics, now: instance.clock.now() };
         let (thread, session) = (&mut self.thread, &mut self.session);
         let outcome = act(&mut Call::new(environment, thread, session, sent, reply));
         self.instance.store.leave(&self.thread);

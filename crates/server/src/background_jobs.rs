@@ -5,11 +5,11 @@ use crate::journal::Journal;
 use crate::limits;
 use crate::other_memory::OtherMemory;
 use crate::saver::Saver;
+use crate::services::Services;
 use base::units::SHARDS;
 use base::{Millis, Pacer, ShardId, process};
-use command::Environment;
+use command::{Environment, Table};
 use crossbeam_channel::{Receiver, TryRecvError, bounded, select};
-use families::table;
 use session::{Instance, WorkerStatistics};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -45,6 +45,7 @@ pub struct BackgroundJobs {
     instance: Arc<Instance>,
     journal: Arc<Journal>,
     saver: Arc<Saver>,
+    table: &'static Table,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
     other_memory: OtherMemory,
@@ -65,10 +66,10 @@ impl BackgroundJobs {
     /// Returns the background jobs of a server.
     pub fn new(
         instance: Arc<Instance>,
-        journal: Arc<Journal>,
-        saver: Arc<Saver>,
+        services: &Services,
         thread: ThreadContext,
     ) -> BackgroundJobs {
+        let Services { journal, saver, table } = services.clone();
         let statistics = instance.statistics.worker();
         let (other_memory, aged, appended, removed) = (OtherMemory::default(), 0, 0, 0);
         let (caller, calls) = bounded(1);
@@ -81,6 +82,7 @@ impl BackgroundJobs {
             instance,
             journal,
             saver,
+            table,
             thread,
             statistics,
             other_memory,
@@ -241,10 +243,10 @@ impl BackgroundJobs {
             let (instance, thread, statistics) =
                 (&*self.instance, &mut self.thread, &*self.statistics);
             instance.store.enter(thread);
-            let environment = Environment { instance, statistics, now };
-            command::resume_held_back(environment, table(), thread);
+            let environment = Environment { instance, table: self.table, statistics, now };
+            command::resume_held_back(environment, thread);
             if has_removed {
-                command::serve_losses(environment, table(), thread);
+                command::serve_losses(environment, thread);
             }
             instance.store.leave(thread);
             self.journal.after_batch(instance);

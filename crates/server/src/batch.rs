@@ -7,8 +7,7 @@
 //! ```
 
 use base::{KeyspaceId, PositionHash};
-use command::{Row, RowMemo};
-use families::table;
+use command::{Row, RowMemo, Table};
 use session::Args;
 use std::ops::Range;
 use store::{LOCKS_AHEAD, Sought, Store};
@@ -81,19 +80,18 @@ pub struct Part {
     pub end: End,
 }
 
-impl Default for Batch {
-    fn default() -> Batch {
+impl Batch {
+    /// Returns a batch without requests, of commands in a table.
+    pub fn new(table: &'static Table) -> Batch {
         Batch {
             spans: Vec::new(),
             requests: Vec::new(),
             inline: Vec::new(),
-            rows: RowMemo::new(table()),
+            rows: RowMemo::new(table),
             keys: Vec::new(),
         }
     }
-}
 
-impl Batch {
     /// Drops all requests.
     #[inline]
     pub fn clear(&mut self) {
@@ -231,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_request_of_very_many_arguments_leaves_little_behind() {
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(families::table());
         for count in [SPANS_KEPT / 2, 10 * SPANS_KEPT] {
             batch.spans.extend((0..count).map(|_| Span { start: 0, len: 1 }));
             batch.clear();

@@ -42,7 +42,7 @@ pub fn on_signal(instance: &Instance, signal: i32) {
 /// Waits until the server is to end, with the last snapshot on disk if there is to be one.
 /// `asked` tells that the request for a shutdown has changed.
 pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
-    let Services { journal, saver } = services;
+    let Services { journal, saver, .. } = services;
     while asked.recv().is_ok() {
         if instance.shutdown_requested().is_none() {
             continue;

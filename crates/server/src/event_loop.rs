@@ -24,7 +24,7 @@ use crate::output::WRITE_MAX;
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::timers::Timers;
-use families::forget_all;
+use command::forget_all;
 use mio::Token;
 use session::{Instance, Owner, Pause, Post};
 use settings::OutputLimits;

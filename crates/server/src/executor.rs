@@ -9,10 +9,9 @@ use crate::connection::Connection;
 use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, Environment, Execution, Invocation, Observer, Outstanding, Row, Seen, execute,
+    Call, Environment, Execution, Invocation, Observer, Outstanding, Row, Seen, Table, execute,
     granted_for_batch, tell_behind_answer, tell_monitors,
 };
-use families::table;
 use session::{
     AccessModes, Answer, ClientFlags, Instance, Needs, ReplyMode, Waiter, WorkerStatistics,
 };
@@ -38,6 +37,8 @@ const SLICE_NANOS: u64 = 200_000;
 
 /// Executor of one worker.
 pub struct Executor {
+    /// The commands that it knows.
+    pub table: &'static Table,
     /// State that all clients share.
     pub instance: Arc<Instance>,
     /// Thread context for the store.
@@ -91,12 +92,14 @@ impl Executor {
     /// Returns an executor that has served no connection yet.
     pub fn new(
         instance: Arc<Instance>,
+        table: &'static Table,
         journal: Arc<Journal>,
         thread: ThreadContext,
         stopwatch: Stopwatch,
     ) -> Executor {
         Executor {
             statistics: instance.statistics.worker(),
+            table,
             thread,
             steady: CoarseSteady::new(&instance.clock, &stopwatch),
             stopwatch,
@@ -220,9 +223,9 @@ impl Executor {
     fn count_unserved(&mut self, connection: &Connection, waiter: &Waiter, reply_bytes: usize) {
         let seen = Seen { nanos: connection.ran_nanos, reply_bytes: reply_bytes as u64 };
         let (instance, statistics, now) = (&*self.instance, &*self.statistics, self.now);
-        let environment = Environment { instance, statistics, now };
+        let environment = Environment { instance, table: self.table, statistics, now };
         let waiter = (waiter, &connection.session.client);
-        command::count_unserved(environment, table(), &mut self.thread, waiter, seen);
+        command::count_unserved(environment, &mut self.thread, waiter, seen);
     }
 
     /// Puts the answer to a command that has waited before the replies to later requests.
@@ -469,8 +472,12 @@ impl Executor {
         now: Millis,
     ) -> Execution {
         let (protocol, mark) = (connection.session.protocol, self.replies.len());
-        let environment =
-            Environment { instance: &self.instance, statistics: &self.statistics, now };
+        let environment = Environment {
+            instance: &self.instance,
+            table: self.table,
+            statistics: &self.statistics,
+            now,
+        };
         let sent = Invocation::new(row, args).with_hash(first_hash);
         let reply = Reply::with_limit(&mut self.replies, protocol, self.replies_max);
         let session = &mut connection.session;

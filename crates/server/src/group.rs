@@ -8,6 +8,7 @@
 
 use crate::batch::{Batch, Part};
 use crate::connection::Connection;
+use command::Table;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ pub const READ_BYTES: usize = 16 << 10;
 const INPUT_BYTES: usize = 4 * READ_BYTES;
 
 /// Members of a group and their input. Kept from group to group, so that nothing is allocated.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Group {
     /// Input of its members, one behind the other.
     pub input: Vec<u8>,
@@ -45,6 +46,17 @@ pub struct Member {
 }
 
 impl Group {
+    /// Returns a group without members, whose requests name commands of a table.
+    pub fn new(table: &'static Table) -> Group {
+        Group {
+            input: Vec::new(),
+            filled: 0,
+            batch: Batch::new(table),
+            members: VecDeque::new(),
+            is_full: false,
+        }
+    }
+
     /// Returns the part of the buffer for the next read.
     #[inline]
     pub fn room(&mut self) -> &mut [u8] {

@@ -11,11 +11,11 @@
 mod effects;
 
 use crate::journal::Journal;
+use crate::services::Services;
 use base::Millis;
 use base::mutex::Mutex;
-use command::{Environment, Settled};
+use command::{Environment, Settled, Table};
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use families::table;
 use session::{Carrier, Instance, Migration, Pause, Refusal, WorkerStatistics};
 use settings::network::PORT;
 use std::collections::HashMap;
@@ -88,6 +88,7 @@ type Place = (String, String);
 pub struct Couriers {
     instance: Weak<Instance>,
     journal: Arc<Journal>,
+    table: &'static Table,
     jobs: Sender<Migration>,
     line: Receiver<Migration>,
     started: AtomicUsize,
@@ -98,11 +99,12 @@ pub struct Couriers {
 
 impl Couriers {
     /// The carrier of a server, without any thread yet.
-    pub fn new(instance: &Arc<Instance>, journal: &Arc<Journal>) -> Couriers {
+    pub fn new(instance: &Arc<Instance>, services: &Services) -> Couriers {
         let (jobs, line) = unbounded();
         Couriers {
             instance: Arc::downgrade(instance),
-            journal: Arc::clone(journal),
+            journal: Arc::clone(&services.journal),
+            table: services.table,
             jobs,
             line,
             started: AtomicUsize::new(0),
@@ -124,6 +126,7 @@ impl Couriers {
             statistics: instance.statistics.worker(),
             instance: self.instance.clone(),
             journal: Arc::clone(&self.journal),
+            table: self.table,
             thread,
             sockets: Arc::clone(&self.sockets),
         };
@@ -160,6 +163,7 @@ impl Carrier for Couriers {
 struct Courier {
     instance: Weak<Instance>,
     journal: Arc<Journal>,
+    table: &'static Table,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
     sockets: Arc<Mutex<HashMap<Place, Socket>>>,
@@ -240,8 +244,9 @@ impl Courier {
         let now = instance.clock.now();
         if instance.waiters.count() > 0 {
             let statistics = &*self.statistics;
-            let environment = Environment { instance: &instance, statistics, now };
-            command::serve_losses(environment, table(), &mut self.thread);
+            let environment =
+                Environment { instance: &instance, table: self.table, statistics, now };
+            command::serve_losses(environment, &mut self.thread);
         }
         instance.store.upkeep(&mut self.thread, now);
         instance.store.leave(&self.thread);

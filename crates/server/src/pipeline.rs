@@ -61,9 +61,9 @@ impl Pipeline {
     /// Returns a pipeline that has served no connection yet.
     pub fn new(executor: Executor) -> Pipeline {
         Pipeline {
+            batch: Batch::new(executor.table),
+            group: Group::new(executor.table),
             executor,
-            batch: Batch::default(),
-            group: Group::default(),
             input: vec![0; READ_BYTES_LARGE],
             settings_read: u64::MAX,
         }

@@ -3,6 +3,7 @@
 use crate::claim::Taken;
 use crate::journal::Journal;
 use crate::saver::Saver;
+use command::Table;
 use settings::journal::APPENDONLY;
 use settings::{Hook, Settings, general, snapshots};
 use std::sync::Arc;
@@ -14,6 +15,8 @@ pub struct Services {
     pub journal: Arc<Journal>,
     /// Makes snapshots.
     pub saver: Arc<Saver>,
+    /// The commands that the server knows.
+    pub table: &'static Table,
 }
 
 impl Services {

@@ -25,6 +25,7 @@ use crate::services::Services;
 use crate::signals;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
+use command::Table;
 use crossbeam_channel::{Sender, bounded};
 use journal::Reader;
 use mio::{Poll, Waker};
@@ -111,7 +112,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> StartError {
 ///
 /// # Errors
 /// See `StartError`.
-pub fn run(words: impl Iterator<Item = OsString>) -> Result<(), StartError> {
+pub fn run(words: impl Iterator<Item = OsString>, table: &'static Table) -> Result<(), StartError> {
     let words: Vec<OsString> = words.collect();
     let mut input = Remembering { source: io::stdin().lock(), read: Vec::new() };
     match settings::load(words.iter().cloned(), &mut input)? {
@@ -130,7 +131,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Result<(), StartError> {
             let changed = std::env::set_current_dir(&*dir);
             changed.map_err(system("changing to the directory of `dir`"))?;
             logging::start(&loaded.settings).map_err(system("opening the log file"))?;
-            serve(loaded).inspect_err(log_reason)?;
+            serve(loaded, table).inspect_err(log_reason)?;
         }
     }
     Ok(())
@@ -170,7 +171,7 @@ those of the file.\n\n\
   varve-server /etc/varve.conf --loglevel verbose\n\
   varve-server -v | --version\n";
 
-fn serve(loaded: Loaded) -> Result<(), StartError> {
+fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let settings = Arc::clone(&loaded.settings);
     tell_beginning(&loaded);
     share_address_space(limits::threads(&settings))?;
@@ -184,7 +185,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     tracing::info!("Server initialized");
     let (ask_to_end, end_asked) = bounded(1);
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
-    let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)) };
+    let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)), table };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     let own_files = OwnFiles::of(&settings);
     let source = open_data(&instance, &services, &own_files)?;
@@ -198,15 +199,16 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
     let has_memory = check_memory(&instance);
-    let served = has_memory.and_then(|()| load_data(&instance, source)).and_then(|recovered| {
-        let writer = start_journal(&instance, &services, reader, recovered)?;
-        durability::tell(&settings);
-        tracing::info!("{} threads serve clients", instance.identity.threads);
-        kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
-        service_manager::tell(&settings, Notice::Ready);
-        end::wait(&instance, &services, &end_asked);
-        Ok(writer)
-    });
+    let served =
+        has_memory.and_then(|()| load_data(&instance, table, source)).and_then(|recovered| {
+            let writer = start_journal(&instance, &services, reader, recovered)?;
+            durability::tell(&settings);
+            tracing::info!("{} threads serve clients", instance.identity.threads);
+            kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
+            service_manager::tell(&settings, Notice::Ready);
+            end::wait(&instance, &services, &end_asked);
+            Ok(writer)
+        });
     if served.is_ok() {
         tracing::info!("User requested shutdown...");
     }
@@ -278,10 +280,14 @@ fn open_data(
 }
 
 /// Loads the data that is there at start. Clients are refused until `start_journal`.
-fn load_data(instance: &Instance, source: Option<Source>) -> Result<Option<Recovered>, StartError> {
+fn load_data(
+    instance: &Instance,
+    table: &'static Table,
+    source: Option<Source>,
+) -> Result<Option<Recovered>, StartError> {
     let Some(source) = source else { return Ok(None) };
     let mut thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
-    let loaded = load::load(instance, &mut thread, source);
+    let loaded = load::load(instance, table, &mut thread, source);
     instance.store.retire(thread);
     Ok(Some(loaded.inspect_err(|error| tracing::error!("{error}"))?))
 }
@@ -344,7 +350,7 @@ fn make_instance(
         // A message that waits already is enough.
         let _ = ask_to_end.try_send(());
     });
-    let (settings, commands) = (Arc::clone(settings), families::table().ids());
+    let (settings, commands) = (Arc::clone(settings), services.table.ids());
     let instance = Arc::new(Instance::new(
         store,
         settings,
@@ -352,9 +358,9 @@ fn make_instance(
         (clock, Stopwatch::calibrate()),
         commands,
         wake,
-        Box::new(load::Files::new(&services.journal, &services.saver)),
+        Box::new(load::Files::new(services)),
     ));
-    let couriers = Couriers::new(&instance, &services.journal);
+    let couriers = Couriers::new(&instance, services);
     // It is set once, here.
     let _ = instance.carrier.set(Box::new(couriers));
     Ok(instance)
@@ -395,6 +401,7 @@ fn start_workers(
         let parts = WorkerParts {
             instance: Arc::clone(instance),
             journal: Arc::clone(&services.journal),
+            table: services.table,
             thread: thread_context(instance, services)?,
             stopwatch: stopwatch.clone(),
             poller: poll,
@@ -455,8 +462,7 @@ fn start_background(
 ) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
     let thread = thread_context(instance, services)?;
     let (stop, stopped) = bounded(0);
-    let (journal, saver) = (Arc::clone(&services.journal), Arc::clone(&services.saver));
-    let background_jobs = BackgroundJobs::new(Arc::clone(instance), journal, saver, thread);
+    let background_jobs = BackgroundJobs::new(Arc::clone(instance), services, thread);
     Ok((stop, spawn("background".to_owned(), move || background_jobs.run(&stopped))?))
 }
 
@@ -468,7 +474,7 @@ fn start_saver(
     let thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
     let (instance, services) = (Arc::clone(instance), services.clone());
     spawn("saver".to_owned(), move || {
-        let Services { journal, saver } = services;
+        let Services { journal, saver, .. } = services;
         saver::run(&instance, &saver, thread, &|| journal.let_changes_go_on(&instance));
     })
 }

@@ -9,6 +9,7 @@ use crate::mail::{Inbox, Mailbox};
 use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use base::Stopwatch;
+use command::Table;
 use session::Instance;
 use std::io;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct WorkerParts<P> {
     pub instance: Arc<Instance>,
     /// The journal.
     pub journal: Arc<Journal>,
+    /// The commands that the server knows.
+    pub table: &'static Table,
     /// Thread context for the store.
     pub thread: ThreadContext,
     /// Stopwatch for its commands and loop iterations.
@@ -51,6 +54,7 @@ impl<P: Poller> Worker<P> {
         let WorkerParts {
             instance,
             journal,
+            table,
             thread,
             stopwatch,
             poller,
@@ -59,7 +63,7 @@ impl<P: Poller> Worker<P> {
             acceptor,
             seat,
         } = parts;
-        let executor = Executor::new(Arc::clone(&instance), journal, thread, stopwatch);
+        let executor = Executor::new(Arc::clone(&instance), table, journal, thread, stopwatch);
         Worker {
             pipeline: Pipeline::new(executor),
             event_loop: EventLoop::new(instance, poller, (mailbox, inbox), acceptor, seat),

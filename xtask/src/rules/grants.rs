@@ -15,7 +15,7 @@ pub fn unused_grants(tree: &Tree, report: &mut Report) {
     let mut unused = |offset: usize, message: String| {
         report.add(LAYERS, table.line_of(offset), message);
     };
-    for (name, uses) in &layers.uses {
+    for (name, uses) in layers.uses.iter().chain(&layers.tests_use) {
         for used in uses {
             let names_it = |mention: &Mention| mention.first() == used.as_ref();
             let uses_it = |source: &Source| {

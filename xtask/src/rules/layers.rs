@@ -37,9 +37,11 @@ fn check_manifest(source: &Source, layers: &Layers, report: &mut Report) {
         return;
     }
     let manifest: Manifest = table(Some(source));
-    for (package, offset) in
-        manifest.packages().filter(|(package, _)| !may_use(layers, name, package))
-    {
+    let packages = manifest.packages().filter(|(package, _)| !may_use(layers, name, package));
+    let of_tests = manifest.dev_packages().filter(|(package, _)| {
+        !may_use(layers, name, package) && !tests_may_use(layers, name, package)
+    });
+    for (package, offset) in packages.chain(of_tests) {
         let message = format!("`{name}` may not use `{package}`");
         report.add(&source.path, source.line_of(offset), message);
     }
@@ -51,6 +53,11 @@ fn may_use(layers: &Layers, name: &str, used: &str) -> bool {
     !layers.uses.contains_key(used) || granted()
 }
 
+/// Returns true if only the tests of a crate may use another one.
+fn tests_may_use(layers: &Layers, name: &str, used: &str) -> bool {
+    layers.tests_use.get(name).into_iter().flatten().any(|it| it.as_ref() == used)
+}
+
 /// Reports uses that the manifest hides: a path dependency under another crate's name.
 fn check_imports(tree: &Tree, layers: &Layers, report: &mut Report) {
     for source in tree.rust_files().filter(|source| source.path.starts_with("crates/")) {
@@ -60,7 +67,9 @@ fn check_imports(tree: &Tree, layers: &Layers, report: &mut Report) {
         }
         for mention in source.rust.mentions.iter().filter(|mention| mention.import.is_some()) {
             let used = mention.first();
-            if used != name && !may_use(layers, name, used) && !is_own(source, used) {
+            let is_in_test = source.is_test_code(mention) && tests_may_use(layers, name, used);
+            if used != name && !may_use(layers, name, used) && !is_in_test && !is_own(source, used)
+            {
                 report.add(&source.path, mention.line, format!("`{name}` may not use `{used}`"));
             }
         }

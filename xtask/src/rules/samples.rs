@@ -26,6 +26,7 @@ const TOO_WIDE: &str = concat!(
 const MAY: &str = "[may]\nunsafe_code = [\"heap\", \"crates/index/src/a.rs\"]\n\
     clock = [\"base\"]\nfiles = []\nsockets = [\"server\"]\n\
     vector_instructions = [\"crates/index/src/probe/\"]\n";
+const TESTS_USE: &str = "[uses]\nbase = []\nwire = [\"base\"]\n[tests_use]\nbase = [\"wire\"]";
 const USES: &str = "[uses]\nbase = []\nwire = [\"base\"]\nstore = [\"base\"]\n";
 const ROWS: &str = "const TABLE: &[C] = &[C { a: \"x\", ..row(\"SCAN\", 1) },\n\
     C { ..C::parent(G::A, \"XGROUP\", B) }, C { ..row(\"GET\", 2) }];\n\
@@ -96,6 +97,23 @@ const SAMPLES: &[Sample] = &[
             "crates/store/src/lib.rs:2",
             "crates/store/src/lib.rs:2",
         ],
+    },
+    Sample {
+        rule: "layers",
+        keeps: &[
+            ("layers.toml", TESTS_USE),
+            ("crates/base/Cargo.toml", "[dev-dependencies]\nwire.workspace = true"),
+            ("crates/base/src/lib.rs", "#[cfg(test)]\nmod tests {\n    use wire::a;\n}"),
+        ],
+        breaks: &[
+            ("layers.toml", TESTS_USE),
+            ("crates/base/Cargo.toml", "[dependencies]\nwire.workspace = true"),
+            (
+                "crates/base/src/lib.rs",
+                "use wire::a;\n#[cfg(test)]\nmod tests {\n    use wire::b;\n}",
+            ),
+        ],
+        found: &["crates/base/Cargo.toml:2", "crates/base/src/lib.rs:1"],
     },
     Sample {
         rule: "layers",

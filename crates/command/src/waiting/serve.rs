@@ -12,7 +12,7 @@
 
 pub(super) mod rerun;
 use super::touched::{Request, Touch, Touched, begin_of_lines};
-use crate::call::{Call, Environment, Outcome, Row, Table, Turn};
+use crate::call::{Call, Environment, Outcome, Row, Turn};
 use crate::observer::{Observer, Seen};
 use crate::run::{Execution, finish};
 use crate::spec::{Flags, Wakes};
@@ -126,12 +126,8 @@ pub fn look_again(call: &mut Call<'_>) {
 
 /// Serves waiters that mind the loss of their keys, if these are gone: expired, evicted, or moved
 /// to another waker. A key that is still there is looked at without a trace.
-pub fn serve_losses(
-    environment: Environment<'_>,
-    table: &'static Table,
-    thread: &mut ThreadContext,
-) {
-    let waker = Waker::at(environment, table);
+pub fn serve_losses(environment: Environment<'_>, thread: &mut ThreadContext) {
+    let waker = Waker::at(environment);
     let mut lost = environment.instance.waiters.lines.minded();
     lost.retain(|key| waker.kind_at(thread, key) != Some(MINDED));
     waker.serve(thread, begin_of_lines(lost));
@@ -139,16 +135,12 @@ pub fn serve_losses(
 
 /// Runs the requests of the waiters that a pause has held back, if it is over. The thread has no
 /// locks.
-pub fn resume_held_back(
-    environment: Environment<'_>,
-    table: &'static Table,
-    thread: &mut ThreadContext,
-) {
+pub fn resume_held_back(environment: Environment<'_>, thread: &mut ThreadContext) {
     let held_back = &environment.instance.waiters.held_back;
     if !held_back.is_any() || environment.instance.paused() != Pause::Nothing {
         return;
     }
-    let waker = Waker::at(environment, table);
+    let waker = Waker::at(environment);
     held_back.run_all(|waiter| waker.resume(thread, waiter));
 }
 
@@ -167,9 +159,8 @@ pub fn run_unit(
     let again = |instance: &Instance| touch.touched(instance);
     let outcome = run_and_serve(call, waker, arrivals, (touched, shards), again, act);
     if call.instance.waiters.held_back.is_any() {
-        let Call { instance, statistics, row, .. } = *call;
-        let environment = Environment { instance, statistics, now: instance.clock.now() };
-        resume_held_back(environment, row.table(), call.thread);
+        let now = call.instance.clock.now();
+        resume_held_back(Environment { now, ..call.environment() }, call.thread);
     }
     outcome
 }
@@ -236,8 +227,6 @@ struct Reached {
 /// A thread that serves waiters.
 pub struct Waker<'s> {
     environment: Environment<'s>,
-    /// Where the rows of the waiters' commands are.
-    table: &'static Table,
     /// Maximum number of waiters in a line whose keys are locked at once.
     most: usize,
     /// Replies to waiters that were served under the present hold: they leave behind its unit,
@@ -248,14 +237,13 @@ pub struct Waker<'s> {
 impl<'s> Waker<'s> {
     /// The waker of a request.
     pub fn of(call: &Call<'s>) -> Waker<'s> {
-        let Call { instance, statistics, now, row, args, .. } = *call;
-        let most = args.len().max(SERVED_AT_ONCE);
-        Waker { most, ..Waker::at(Environment { instance, statistics, now }, row.table()) }
+        let most = call.args.len().max(SERVED_AT_ONCE);
+        Waker { most, ..Waker::at(call.environment()) }
     }
 
     /// Returns a waker that runs no request.
-    fn at(environment: Environment<'s>, table: &'static Table) -> Waker<'s> {
-        Waker { environment, table, most: SERVED_AT_ONCE, answers: RefCell::default() }
+    fn at(environment: Environment<'s>) -> Waker<'s> {
+        Waker { environment, most: SERVED_AT_ONCE, answers: RefCell::default() }
     }
 
     /// As `of`, for a unit that touches these keys.
@@ -400,7 +388,7 @@ impl<'s> Waker<'s> {
 
     /// The row of a waiter's command.
     fn row_of(&self, waiter: &Waiter) -> &'static Row {
-        &self.table.rows()[waiter.command]
+        &self.environment.table.rows()[waiter.command]
     }
 
     fn waiters(&self) -> &Waiters {

@@ -9,7 +9,6 @@ mod table;
 mod tracking;
 
 pub use table::TABLE;
-pub use tracking::forget_tracking;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! CLIENT subcommands about the keys that the client may have cached.
 
-use command::{Call, Outcome, tell_by_mail};
+use command::{Call, Outcome, forget_tracking, tell_by_mail};
 use session::{
     Args, ClientFlags, Instance, OwnTracking, Prefix, Refusal, Session, Tracker, TrackingOptions,
 };
@@ -174,21 +174,6 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let bytes = prefixes.len() * PREFIX_BYTES + long.sum::<usize>();
     client.prefix_bytes.store(bytes as u64, Relaxed);
     session.set_tracking(Some(Box::new(OwnTracking { tracker, prefixes, is_exception })));
-    session.memory_changed = true;
-}
-
-/// Ends the tracking of a client.
-pub fn forget_tracking(instance: &Instance, session: &mut Session) {
-    let Some(tracking) = session.set_tracking(None) else { return };
-    let client = &session.client;
-    for prefix in &tracking.prefixes {
-        instance.tracking.remove_prefix(prefix, client.id);
-    }
-    instance.tracking.end(client.id);
-    let flags = [ClientFlags::TRACKING, ClientFlags::TRACKING_BROKEN, ClientFlags::BROADCAST];
-    flags.iter().for_each(|flag| client.set_flag(*flag, false));
-    client.redirection.store(-1, Relaxed);
-    client.prefix_bytes.store(0, Relaxed);
     session.memory_changed = true;
 }
 

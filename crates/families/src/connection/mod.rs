@@ -4,10 +4,8 @@ mod table;
 
 pub use table::TABLE;
 
-use crate::client::forget_tracking;
-use crate::pubsub::forget_subscriptions;
-use command::{Call, Outcome, Positions, Unanswered, end_monitor};
-use session::{Args, Asker, Instance, Refusal, Session, versions};
+use command::{Call, Outcome, Positions, Unanswered, forget_all};
+use session::{Args, Asker, Refusal, versions};
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
 use std::sync::atomic::Ordering::Relaxed;
@@ -212,15 +210,6 @@ fn reset(call: &mut Call<'_>) -> Outcome {
     session.settle_protocol();
     reply.simple("RESET");
     Ok(())
-}
-
-/// Removes a client from all tables: what it watches, has subscribed to, caches, or wants to see.
-/// Its connection ends, or begins anew.
-pub fn forget_all(instance: &Instance, session: &mut Session) {
-    session.forget_watches(&instance.watches);
-    forget_subscriptions(instance, session);
-    forget_tracking(instance, session);
-    end_monitor(instance, session);
 }
 
 fn select(call: &mut Call<'_>) -> Outcome {

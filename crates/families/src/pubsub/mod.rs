@@ -7,7 +7,7 @@ mod tests;
 pub use table::TABLE;
 
 use command::{Call, Outcome, Row, Turn, Unanswered};
-use session::{Answer, Instance, Name, Needs, Notice, Refusal, Session, Topic};
+use session::{Answer, Name, Needs, Notice, Refusal, Topic};
 use wire::Reply;
 
 const NOT_IN_A_TRANSACTION: Refusal =
@@ -78,17 +78,6 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let answer = Answer { reply: Vec::new(), position: 0, unserved: None };
     client.notify(Notice::Answer(client.id, answer));
     Err(Unanswered::ByMail)
-}
-
-/// Ends all subscriptions of a client, without a word.
-pub fn forget_subscriptions(instance: &Instance, session: &mut Session) {
-    let Some(subscriptions) = session.subscriptions.take() else { return };
-    for topic in [Topic::Channel, Topic::Pattern, Topic::ShardChannel] {
-        for name in subscriptions.names(topic) {
-            instance.pubsub.unsubscribe(topic, &name, &session.client);
-        }
-    }
-    session.note_subscriptions();
 }
 
 /// Confirms that a subscription has begun or ended, in the name of the command.

@@ -1,7 +1,7 @@
 //! Tests of commands on messages: what of them one client can see without a socket.
 
-use super::forget_subscriptions;
 use crate::testing::{Answers, STARTED, World, check, here};
+use command::forget_subscriptions;
 use session::{Owner, Session, Topic};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

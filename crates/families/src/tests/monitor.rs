@@ -1,7 +1,7 @@
 //! Tests of what those who run MONITOR see, without sockets.
 
-use crate::forget_all;
 use crate::testing::{Mailbox, STARTED, World, check, here};
+use command::forget_all;
 use command::{begin_monitor, tell_monitors};
 use session::{ClientFlags, Endpoint, Needs, Owner, Post, Session};
 use std::sync::Arc;

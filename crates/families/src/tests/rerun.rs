@@ -44,9 +44,9 @@ fn look(world: &mut World) {
     let now = world.instance.clock.now();
     world.instance.store.enter(&world.thread);
     let (instance, statistics) = (&*world.instance, &*world.statistics);
-    let environment = Environment { instance, statistics, now };
-    command::resume_held_back(environment, table(), &mut world.thread);
-    command::serve_losses(environment, table(), &mut world.thread);
+    let environment = Environment { instance, table: table(), statistics, now };
+    command::resume_held_back(environment, &mut world.thread);
+    command::serve_losses(environment, &mut world.thread);
     world.instance.store.leave(&world.thread);
 }
 

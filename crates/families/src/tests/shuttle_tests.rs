@@ -143,7 +143,9 @@ fn unpause(world: &mut World) {
     check(world, &[("CLIENT UNPAUSE", "+OK")]);
     let now = world.instance.clock.now();
     world.instance.store.enter(&world.thread);
-    command::resume_held_back(&world.instance, &mut world.thread, &world.statistics, now);
+    let (instance, statistics) = (&*world.instance, &*world.statistics);
+    let environment = Environment { instance, table: table(), statistics, now };
+    command::resume_held_back(environment, &mut world.thread);
     world.instance.store.leave(&world.thread);
 }
 

@@ -1,7 +1,7 @@
 //! Tests of what clients are told of keys that they may have cached.
 
-use crate::client::forget_tracking;
 use crate::testing::{Mailbox, STARTED, World, check, here, say};
+use command::forget_tracking;
 use session::{Client, Owner, Post, Session};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

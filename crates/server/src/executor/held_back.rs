@@ -2,15 +2,14 @@
 
 use super::Executor;
 use command::Environment;
-use families::table;
 
 impl Executor {
     /// Runs their requests if the pause is over.
     pub fn resume_held_back(&mut self) {
         self.read_clock();
-        let environment =
-            Environment { instance: &self.instance, statistics: &self.statistics, now: self.now };
-        command::resume_held_back(environment, table(), &mut self.thread);
+        let (instance, statistics) = (&*self.instance, &*self.statistics);
+        let environment = Environment { instance, table: self.table, statistics, now: self.now };
+        command::resume_held_back(environment, &mut self.thread);
         let position = self.thread.journal_position();
         if std::mem::replace(&mut self.position, position) != position {
             self.journal.after_batch(&self.instance);

@@ -122,7 +122,7 @@ impl JournalThread {
         mut reader: Reader,
         begin: Option<Begin>,
     ) -> Result<JoinHandle<()>, io::Error> {
-        let Services { journal, saver } = services;
+        let Services { journal, saver, .. } = services;
         let thread = instance.store.thread_context();
         let (thread, lane) = thread.zip(journal.take_lane()).ok_or(io::ErrorKind::OutOfMemory)?;
         let own_id = ReplicationId::parse(instance.identity.run_id.as_bytes());

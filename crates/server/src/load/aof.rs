@@ -8,6 +8,7 @@
 use super::error::LoadFailed;
 use super::rdb::{self, FrontToBack, Wanted};
 use super::replay::Replay;
+use command::Table;
 use journal::disk::{Directory, File, Files, OpenFile};
 use journal::inspect::{Inspection, State, glance, inspect};
 use journal::manifest::Manifest;
@@ -54,10 +55,9 @@ struct AofFile<'d> {
 /// holds a part of the data then.
 pub fn load_files(
     instance: &Instance,
+    table: &'static Table,
     thread: &mut ThreadContext,
-    directory: &Directory,
-    path: &str,
-    manifest: &Manifest,
+    (directory, path, manifest): (&Directory, &str, &Manifest),
 ) -> Result<Contents, LoadFailed> {
     let mut files = files_of(directory, path, manifest)?;
     // Nothing is executed before all files are known to be worth it.
@@ -68,7 +68,7 @@ pub fn load_files(
     }
     let mut contents = Contents::default();
     for file in &files {
-        load_file(instance, thread, file, &mut contents)?;
+        load_file(instance, table, thread, file, &mut contents)?;
     }
     Ok(contents)
 }
@@ -142,6 +142,7 @@ fn judge(instance: &Instance, it: &AofFile<'_>, found: &Inspection) -> Result<()
 
 fn load_file(
     instance: &Instance,
+    table: &'static Table,
     thread: &mut ThreadContext,
     it: &AofFile<'_>,
     contents: &mut Contents,
@@ -159,7 +160,7 @@ fn load_file(
         None => glance(&file, from).map_err(&failed)?,
     };
     judge(instance, it, &found)?;
-    let mut replay = Replay::new(instance, thread, &it.path);
+    let mut replay = Replay::new(instance, table, thread, &it.path);
     if !replay.run(&file, from, found.whole)? {
         // A file without sync lines, which are what tells of a break before.
         found = inspect(&file, from).map_err(&failed)?;

@@ -6,6 +6,8 @@ use super::{OpenedSet, look_at_set, read_set};
 use crate::journal::Journal;
 use crate::limits;
 use crate::saver::Saver;
+use crate::services::Services;
+use command::Table;
 use session::{
     Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts, When,
 };
@@ -22,12 +24,14 @@ use store::ThreadContext;
 pub struct Files {
     journal: Arc<Journal>,
     saver: Arc<Saver>,
+    table: &'static Table,
 }
 
 impl Files {
-    /// The files of a server with this journal and this maker of snapshots.
-    pub fn new(journal: &Arc<Journal>, saver: &Arc<Saver>) -> Files {
-        Files { journal: Arc::clone(journal), saver: Arc::clone(saver) }
+    /// The files that these services write.
+    pub fn new(services: &Services) -> Files {
+        let Services { journal, saver, table } = services.clone();
+        Files { journal, saver, table }
     }
 }
 
@@ -65,7 +69,7 @@ impl DataFiles for Files {
                 let error = io::Error::other(instance.journal.failure().unwrap_or_default());
                 return Err(LoadFailed::of_system("writing", "the append-only file")(error));
             }
-            load_aof(instance, thread)
+            load_aof(instance, self.table, thread)
         };
         self.while_others_wait(instance, thread, ("LOADAOF", "the AOF files"), load)?;
         tracing::info!("Append Only File loaded by DEBUG LOADAOF");
@@ -176,14 +180,18 @@ fn in_place<T>(
 
 /// Loads the append-only files in place of what is there. They are read as they are: nothing is
 /// cut off.
-fn load_aof(instance: &Instance, thread: &mut ThreadContext) -> Result<(), LoadFailed> {
+fn load_aof(
+    instance: &Instance,
+    table: &'static Table,
+    thread: &mut ThreadContext,
+) -> Result<(), LoadFailed> {
     let OpenedSet { set, path } = look_at_set(instance)?;
     if set.manifest().to_load().next().is_none() {
         let error = io::ErrorKind::NotFound.into();
         return Err(LoadFailed::of_system("opening", &path)(error));
     }
     in_place(instance, thread, |thread| {
-        let read = read_set(instance, thread, set.files(), &path, set.manifest());
+        let read = read_set(instance, table, thread, (set.files(), &path, set.manifest()));
         // That ends outside the gate.
         instance.store.enter(thread);
         read

@@ -24,6 +24,7 @@ pub use error::LoadFailed;
 
 use crate::journal::{Begin, Unsettled, append_folder};
 use aof::Contents;
+use command::Table;
 use first_base::first_base;
 use journal::disk::Directory;
 use journal::set::{Set, SetError};
@@ -130,11 +131,12 @@ fn opened(
 /// When a file is damaged, or holds what this server does not know.
 pub fn load(
     instance: &Instance,
+    table: &'static Table,
     thread: &mut ThreadContext,
     source: Source,
 ) -> Result<Recovered, LoadFailed> {
     match source {
-        Source::Set(opened) => load_set(instance, thread, opened),
+        Source::Set(opened) => load_set(instance, table, thread, opened),
         Source::Rdb { name, file } => {
             load_rdb(instance, thread, &name, file, Wanted::AT_START)?;
             Ok(Recovered { begin: None })
@@ -148,11 +150,12 @@ pub fn load(
 /// As those of `load`.
 pub fn load_set(
     instance: &Instance,
+    table: &'static Table,
     thread: &mut ThreadContext,
     OpenedSet { mut set, path }: OpenedSet,
 ) -> Result<Recovered, LoadFailed> {
     let began = Instant::now();
-    let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
+    let contents = read_set(instance, table, thread, (set.files(), &path, set.manifest()))?;
     let (whole, safe) = contents.last;
     let line = contents.line.filter(|_| set.last_incremental() > 0);
     let end = line.map(|line| End { bytes: whole, line });
@@ -173,15 +176,14 @@ pub fn load_set(
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.
 fn read_set(
     instance: &Instance,
+    table: &'static Table,
     thread: &mut ThreadContext,
-    directory: &Directory,
-    path: &str,
-    manifest: &journal::manifest::Manifest,
+    (directory, path, manifest): (&Directory, &str, &journal::manifest::Manifest),
 ) -> Result<Contents, LoadFailed> {
     let store = &instance.store;
     store.apply_journal(true);
     store.enter(thread);
-    let loaded = aof::load_files(instance, thread, directory, path, manifest);
+    let loaded = aof::load_files(instance, table, thread, (directory, path, manifest));
     store.leave(thread);
     store.apply_journal(false);
     if let Ok(contents) = &loaded {

@@ -1,8 +1,7 @@
 //! Execution of the commands of an append-only file.
 
 use super::error::LoadFailed;
-use command::{Applier, Followed, Next, NotApplied};
-use families::table;
+use command::{Applier, Followed, Next, NotApplied, Table};
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
 use session::{Args, Client, Instance};
@@ -53,9 +52,13 @@ struct Ahead<'b> {
 
 impl<'a> Replay<'a> {
     /// Execution of a file that has this name. The thread is inside the gate.
-    pub fn new(instance: &'a Instance, thread: &'a mut ThreadContext, path: &'a str) -> Replay<'a> {
-        let applier =
-            Applier::new(instance, table(), Client::of_file(path, instance.clock.steady()));
+    pub fn new(
+        instance: &'a Instance,
+        table: &'static Table,
+        thread: &'a mut ThreadContext,
+        path: &'a str,
+    ) -> Replay<'a> {
+        let applier = Applier::new(instance, table, Client::of_file(path, instance.clock.steady()));
         let (spans, sought) = (Vec::new(), Vec::new());
         let (reached, failed, passed_over) = (0, 0, BTreeMap::new());
         Replay { instance, thread, applier, path, spans, sought, reached, failed, passed_over }

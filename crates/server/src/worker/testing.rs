@@ -174,6 +174,7 @@ impl World {
             let worker = Worker::new(WorkerParts {
                 instance: Arc::clone(&instance),
                 journal: Arc::clone(&journal),
+                table: families::table(),
                 thread: instance.store.thread_context().expect("a thread is left"),
                 stopwatch: stopwatch.clone(),
                 poller: Script::default(),
@@ -195,7 +196,8 @@ impl World {
     pub fn second_pipeline(&self) -> Pipeline {
         let thread = self.instance.store.thread_context().expect("a thread is left");
         let (instance, journal) = (Arc::clone(&self.instance), Arc::clone(&self.journal));
-        Pipeline::new(Executor::new(instance, journal, thread, self.stopwatch.clone()))
+        let (table, stopwatch) = (families::table(), self.stopwatch.clone());
+        Pipeline::new(Executor::new(instance, table, journal, thread, stopwatch))
     }
 
     /// Makes positions up to this one safe, and tells the worker.

@@ -108,7 +108,8 @@ impl Server {
         let row = RowMemo::new(table()).find(&args);
         self.instance.store.enter(&self.thread);
         let (instance, statistics) = (&self.instance, &*self.statistics);
-        let environment = Environment { instance, statistics, now: instance.clock.now() };
+        let environment =
+            Environment { instance, table: table(), statistics, now: instance.clock.now() };
         let reply = Reply::new(&mut out, session.protocol);
         let sent = Invocation::new(row, args);
         let mut call = command::Call::new(environment, &mut self.thread, session, sent, reply);

@@ -2,7 +2,7 @@
 
 use super::{Served, Waker, observer, seen};
 use crate::admission::{Purpose, Rejection, admit, granted_for_batch};
-use crate::call::{Call, Environment, Invocation, Table, Turn, Unanswered};
+use crate::call::{Call, Environment, Invocation, Turn, Unanswered};
 use crate::observer::Seen;
 use crate::waiting::touched::{Touched, begin_of_lines};
 use base::mutex::MutexGuard;
@@ -145,13 +145,12 @@ impl Waker<'_> {
 /// CLIENT UNBLOCK ended it.
 pub fn count_unserved(
     environment: Environment<'_>,
-    table: &'static Table,
     thread: &mut ThreadContext,
     (waiter, client): (&Waiter, &Arc<Client>),
     seen: Seen,
 ) {
     let (mut session, mut reply) = (session_of(waiter, client), Vec::new());
-    let sent = Invocation::new(&table.rows()[waiter.command], waiter.sent_args());
+    let sent = Invocation::new(&environment.table.rows()[waiter.command], waiter.sent_args());
     let reply = Reply::new(&mut reply, waiter.client_state.protocol);
     let call = Call::new(environment, thread, &mut session, sent.with_turn(Turn::Again), reply);
     observer(&call).count(&call, seen);

@@ -1,4 +1,8 @@
-//! The program `varve-server`.
+//! The program `varve-server`: a server with the commands of all families.
+//!
+//! Owner: nobody; it starts, and ends with its server.
+//! Not here: anything that a server does (`server`), and what its commands mean (`families`).
+//! Start at: `server::run`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -8,7 +12,7 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    match server::run(std::env::args_os().skip(1)) {
+    match server::run(std::env::args_os().skip(1), families::table()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
