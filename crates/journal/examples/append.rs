@@ -28,7 +28,8 @@ fn main() {
     let id = ReplicationId::parse(&[b'e'; 40]).expect("digits");
     let start = Start { position: 0, home: 0, id };
     let mut log = Log::begin(set, start, Steady(0)).expect("the first file");
-    let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 1 << 30).expect("address space");
+    let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 30).expect("address space");
+    let mut reader = ring.read_from_end();
     let mut lane = lanes.pop().expect("a lane");
     let has_ended = AtomicBool::new(false);
     let began = Instant::now();

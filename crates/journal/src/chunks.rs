@@ -12,11 +12,11 @@
 //! is resident; the rest of the address space takes none.
 //!
 //! The lap tells a chunk from the one that had its slot before, a whole table ago. Whoever is that
-//! far ahead waits; writers are held back long before it.
+//! far ahead gets no frame; writers are held back long before it.
 
 use crate::CHUNK_BITS;
 use crate::stack::{Links, Stack};
-use crate::sync::{AtomicU64, AtomicUsize, Ordering, relax};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// Number of a chunk: its first position divided by its size.
 pub(crate) type ChunkNumber = u64;
@@ -62,42 +62,35 @@ impl Chunks {
         }
     }
 
-    /// The frame of a chunk, installed if there is none.
-    #[inline]
-    pub fn frame_of(&self, chunk: ChunkNumber) -> u32 {
-        match self.installed(chunk) {
-            Some(frame) => frame,
-            None => self.install(chunk).number,
-        }
-    }
-
     /// The frame of a chunk, if it has one.
     #[inline]
     pub fn installed(&self, chunk: ChunkNumber) -> Option<u32> {
-        let word = self.slot(chunk).load(Ordering::Acquire);
-        if word >> 32 == self.lap(chunk) { narrow::low_u32(word).checked_sub(1) } else { None }
+        self.frame_in(self.slot(chunk).load(Ordering::Acquire), chunk)
     }
 
-    /// Gives a frame to a chunk. Returns the one that it has then, which may be another thread's.
+    /// Gives a frame to a chunk. Returns the one that it has then, which may be another thread's;
+    /// none if the chunk before it has not left the slot, or frames are on their way between
+    /// others.
     #[cold]
-    pub fn install(&self, chunk: ChunkNumber) -> Frame {
+    pub fn install(&self, chunk: ChunkNumber) -> Option<Frame> {
         let slot = self.slot(chunk);
-        loop {
-            if let Some(number) = self.installed(chunk) {
-                return Frame { number, is_cold: false };
+        let mut word = slot.load(Ordering::Acquire);
+        if word == 0 {
+            let frame = self.take()?;
+            let new = self.lap(chunk) << 32 | u64::from(frame.number + 1);
+            match slot.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(frame),
+                Err(other) => word = other,
             }
-            if slot.load(Ordering::Acquire) == 0
-                && let Some(frame) = self.take()
-            {
-                let word = self.lap(chunk) << 32 | u64::from(frame.number + 1);
-                if slot.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-                    return frame;
-                }
-                self.put(frame.number);
-            } else {
-                relax();
-            }
+            self.put(frame.number);
         }
+        self.frame_in(word, chunk).map(|number| Frame { number, is_cold: false })
+    }
+
+    /// The frame that a word of the table has for a chunk.
+    #[inline]
+    fn frame_in(&self, word: u64, chunk: ChunkNumber) -> Option<u32> {
+        if word >> 32 == self.lap(chunk) { narrow::low_u32(word).checked_sub(1) } else { None }
     }
 
     /// Takes the frame away from a chunk whose bytes nobody reads or writes any more.
@@ -164,12 +157,16 @@ impl Chunks {
 mod tests {
     use super::*;
 
+    fn frame_of(chunks: &Chunks, chunk: ChunkNumber) -> u32 {
+        chunks.install(chunk).expect("a frame").number
+    }
+
     #[test]
     fn a_chunk_keeps_its_frame_until_it_is_retired() {
         let chunks = Chunks::new(4);
-        let first = chunks.frame_of(9);
-        assert_eq!((chunks.frame_of(9), chunks.installed(9)), (first, Some(first)));
-        assert_ne!(chunks.frame_of(10), first);
+        let first = frame_of(&chunks, 9);
+        assert_eq!((frame_of(&chunks, 9), chunks.installed(9)), (first, Some(first)));
+        assert_ne!(frame_of(&chunks, 10), first);
         chunks.retire(9);
         assert_eq!(chunks.installed(9), None);
     }
@@ -177,20 +174,21 @@ mod tests {
     #[test]
     fn the_frame_retired_last_is_used_next() {
         let chunks = Chunks::new(4);
-        let frames = [0, 1, 2].map(|chunk| chunks.frame_of(chunk));
+        let frames = [0, 1, 2].map(|chunk| frame_of(&chunks, chunk));
         chunks.retire(0);
         chunks.retire(1);
-        assert_eq!(chunks.install(3), Frame { number: frames[1], is_cold: false });
+        let newest = Frame { number: frames[1], is_cold: false };
+        assert_eq!(chunks.install(3), Some(newest));
         assert_eq!(chunks.resident_bytes(), 3 << CHUNK_BITS);
     }
 
     #[test]
     fn the_chunk_that_had_the_slot_before_is_another() {
         let chunks = Chunks::new(2);
-        chunks.frame_of(5);
-        assert_eq!(chunks.installed(7), None);
+        frame_of(&chunks, 5);
+        assert_eq!((chunks.installed(7), chunks.install(7)), (None, None));
         chunks.retire(5);
-        chunks.frame_of(7);
+        frame_of(&chunks, 7);
         assert_eq!(chunks.installed(5), None);
         assert!(chunks.installed(7).is_some());
     }
@@ -199,11 +197,11 @@ mod tests {
     fn frames_that_nobody_needed_are_idle() {
         let chunks = Chunks::new(4);
         for chunk in 0..3 {
-            chunks.frame_of(chunk);
+            frame_of(&chunks, chunk);
         }
         (0..3).for_each(|chunk| chunks.retire(chunk));
         assert_eq!(chunks.idle(), 0, "they were in use a moment ago");
-        chunks.frame_of(3);
+        frame_of(&chunks, 3);
         chunks.retire(3);
         assert_eq!(chunks.idle(), 2, "one of the three was used");
         assert_eq!(chunks.idle(), 3);

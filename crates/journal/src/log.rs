@@ -275,7 +275,7 @@ impl<F: Files> Log<F> {
         }
         if self.has_lost_files
             || self.set.is_apart()
-            || reader.released() > self.writer.safe().position
+            || reader.position() > self.writer.safe().position
         {
             return Err(LogError::NeedsBase);
         }

@@ -6,17 +6,20 @@
 mod lane;
 mod memory;
 mod reader;
+mod readers;
 
 pub use lane::{Lane, Place};
-pub use reader::Reader;
+pub use reader::{ReadFromError, Reader};
+pub use readers::{ReaderId, Slowest};
 
 use crate::chunks::{ChunkNumber, Chunks};
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, relax};
 use crate::{CHUNK_BITS, CHUNK_BYTES};
 use crossbeam_utils::CachePadded;
 use memory::Memory;
+use readers::Readers;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -35,8 +38,10 @@ pub struct Ring {
     tail: CachePadded<AtomicU64>,
     /// For each lane a bound below its places, or `NOTHING`.
     announced: Box<[CachePadded<AtomicU64>]>,
-    /// First position that the reader has not released.
+    /// First position of which the memory was not given up. Changes under the lock of the readers.
     released: CachePadded<AtomicU64>,
+    /// Lanes never wait for it.
+    readers: Mutex<Readers>,
     /// Database in which units stand bare. Changes while no lane puts anything.
     home: AtomicUsize,
     chunks: Chunks,
@@ -44,7 +49,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Creates a stream whose first position is `start`, with `lanes` lanes and the reader. The
+    /// Creates a stream whose first position is `start`, with `lanes` lanes and no reader. The
     /// distance from the oldest position that was not released to the tail may come to
     /// `span_bytes`, or to half of that or a quarter, as the system has address space.
     ///
@@ -54,19 +59,34 @@ impl Ring {
         start: u64,
         lanes: usize,
         span_bytes: usize,
-    ) -> io::Result<(Vec<Lane>, Reader)> {
+    ) -> io::Result<(Vec<Lane>, Arc<Ring>)> {
         let chunks = (span_bytes.div_ceil(CHUNK_BYTES)).next_power_of_two().max(4);
         let memory = Memory::of_chunks(chunks)?;
         let ring = Arc::new(Ring {
             tail: CachePadded::new(AtomicU64::new(start)),
             announced: (0..lanes).map(|_| CachePadded::new(AtomicU64::new(NOTHING))).collect(),
             released: CachePadded::new(AtomicU64::new(start)),
+            readers: Mutex::new(Readers::default()),
             home: AtomicUsize::new(0),
             chunks: Chunks::new(memory.frames()),
             memory,
         });
         let lanes = (0..lanes).map(|number| Lane::new(&ring, number)).collect();
-        Ok((lanes, Reader::new(ring, start)))
+        Ok((lanes, ring))
+    }
+
+    /// Makes `position` the first of the stream, in which nothing was put yet and which nobody
+    /// reads, and a database the home.
+    ///
+    /// # Panics
+    /// When something was put, or there is a reader.
+    pub fn begin_at(&self, position: u64, home: usize) {
+        let readers = self.readers();
+        let tail = self.tail.swap(position, Ordering::AcqRel);
+        let is_new = tail == self.released() && readers.slowest().is_none();
+        assert!(is_new, "the stream has begun");
+        self.released.store(position, Ordering::Release);
+        self.set_home(home);
     }
 
     /// Position behind the last place taken.
@@ -86,12 +106,86 @@ impl Ring {
 
     /// Bytes from the first that was not released to the tail: what writers are held back by.
     pub fn pending_bytes(&self) -> u64 {
-        self.tail().saturating_sub(self.released.load(Ordering::Acquire))
+        self.tail().saturating_sub(self.released())
     }
 
     /// Bytes of memory that the stream takes, for chunks in use and those ready for use.
     pub fn resident_bytes(&self) -> u64 {
         self.chunks.resident_bytes()
+    }
+
+    /// The reader that is furthest behind; none if there is no reader.
+    pub fn slowest(&self) -> Option<Slowest> {
+        let (reader, position) = self.readers().slowest()?;
+        Some(Slowest { reader, position, behind_bytes: self.tail().saturating_sub(position) })
+    }
+
+    /// Asks a reader to end, as one that is too far behind. What it pins stays until its owner has
+    /// seen that and drops it, since the owner may be reading a slice at this moment. Returns false
+    /// if it has ended already.
+    pub fn dismiss(&self, reader: ReaderId) -> bool {
+        self.readers().dismiss(reader)
+    }
+
+    /// Gives memory back to the system that was not needed since the last call.
+    pub fn trim(&self) {
+        self.memory.give_idle_back(&self.chunks);
+    }
+
+    /// First position of which the memory was not given up.
+    fn released(&self) -> u64 {
+        self.released.load(Ordering::Acquire)
+    }
+
+    /// Position up to which all places are full, and from which on nothing was released. A later
+    /// call may return less: a lane may announce less than was whole before, where it has no place
+    /// (invariant 4).
+    fn whole(&self) -> u64 {
+        // First what was released: what is whole in the end is never below it.
+        let released = self.released();
+        // Then the tail: places taken since are not counted, and of those below it the
+        // announcements are seen.
+        let tail = self.tail();
+        let bounds = self.announced.iter().map(|bound| bound.load(Ordering::Acquire));
+        bounds.fold(tail, u64::min).max(released)
+    }
+
+    fn readers(&self) -> MutexGuard<'_, Readers> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up the memory of all that no reader needs, up to what is whole. What is below `whole`
+    /// is known to be.
+    fn release_passed(&self, readers: &Readers, whole: u64) {
+        let lowest = readers.slowest().map_or(u64::MAX, |(_, position)| position);
+        let to = if lowest <= whole { lowest } else { self.whole().max(whole).min(lowest) };
+        let from = self.released();
+        if to > from {
+            (split(from).0..split(to).0).for_each(|chunk| self.chunks.retire(chunk));
+            self.released.store(to, Ordering::Release);
+        }
+    }
+
+    /// Gives up the memory of what is whole where there is no reader, so that nothing grows for
+    /// nobody. If others add, move or remove a reader, they see to it.
+    fn release_unread(&self) {
+        if let Ok(readers) = self.readers.try_lock()
+            && readers.slowest().is_none()
+        {
+            self.release_passed(&readers, 0);
+        }
+    }
+
+    /// The frame of a chunk in which a lane has places, installed if there is none. A lane that is
+    /// a whole table ahead of what was released waits for that.
+    fn frame_of(&self, chunk: ChunkNumber) -> u32 {
+        loop {
+            self.release_unread();
+            if let Some(frame) = self.chunks.install(chunk) {
+                return frame.number;
+            }
+            relax();
+        }
     }
 }
 

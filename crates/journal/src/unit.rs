@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_unit_is_filled_after_its_place_was_taken_and_home_moves_in_the_stream() {
-        let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 1 << 20).expect("address space");
+        let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 20).expect("address space");
+        let mut reader = ring.read_from_end();
         let lane = &mut lanes[0];
         let place = lane.take_unit([del(0)].into_iter());
         let moved = lane.move_home(4);

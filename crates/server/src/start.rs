@@ -27,7 +27,6 @@ use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::Table;
 use crossbeam_channel::{Sender, bounded};
-use journal::Reader;
 use mio::{Poll, Waker};
 use session::{Identity, Instance};
 use settings::{Invocation, Loaded, Row, Settings, general, network};
@@ -184,7 +183,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let kinds = listen::kinds(&listeners);
     tracing::info!("Server initialized");
     let (ask_to_end, end_asked) = bounded(1);
-    let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
+    let journal = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)), table };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     let own_files = OwnFiles::of(&settings);
@@ -201,7 +200,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let has_memory = check_memory(&instance);
     let served =
         has_memory.and_then(|()| load_data(&instance, table, source)).and_then(|recovered| {
-            let writer = start_journal(&instance, &services, reader, recovered)?;
+            let writer = start_journal(&instance, &services, recovered)?;
             durability::tell(&settings);
             tracing::info!("{} threads serve clients", instance.identity.threads);
             kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
@@ -297,12 +296,12 @@ fn load_data(
 fn start_journal(
     instance: &Arc<Instance>,
     services: &Services,
-    reader: Reader,
     recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
     let is_loading = recovered.is_some();
     let begin = recovered.and_then(|recovered| recovered.begin);
-    let writer = JournalThread::start(Arc::clone(instance), services.clone(), reader, begin);
+    let Services { journal, saver } = services.clone();
+    let writer = JournalThread::start(Arc::clone(instance), journal, saver, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;
     if is_loading {
         instance.end_loading();

@@ -34,7 +34,7 @@ impl Shared {
 
 /// Writes to a file what may be written.
 fn write(reader: &mut Reader, mark: &CutMark, file: &mut Vec<u8>) {
-    let (mut at, limit) = (reader.released(), mark.limit(reader));
+    let (mut at, limit) = (reader.position(), mark.limit(reader));
     while at < limit {
         let piece = reader.slice(at, limit);
         file.extend_from_slice(piece);
@@ -56,7 +56,8 @@ fn explore(is_on: bool, act: impl Fn(World) + Send + Sync + 'static) {
     // All interleavings of three threads, one of which closes a gate, are too many.
     model.preemption_bound = Some(2);
     model.check(move || {
-        let (mut lanes, reader) = Ring::with_lanes(0, 1, 16).expect("address space");
+        let (mut lanes, ring) = Ring::with_lanes(0, 1, 16).expect("address space");
+        let reader = ring.read_from_end();
         let (gate, mark) = (Gate::new(), CutMark::default());
         let [member, own] = [(); 2].map(|()| gate.join().expect("a member is left"));
         let shared = Arc::new(Shared { gate, mark, is_on: AtomicBool::new(is_on) });
@@ -97,7 +98,7 @@ fn a_file_that_begins_when_the_journal_is_turned_on_has_all_units_behind_the_cut
         });
         let (mut nowhere, mut file) = (Vec::new(), Vec::new());
         write(&mut reader, &shared.mark, &mut nowhere);
-        assert_eq!(saver.join().unwrap(), reader.released());
+        assert_eq!(saver.join().unwrap(), reader.position());
         shared.mark.clear();
         let put = lane.join().unwrap();
         write(&mut reader, &shared.mark, &mut file);
@@ -112,7 +113,7 @@ fn when_the_journal_is_off_all_that_was_put_is_whole_and_nothing_more_comes() {
         shared.gate.close(&own, || shared.is_on.store(false, Ordering::Relaxed));
         write(&mut reader, &shared.mark, &mut file);
         let put = lane.join().unwrap();
-        assert_eq!(reader.ring().tail(), reader.released());
+        assert_eq!(reader.ring().tail(), reader.position());
         assert_eq!(file, put);
     });
 }

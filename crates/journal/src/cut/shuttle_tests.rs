@@ -62,7 +62,7 @@ impl Writer {
     fn write(&mut self) {
         let limit = self.shared.mark.limit(&mut self.reader);
         let (_, file) = self.files.last_mut().expect("a file");
-        let mut at = self.reader.released();
+        let mut at = self.reader.position();
         while at < limit {
             let piece = self.reader.slice(at, limit);
             file.extend_from_slice(piece);
@@ -83,7 +83,7 @@ impl Writer {
         };
         assert!(self.reader.whole() >= cut, "nobody filled a place at the cut");
         self.write();
-        assert_eq!(self.reader.released(), cut);
+        assert_eq!(self.reader.position(), cut);
         self.files.push((cut, Vec::new()));
         self.shared.mark.clear();
     }
@@ -93,17 +93,17 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         shared.gate.close(member, || shared.is_on.store(false, Ordering::Relaxed));
         self.write();
-        assert_eq!(self.reader.released(), shared.ring.tail());
+        assert_eq!(self.reader.position(), shared.ring.tail());
         yield_now();
-        assert_eq!(self.reader.released(), shared.ring.tail(), "nothing more comes");
+        assert_eq!(self.reader.position(), shared.ring.tail(), "nothing more comes");
     }
 }
 
 fn units_are_in_the_file_of_their_positions(turns_off: bool) {
-    let (lanes, reader) = Ring::with_lanes(0, LANES, 128).expect("address space");
+    let (lanes, ring) = Ring::with_lanes(0, LANES, 128).expect("address space");
+    let reader = ring.read_from_end();
     let (gate, mark) = (Gate::new(), CutMark::default());
     let [own, saver] = [(); 2].map(|()| gate.join().expect("a member is left"));
-    let ring = Arc::clone(reader.ring());
     let shared = Arc::new(Shared { gate, mark, is_on: AtomicBool::new(true), ring });
     let threads: Vec<_> = lanes
         .into_iter()

@@ -48,8 +48,9 @@ impl<F: Files> Life<F> {
             }
             _ => Log::begin(set, start, Steady(0)).ok()?,
         };
-        let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 1 << 20).expect("memory");
-        reader.begin_at(position, loaded.home);
+        let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 20).expect("memory");
+        ring.begin_at(position, loaded.home);
+        let reader = ring.read_from_end();
         let lane = lanes.pop().expect("a lane");
         Some(Life { log, lane, reader, now: Steady(0), policy, units: loaded.units, ends: vec![] })
     }
@@ -86,7 +87,7 @@ impl<F: Files> Life<F> {
             let outcome = job.run();
             self.log.end_sync(job, &outcome);
         }
-        self.reader.release(self.log.safe().position.max(self.reader.released()));
+        self.reader.release(self.log.safe().position.max(self.reader.position()));
     }
 
     fn rotate(&mut self) -> Option<u64> {

@@ -157,7 +157,7 @@ impl Lane {
     #[inline]
     fn frame_of(&mut self, chunk: ChunkNumber) -> u32 {
         if self.filled.0 != chunk {
-            self.filled = (chunk, self.ring.chunks.frame_of(chunk));
+            self.filled = (chunk, self.ring.frame_of(chunk));
         }
         self.filled.1
     }

@@ -14,7 +14,7 @@ fn unit(lane: usize, bytes: usize) -> Vec<u8> {
 
 /// Reads what is whole, which is units without a gap, and releases it. Counts the bytes by lane.
 fn read_whole(reader: &mut Reader, read: &mut [usize; LANES]) {
-    let (mut at, whole) = (reader.released(), reader.whole());
+    let (mut at, whole) = (reader.position(), reader.whole());
     let mut bytes = Vec::new();
     while at < whole {
         let piece = reader.slice(at, whole);
@@ -37,8 +37,9 @@ fn read_whole(reader: &mut Reader, read: &mut [usize; LANES]) {
 /// The first so many chunks have frames already.
 fn explore(units: [&'static [(usize, bool)]; LANES], looks: usize, chunks: u64) {
     loom::model(move || {
-        let (lanes, mut reader) = Ring::with_lanes(3, LANES, 16).expect("address space");
-        (0..chunks).for_each(|chunk| _ = reader.ring.chunks.install(chunk));
+        let (lanes, ring) = Ring::with_lanes(3, LANES, 16).expect("address space");
+        let mut reader = ring.read_from_end();
+        (0..chunks).for_each(|chunk| _ = ring.chunks.install(chunk));
         let threads: Vec<_> = std::iter::zip(lanes, units)
             .enumerate()
             .map(|(number, (mut lane, units))| {

@@ -1,5 +1,6 @@
 //! Bytes of the frames.
 
+use crate::chunks::Chunks;
 use crate::{CHUNK_BITS, CHUNK_BYTES};
 use base::Reservation;
 use base::memory::{PAGE_BYTES, prefetch};
@@ -81,9 +82,19 @@ impl Memory {
         }
     }
 
+    /// Gives memory of frames back to the system that nobody needed since the last call.
+    pub fn give_idle_back(&self, chunks: &Chunks) {
+        for _ in 0..chunks.idle() {
+            let Some(frame) = chunks.take_warm() else { return };
+            // SAFETY: whoever takes a frame off its stack has it alone.
+            unsafe { self.release(frame) };
+            chunks.put_cold(frame);
+        }
+    }
+
     /// # Safety
     /// The caller has the frame alone.
-    pub unsafe fn release(&self, frame: u32) {
+    unsafe fn release(&self, frame: u32) {
         if !cfg!(any(loom, shuttle)) {
             // SAFETY: as promised; chunks are whole pages.
             unsafe { self.space.release((frame as usize) << CHUNK_BITS, CHUNK_BYTES) };

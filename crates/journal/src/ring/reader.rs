@@ -1,104 +1,167 @@
-//! The end of the stream that is read.
+//! The end of the stream that is read, by any number of readers, each at a position of its own.
+//!
+//! ```text
+//!      released         a reader        another one         whole     tail
+//! ─ ─ ─ ─ ┼────────────────┼──────────────────┼───────────────┼─ ─ ─ ─ ─┼
+//!   gone      until its chunk is passed as a whole     to be read
+//! ```
+//! A reader pins what is at its position and behind it. `released` is the lowest of all positions;
+//! where there is no reader, all that is whole is given up. The thread that adds, moves or drops a
+//! reader computes it, under a lock for which lanes do not wait.
 
+use super::readers::{ReaderId, Readers};
 use super::{Ring, split};
 use crate::CHUNK_BYTES;
-use crate::sync::Ordering;
 use std::sync::Arc;
 
-/// The end of the stream that is read: what is whole, up to what is whole.
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+
+/// Why the stream cannot be read from a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadFromError {
+    /// Its bytes may be gone.
+    #[error("the stream is in memory from position {0} on only")]
+    Released(u64),
+    /// The stream has not come that far.
+    #[error("the stream ends at position {0}")]
+    Ahead(u64),
+}
+
+/// A reader of the stream, and the first position which it still needs. From there on the bytes
+/// stay in memory until the reader releases them or is dropped.
 #[derive(Debug)]
 pub struct Reader {
-    pub(super) ring: Arc<Ring>,
+    ring: Arc<Ring>,
+    id: ReaderId,
+    /// As in the list of readers, where others see it.
+    position: u64,
     whole: u64,
-    released: u64,
+}
+
+impl Ring {
+    /// Adds a reader that begins where the stream is whole at present: it gets what comes from now
+    /// on, and what is being filled.
+    pub fn read_from_end(self: &Arc<Ring>) -> Reader {
+        let mut readers = self.readers();
+        let position = self.whole();
+        self.add_reader(&mut readers, position, position)
+    }
+
+    /// Adds a reader that begins at a position which an earlier one has reached, and which is the
+    /// end of a unit.
+    ///
+    /// # Errors
+    /// When the position is not in memory any more, or not yet.
+    pub fn read_from(self: &Arc<Ring>, position: u64) -> Result<Reader, ReadFromError> {
+        let mut readers = self.readers();
+        // The lock is held, so nothing is released before the reader is in the list.
+        let (released, tail) = (self.released(), self.tail());
+        if position < released {
+            return Err(ReadFromError::Released(released));
+        }
+        // It may be behind what looks whole at this moment: see `Ring::whole`.
+        if position > tail {
+            return Err(ReadFromError::Ahead(tail));
+        }
+        Ok(self.add_reader(&mut readers, position, released))
+    }
+
+    /// Adds a reader that knows up to where the stream is whole. The first one gives up what is
+    /// before it.
+    fn add_reader(self: &Arc<Ring>, readers: &mut Readers, position: u64, whole: u64) -> Reader {
+        let id = readers.add(position);
+        self.release_passed(readers, whole);
+        Reader { ring: Arc::clone(self), id, position, whole }
+    }
 }
 
 impl Reader {
-    pub(super) fn new(ring: Arc<Ring>, start: u64) -> Reader {
-        Reader { ring, whole: start, released: start }
+    /// Which of the ring's readers it is.
+    pub fn id(&self) -> ReaderId {
+        self.id
     }
 
-    /// Makes `position` the first of the stream, in which nothing was put yet, and a database the
-    /// home.
-    ///
-    /// # Panics
-    /// When something was.
-    pub fn begin_at(&mut self, position: u64, home: usize) {
-        let tail = self.ring.tail.swap(position, Ordering::AcqRel);
-        assert!(tail == self.released, "the stream has begun");
-        (self.whole, self.released) = (position, position);
-        self.ring.released.store(position, Ordering::Release);
-        self.ring.set_home(home);
+    /// First position which it still needs.
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
-    /// Position up to which all places are full. It is the end of a unit.
+    /// Position up to which all places are full. It is the end of a unit, and only rises.
     pub fn whole(&mut self) -> u64 {
-        // First the tail: places taken since are not counted, and of those below it the
-        // announcements are seen.
-        let tail = self.ring.tail.load(Ordering::Acquire);
-        let bounds = self.ring.announced.iter().map(|bound| bound.load(Ordering::Acquire));
-        // A lane may announce less than was whole before: it has no place there (invariant 4).
-        self.whole = bounds.fold(tail, u64::min).max(self.whole);
+        self.whole = self.ring.whole().max(self.whole);
         self.whole
     }
 
     /// The first of the bytes of `from..to`, as many as lie in one chunk; empty only if there are
-    /// none.
+    /// none. They stay what they are while they are borrowed: `release` needs the reader for
+    /// itself, and so does dropping it.
     ///
     /// # Panics
     /// When not all of them are whole, or some were released.
     pub fn slice(&self, from: u64, to: u64) -> &[u8] {
-        assert!(self.released <= from && from <= to && to <= self.whole, "not to be read");
+        assert!(self.position <= from && from <= to && to <= self.whole, "not to be read");
         let (chunk, offset) = split(from);
         let bytes = narrow::to_usize(to - from).min(CHUNK_BYTES - offset);
         if bytes == 0 {
             return &[];
         }
         let frame = self.ring.chunks.installed(chunk).expect("whole chunks have a frame");
-        // SAFETY: the bytes are full, and who filled them has released them to `whole`; they are
-        // not written again before `release`, which borrows the reader exclusively.
+        // SAFETY: the bytes are full, since they are below `whole`, and the lanes that filled them
+        // have released them to the loads of it. Positions are taken by addition, so none is filled
+        // twice. The frame is not another chunk's meanwhile: only chunks below `released` lose
+        // theirs, `released` is at or below the position of each reader in the list, and this one
+        // is in it, at or below `from`, until it is borrowed exclusively.
         unsafe { self.ring.memory.bytes(frame, offset, bytes) }
     }
 
-    /// First position that was not released.
-    pub fn released(&self) -> u64 {
-        self.released
-    }
-
-    /// Gives back the memory of all positions below `to`.
+    /// Needs nothing below `to` any more. Its memory is given up as far as no other reader needs
+    /// it.
     ///
     /// # Panics
-    /// When not all of them are whole.
+    /// When not all of it is whole, or `to` is below the position.
     pub fn release(&mut self, to: u64) {
-        assert!(self.released <= to && to <= self.whole, "not to be released");
-        for chunk in split(self.released).0..split(to).0 {
-            self.ring.chunks.retire(chunk);
+        assert!(self.position <= to && to <= self.whole, "not to be released");
+        if to == self.position {
+            return;
         }
-        self.released = to;
-        self.ring.released.store(to, Ordering::Release);
+        self.position = to;
+        let mut readers = self.ring.readers();
+        readers.advance(self.id, to);
+        self.ring.release_passed(&readers, self.whole);
     }
 
     /// Makes the chunk behind the tail ready, so that no lane has to touch new memory while the
-    /// stream flows as fast as this is called.
-    pub fn prepare(&mut self) {
+    /// stream flows as fast as this is called. Where a whole table was not released, it does
+    /// nothing.
+    pub fn prepare(&self) {
+        // The stream may go on meanwhile, but the chunk is not passed, which would never give its
+        // frame back: this reader's position is below it.
         let frame = self.ring.chunks.install(split(self.ring.tail()).0 + 1);
-        if frame.is_cold {
+        if let Some(frame) = frame.filter(|frame| frame.is_cold) {
             self.ring.memory.touch(frame.number);
         }
     }
 
-    /// Gives memory back to the system that was not needed since the last call.
-    pub fn trim(&mut self) {
-        for _ in 0..self.ring.chunks.idle() {
-            let Some(frame) = self.ring.chunks.take_warm() else { return };
-            // SAFETY: whoever takes a frame off its stack has it alone.
-            unsafe { self.ring.memory.release(frame) };
-            self.ring.chunks.put_cold(frame);
-        }
+    /// True once `Ring::dismiss` has asked it to end: the owner drops it then. Owners that cannot
+    /// go on for ever where they are slow ask before each step.
+    pub fn is_dismissed(&self) -> bool {
+        self.ring.readers().is_dismissed(self.id)
     }
 
     /// The ring.
     pub fn ring(&self) -> &Arc<Ring> {
         &self.ring
+    }
+}
+
+impl Drop for Reader {
+    /// Needs nothing any more.
+    fn drop(&mut self) {
+        let mut readers = self.ring.readers();
+        readers.remove(self.id);
+        self.ring.release_passed(&readers, self.whole);
     }
 }

@@ -41,7 +41,7 @@ fn write(lane_number: usize, mut lane: Lane) {
 }
 
 fn read_whole(reader: &mut Reader, numbers: &mut [usize; LANES]) {
-    let (mut at, whole) = (reader.released(), reader.whole());
+    let (mut at, whole) = (reader.position(), reader.whole());
     let mut bytes = Vec::new();
     while at < whole {
         let piece = reader.slice(at, whole);
@@ -64,7 +64,8 @@ fn read_whole(reader: &mut Reader, numbers: &mut [usize; LANES]) {
 fn the_stream_is_whole_units_each_once_and_in_order() {
     shuttle::check_random(
         || {
-            let (lanes, mut reader) = Ring::with_lanes(START, LANES, 128).expect("address space");
+            let (lanes, ring) = Ring::with_lanes(START, LANES, 128).expect("address space");
+            let mut reader = ring.read_from_end();
             let threads: Vec<_> = lanes
                 .into_iter()
                 .enumerate()
@@ -74,11 +75,11 @@ fn the_stream_is_whole_units_each_once_and_in_order() {
             while numbers != [UNITS; LANES] {
                 read_whole(&mut reader, &mut numbers);
                 reader.prepare();
-                reader.trim();
+                ring.trim();
                 yield_now();
             }
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            assert_eq!(reader.released(), reader.ring().tail());
+            assert_eq!(reader.position(), ring.tail());
         },
         3_000,
     );

@@ -8,7 +8,9 @@ const CHUNK: u64 = CHUNK_BYTES as u64;
 const SPAN: usize = CHUNK_BYTES * if cfg!(miri) { 8 } else { 1024 };
 
 fn ring(start: u64, lanes: usize) -> (Vec<Lane>, Reader) {
-    Ring::with_lanes(start, lanes, SPAN).expect("address space")
+    let (lanes, ring) = Ring::with_lanes(start, lanes, SPAN).expect("address space");
+    let reader = ring.read_from_end();
+    (lanes, reader)
 }
 
 fn put(lane: &mut Lane, bytes: &[u8]) -> u64 {
@@ -97,8 +99,8 @@ fn memory_that_was_passed_is_used_again_and_given_back_when_idle() {
         reader.release(whole);
         assert!(reader.ring().resident_bytes() <= 2 * CHUNK);
     }
-    reader.trim();
-    reader.trim();
+    reader.ring().trim();
+    reader.ring().trim();
     assert!(reader.ring().resident_bytes() <= CHUNK);
     put(&mut lanes[0], &unit);
 }
@@ -106,7 +108,8 @@ fn memory_that_was_passed_is_used_again_and_given_back_when_idle() {
 #[test]
 fn a_lane_that_is_a_whole_table_ahead_waits_for_the_reader() {
     const UNITS: u64 = if cfg!(miri) { 10 } else { 200 };
-    let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 4 * CHUNK_BYTES).expect("address space");
+    let (mut lanes, ring) = Ring::with_lanes(0, 1, 4 * CHUNK_BYTES).expect("address space");
+    let mut reader = ring.read_from_end();
     let unit = vec![7; CHUNK_BYTES / 2 + 1];
     let end = UNITS * unit.len() as u64;
     std::thread::scope(|scope| {
@@ -116,7 +119,7 @@ fn a_lane_that_is_a_whole_table_ahead_waits_for_the_reader() {
                 lanes[0].withdraw();
             }
         });
-        while reader.released() < end {
+        while reader.position() < end {
             let whole = reader.whole();
             assert!(reader.ring().resident_bytes() <= 4 * CHUNK);
             reader.release(whole);
@@ -127,7 +130,7 @@ fn a_lane_that_is_a_whole_table_ahead_waits_for_the_reader() {
 
 #[test]
 fn the_chunk_behind_the_tail_is_made_ready() {
-    let (mut lanes, mut reader) = ring(CHUNK - 1, 1);
+    let (mut lanes, reader) = ring(CHUNK - 1, 1);
     reader.prepare();
     reader.prepare();
     assert_eq!(reader.ring().resident_bytes(), CHUNK);
@@ -250,7 +253,7 @@ fn many_lanes_with_sizes_around_a_chunk_and_late_bytes_make_one_stream() {
             assert_eq!(check(&bytes, &mut numbers), bytes.len(), "whole ends with a unit");
             reader.release(whole);
             reader.prepare();
-            reader.trim();
+            reader.ring().trim();
             at = whole;
             if has_ended {
                 break;

@@ -14,6 +14,7 @@ use super::shared::Journal;
 use super::writer::JournalThread;
 use base::Steady;
 use crossbeam_channel::unbounded;
+use journal::Reader;
 use journal::disk::Directory;
 use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
@@ -133,6 +134,10 @@ impl JournalThread {
         let form = if is_rdb { BaseForm::Rdb } else { BaseForm::Commands };
         let turns_on = self.log.is_none() && self.journal.asked.on.load(Acquire);
         let (journal, is_void) = (Arc::clone(&self.journal), Arc::default());
+        if turns_on {
+            // Before there is a cut: what comes behind it is for the file.
+            self.reader = Some(journal.ring.read_from_end());
+        }
         self.saver.push(Box::new(BaseJob {
             journal,
             file,
@@ -223,7 +228,7 @@ impl JournalThread {
     fn pass_cut(&mut self, cut: u64, now: Steady) -> Result<(), LogError> {
         self.wait_for_sync();
         // Nobody was filling a place at the cut, so all before it is whole.
-        let whole = self.reader.whole();
+        let whole = self.reader.as_mut().map_or(cut, Reader::whole);
         debug_assert!(whole >= cut, "units are whole when the gate is closed");
         let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
         let first = match &mut self.log {
@@ -231,13 +236,16 @@ impl JournalThread {
                 log.go_apart(cut, now)?;
                 log.set().last_incremental() + 1
             }
-            Some(log) => log.rotate(&self.reader, cut, now)?,
+            Some(log) => {
+                let reader = self.reader.as_ref().ok_or(LogError::NeedsBase)?;
+                log.rotate(reader, cut, now)?
+            }
             None if !self.instance.store.has_journal() => {
                 // Only a base was asked for, and the journal is off.
                 rotation.set.as_ref().map_or(0, Set::last_incremental) + 1
             }
             None => {
-                let home = self.reader.ring().home();
+                let home = self.journal.ring.home();
                 let start = Start { position: cut, home, id: self.id };
                 let set = rotation.set.take().ok_or(LogError::NeedsBase)?;
                 let log = Log::begin_apart(set, start, now)?;
@@ -295,7 +303,7 @@ impl JournalThread {
         let is_apart = self.log.as_ref().is_some_and(Log::is_apart);
         if !self.instance.journal.is_on.load(Relaxed) {
             self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
-            self.log = None;
+            (self.log, self.reader) = (None, None);
             self.end_failure();
             self.journal.cut.clear();
         } else if is_apart || self.log.as_ref().is_some_and(Log::has_sync_failed) {

@@ -4,7 +4,7 @@ use super::wake::Rest;
 use crate::claim::Claims;
 use crate::output::ALL_SAFE;
 use base::mutex::Mutex;
-use journal::{CHUNK_BYTES, CutMark, Lane, Reader, Ring};
+use journal::{CHUNK_BYTES, CutMark, Lane, Ring};
 use session::Instance;
 use settings::memory::MAXMEMORY;
 use std::io;
@@ -106,14 +106,14 @@ fn is_failing(instance: &Instance) -> bool {
 }
 
 impl Journal {
-    /// Returns a journal that is off, and the end of its ring that is read.
+    /// Returns a journal that is off. Nobody reads its ring.
     ///
     /// # Errors
     /// When the system refuses address space.
-    pub fn new() -> io::Result<(Arc<Journal>, Reader)> {
-        let (lanes, reader) = Ring::with_lanes(0, LANES, SPAN_BYTES)?;
+    pub fn new() -> io::Result<Arc<Journal>> {
+        let (lanes, ring) = Ring::with_lanes(0, LANES, SPAN_BYTES)?;
         let journal = Journal {
-            ring: Arc::clone(reader.ring()),
+            ring,
             lanes: Mutex::new(lanes),
             rest: Rest::default(),
             written: AtomicU64::new(0),
@@ -133,7 +133,7 @@ impl Journal {
             asked: Asked::default(),
             claims: Claims::default(),
         };
-        Ok((Arc::new(journal), reader))
+        Ok(Arc::new(journal))
     }
 
     /// Takes a lane that no thread has. There are as many as threads may work on a store.

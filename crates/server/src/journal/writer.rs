@@ -16,7 +16,6 @@ use super::retry::Retry;
 use super::shared::Journal;
 use super::wake::{Depth, Round};
 use crate::saver::Saver;
-use crate::services::Services;
 use base::Steady;
 use journal::disk::{Directory, OpenFile};
 use journal::log::{Log, LogError};
@@ -55,7 +54,8 @@ pub struct JournalThread {
     pub(super) saver: Arc<Saver>,
     pub(super) rotations: Rotations,
     pub(super) thread: ThreadContext,
-    pub(super) reader: Reader,
+    /// What is not in the files yet; none while the journal is off.
+    pub(super) reader: Option<Reader>,
     /// For the units that move the home.
     lane: Lane,
     /// The files, while the journal is on.
@@ -118,19 +118,19 @@ impl JournalThread {
     /// When the system refuses a thread, or the next file of the set.
     pub fn start(
         instance: Arc<Instance>,
-        services: Services,
-        mut reader: Reader,
+        journal: Arc<Journal>,
+        saver: Arc<Saver>,
         begin: Option<Begin>,
     ) -> Result<JoinHandle<()>, io::Error> {
-        let Services { journal, saver, .. } = services;
         let thread = instance.store.thread_context();
         let (thread, lane) = thread.zip(journal.take_lane()).ok_or(io::ErrorKind::OutOfMemory)?;
         let own_id = ReplicationId::parse(instance.identity.run_id.as_bytes());
         let own_id = own_id.ok_or(io::ErrorKind::InvalidData)?;
         if let Some(begin) = &begin {
-            reader.begin_at(begin.position, begin.home);
+            journal.ring.begin_at(begin.position, begin.home);
             journal.written.store(begin.position, Relaxed);
         }
+        let reader = begin.is_some().then(|| journal.ring.read_from_end());
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let work = move || {
             journal.rest.adopt();
@@ -139,7 +139,7 @@ impl JournalThread {
                 Ok(threads) => threads,
                 Err(error) => return drop(ready.send(Err(error))),
             };
-            let second = Second::new(reader.whole(), 0);
+            let second = Second::new(journal.ring.tail(), 0);
             let mut writer = JournalThread {
                 instance,
                 journal,
@@ -177,7 +177,7 @@ impl JournalThread {
 
     fn run(mut self) {
         while !self.journal.asked.stop.load(Acquire) {
-            let began = self.reader.ring().tail();
+            let began = self.journal.ring.tail();
             let now = self.instance.clock.steady();
             self.follow_settings();
             self.end_sync();
@@ -218,14 +218,18 @@ impl JournalThread {
             // all of that, and not for the first.
             thread::yield_now();
         }
-        let limit = self.journal.cut.limit(&mut self.reader);
+        let Some(reader) = &mut self.reader else {
+            // Nothing is put while the journal is off.
+            return self.journal.written.store(self.journal.ring.tail(), Relaxed);
+        };
+        let limit = self.journal.cut.limit(reader);
         if self.waiting.is_some() {
             return;
         }
         let Some(log) = &mut self.log else {
             // What is behind a cut is for the file that is about to begin.
             self.journal.written.store(limit, Relaxed);
-            return self.reader.release(limit);
+            return reader.release(limit);
         };
         if log.has_sync_failed() {
             return self.replace_file(now);
@@ -237,12 +241,12 @@ impl JournalThread {
         log.set_synced(policy != SyncPolicy::No);
         let (began, before) = (Instant::now(), log.written().position);
         pause(&self.instance);
-        let outcome = log.write_until(&self.reader, limit, now);
+        let outcome = log.write_until(reader, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);
         let kept = written.saturating_sub(self.journal.kept_max.load(Relaxed));
         let kept = kept.max(log.safe().position).min(written);
-        self.reader.release(kept.max(self.reader.released()));
+        reader.release(kept.max(reader.position()));
         if outcome.is_ok() && !log.is_failing() {
             self.waits_for_space = None;
         }
@@ -258,11 +262,11 @@ impl JournalThread {
     /// Goes on in another file after a failed sync.
     fn replace_file(&mut self, now: Steady) {
         self.look_for_files(now);
-        let Some(log) = &mut self.log else { return };
+        let (Some(log), Some(reader)) = (&mut self.log, &self.reader) else { return };
         if self.retry.is_too_early(Instant::now()) {
             return;
         }
-        match log.replace(&self.reader, now) {
+        match log.replace(reader, now) {
             Ok(_) => {
                 self.retry.end();
                 tracing::warn!("A sync has failed: the append-only file goes on in another");
@@ -362,7 +366,7 @@ impl JournalThread {
         let pending = journal.pending_bytes();
         instance.journal.pending_bytes.store(pending, Relaxed);
         instance.journal.bytes.store(self.bytes(), Relaxed);
-        let resident = self.reader.ring().resident_bytes();
+        let resident = journal.ring.resident_bytes();
         instance.journal.resident_bytes.store(resident, Relaxed);
         if !self.is_failing() && instance.journal.failure().is_some() {
             tracing::warn!("The append-only file is written again");
@@ -408,8 +412,8 @@ impl JournalThread {
         self.move_home();
         self.look_for_files(now);
         let abroad = self.journal.abroad.count.load(Relaxed);
-        self.second = Second::new(self.reader.ring().tail(), abroad);
-        self.reader.trim();
+        self.second = Second::new(self.journal.ring.tail(), abroad);
+        self.journal.ring.trim();
         if self.is_rotation_due() {
             self.journal.asked.rewrite.store(true, Relaxed);
         }
@@ -433,7 +437,7 @@ impl JournalThread {
     fn move_home(&mut self) {
         let Some(log) = &mut self.log else { return };
         let abroad = self.journal.abroad.count.load(Relaxed) - self.second.abroad;
-        let bytes = self.reader.ring().tail() - self.second.tail;
+        let bytes = self.journal.ring.tail() - self.second.tail;
         if abroad == 0 || abroad * ABROAD_BYTES < bytes / ABROAD_PART {
             return;
         }
@@ -496,9 +500,9 @@ impl JournalThread {
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
         self.journal.cut.clear();
         self.wait_for_sync();
-        if let Some(mut log) = self.log.take()
+        if let (Some(mut log), Some(mut reader)) = (self.log.take(), self.reader.take())
             && !log.is_apart()
-            && let Err(error) = log.close(&mut self.reader, self.instance.clock.steady())
+            && let Err(error) = log.close(&mut reader, self.instance.clock.steady())
         {
             tracing::warn!("Error writing the append-only file: {error}");
         }
@@ -520,8 +524,8 @@ impl JournalThread {
             quiet: self.quiet_rounds,
         };
         let Some((most, depth)) = round.rest() else { return };
-        if has_more && round.is_on {
-            self.reader.prepare();
+        if let Some(reader) = self.reader.as_ref().filter(|_| has_more && round.is_on) {
+            reader.prepare();
         }
         let asked = &journal.asked;
         let written = journal.written.load(Relaxed);

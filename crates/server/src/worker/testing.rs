@@ -159,7 +159,7 @@ impl World {
 
     fn workers<const N: usize>(stopwatch: Stopwatch) -> [World; N] {
         let instance = instance();
-        let (journal, _) = Journal::new().expect("address space");
+        let journal = Journal::new().expect("address space");
         let ends = [(); N].map(|()| {
             let wakes = Arc::new(AtomicU64::new(0));
             let counter = Arc::clone(&wakes);

@@ -4,7 +4,8 @@ use super::{Cost, Load, Sink, measure};
 use journal::{Lane, Ring};
 
 pub fn run(load: &Load<'_>) -> Cost {
-    let (lanes, mut reader) = Ring::with_lanes(0, load.threads, 1 << 30).expect("address space");
+    let (lanes, stream) = Ring::with_lanes(0, load.threads, 1 << 30).expect("address space");
+    let mut reader = stream.read_from_end();
     let taker = |mut lane: Lane| {
         move |batch: usize| {
             for _ in 0..batch {
@@ -16,7 +17,7 @@ pub fn run(load: &Load<'_>) -> Cost {
     };
     let mut sink = Sink::new();
     measure(load, lanes.into_iter().map(taker).collect(), move |_| {
-        let (from, whole) = (reader.released(), reader.whole());
+        let (from, whole) = (reader.position(), reader.whole());
         let mut at = from;
         while at < whole {
             let piece = reader.slice(at, whole);
