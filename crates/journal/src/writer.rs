@@ -8,15 +8,18 @@
 //! ```
 //! The time that passes is an argument, and syncs run wherever the caller runs them.
 
+mod bounds;
+mod sync_job;
+
+pub use bounds::{End, Reached, Start};
+pub use sync_job::{SyncJob, SyncPolicy};
+
 use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache, read_pieces};
 use crate::ring::Reader;
-use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId, SyncLine};
-use crate::unit::encode_args;
+use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use base::{Millis, Steady};
-use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
-use text::IntegerText;
 
 /// Time until a failed write is tried again.
 pub const RETRY_MILLIS: u64 = 1_000;
@@ -34,63 +37,6 @@ const PAD_BYTES: u64 = if cfg!(test) { 64 } else { 1 << 20 };
 const PROBE_BYTES: u64 = if cfg!(test) { 64 } else { BLOCK_BYTES as u64 };
 /// Bytes after which the disk is asked to write, so that a sync finds little.
 const WRITE_BACK_BYTES: u64 = 2 << 20;
-
-/// When what was written is synced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncPolicy {
-    /// At once: whoever waits for it, waits for one sync with all others.
-    Always,
-    /// Once a second.
-    EverySecond,
-    /// When the system does it.
-    No,
-}
-
-/// What a file begins with, and how it is written.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// Position of its first unit.
-    pub position: u64,
-    /// Home database at that position.
-    pub home: usize,
-    /// Whose stream it is.
-    pub id: ReplicationId,
-}
-
-impl Start {
-    /// The bytes that a file begins with, which are to be safe before the file is part of a set.
-    /// Readers begin each file in database 0. The line is last, so that behind it there is the
-    /// stream and nothing else.
-    pub fn header(&self) -> Vec<u8> {
-        let (mut header, mut checksum) = (Vec::new(), Checksum::default());
-        if self.home != 0 {
-            let mut digits = IntegerText::new();
-            let words = [&b"SELECT"[..], digits.format_unsigned(self.home as u64)];
-            encode_args(words.into_iter(), &mut |piece| header.extend_from_slice(piece));
-        }
-        checksum.update(&header);
-        header.extend_from_slice(checksum.line(self.position, self.id, 0, true).as_bytes());
-        header
-    }
-}
-
-/// End of a file in which the stream goes on.
-#[derive(Clone, Copy, Debug)]
-pub struct End {
-    /// Length of the file, all of which is safe.
-    pub bytes: u64,
-    /// Its last line, and the offset behind it.
-    pub line: (SyncLine, u64),
-}
-
-/// Length of a file, and the position of the stream that it corresponds to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reached {
-    /// Bytes of the file.
-    pub bytes: u64,
-    /// Position of the stream.
-    pub position: u64,
-}
 
 /// Why a file is not written to.
 #[derive(Debug, thiserror::Error)]
@@ -149,25 +95,6 @@ impl Tail {
     fn note(&mut self, bytes: &[u8]) {
         self.since_line.update(bytes);
         self.reached.bytes += bytes.len() as u64;
-    }
-}
-
-/// A sync to be run, on any thread, and then to be handed to `Writer::end_sync`.
-#[derive(Debug)]
-#[must_use = "whoever waits for it waits for ever"]
-pub struct SyncJob<F> {
-    file: Arc<F>,
-    reached: Reached,
-}
-
-impl<F: File> SyncJob<F> {
-    /// Waits until all is on the disk that was written before the job was made.
-    ///
-    /// # Errors
-    /// Those of the system, and that the file was removed: nobody will find what is in it.
-    pub fn run(&self) -> io::Result<()> {
-        self.file.sync()?;
-        if self.file.has_name()? { Ok(()) } else { Err(Errno::NOENT.into()) }
     }
 }
 
