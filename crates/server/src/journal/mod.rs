@@ -22,6 +22,7 @@ mod claim;
 mod disk_thread;
 mod ending;
 mod failure;
+mod history;
 mod lane;
 mod latency;
 mod opening;
@@ -29,6 +30,7 @@ mod policy;
 mod retry;
 mod rotation;
 mod shared;
+mod sync;
 mod wake;
 mod writer;
 

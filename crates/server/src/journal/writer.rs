@@ -19,13 +19,12 @@ use crate::saver::Saver;
 use base::Steady;
 use journal::disk::{Directory, OpenFile};
 use journal::log::{Log, LogError};
-use journal::set::{Deletion, Shortening};
+use journal::set::Shortening;
 use journal::sync_line::ReplicationId;
 use journal::writer::{SyncJob, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
 use session::{Instance, Notice};
-use settings::journal::{AOF_DISABLE_AUTO_GC, AOF_TIMESTAMP_ENABLED};
-use std::error::Error;
+use settings::journal::AOF_TIMESTAMP_ENABLED;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -37,8 +36,6 @@ use store::ThreadContext;
 const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
 /// The same for one whose sink takes what it is given: cores and disk may be busy with others.
 const BUSY_PATIENCE: Duration = Duration::from_millis(50);
-/// Bytes of a file that is not needed any more that are removed at once.
-const DELETED_BYTES: u64 = 16 << 20;
 /// Bytes that a unit outside of the home database takes more.
 const ABROAD_BYTES: u64 = 46;
 /// Part of the stream that such bytes may be before another database becomes the home.
@@ -63,15 +60,15 @@ pub struct JournalThread {
     /// What the log begins with, until there is space for it.
     pub(super) waiting: Option<Box<Begin>>,
     pub(super) id: ReplicationId,
-    syncer: Syncer,
-    remover: Remover,
+    pub(super) syncer: Syncer,
+    pub(super) remover: Remover,
     pub(super) sync_began: Option<Instant>,
     /// When the next file, or a sync of names, is tried again that has failed.
     pub(super) retry: Retry,
     /// Since when a write waits for space that what else is written may give back.
     pub(super) waits_for_space: Option<Instant>,
     quiet_rounds: u32,
-    second: Second,
+    pub(super) second: Second,
     /// Bytes of the files of the set but the last.
     pub(super) other_bytes: u64,
     snapshot_behind: Option<HeldBack>,
@@ -89,12 +86,12 @@ struct HeldBack {
 
 /// What is looked at once a second.
 #[derive(Debug)]
-struct Second {
+pub(super) struct Second {
     began: Instant,
     tail: u64,
     abroad: u64,
     /// True if the removal of a file has failed since.
-    has_failed_to_delete: bool,
+    pub(super) has_failed_to_delete: bool,
 }
 
 impl Second {
@@ -277,73 +274,6 @@ impl JournalThread {
         }
     }
 
-    /// Begins a sync if it is due. Under `always` it is waited for.
-    fn sync(&mut self, now: Steady) {
-        let policy = match self.journal.asked.hurry.load(Acquire) {
-            true => SyncPolicy::Always,
-            false => sync_policy(&self.instance),
-        };
-        let Some(log) = &mut self.log else { return };
-        if self.sync_began.is_some() || !log.is_sync_due(policy, now) {
-            return;
-        }
-        if policy != SyncPolicy::Always {
-            return self.begin_sync(now);
-        }
-        if let Some(job) = self.sync_job(now) {
-            let began = Instant::now();
-            let outcome = job.run();
-            self.instance.note_latency("aof-fsync-always", began.elapsed());
-            self.after_sync(job, outcome);
-        }
-    }
-
-    /// Begins a sync on the other thread, where none is at work.
-    pub(super) fn begin_sync(&mut self, now: Steady) {
-        if let Some(job) = self.sync_job(now) {
-            self.sync_began = Some(Instant::now());
-            self.instance.journal.is_syncing.store(true, Relaxed);
-            self.syncer.begin(job);
-        }
-    }
-
-    /// The sync of what was written, unless its line cannot be written.
-    fn sync_job(&mut self, now: Steady) -> Option<SyncJob<OpenFile>> {
-        if self.retry.is_too_early(Instant::now()) {
-            return None;
-        }
-        let begun = self.log.as_mut()?.begin_sync(now);
-        begun.inspect(|_| self.retry.end()).map_err(|error| self.note_failure(&error)).ok()
-    }
-
-    /// Takes note of a sync that has ended on the other thread.
-    fn end_sync(&mut self) {
-        let Some((job, outcome)) = self.syncer.ended() else { return };
-        if self.sync_began.take().is_some_and(|began| began.elapsed() > Duration::from_secs(1)) {
-            self.instance.journal.delayed_syncs.fetch_add(1, Relaxed);
-        }
-        self.after_sync(job, outcome);
-    }
-
-    /// Waits for the sync at work, so that another file may follow.
-    pub(super) fn wait_for_sync(&mut self) {
-        if self.sync_began.take().is_some()
-            && let Some((job, outcome)) = self.syncer.wait()
-        {
-            self.after_sync(job, outcome);
-        }
-    }
-
-    fn after_sync(&mut self, job: SyncJob<OpenFile>, outcome: io::Result<()>) {
-        self.instance.journal.is_syncing.store(false, Relaxed);
-        let Some(log) = &mut self.log else { return };
-        log.end_sync(job, &outcome);
-        if let Err(error) = outcome {
-            self.look_for_files(self.instance.clock.steady());
-            self.note_failure(&LogError::Write(WriteError::Write(error)));
-        }
-    }
-
     /// Tells who waits: for a position, for room, or for the disk to work again.
     fn tell(&mut self) {
         self.let_changes_go_on();
@@ -452,40 +382,6 @@ impl JournalThread {
         if let Some(position) = moved {
             log.move_home(position, database);
         }
-    }
-
-    /// Removes the files that are not needed, piece by piece on another thread; after a failure,
-    /// not before the next second.
-    pub(super) fn delete_history(&mut self) {
-        let shortened = self.remover.ended();
-        if let Some((_, Err(error))) = &shortened {
-            self.note_failed_deletion(error);
-        }
-        let set = match &mut self.log {
-            Some(log) => Some(log.set()),
-            None => self.rotations.replaced.as_mut(),
-        };
-        let may_go_on = !self.remover.is_at_work()
-            && !self.second.has_failed_to_delete
-            && !AOF_DISABLE_AUTO_GC.get(&self.instance.settings);
-        let Some(set) = set.filter(|_| may_go_on) else { return };
-        // What is there no more, or has no bytes, costs next to nothing.
-        let step = loop {
-            match set.delete_step(DELETED_BYTES) {
-                Ok(Deletion::Removed) => {}
-                step => break step,
-            }
-        };
-        match step {
-            Ok(Deletion::Shorten(shortening)) => self.remover.begin(shortening),
-            Ok(_) => self.rotations.replaced = None,
-            Err(error) => self.note_failed_deletion(&error),
-        }
-    }
-
-    fn note_failed_deletion(&mut self, error: &dyn Error) {
-        self.second.has_failed_to_delete = true;
-        tracing::warn!("Error removing old append-only files: {error}");
     }
 
     /// Turns the journal off, after all that was changed is safe. What fails is logged: the files
