@@ -5,7 +5,7 @@
 //! rotate    written up to the cut ─▶ synced ─▶ next file in the manifest ─▶ what follows
 //! replace   a sync has failed ─▶ cut back to what is safe ─▶ next file ─▶ what was in doubt
 //! ```
-//! Whoever calls this decides how long the ring keeps what is written: up to `safe`, and a failed
+//! The caller decides how long the ring keeps what is written: up to `safe`, and a failed
 //! sync costs nothing; or less, and it takes a rotation, which makes all of it new.
 
 use crate::disk::Files;

@@ -176,8 +176,8 @@ impl<F: File> Writer<F> {
         }
     }
 
-    /// Sets whether syncs follow what is written, each with a line: who finds a file without them
-    /// knows what that means.
+    /// Sets whether syncs follow what is written. Each has a line, so a file that has no such lines
+    /// was not synced.
     pub fn set_synced(&mut self, is_synced: bool) {
         self.is_synced = is_synced;
     }
@@ -215,7 +215,7 @@ impl<F: File> Writer<F> {
             let tells = !self.is_safe_told && now.since(self.told) >= SYNC_MILLIS;
             return match self.retry {
                 _ if tells => self.tell_safe(now),
-                // Whoever waits for the disk to work again would add nothing before.
+                // Changes are refused until a try succeeds, so no write comes that would be one.
                 Some(retry) if now >= retry => self.probe(now),
                 _ => Ok(()),
             };
@@ -311,7 +311,7 @@ impl<F: File> Writer<F> {
     }
 
     fn append_time(&mut self, tail: &mut Tail) -> io::Result<()> {
-        // Seconds only rise, for whoever cuts a file at a time: a clock may be set back.
+        // Seconds only rise, though a clock may be set back: operators cut files at such a line.
         let second = self.time.map_or(0, |time| time.0 / 1_000);
         if second > self.second {
             self.append(format!("#TS:{second}\r\n").as_bytes(), tail)?;
@@ -411,7 +411,8 @@ impl<F: File> Writer<F> {
         outcome.map_err(|_| WriteError::SyncFailed)
     }
 
-    /// Gives back what was allocated and padded ahead: others append to the end of the file.
+    /// Cuts off what was allocated and padded ahead, since other programs append to the end of the
+    /// file.
     fn give_back_ahead(&mut self) {
         let bytes = self.tail.reached.bytes;
         if self.file.truncate(bytes).is_ok() {
@@ -420,7 +421,8 @@ impl<F: File> Writer<F> {
         }
     }
 
-    /// Writes a line that tells what is safe, so that nothing is written again at the next start.
+    /// Writes a line that says how much of the file is safe. With it, the next start knows that
+    /// the file is whole, and does not have to write that down itself.
     ///
     /// # Errors
     /// Those of a write.
@@ -430,8 +432,9 @@ impl<F: File> Writer<F> {
         Ok(())
     }
 
-    /// Writes the last line, after `finish`: what others append behind it is not to be taken for
-    /// what this writer had not synced.
+    /// Writes the last line, after `finish`. It says that no syncs follow, because other programs
+    /// may append to the file: the next start must not take their bytes for bytes that this writer
+    /// had written and not synced.
     ///
     /// # Errors
     /// Those of a write.

@@ -99,8 +99,8 @@ pub(super) struct Asked {
     pub(super) stop: AtomicBool,
 }
 
-/// True while the disk fails. Changes are refused then, and nobody waits for room: that could last
-/// for ever, and what is done without a change needs next to none.
+/// True while the disk fails. Changes are refused then, so no client waits for room: the disk may
+/// fail for ever, and commands that change nothing put next to nothing into the ring.
 fn is_failing(instance: &Instance) -> bool {
     instance.journal.failure().is_some()
 }
@@ -159,7 +159,8 @@ impl Journal {
     pub fn holds_reply(&self, position: u64) -> bool {
         let holds = self.holds_replies.load(Acquire) && position > self.safe();
         if holds {
-            // Whoever does not see this has what is safe seen by the write that follows.
+            // In one order with `move_safe`: the writer sees that this reply waits and wakes its
+            // worker, or the worker sees what is safe when it writes its output.
             self.awaited.fetch_max(position, SeqCst);
         }
         holds
@@ -180,7 +181,7 @@ impl Journal {
     }
 
     /// Lets changes go on that were held back, if there is room for them again, or if they are
-    /// refused from now on. To be called by whoever makes room.
+    /// refused from now on. To be called by each thread that has made room.
     pub fn let_changes_go_on(&self, instance: &Instance) {
         if !instance.holds_changes() || instance.store.holds_writers_back() {
             return;

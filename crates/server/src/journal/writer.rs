@@ -283,7 +283,7 @@ impl JournalThread {
         command::settle_acknowledged(instance);
         let Some(log) = &self.log else { return };
         let safe = log.safe();
-        // Whoever sees what is safe knows where.
+        // Stored first, so that a thread that sees what is safe also sees in which file it is.
         journal.is_apart.store(log.is_apart() || log.has_lost_files(), Relaxed);
         instance.journal.safe.store(safe.position, Release);
         // What stands in a file that is no part of the set is lost with the machine.
@@ -350,8 +350,8 @@ impl JournalThread {
         self.give_up_idle_claim();
     }
 
-    /// Gives the claim on the files up, while none is written or removed. Whoever is about to turn
-    /// the journal on may have made it just now: the first base makes it again.
+    /// Gives the claim on the files up, while none is written or removed. A thread that is about to
+    /// turn the journal on may have made it just now: the first base makes it again.
     fn give_up_idle_claim(&self) {
         let rotations = &self.rotations;
         let has_files = self.log.is_some() || self.waiting.is_some();
@@ -373,7 +373,7 @@ impl JournalThread {
         }
         let database = self.journal.abroad.database.load(Relaxed);
         let lane = &mut self.lane;
-        // Whoever waits for a sync is not to wait for a long command: there is a next second.
+        // A long command must not hold up clients that wait for a sync: there is a next second.
         let moved = self.instance.store.exclusively_at_once(&self.thread, |_| {
             let position = lane.move_home(database);
             lane.withdraw();
