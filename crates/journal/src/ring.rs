@@ -13,13 +13,14 @@ pub use reader::{ReadFromError, Reader};
 pub use readers::{ReaderId, Slowest};
 
 use crate::chunks::{ChunkNumber, Chunks};
-use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, relax};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering, relax};
 use crate::{CHUNK_BITS, CHUNK_BYTES};
+use base::mutex::{Mutex, MutexGuard};
 use crossbeam_utils::CachePadded;
 use memory::Memory;
 use readers::Readers;
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -151,7 +152,7 @@ impl Ring {
     }
 
     fn readers(&self) -> MutexGuard<'_, Readers> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.readers.lock()
     }
 
     /// Gives up the memory of all that no reader needs, up to what is whole. What is below `whole`

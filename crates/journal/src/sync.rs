@@ -2,16 +2,10 @@
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-#[cfg(loom)]
-pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(shuttle)]
 pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-#[cfg(shuttle)]
-pub(crate) use shuttle::sync::{Mutex, MutexGuard};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use std::sync::{Mutex, MutexGuard};
 
 /// Lets another thread run, without which this one cannot go on.
 pub(crate) fn relax() {

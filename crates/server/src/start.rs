@@ -300,7 +300,7 @@ fn start_journal(
 ) -> Result<JoinHandle<()>, StartError> {
     let is_loading = recovered.is_some();
     let begin = recovered.and_then(|recovered| recovered.begin);
-    let Services { journal, saver } = services.clone();
+    let Services { journal, saver, .. } = services.clone();
     let writer = JournalThread::start(Arc::clone(instance), journal, saver, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;
     if is_loading {
