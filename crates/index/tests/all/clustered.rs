@@ -1,10 +1,8 @@
 //! Positions far from uniform, as no secret hash gives them: growth ends in an error at worst.
 #![cfg(not(miri))]
 
-mod hashes;
-
+use crate::hashes::Hashes;
 use base::{Location, PositionHash, Random};
-use hashes::Hashes;
 use index::{Blocks, Entry, Index};
 
 /// Inserts until the index refuses; everything inserted is found, and all memory goes back.

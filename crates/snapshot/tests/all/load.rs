@@ -1,12 +1,10 @@
 //! Files are loaded alike by any number of threads, and what is wrong with them is told alike.
 
-mod world;
-
+use crate::world::{NOW, World};
 use snapshot::LoadError;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use store::value::set;
-use world::{NOW, World};
 
 const HEAD: &[u8] = b"REDIS0011";
 /// A checksum of zero stands for none.

@@ -3,11 +3,9 @@
 //! All units are recorded, and snapshots are taken one after the other: the units before a cut make
 //! the data of its snapshot, and all of them the data at the end.
 
-mod background_jobs;
-mod journaled;
-
+use crate::background_jobs;
+use crate::journaled::{self, Follower, Journal, assert_same, say};
 use base::{Clock, KeyHasher, Millis, Random};
-use journaled::{Follower, Journal, assert_same, say};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};

@@ -1,15 +1,13 @@
 //! A limit while collections are written: memory stays within it, whole collections go, and those
 //! that were not used go first.
 
-mod windows;
-
+use crate::windows::{KINDS, Window, grow, read};
 use base::{KeyHasher, Millis, Random, ShardId};
 use std::ops::Range;
 use store::value::list::{self, End, ListLimit};
 use store::{
     EvictionPolicy, Flush, Key, Kind, Limits, NoSpace, Store, StoreConfig, ThreadContext, Totals,
 };
-use windows::{KINDS, Window, grow, read};
 
 const START: u64 = 1_700_000_000_000;
 const LIMIT: u64 = 48 << 20;

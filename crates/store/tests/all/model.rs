@@ -1,10 +1,8 @@
 //! The store against a `BTreeMap`, with the cleaner, expiry and lazy free at work at every step, a
 //! journal that records all units, and snapshots now and then.
 
-mod journaled;
-
+use crate::journaled::{self, Database, Follower, Journal, assert_same, say};
 use base::{Clock, KeyHasher, Millis, Random};
-use journaled::{Database, Follower, Journal, assert_same, say};
 use std::sync::Arc;
 use store::{
     Encoding, Expiry, Key, Limits, ScanFilter, Scanned, Store, StoreConfig, ThreadContext,

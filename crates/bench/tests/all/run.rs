@@ -1,14 +1,13 @@
 //! `varve-bench run` and `ycsb` as a user sees them: their output, files and exit status.
 
-#[path = "../src/fake.rs"]
-mod fake;
-
 use std::process::{Command, Output};
 use std::time::Duration;
 use std::{fs, mem, thread};
 
 use bench::null::{self, Replies};
 use serde_json::Value;
+
+use crate::fake;
 
 /// Runs a command on a port; also returns what it wrote to `--json`.
 fn bench(command: &str, port: u16, options: &str) -> (Output, Value) {

@@ -1,10 +1,8 @@
 //! An index that has lost its keys is as small as one that never had them.
 #![cfg(not(miri))]
 
-mod hashes;
-
+use crate::hashes::Hashes;
 use base::{Location, PositionHash, Random, ShardId};
-use hashes::Hashes;
 use index::{Blocks, Entry, Index, Position};
 use std::collections::BTreeSet;
 

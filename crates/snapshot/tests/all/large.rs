@@ -1,8 +1,7 @@
 //! Large values come in pieces: whatever their sizes, they hold what they should, and what is wrong
 //! with them is told with its offset.
 
-mod world;
-
+use crate::world::{NOW, World};
 use base::Millis;
 use rdb::{Error, Flaw};
 use snapshot::{LoadError, dump};
@@ -11,7 +10,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use store::value::stream::{self, Add, Id, NewId, NodeLimit};
 use store::value::{hash, list, sorted_set};
 use store::{Access, Element};
-use world::{NOW, World};
 
 const HEAD: &[u8] = b"REDIS0011";
 /// A checksum of zero stands for none.
@@ -58,7 +56,7 @@ impl World {
         })
     }
 
-    fn members(&mut self) -> Vec<(Vec<u8>, u64)> {
+    fn scored_members(&mut self) -> Vec<(Vec<u8>, u64)> {
         self.on("k", |access, key| {
             let set = sorted_set::lookup_without_touch(access, key).expect("its kind");
             let set = set.expect("there");
@@ -198,7 +196,7 @@ fn sorted_sets_are_built_around_the_borders_of_pieces_whatever_their_order() {
         for threads in [1, 3] {
             let mut world = World::new();
             world.load(&file(SORTED_SET, len, &rows), threads, false).expect("a good file");
-            assert!(world.members() == model, "{len} members, {threads} threads");
+            assert!(world.scored_members() == model, "{len} members, {threads} threads");
         }
     }
 }

@@ -2,9 +2,8 @@
 //! lazy free, flushes and exchanged databases go on: no element is lost, and at the end no byte is
 //! left.
 
-mod background_jobs;
-mod windows;
-
+use crate::background_jobs;
+use crate::windows::{KINDS, Window, expire_lowest, grow, read, shrink};
 use base::{Clock, KeyHasher, Millis, Random};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +11,6 @@ use std::thread;
 use store::{
     EvictionPolicy, Key, Limits, ScanFilter, Scanned, ShardSet, Store, StoreConfig, ThreadContext,
 };
-use windows::{KINDS, Window, expire_lowest, grow, read, shrink};
 
 const DATABASES: usize = 3;
 /// Keys that all workers fight over.

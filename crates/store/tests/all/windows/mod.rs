@@ -1,8 +1,6 @@
 //! Collections of all kinds that hold numbers without a gap: they grow at one end and shrink at the
 //! other, so an element that is lost, doubled or torn is noticed by whoever reads them.
 
-#![allow(dead_code, reason = "not every test uses all of it")]
-
 use base::Millis;
 use std::ops::Range;
 use store::value::hash::{self, Deadline, HashLimit, HashMut};
