@@ -16,7 +16,8 @@ import sys
 import time
 import traceback
 
-from run import PATIENCE, Error, Server, Tagged, free_port
+from run import PATIENCE, Error, Server, Tagged
+from ports import free_port
 from resp import Closed, Connection
 
 PEERS = pathlib.Path(os.environ.get("PEERS", pathlib.Path(__file__).resolve().parents[2] / "../shared/peers/peers")).resolve()

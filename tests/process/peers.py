@@ -12,7 +12,8 @@ import subprocess
 import tempfile
 import time
 
-from run import Error, free_port
+from run import Error
+from ports import free_port
 from resp import Connection
 
 PEERS = pathlib.Path(os.environ.get("PEERS", pathlib.Path(__file__).resolve().parent.parent.parent / "../shared/peers/peers"))

@@ -22,16 +22,10 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "transcripts"))
+from ports import free_port  # noqa: E402
 from resp import Closed, Connection, Error, Tagged  # noqa: E402
 
 PATIENCE = 15  # seconds until something that must happen counts as not happening
-
-
-def free_port():
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def allow_descriptors():
@@ -506,7 +500,7 @@ def run(names):
     """Runs the cases among the names of a program, or those that its arguments choose; its exit status."""
     cases = [value for value in names.values() if callable(value) and getattr(value, "__module__", "") == "__main__"]
     is_case = lambda case: "_" in case.__name__ and not inspect.signature(case).parameters
-    cases = [case for case in cases if is_case(case) and case.__name__ not in ("free_port", "allow_descriptors")]
+    cases = [case for case in cases if is_case(case) and case.__name__ != "allow_descriptors"]
     wanted = sys.argv[1:]
     failed = 0
     for case in cases:

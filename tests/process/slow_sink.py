@@ -16,7 +16,8 @@ import tempfile
 from unittest import mock
 
 from numbered import encoded
-from run import PATIENCE, free_port, run
+from run import PATIENCE, run
+from ports import free_port
 from saving import Saving, facts, saved
 
 KEYS, VALUE = 40_000, 1_000  # more than may wait for a snapshot at a time

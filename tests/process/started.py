@@ -17,7 +17,8 @@ import tempfile
 import threading
 import time
 
-from run import PATIENCE, Closed, Error, Server, free_port, run
+from run import PATIENCE, Closed, Error, Server, run
+from ports import free_port
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LEGACY = r"\d+:M \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d\.\d{3} [.*#-] .+"

@@ -16,7 +16,8 @@ import sys
 import data
 import expectation
 import resp
-from server import Server, free_port
+from ports import free_port
+from server import Server
 
 AOF = os.path.join(expectation.HERE, "..", "aof")
 WEIGHED = (("lfu", "allkeys-lfu", "FREQ", data.FREQUENCY), ("lru", "allkeys-lru", "IDLETIME", data.IDLE))

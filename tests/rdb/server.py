@@ -2,18 +2,12 @@
 
 import os
 import shlex
-import socket
 import subprocess
 import time
 
 import expectation  # also finds the protocol
 import resp
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+from ports import free_port
 
 
 class Server:

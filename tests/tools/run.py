@@ -30,7 +30,8 @@ for folder in ("transcripts", "rdb", "process"):
     sys.path.insert(0, str(TESTS / folder))
 import byhand  # noqa: E402
 import check as expected  # noqa: E402
-from run import Server, free_port  # noqa: E402
+from run import Server  # noqa: E402
+from ports import free_port  # noqa: E402
 from resp import Connection  # noqa: E402
 
 TOOLS = pathlib.Path(os.environ.get("VARVE_TOOLS") or pathlib.Path(shlex.split(os.environ["VARVE_SERVER"])[0]).parent)

@@ -9,11 +9,15 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
+sys.path.append(str(ROOT / "tests/transcripts"))
+from ports import free_port  # noqa: E402
+
 WORK = ROOT / "target/clients"
 PEERS = os.environ.get("PEERS", str(ROOT / "../shared/peers/peers"))
 PEERS_DIR = os.environ.get("PEERS_DIR", "/opt/peers")
@@ -68,12 +72,6 @@ def mirrors_of(path):
     for name in files:
         text = pathlib.Path(name).read_text(errors="replace")
         yield from re.findall(r"https?://\S+/debian/?(?=\s)", text)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Server:
