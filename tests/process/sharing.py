@@ -123,11 +123,13 @@ def append_only_files_are_claimed_while_they_are_written():
         db, place = server.connect(), pathlib.Path(folder, "appendonlydir")
         locked = [".appendonly.aof.lock"]
         assert db.command("CONFIG", "SET", "appendonly", "yes") == b"OK" and hidden(place) == locked
-        server.until(lambda: facts(db)["aof_enabled"] == "1")
+        rewritten = lambda count: facts(db)["aof_rewrites"] == count and facts(db)["aof_rewrite_in_progress"] == "0"
+        # Turned off earlier, the first rewrite would not begin and not count.
+        server.until(lambda: facts(db)["aof_enabled"] == "1" and rewritten("1"))
         assert db.command("CONFIG", "SET", "appendonly", "no") == b"OK"
         server.until(lambda: hidden(place) == [])
         assert db.command("BGREWRITEAOF") == b"Background append only file rewriting started"
-        server.until(lambda: facts(db)["aof_rewrites"] == "2" and facts(db)["aof_rewrite_in_progress"] == "0")
+        server.until(lambda: rewritten("2"))
         server.until(lambda: hidden(place) == [])
 
 
