@@ -82,4 +82,3 @@ manual:
 
 clean:
 	cargo clean
-	rm -rf fuzz/target
