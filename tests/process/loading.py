@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 
-from run import Error, Server, Tagged
+from run import PATIENCE, Error, Server, Tagged
 
 SAMPLES = pathlib.Path(__file__).resolve().parent.parent / "rdb"
 HEAD, END = b"REDIS0011", b"\xff" + bytes(8)  # a checksum of zero stands for none
@@ -54,7 +54,7 @@ def fails(data, *settings):
     """Starts a server that must refuse its file; what it says."""
     server = Loading(data, *settings)
     try:
-        status = server.process.wait(15)
+        status = server.process.wait(PATIENCE)
         output = server.output.read_text()
         assert status == 1, "status %d: %s" % (status, output)
         assert "panicked" not in output, output
@@ -143,7 +143,7 @@ def case_a_shutdown_or_a_signal_ends_loading_at_once():
                 assert client.command("CONFIG", "SET", "key-load-delay", "-5") == b"OK"
                 assert server.loaded().command("DBSIZE") == 1000
                 continue
-            assert server.process.wait(15) == 0, server.output.read_text()
+            assert server.process.wait(PATIENCE) == 0, server.output.read_text()
 
 
 def case_a_file_that_is_refused_leaves_no_pid_file_and_no_socket():

@@ -27,7 +27,7 @@ class Server:
 
     def _connect(self):
         """Waits until the server answers and has loaded its files."""
-        for _ in range(400):
+        for _ in range(2400):
             if self.process.poll() is not None:
                 raise RuntimeError("the server stopped: " + self.last_words())
             try:
@@ -53,7 +53,7 @@ class Server:
         except (AttributeError, OSError):
             pass
         try:
-            self.process.wait(timeout=5)
+            self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

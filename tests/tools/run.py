@@ -69,7 +69,7 @@ class Peer:
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while True:
             assert self.process.poll() is None and time.monotonic() < deadline, "the peer did not start"
             try:
