@@ -7,7 +7,8 @@
 # PARTS         which of "transcripts clients suites process files tools" are tested (default: all)
 # VARVE_TOOLS   the folder of varve-check and varve-import (default: that of VARVE_SERVER)
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
-# LANES         how many parts run at the same time (default 2). Each has servers, ports and folders of its own
+# LANES         how many parts run at the same time (default 3). Each has servers, ports and folders of its own
+# SUMMARY       a file to which the seconds of all parts are added
 #
 # What a part prints is shown when it has ended; the seconds of all parts stand at the end.
 set -uo pipefail
@@ -15,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 VARVE_SERVER=${VARVE_SERVER:-$PWD/target/release/varve-server}
 [[ ! -e $VARVE_SERVER ]] || VARVE_SERVER=$(readlink -f "$VARVE_SERVER")
 export VARVE_SERVER PYTHONDONTWRITEBYTECODE=1
-LANES=${LANES:-2}
+LANES=${LANES:-3}
 failed=0 summary=() folder=$(mktemp -d)
 declare -A names=() began=() # of the parts that run, by process
 
@@ -100,5 +101,6 @@ while ((${#names[@]})); do end_one; done
 ((${#summary[@]})) || { echo "blackbox: no part is named '$PARTS'"; failed=1; }
 echo '-- seconds'
 printf '%s\n' "${summary[@]}"
+[[ -z ${SUMMARY:-} ]] || printf '  %s\n' "${summary[@]}" >>"$SUMMARY"
 if [[ $failed == 0 ]]; then echo "blackbox: passed"; else echo "blackbox: FAILED"; fi
 exit "$failed"
