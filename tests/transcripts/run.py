@@ -177,6 +177,8 @@ class Player:
                 replied = ["(closed)" if isinstance(problem, Closed) else "(no reply)"]
                 self.connections.pop(self.current, None)
             if replied is False:
+                if expected:
+                    self.failures.append((start + 1, line, expected, ["nothing is read here"]))
                 continue
             self.compare(start + 1, line, expected, replied)
         for connection in [*self.connections.values(), self.raw, self.parked, self.observer]:
