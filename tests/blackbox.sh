@@ -2,6 +2,7 @@
 # Everything that is tested from outside, over a socket: transcripts, client libraries and tools, and the process itself.
 #
 # VARVE_SERVER  the server to start (default target/release/varve-server); it may carry arguments
+# RELEASE_SERVER  another server, to which the transcripts are played as well
 # SERVER_ADDR   host:port of a server that runs already, with enable-debug-command yes: it is used instead, and the tests
 #               of the process are left out
 # PARTS         which of "transcripts clients suites process files tools" are tested (default: all)
@@ -53,6 +54,18 @@ end_one() {
 # process NAME [OPTION...]   a script of tests/process
 process() { part "process, ${1//_/ }" python3 "tests/process/$1.py" "${@:2}"; }
 
+# transcripts WORD SERVER   transcripts, played to a server with each number of threads
+transcripts() {
+  local threads moving
+  for threads in ${THREADS-1 4}; do
+    moving=--moving
+    [[ $threads != 1 ]] || moving=
+    part "transcripts, $1$threads threads" env VARVE_SERVER="$2" \
+      tests/with_server.py --threads "$threads" $moving python3 tests/transcripts/run.py
+  done
+  [[ -n ${THREADS-1} ]] || part "transcripts${1:+, release}" env VARVE_SERVER="$2" tests/with_server.py python3 tests/transcripts/run.py
+}
+
 if [[ -n ${SERVER_ADDR:-} ]]; then
   LANES=1
   part transcripts python3 tests/transcripts/run.py
@@ -62,12 +75,8 @@ else
   part suites tests/clients/suites/run --small
   part clients tests/with_server.py tests/clients/run
   for kind in die fail full; do part "process, crashes ($kind)" python3 tests/process/crashes.py --kinds $kind --every 7; done
-  for threads in ${THREADS-1 4}; do
-    moving=--moving
-    [[ $threads != 1 ]] || moving=
-    part "transcripts, $threads threads" tests/with_server.py --threads "$threads" $moving python3 tests/transcripts/run.py
-  done
-  if [[ -z ${THREADS-1} ]]; then part transcripts tests/with_server.py python3 tests/transcripts/run.py; fi
+  transcripts "" "$VARVE_SERVER"
+  [[ -z ${RELEASE_SERVER:-} ]] || transcripts "release, " "$RELEASE_SERVER"
   process run
   process kills --seconds 40
   process journaled --lives 2 --rounds 25 --transcripts 4
