@@ -13,6 +13,8 @@
 #   make differential TIME=3600 ...  random commands to Varve and Valkey, and what differs;
 #                                   ARGS=--borders tries all forms of values instead
 #   make hammer ARGS='--minutes 5'  many connections on the same keys, and what must hold at the end
+#   make soak  TIME=3600 ARGS=...   at length what tests do briefly: crashes, kills, journals, random
+#                                   commands and the hammer; ARGS names parts (scripts/soak lists them)
 #   make manual                     docs/manual/ from the tables of commands and settings
 #   make clean                      remove what was built
 
@@ -24,7 +26,7 @@ export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 ARGS ?=
 STAGES ?=
-TIME ?= $(if $(filter differential,$(MAKECMDGOALS)),3600,600)
+TIME ?= $(if $(filter differential soak,$(MAKECMDGOALS)),3600,600)
 TARGETS ?=
 
 SERVER := $(CARGO_TARGET_DIR)/release/varve-server
@@ -35,7 +37,7 @@ ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6
 SCALE ?= 0.04
 REPORTS ?= target/report
 
-.PHONY: run build tools test compat clients report bench fuzz differential hammer manual clean
+.PHONY: run build tools test compat clients report bench fuzz differential hammer soak manual clean
 
 run: build
 	@mkdir -p data
@@ -69,10 +71,14 @@ fuzz:
 
 differential:
 	@TIME=$(TIME) scripts/differential $(ARGS)
+
 hammer:
 	@scripts/hammer $(ARGS)
 
-MANUAL = cargo run --quiet --package families --example manual
+soak:
+	@TIME=$(TIME) scripts/soak $(ARGS)
+
+MANUAL = cargo run --quiet --package command --example manual
 
 manual:
 	@scripts/need cc rust
