@@ -165,6 +165,22 @@ fn a_transaction_for_which_there_is_never_room_is_refused_whole() {
 }
 
 #[test]
+fn a_transaction_that_only_reads_or_removes_needs_no_memory() {
+    let mut world = World::new();
+    world.instance.store.set_limits(&Limits {
+        maxmemory: 1,
+        other_bytes: 2,
+        workers: 1,
+        eviction: EvictionPolicy::NoEviction,
+        reclaim: Default::default(),
+        lfu_log_factor: 10,
+        lfu_decay_minutes: 1,
+    });
+    check(&mut world, &[("MULTI", "+OK"), ("GET k", "+QUEUED"), ("DEL k", "+QUEUED")]);
+    check(&mut world, &[("EXEC", "*2 $-1 :0")]);
+}
+
+#[test]
 fn a_key_that_had_expired_when_it_was_watched_may_be_evicted_and_one_that_had_not_may_not() {
     for (millis, reply) in [(20, "*1 +PONG"), (5, "*-1")] {
         let mut world = World::new();
