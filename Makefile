@@ -78,7 +78,7 @@ hammer:
 soak:
 	@TIME=$(TIME) scripts/soak $(ARGS)
 
-MANUAL = cargo run --quiet --package command --example manual
+MANUAL = cargo run --quiet --package families --example manual
 
 manual:
 	@scripts/need cc rust

@@ -170,7 +170,7 @@ impl Ring {
     /// Gives up the memory of what is whole where there is no reader, so that nothing grows for
     /// nobody. If others add, move or remove a reader, they see to it.
     fn release_unread(&self) {
-        if let Ok(readers) = self.readers.try_lock()
+        if let Some(readers) = self.readers.try_lock()
             && readers.slowest().is_none()
         {
             self.release_passed(&readers, 0);
