@@ -78,19 +78,22 @@ impl Journal {
             }
             self.is_closing.store(true, Release);
             instance.journal.is_on.store(false, Relaxed);
-            // A base that was needed, or asked for, was one for these files. In this order, so that
-            // who asks meanwhile is not told for ever that one is at work.
-            self.asked.rewrite.store(false, Release);
-            instance.journal.is_scheduled.store(false, Release);
+            // A base that was needed, or asked for, was one for these files, unless it was asked
+            // for when they were about to end.
+            let is_for_later = self.asked.behind_end.swap(false, Relaxed) && !is_wanted;
+            self.asked.rewrite.store(is_for_later, Release);
+            if !is_for_later {
+                instance.journal.is_scheduled.store(false, Release);
+            }
             if instance.journal.is_rewriting.load(Relaxed) {
                 instance.journal.cancel_rewrite();
             }
-            instance.journal.is_rewriting.store(is_wanted, Relaxed);
+            instance.journal.is_rewriting.store(is_wanted || is_for_later, Relaxed);
         }
         closes
     }
 
-    fn deciding(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn deciding(&self) -> MutexGuard<'_, ()> {
         self.policy.lock()
     }
 
@@ -122,6 +125,28 @@ impl Journal {
             self.safe.store(ALL_SAFE, Release);
             self.awaited.store(0, Relaxed);
             instance.clients.tell_workers(&Notice::Safe);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::testing::instance;
+
+    #[test]
+    fn a_base_that_is_asked_for_before_the_files_have_ended_is_written_behind_their_end() {
+        let (journal, instance) = (Journal::new().expect("address space"), instance());
+        for (asks, is_written) in [(false, false), (true, true)] {
+            journal.want(true, &instance.settings);
+            journal.ask_for_rewrite();
+            journal.want(false, &instance.settings);
+            if asks {
+                journal.ask_for_rewrite();
+            }
+            assert!(journal.begin_to_close(&instance));
+            assert_eq!(journal.asked.rewrite.load(Relaxed), is_written);
+            assert_eq!(instance.journal.is_rewriting.load(Relaxed), is_written);
         }
     }
 }

@@ -74,6 +74,7 @@ impl JournalThread {
         if may_begin && is_asked && self.is_nearly_safe(now) {
             self.look_for_files(now);
             self.journal.asked.rewrite.store(false, Relaxed);
+            self.journal.asked.behind_end.store(false, Relaxed);
             self.rotations.retry.end();
             if let Err(error) = self.find_place().and_then(|()| self.begin_rotation()) {
                 tracing::warn!("Error beginning to write a new base: {error}");

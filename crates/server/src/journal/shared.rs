@@ -90,6 +90,9 @@ pub(super) struct Asked {
     /// It is to be turned off before, as its files are to be elsewhere.
     pub(super) reopen: AtomicBool,
     pub(super) rewrite: AtomicBool,
+    /// A base was asked for since the journal was to be off: it is written behind the end of the
+    /// files.
+    pub(super) behind_end: AtomicBool,
     /// Somebody has asked for a base, so failures before that are no reason to rest.
     pub(super) at_once: AtomicBool,
     /// What is written is cancelled, and to be begun anew.
@@ -228,7 +231,9 @@ impl Journal {
 
     /// Asks for a new base.
     pub fn ask_for_rewrite(&self) {
+        let _deciding = self.deciding();
         self.asked.at_once.store(true, Relaxed);
+        self.asked.behind_end.store(!self.asked.on.load(Relaxed), Relaxed);
         self.asked.rewrite.store(true, Release);
         self.rest.end();
     }
