@@ -171,7 +171,7 @@ pub fn without(
         // Nothing is evicted in a pause, so nothing is refused for lack of memory.
         Needs::MEMORY if pause != Pause::Nothing => None,
         Needs::MEMORY => (!call.instance.has_memory()).then_some(Refusal::OUT_OF_MEMORY),
-        Needs::DISK => call.instance.refusal_of_writes(),
+        Needs::DISK => call.instance.troubles.refusal(&call.instance.journal),
         Needs::REPLICAS => Some(TOO_FEW_REPLICAS),
         Needs::PRIMARY => Some(READ_ONLY_REPLICA),
         Needs::UNSUBSCRIBED => Some(subscribed(call.row)),

@@ -52,7 +52,7 @@ pub fn tell_monitors(instance: &Instance, session: &mut Session) {
     session.lines.shrink_to(LINES_MAX);
     left.sleepers.iter().for_each(|post| post.wake());
     if left.is_behind {
-        instance.hold(Needs::LINE_ROOM);
+        instance.grants.withdraw(Needs::LINE_ROOM);
     }
 }
 

@@ -257,8 +257,8 @@ impl BackgroundJobs {
     fn sample(&mut self) {
         let instance = &self.instance;
         let resident = process::resident_bytes();
-        instance.resident_bytes.store(resident, Relaxed);
-        instance.resident_peak.fetch_max(resident, Relaxed);
+        instance.memory.resident_bytes.store(resident, Relaxed);
+        instance.memory.resident_peak.fetch_max(resident, Relaxed);
         let store = &instance.store;
         store.learn_record_bytes();
         let own = store.heap().touched_bytes() + store.index_bytes();
@@ -266,9 +266,9 @@ impl BackgroundJobs {
         let held = store.held_beside_records() + buffers;
         let other = self.other_memory.counted(resident.saturating_sub(own), held);
         let other = other.max(OTHER_BYTES_MIN);
-        instance.other_bytes.store(other, Relaxed);
-        instance.startup_bytes.get_or_init(|| other);
-        instance.used_peak.fetch_max(instance.used_memory(), Relaxed);
+        instance.memory.other_bytes.store(other, Relaxed);
+        instance.memory.startup_bytes.get_or_init(|| other);
+        instance.memory.used_peak.fetch_max(instance.used_memory(), Relaxed);
         instance.statistics.sample(instance.clock.steady());
     }
 

@@ -32,11 +32,11 @@ pub fn shutdown_of_signal(settings: &Settings, signal: i32) -> Shutdown {
 /// Passes a signal on. The second SIGINT ends the server with what is safe.
 pub fn on_signal(instance: &Instance, signal: i32) {
     let mut how = shutdown_of_signal(&instance.settings, signal);
-    if signal == SIGINT && instance.shutdown_requested().is_some() {
+    if signal == SIGINT && instance.shutdown.requested().is_some() {
         tracing::warn!("SIGINT again: the server ends now, without a snapshot");
         (how.saves, how.force) = (Some(false), true);
     }
-    instance.request_shutdown(how, None);
+    instance.shutdown.request(&instance.loading, how, None);
 }
 
 /// Waits until the server is to end, with the last snapshot on disk if there is to be one.
@@ -44,13 +44,13 @@ pub fn on_signal(instance: &Instance, signal: i32) {
 pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
     let Services { journal, saver, .. } = services;
     while asked.recv().is_ok() {
-        if instance.shutdown_requested().is_none() {
+        if instance.shutdown.requested().is_none() {
             continue;
         }
         if is_journal_safe(instance, journal, asked) && is_saved(instance, saver, asked) {
             return;
         }
-        instance.abort_shutdown();
+        instance.shutdown.abort(&instance.loading, &instance.statistics);
         instance.hold_writes(false);
     }
 }
@@ -61,7 +61,7 @@ fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>)
     instance.hold_writes(true);
     let position = journal.hurry();
     let may_end = loop {
-        let Some(how) = instance.shutdown_requested() else { break false };
+        let Some(how) = instance.shutdown.requested() else { break false };
         match journal.ending(instance, position) {
             Ending::Safe => break true,
             Ending::Soon if how.force => break true,
@@ -83,7 +83,7 @@ fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>)
 
 /// Makes the last snapshot, if there is to be one. Returns true if the server may end.
 fn is_saved(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
-    let Some(how) = instance.shutdown_requested() else { return false };
+    let Some(how) = instance.shutdown.requested() else { return false };
     saver.cancel_all();
     !saves(instance, how) || save(instance, saver, asked)
 }
@@ -104,7 +104,7 @@ fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
                 let saved = saved.unwrap_or(Err(SaveError::Cancelled));
                 return saved.is_ok() || is_forced(instance);
             }
-            recv(asked) -> _ => match instance.shutdown_requested() {
+            recv(asked) -> _ => match instance.shutdown.requested() {
                 Some(how) if saves(instance, how) => {}
                 // It was taken back, or asked for without a snapshot.
                 other => {
@@ -117,7 +117,7 @@ fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
 }
 
 fn is_forced(instance: &Instance) -> bool {
-    let is_forced = instance.shutdown_requested().is_some_and(|how| how.force);
+    let is_forced = instance.shutdown.requested().is_some_and(|how| how.force);
     if is_forced {
         tracing::warn!("Error trying to save the DB, but the shutdown is forced: ending without");
     } else {

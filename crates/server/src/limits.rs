@@ -25,7 +25,7 @@ pub fn apply(instance: &Instance) {
     instance.keep_expired();
     instance.store.set_limits(&Limits {
         maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
-        other_bytes: instance.other_bytes.load(Relaxed),
+        other_bytes: instance.memory.other_bytes.load(Relaxed),
         workers: instance.identity.threads as u64,
         eviction: match memory::MAXMEMORY_POLICY.get(settings) {
             _ if is_importing || is_failing || is_paused => EvictionPolicy::NoEviction,

@@ -4,42 +4,35 @@
 use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
 use crate::clients::Clients;
+use crate::data_files::{Reload, Rewrite};
 use crate::departures::Departures;
 use crate::identity::Identity;
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
+use crate::memory_facts::MemoryFacts;
 use crate::monitors::Monitors;
-use crate::needs::{Grants, Needs, Troubles};
+use crate::needs::{Grants, Needs};
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
 use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
+use crate::shutdown::ShutdownRequests;
 use crate::statistics::Statistics;
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
+use crate::troubles::WriteTroubles;
 use crate::waiters::Waiters;
-use base::mutex::{Mutex, MutexGuard};
+use base::mutex::Mutex;
 use base::{Clock, Steady, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use settings::{MaxmemoryPolicy, Settings};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
-
-/// Options of a requested shutdown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shutdown {
-    /// Makes a snapshot before, or none; `None`: if the settings ask for snapshots.
-    pub saves: Option<bool>,
-    /// Ends even if data cannot be saved.
-    pub force: bool,
-    /// Ends without waiting for others.
-    pub now: bool,
-}
 
 /// State shared by all clients of one server.
 pub struct Instance {
@@ -88,16 +81,8 @@ pub struct Instance {
     pub moves_connections: AtomicBool,
     /// True if checksums of payloads are not compared, as DEBUG asks for.
     pub skips_checksums: AtomicBool,
-    /// Resident bytes of the process, as the background jobs last measured them.
-    pub resident_bytes: AtomicU64,
-    /// Highest resident bytes that were measured.
-    pub resident_peak: AtomicU64,
-    /// Highest `used_memory` that was measured.
-    pub used_peak: AtomicU64,
-    /// Bytes of the process that are neither records nor index.
-    pub other_bytes: AtomicU64,
-    /// The same when the server had started.
-    pub startup_bytes: OnceLock<u64>,
+    /// What was measured of the memory of the process.
+    pub memory: MemoryFacts,
     /// Loading of data.
     pub loading: Loading,
     /// State of the journal.
@@ -105,22 +90,15 @@ pub struct Instance {
     /// Lock that is held while a pause begins or ends.
     pausing: Mutex<()>,
     /// Reasons why writes are refused.
-    troubles: Mutex<Troubles>,
-    shutdown: Mutex<Option<Ending>>,
-    wake_main: Box<dyn Fn() + Send + Sync>,
+    pub troubles: WriteTroubles,
+    /// Requests to end the server.
+    pub shutdown: ShutdownRequests,
     /// Files of data.
     pub data_files: Box<dyn DataFiles>,
     /// Wakes who removes expired keys; none in a server where nobody does by itself.
     pub sweep_waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Who carries keys to other servers; none in a server without sockets.
     pub carrier: OnceLock<Box<dyn Carrier>>,
-}
-
-/// A requested shutdown.
-struct Ending {
-    how: Shutdown,
-    /// Clients that hear of it if it fails.
-    askers: Vec<Asker>,
 }
 
 /// Reading and writing of data files.
@@ -173,28 +151,6 @@ pub trait DataFiles: Send + Sync {
 
     /// Restarts the counts of saving from zero.
     fn reset_counts(&self);
-}
-
-/// What became of a request to write the base of the append-only file anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rewrite {
-    /// It begins.
-    Begins,
-    /// It begins when the snapshot at work has ended.
-    Scheduled,
-    /// It was going on already.
-    GoesOn,
-}
-
-/// Steps of DEBUG RELOAD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reload {
-    /// Saves before.
-    pub saves: bool,
-    /// Empties the databases before loading.
-    pub flushes: bool,
-    /// Lets keys of the file replace those that are there.
-    pub merges: bool,
 }
 
 /// Stand-in of a server that has no files.
@@ -286,17 +242,12 @@ impl Instance {
             chores_paused: AtomicBool::new(false),
             moves_connections: AtomicBool::new(false),
             skips_checksums: AtomicBool::new(false),
-            resident_bytes: AtomicU64::new(0),
-            resident_peak: AtomicU64::new(0),
-            used_peak: AtomicU64::new(0),
-            other_bytes: AtomicU64::new(0),
-            startup_bytes: OnceLock::new(),
+            memory: MemoryFacts::default(),
             loading: Loading::default(),
             journal: JournalState::default(),
             pausing: Mutex::new(()),
-            troubles: Mutex::default(),
-            shutdown: Mutex::new(None),
-            wake_main,
+            troubles: WriteTroubles::default(),
+            shutdown: ShutdownRequests::new(wake_main),
             data_files,
             sweep_waker: OnceLock::new(),
             carrier: OnceLock::new(),
@@ -345,59 +296,6 @@ impl Instance {
         self.grants.restore(Needs::LOADED);
     }
 
-    fn ending(&self) -> MutexGuard<'_, Option<Ending>> {
-        self.shutdown.lock()
-    }
-
-    /// Requests a shutdown of the server, also in other ways than an earlier request. The asker
-    /// hears of it if it fails.
-    pub fn request_shutdown(&self, how: Shutdown, asker: Option<Asker>) {
-        self.loading.give_up(true);
-        let mut ending = self.ending();
-        let mut askers = ending.take().map_or_else(Vec::new, |ending| ending.askers);
-        askers.extend(asker);
-        *ending = Some(Ending { how, askers });
-        drop(ending);
-        (self.wake_main)();
-    }
-
-    /// Takes back a request for a shutdown; returns false if there was none.
-    pub fn abort_shutdown(&self) -> bool {
-        self.loading.give_up(false);
-        let Some(ending) = self.ending().take() else { return false };
-        for asker in ending.askers {
-            asker.refuse(&self.statistics, &Refusal::SHUTDOWN_FAILED);
-        }
-        (self.wake_main)();
-        true
-    }
-
-    /// The request for a shutdown, if there is one.
-    pub fn shutdown_requested(&self) -> Option<Shutdown> {
-        self.ending().as_ref().map(|ending| ending.how)
-    }
-
-    /// Notes a reason why writes are refused, or that it is gone.
-    pub fn note_trouble(&self, trouble: Troubles, is_there: bool) {
-        let mut troubles = self.troubles.lock();
-        troubles.set(trouble, is_there);
-        if troubles.is_empty() {
-            self.grants.restore(Needs::DISK);
-        } else {
-            self.grants.withdraw(Needs::DISK);
-        }
-    }
-
-    /// The refusal of writes, if they are refused.
-    pub fn refusal_of_writes(&self) -> Option<Refusal> {
-        let troubles = *self.troubles.lock();
-        if troubles.contains(Troubles::SNAPSHOT) {
-            return Some(Refusal::SNAPSHOT_FAILED);
-        }
-        let failure = self.journal.failure()?;
-        Some(Refusal::new(format!("MISCONF Errors writing to the AOF file: {failure}")))
-    }
-
     /// Holds writes back while the last snapshot is made before the end, or lets them flow again.
     pub fn hold_writes(&self, holds: bool) {
         let pausing = self.pausing.lock();
@@ -408,15 +306,6 @@ impl Instance {
         drop(pausing);
         if !holds {
             self.clients.look_again();
-        }
-    }
-
-    /// Notes what is wrong with the files of the journal, or that nothing is: changes are refused
-    /// meanwhile.
-    pub fn set_journal_failure(&self, failure: Option<String>) {
-        let is_failing = failure.is_some();
-        if self.journal.set_failure(failure) {
-            self.note_trouble(Troubles::JOURNAL, is_failing);
         }
     }
 
@@ -438,12 +327,6 @@ impl Instance {
         }
     }
 
-    /// Holds back commands with these needs until `resume_messages`: a worker has more mail than it
-    /// is to have.
-    pub fn hold(&self, needs: Needs) {
-        self.grants.withdraw(needs);
-    }
-
     /// Lets commands go on that were held back until a worker has read its mail, unless another one
     /// has not.
     pub fn resume_messages(&self) {
@@ -460,11 +343,6 @@ impl Instance {
         !self.grants.get().contains(Needs::UNMONITORED)
     }
 
-    /// Returns the number of clients that run MONITOR.
-    pub fn monitors(&self) -> usize {
-        self.monitors.count()
-    }
-
     /// Does what changes have left for a thread without locks: sends invalidations that are
     /// pending, wakes workers that have mail and the thread that removes expired keys, and holds
     /// commands back where there is too much mail.
@@ -473,7 +351,7 @@ impl Instance {
         let by_events = self.notifications.has_left() && self.notifications.settle();
         let by_keys = self.tracking.has_work() && self.tracking.settle(&self.clients);
         if by_events | by_keys {
-            self.hold(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
+            self.grants.withdraw(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
         }
         if self.store.deadlines().oversleeps() {
             self.wake_sweep();
@@ -585,6 +463,6 @@ impl Instance {
 
     /// Returns `used_memory`: the present bytes of keys, their index and everything else.
     pub fn used_memory(&self) -> u64 {
-        self.store.used_bytes() + self.other_bytes.load(Relaxed)
+        self.store.used_bytes() + self.memory.other_bytes.load(Relaxed)
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::of("ERR SHUTDOWN FAILOVER is only supported in cluster mode.").into());
     }
     if words.abort {
-        if !call.instance.abort_shutdown() {
+        if !call.instance.shutdown.abort(&call.instance.loading, &call.instance.statistics) {
             return Err(Refusal::of("ERR No shutdown in progress.").into());
         }
         call.reply.ok();
@@ -66,7 +66,7 @@ pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
     let saves = (words.save || words.nosave).then_some(words.save);
     // On success the client gets no reply: its connection ends.
     let how = Shutdown { saves, ..words.how };
-    call.instance.request_shutdown(how, Some(Asker::of(call.session)));
+    call.instance.shutdown.request(&call.instance.loading, how, Some(Asker::of(call.session)));
     Err(Unanswered::Waits)
 }
 

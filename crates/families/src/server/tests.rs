@@ -82,15 +82,15 @@ fn a_shutdown_is_asked_for_and_taken_back() {
         < -ERR SHUTDOWN FAILOVER is only supported in cluster mode.
         ",
     );
-    assert_eq!(world.instance.shutdown_requested(), None);
+    assert_eq!(world.instance.shutdown.requested(), None);
     assert!(world.waits("SHUTDOWN NOSAVE NOW"));
     let how = Shutdown { saves: Some(false), force: false, now: true };
-    assert_eq!(world.instance.shutdown_requested(), Some(how));
+    assert_eq!(world.instance.shutdown.requested(), Some(how));
     assert!(world.waits("SHUTDOWN FORCE"));
     let how = Shutdown { saves: None, force: true, now: false };
-    assert_eq!(world.instance.shutdown_requested(), Some(how));
+    assert_eq!(world.instance.shutdown.requested(), Some(how));
     assert_eq!(world.answer("SHUTDOWN ABORT"), "+OK\r\n");
-    assert_eq!(world.instance.shutdown_requested(), None);
+    assert_eq!(world.instance.shutdown.requested(), None);
 }
 
 #[test]

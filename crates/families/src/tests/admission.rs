@@ -82,9 +82,9 @@ fn world_without(need: Needs) -> World {
     let mut world = World::new();
     if need == Needs::MEMORY {
         check(&mut world, &[("CONFIG SET maxmemory 1 maxmemory-policy noeviction", "+OK")]);
-        world.instance.other_bytes.store(2, Relaxed);
+        world.instance.memory.other_bytes.store(2, Relaxed);
     } else if need == Needs::DISK {
-        world.instance.note_trouble(Troubles::SNAPSHOT, true);
+        world.instance.troubles.note(&world.instance.grants, Troubles::SNAPSHOT, true);
     } else if need == Needs::LOADED {
         assert!(world.instance.begin_loading(1));
     } else if need.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED) {

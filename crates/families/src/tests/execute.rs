@@ -69,7 +69,7 @@ fn without_memory_writes_are_refused_but_not_in_a_pause() {
     let oom = String::from_utf8_lossy(Refusal::OUT_OF_MEMORY.text()).into_owned();
     let mut world = World::new();
     check(&mut world, &[("CONFIG SET maxmemory 1 maxmemory-policy noeviction", "+OK")]);
-    world.instance.other_bytes.store(2, Relaxed);
+    world.instance.memory.other_bytes.store(2, Relaxed);
     check(&mut world, &[("SET k v", &format!("-{oom}")), ("SET", &arity_of("set"))]);
     world.instance.pause(Pause::Writes, STARTED.after(1000));
     assert!(world.is_held("SET k v"));

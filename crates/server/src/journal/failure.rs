@@ -34,7 +34,11 @@ impl JournalThread {
             self.retry.fail(Instant::now());
         }
         tracing::warn!("Error writing the append-only file: {error}; tried again every second");
-        self.instance.set_journal_failure(Some(text));
+        self.instance.troubles.note_journal(
+            &self.instance.grants,
+            &self.instance.journal,
+            Some(text),
+        );
         limits::apply(&self.instance);
     }
 
@@ -46,7 +50,11 @@ impl JournalThread {
         let Ok(Some(lost)) = log.find_lost() else { return };
         let is_elsewhere = log.set().files().is_in_place().is_ok_and(|is_in_place| !is_in_place);
         if !was_known {
-            self.instance.set_journal_failure(Some(words_of(&Errno::NOENT.into())));
+            self.instance.troubles.note_journal(
+                &self.instance.grants,
+                &self.instance.journal,
+                Some(words_of(&Errno::NOENT.into())),
+            );
             limits::apply(&self.instance);
             tracing::warn!(
                 "The append-only files are not there any more: {lost} is gone, so what was \
@@ -95,7 +103,7 @@ impl JournalThread {
     /// Notes that nothing fails any more.
     pub(super) fn end_failure(&mut self) {
         self.retry.end();
-        self.instance.set_journal_failure(None);
+        self.instance.troubles.note_journal(&self.instance.grants, &self.instance.journal, None);
         limits::apply(&self.instance);
     }
 

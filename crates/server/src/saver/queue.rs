@@ -253,7 +253,7 @@ impl Saver {
         let settings = &instance.settings;
         let minds = STOP_WRITES_ON_BGSAVE_ERROR.get(settings) && saves_by_itself(instance);
         let is_trouble = minds && self.state().is_refused;
-        instance.note_trouble(Troubles::SNAPSHOT, is_trouble);
+        instance.troubles.note(&instance.grants, Troubles::SNAPSHOT, is_trouble);
     }
 
     /// Returns true while a snapshot is being made, or waits.
@@ -427,7 +427,7 @@ impl Saver {
     /// Begins the snapshot that a save point or BGSAVE SCHEDULE asks for. To be called ten times a
     /// second.
     pub fn look_after(&self, instance: &Instance) {
-        if instance.loading.is_active() || instance.shutdown_requested().is_some() {
+        if instance.loading.is_active() || instance.shutdown.requested().is_some() {
             return;
         }
         let changes = instance.store.totals().changes;

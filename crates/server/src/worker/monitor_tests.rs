@@ -60,7 +60,7 @@ fn the_reply_of_reset_comes_behind_what_was_shown_before_and_nothing_behind_it()
     world.settle();
     assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG +PONG");
     assert_eq!(lines(&onlooker), [r#""PING""#, "+RESET", "$-1"]);
-    assert_eq!(world.instance.monitors(), 0);
+    assert_eq!(world.instance.monitors.count(), 0);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn who_does_not_read_is_closed_at_its_limit_and_nothing_is_left() {
         most = most.max(waits);
     }
     assert!((800_000..1_200_000).contains(&most), "{most} bytes waited");
-    assert_eq!((world.instance.clients.count(), world.instance.monitors()), (1, 0));
+    assert_eq!((world.instance.clients.count(), world.instance.monitors.count()), (1, 0));
     assert_eq!(world.instance.clients.mail_bytes().load(SeqCst), 0);
     assert_eq!(world.worker.pipeline.executor.statistics.server.output_limit_closed.get(), 1);
 }
@@ -120,5 +120,5 @@ fn who_disconnects_is_no_monitor_any_more() {
     drop(onlooker);
     world.ask(&peer, "PING\r\n");
     world.settle();
-    assert_eq!((world.instance.clients.count(), world.instance.monitors()), (1, 0));
+    assert_eq!((world.instance.clients.count(), world.instance.monitors.count()), (1, 0));
 }

@@ -39,20 +39,20 @@ pub(in super::super) struct MemoryFacts {
 impl MemoryFacts {
     pub fn of(instance: &Instance) -> MemoryFacts {
         let store = &instance.store;
-        let other = instance.other_bytes.load(Relaxed);
+        let other = instance.memory.other_bytes.load(Relaxed);
         let (live, index) = (store.live_bytes(), store.index_bytes());
         let dataset = store.used_bytes().saturating_sub(index);
         let clients = instance.clients.memory().min(other);
         let used = dataset + index + other;
         let resident = base::process::resident_bytes();
-        instance.resident_peak.fetch_max(resident, Relaxed);
-        let peak = instance.used_peak.fetch_max(used, Relaxed).max(used);
+        instance.memory.resident_peak.fetch_max(resident, Relaxed);
+        let peak = instance.memory.used_peak.fetch_max(used, Relaxed).max(used);
         MemoryFacts {
             used,
             peak,
             resident,
             clients,
-            base: (other - clients).min(*instance.startup_bytes.get().unwrap_or(&other)),
+            base: (other - clients).min(*instance.memory.startup_bytes.get().unwrap_or(&other)),
             index,
             dataset,
             live,
