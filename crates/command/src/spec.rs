@@ -11,7 +11,8 @@ use bitflags::bitflags;
 use session::Needs;
 
 bitflags! {
-    /// Flags of a command, as COMMAND INFO shows them.
+    /// Flags of a command. The bits are stored nowhere; COMMAND INFO has names and order of its
+    /// own.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Flags: u32 {
         /// Changes data.
@@ -35,37 +36,38 @@ bitflags! {
         /// May block its client.
         const BLOCKING = 1 << 9;
         /// Allowed on a key that is on its way to this node of a cluster.
-        const ASKING = 1 << 15;
+        const ASKING = 1 << 10;
         /// Not shown by MONITOR.
-        const SKIP_MONITOR = 1 << 10;
+        const SKIP_MONITOR = 1 << 11;
         /// Allowed while the server is busy with a script.
-        const ALLOW_BUSY = 1 << 11;
+        const ALLOW_BUSY = 1 << 12;
         /// Not in a transaction.
-        const NO_MULTI = 1 << 12;
+        const NO_MULTI = 1 << 13;
         /// Publishes or subscribes.
-        const PUBSUB = 1 << 13;
+        const PUBSUB = 1 << 14;
         /// Not while a replica loads data beside its own.
-        const NO_ASYNC_LOADING = 1 << 16;
-        /// Refused when writes are, for those who ask whether all is well. Not shown by COMMAND
-        /// INFO.
-        const TELLS_TROUBLE = 1 << 17;
+        const NO_ASYNC_LOADING = 1 << 15;
+        /// Refused while writes are refused because the disk fails, so that a health check by PING
+        /// sees it. Not shown by COMMAND INFO.
+        const TELLS_TROUBLE = 1 << 16;
         /// Not shown by the log of slow commands.
-        const SKIP_COMMANDLOG = 1 << 18;
-        /// Answers null, and not a null array, where it may not wait. Not shown by COMMAND INFO.
-        const ANSWERS_NULL = 1 << 21;
-        /// Makes its first argument the client's database. Not shown by COMMAND INFO.
-        const SELECTS = 1 << 22;
+        const SKIP_COMMANDLOG = 1 << 17;
+        /// Answers null, and not a null array, inside a transaction, where no command waits. Not
+        /// shown by COMMAND INFO.
+        const ANSWERS_NULL = 1 << 18;
+        /// Selects the client's database by its first argument. Not shown by COMMAND INFO.
+        const SELECTS = 1 << 19;
         /// Ends a transaction, so it is never queued. Not shown by COMMAND INFO.
-        const ENDS_MULTI = 1 << 19;
-        /// Runs what the client has queued. Not shown by COMMAND INFO.
-        const RUNS_QUEUE = 1 << 20;
+        const ENDS_MULTI = 1 << 20;
+        /// Runs the queued commands of a transaction. Not shown by COMMAND INFO.
+        const RUNS_QUEUE = 1 << 21;
         /// Allowed to a subscriber that speaks RESP2. Not shown by COMMAND INFO.
-        const WHILE_SUBSCRIBED = 1 << 23;
+        const WHILE_SUBSCRIBED = 1 << 22;
         /// For servers and their tests. Not shown by COMMAND INFO, but by COMMAND DOCS.
-        const SYSTEM = 1 << 24;
+        const SYSTEM = 1 << 23;
         /// Reads, but may change how a value is kept, which has to reach replicas. Not shown by
         /// COMMAND INFO.
-        const MAY_REPLICATE = 1 << 14;
+        const MAY_REPLICATE = 1 << 24;
     }
 
     /// ACL categories, in the order of Valkey.
