@@ -202,7 +202,7 @@ impl AofFacts {
     }
 }
 
-/// True if a file begins with a line that is skipped. Lines further on are of those who wrote this
+/// True if a file begins with a line that is skipped. Lines further on are of the writer of this
 /// one, or stand behind the first unit.
 fn has_line(source: &Source, begin: u64) -> io::Result<bool> {
     let mut first = [0; 1];

@@ -1,4 +1,4 @@
-//! Answers to those who wait for acknowledgements.
+//! Answers to clients that wait for acknowledgements.
 
 use session::{Instance, Late, Place, Refusal, Waiter};
 use settings::journal::APPENDONLY;
@@ -20,7 +20,7 @@ pub fn await_sync(instance: &Instance, waiter: Arc<Waiter>, position: u64, wants
 }
 
 /// Answers the clients whose changes were synced, or never will be as the journal is off. To be
-/// called when more is synced, and by and by: it forgets those who do not wait any more.
+/// called when more is synced, and from time to time, to forget clients that do not wait any more.
 pub fn settle_acknowledged(instance: &Instance) {
     if instance.acknowledged.is_empty() {
         return;

@@ -138,7 +138,8 @@ fn look_closely(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result
     }
     let pause = match purpose {
         Purpose::Fresh => call.instance.held_back(),
-        // Whoever runs others that were held back grants nothing before they have run.
+        // Waiters that were held back come first, so their runs grant nothing to requests behind
+        // them.
         Purpose::Queued | Purpose::InExec | Purpose::Rerun => call.instance.paused(),
     };
     let missing = needs.difference(granted);

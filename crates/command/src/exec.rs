@@ -3,7 +3,7 @@
 //! ```text
 //! Plan::of      room, shards and keys of all commands, with SELECT followed
 //! reserve       what could never fit is refused whole
-//! run_unit      locks: keys of the commands, keys watched, keys of those whom they wake
+//! run_unit      locks: keys of the commands, watched keys, keys of the waiters they wake
 //!   is_void?    a watched key has changed, or is past its deadline
 //!   run_all     the commands, one by one, which borrow the locks
 //! ```

@@ -45,8 +45,8 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     make_room(call).map_err(Rejection::Refused)
 }
 
-/// Admits a command that may lack a need. If a pause is over, the waiters that it has held back run
-/// first.
+/// Admits a command some of whose needs are not granted. If a pause has ended, the waiters that
+/// were held back by it run first, since they came first.
 #[cold]
 #[inline(never)]
 fn admit_behind_others(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
@@ -119,8 +119,9 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     Execution::Aside
 }
 
-/// Makes EXEC run nothing since a command was refused. The refusal of EXEC itself ends the
-/// transaction and says so, also where there is none.
+/// Notes a refusal in the open transaction, so that EXEC will run nothing. If EXEC itself is
+/// refused, the transaction ends, and the refusal says that it was aborted, as in Valkey even where
+/// there is no transaction.
 fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
     if call.row.spec.flags.contains(Flags::RUNS_QUEUE) {
         call.session.discard_queue();
@@ -132,7 +133,7 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
     refusal
 }
 
-/// Shows a command to those who run MONITOR, after it has run.
+/// Shows a command to clients that run MONITOR, after it has run.
 fn show(call: &mut Call<'_>) {
     if call.instance.is_monitored() {
         note_and_tell(call);

@@ -43,8 +43,8 @@ pub(crate) fn note_and_tell(call: &mut Call<'_>) {
     }
 }
 
-/// Sends those who run MONITOR what was noted of a client, and holds commands back where one of
-/// their workers has much to read. To be called with no lock held.
+/// Sends the lines that were noted of a client to clients that run MONITOR, and holds commands back
+/// where a worker of one of these has much to read. To be called with no lock held.
 #[cold]
 pub fn tell_monitors(instance: &Instance, session: &mut Session) {
     let left = instance.monitors.leave(&session.lines);

@@ -1,5 +1,5 @@
-//! What a client's own command has changed, of keys that the client may have cached: told beside
-//! the reply to the command.
+//! Invalidations of cached keys that a client's own command has changed: they are written beside
+//! the reply to that command.
 
 use crate::call::Call;
 use crate::run::Execution;
@@ -33,8 +33,8 @@ pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
     }
 }
 
-/// Tells the client what its command has changed whose reply comes as mail or from another thread:
-/// appends it to the answer.
+/// Appends the invalidations of a client's own command to its answer, for a command whose reply
+/// comes as mail or from another thread.
 #[cold]
 pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
     let Some(tracking) = &session.tracking else { return };
@@ -45,8 +45,8 @@ pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
     }
 }
 
-/// Tells the client by mail what its commands have changed while it was tracked as it is not any
-/// more; its next request waits for that.
+/// Sends the invalidations of a client's own commands by mail, before its tracking is changed or
+/// switched off. The next request of the client runs after that message.
 pub fn tell_by_mail(session: &mut Session) {
     let mut bytes = Vec::new();
     tell_behind_answer(session, &mut bytes);

@@ -1,4 +1,4 @@
-//! End of a run: what it was becomes the reply.
+//! End of a run: the outcome of a handler becomes the reply.
 
 use crate::call::{Call, Outcome, Unanswered};
 use crate::spec::Flags;
@@ -13,7 +13,8 @@ pub enum Execution {
     Done,
     /// The request is finished, and its reply comes as mail.
     ByMail,
-    /// The request is finished, and its run was counted before those who waited for it were served.
+    /// The request is finished, and its run was counted already, before the clients that waited for
+    /// its keys were served.
     Counted,
     /// The request is answered without a run: it was refused, or queued for EXEC.
     Aside,
@@ -41,7 +42,8 @@ pub fn run_row(call: &mut Call<'_>) -> bool {
     !is_refused
 }
 
-/// Makes the refusal of a command that was refused its reply, and counts it.
+/// Writes the reply of a refused command, which is its refusal, and counts it. Other outcomes have
+/// written their reply, or get it later.
 #[inline]
 pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
     match outcome {

@@ -99,7 +99,7 @@ impl Mailbox {
     }
 }
 
-/// Mailbox that keeps the answers to those who have waited.
+/// Mailbox that keeps the answers to clients that have waited.
 #[derive(Default)]
 pub struct Answers(Mutex<Vec<String>>);
 

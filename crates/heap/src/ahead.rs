@@ -39,7 +39,7 @@ impl Heap {
     }
 
     /// Makes a page resident if its head still wants it. The head counts the page when it reaches
-    /// it; whoever returns the slot to the system gives the page back too.
+    /// it. If the slot is returned to the system before, the page is given back with it.
     fn populate_wanted(&self, want: Want) {
         if self.segment(want.id).touched.load(Ordering::Relaxed) == want.touched {
             self.use_huge_pages(want.id);

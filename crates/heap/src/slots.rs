@@ -337,8 +337,8 @@ impl Heap {
     fn budget_for(&self, purpose: Purpose) -> u64 {
         match purpose {
             Purpose::Overdraft | Purpose::Begun => u64::MAX,
-            // What was overdrawn may have taken what is kept back for survivors, without whom
-            // nothing would ever be freed again.
+            // An overdraft may have taken the segments that are kept back for survivors, and
+            // without room for survivors nothing would ever be freed again.
             Purpose::Survivors => self.budget().saturating_add(2 * u64::from(self.head_bytes())),
             Purpose::Write | Purpose::Late => self.budget(),
         }

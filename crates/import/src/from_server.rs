@@ -76,7 +76,7 @@ pub fn fill(run: &mut Run<'_>, source: &Server) -> Result<(), Error> {
     scanned
 }
 
-/// Pages of SCAN, on their way to those who copy.
+/// Pages of SCAN, on their way to the threads that copy.
 struct Pages<'p> {
     ledger: &'p Ledger<Mark>,
     sender: SyncSender<Chunk>,

@@ -29,7 +29,7 @@ impl Stop {
     pub fn listen(&self) -> io::Result<()> {
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_default(signal, Arc::clone(&self.at_once))?;
-            // Whoever asks twice does not want to wait.
+            // Once one signal was noted, a second one ends the program at once.
             flag::register_conditional_default(signal, Arc::clone(&self.asked))?;
             flag::register(signal, Arc::clone(&self.asked))?;
         }

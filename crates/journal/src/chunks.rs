@@ -7,12 +7,12 @@
 //!   ▲                                          │ newest first
 //!   └───────────────────trim───────────────────┘
 //! ```
-//! Whoever fills bytes of a chunk that has no frame installs one. Two who do so at once both take a
-//! frame, and one of them gives it back, so nobody waits for another thread. Memory of warm frames
-//! is resident; the rest of the address space takes none.
+//! A thread that fills bytes of a chunk without a frame installs one. Two threads that do so at
+//! once both take a frame, and one of them gives it back, so nobody waits for another thread.
+//! Memory of warm frames is resident; the rest of the address space takes none.
 //!
-//! The lap tells a chunk from the one that had its slot before, a whole table ago. Whoever is that
-//! far ahead gets no frame; writers are held back long before it.
+//! The lap tells a chunk from the one that had its slot before, a whole table ago. A lane that is a
+//! whole table ahead gets no frame; writers are held back long before that.
 
 use crate::CHUNK_BITS;
 use crate::stack::{Links, Stack};

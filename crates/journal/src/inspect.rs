@@ -72,8 +72,8 @@ pub fn inspect<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
 }
 
 /// As `inspect`, in a small part of the time: what sync lines vouch for is not read as commands,
-/// and its units are not counted. A file without such lines is taken for whole at once, since it
-/// is known by its commands alone; whoever executes them comes upon a break.
+/// and its units are not counted. A file without such lines is taken for whole at once, since only
+/// its commands could tell; their execution finds a break.
 ///
 /// # Errors
 /// Those of the disk.

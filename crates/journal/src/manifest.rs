@@ -103,7 +103,7 @@ impl Manifest {
             return Err(Problem::LineLength);
         }
         let words = split_args(line).ok_or(Problem::Format)?;
-        // More pairs than three are allowed, for those who come later.
+        // More pairs than three are allowed: later versions may add some.
         if words.len() < 6 || !words.len().is_multiple_of(2) {
             return Err(Problem::Format);
         }

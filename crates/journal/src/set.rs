@@ -280,7 +280,7 @@ impl<F: Files> Set<F> {
     pub fn reopen_last(&mut self) -> Result<F::File, SetError> {
         let name = self.manifest.incrementals.last().map_or("", |last| &last.name);
         let file = self.files.open(name).map_err(|error| failed("open", name, error))?;
-        // Whoever began it may have died before its name was safe.
+        // The process that created the file may have died before its name was synced.
         self.sync_names()?;
         Ok(file)
     }

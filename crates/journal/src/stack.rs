@@ -23,7 +23,7 @@ impl Links {
     }
 }
 
-/// Stack of frames; whoever takes a frame off has it alone.
+/// Stack of frames; the thread that takes a frame off has it alone.
 #[derive(Debug)]
 pub(crate) struct Stack {
     top: AtomicU64,

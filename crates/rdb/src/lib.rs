@@ -10,7 +10,7 @@
 //! [`Part`]s, and goes on where it stopped when more bytes have come, so a value of any size is
 //! read in pieces. Nothing is allocated by an announced count or length.
 //!
-//! Owner: whoever has the bytes; nothing here reads files or knows keys of a store.
+//! Owner: the caller, which has the bytes; nothing here reads files or knows keys of a store.
 //! Not here: values in memory (`store`), which form a value is written in, files (`snapshot`).
 //! Start at: `format.rs`, then `input.rs`, then `value/mod.rs`.
 #![forbid(unsafe_code)]

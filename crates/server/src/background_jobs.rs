@@ -52,7 +52,7 @@ pub struct BackgroundJobs {
     /// Shard whose keys are aged next.
     aged: usize,
     appended: u64,
-    /// Keys that had expired or been evicted when those who mind their loss were looked for.
+    /// Number of keys that had expired or been evicted when waiters were last served for that.
     removed: u64,
     /// True while the sweep takes so little time that it may look more often.
     looks_ahead: bool,
@@ -233,8 +233,8 @@ impl BackgroundJobs {
         });
     }
 
-    /// Serves waiters whose keys have expired or been evicted, and those whom a pause has held back
-    /// that is over.
+    /// Serves waiters whose keys have expired or been evicted, and waiters that were held back by a
+    /// pause that is over.
     fn look_after_waiters(&mut self, now: Millis) {
         let totals = self.instance.store.totals();
         let removed = totals.expired + totals.evicted;

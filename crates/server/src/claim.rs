@@ -122,8 +122,8 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // The lock ends behind this, so whoever has it next makes a file of its own. One that is
-        // there in the place of this one is another server's.
+        // The lock ends behind this, so the next holder makes a file of its own. Another file in
+        // the place of this one is another server's.
         if self.is_seen() {
             let _ = fs::remove_file(&self.path);
         }

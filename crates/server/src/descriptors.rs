@@ -19,7 +19,7 @@ const DATA_FILES: u64 = 10;
 /// An event loop with its waker, and a connection that is refused or being closed.
 const PER_THREAD: u64 = 4;
 
-/// Reason why not all clients can connect for whom the settings ask.
+/// Reason why fewer clients can connect than the settings ask for.
 #[derive(Debug, Error)]
 pub enum Shortage {
     /// The system grants descriptors for so many.
@@ -60,7 +60,7 @@ pub fn adopt(settings: &Settings) -> Result<(), Shortage> {
 /// Lets the process open as many files as a `maxclients` asks for that was set while it runs.
 ///
 /// # Errors
-/// When the system grants too few, with the number of clients for whom they are enough.
+/// When the system grants too few, with the number of clients for which they are enough.
 pub fn follow(settings: &Settings) -> Result<(), String> {
     grant(settings).map_err(|shortage| shortage.to_string())
 }

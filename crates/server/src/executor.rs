@@ -341,7 +341,7 @@ impl Executor {
                     connection.is_paused = true;
                     connection.session.client.set_flag(ClientFlags::PAUSED, true);
                 }
-                // Of those who were served when a pause ended.
+                // Waiters that were served when a pause ended may have written to the journal.
                 self.has_put |= self.thread.journal_position() != self.position;
                 self.finish_batch(connection, served, now);
                 return Stop::Held(request.start);

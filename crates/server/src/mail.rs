@@ -4,7 +4,7 @@
 //! The number of clients bounds what may wait: a client is closed once, and answered once for each
 //! time it waits; and one message that pauses are over is enough for all. Letters, which carry what
 //! clients publish, are bounded by holding publishers back while a worker has many of them to read,
-//! and by closing clients whom a single command sends more than their outputs may hold.
+//! and by closing clients that a single command sends more than their outputs may hold.
 
 use crate::connection::Connection;
 use crate::stream::Stream;

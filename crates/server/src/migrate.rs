@@ -229,8 +229,9 @@ impl Courier {
         Err(Refusal::of(CHANGING))
     }
 
-    /// Removes keys that have arrived, and serves those who mind their loss. While writes are held
-    /// back it waits: the keys stay here, and are sent again if they have changed by then.
+    /// Removes keys that have arrived, and serves waiters that the loss of a key concerns. While
+    /// writes are held back it waits: the keys stay here, and are sent again if they have changed
+    /// by then.
     fn settle(&mut self, migration: &mut Migration, arrived: &[usize]) -> Vec<Settled> {
         if arrived.is_empty() {
             return Vec::new();

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 #[derive(Debug, Default)]
 pub struct Acknowledged {
     places: Mutex<Vec<Place>>,
-    /// Number of places, for those who only want to know whether there is one.
+    /// Number of places, so that a thread can ask whether there is one without the lock.
     count: AtomicUsize,
 }
 
@@ -42,8 +42,8 @@ impl Acknowledged {
         self.count.load(SeqCst) == 0
     }
 
-    /// Adds a client. Where there is no room, those who do not wait any more are forgotten first,
-    /// and then there is room for as many again as are left: so each is seldom looked at.
+    /// Adds a client. Where there is no room, clients that do not wait any more are forgotten
+    /// first, and then there is room for as many again as are left: so each is seldom looked at.
     pub fn add(&self, place: Place) {
         let mut places = self.places();
         if places.len() == places.capacity() {

@@ -9,8 +9,9 @@ const SHORT_MAX: usize = 30;
 /// Bytes of the counts in front of shared bytes.
 const COUNTS: usize = 2 * size_of::<usize>();
 
-/// Key in the database with a number, as a client names it that waits for it or watches it: after
-/// SWAPDB it is the key in the keyspace that has the number then.
+/// Key of a numbered database, as a client that waits for it or watches it has named it. The number
+/// is fixed, the keyspace is not: after SWAPDB this is the key of the keyspace that the number then
+/// stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseKey {
     /// Position hash of the bytes.

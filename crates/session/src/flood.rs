@@ -1,9 +1,9 @@
 //! Clients that one command sends more than they may leave unread.
 //!
-//! Who publishes is held back between commands while a worker has much mail to read. A command that
-//! publishes without end, as EXEC or the events of a MSET may, is not: the workers of those who
-//! receive it read nothing meanwhile. So what it sends is counted by client, and who has got as
-//! much as its output may hold is closed, as it would be by its worker.
+//! A publisher is held back between commands while a worker has much mail to read. A command that
+//! publishes without end, as EXEC or the events of a MSET may, is not held back: the workers of its
+//! receivers read nothing meanwhile. So the bytes that it sends are counted by client, and a client
+//! that has got more than its output may hold is closed, as it would be by its worker.
 
 use crate::letter::Receiver;
 use base::mutex::{Mutex, MutexGuard};
@@ -26,8 +26,8 @@ impl Flood {
         self.most.store(most.unwrap_or(0), Relaxed);
     }
 
-    /// Returns those of `receivers` who may get `bytes` more. Adds to `closed` those who might get
-    /// something until now.
+    /// Returns the `receivers` that may get `bytes` more. Calls `closed` with each client that
+    /// these bytes put over its limit.
     #[cold]
     pub fn admit(
         &self,

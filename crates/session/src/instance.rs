@@ -338,7 +338,7 @@ impl Instance {
         }
     }
 
-    /// Returns true if commands are to be noted for those who run MONITOR.
+    /// Returns true if commands are to be noted for clients that run MONITOR.
     pub fn is_monitored(&self) -> bool {
         !self.grants.get().contains(Needs::UNMONITORED)
     }

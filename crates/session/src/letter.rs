@@ -16,7 +16,7 @@ pub struct Receiver {
     pub(crate) protocol: Protocol,
 }
 
-/// A message, and those who receive it.
+/// A message and its receivers.
 type Addressed = (Arc<Message>, Arc<[Receiver]>);
 
 /// Messages for clients of one worker, in order.
@@ -42,7 +42,7 @@ impl Letter {
         self.messages.push((Arc::clone(message), Arc::clone(receivers)));
     }
 
-    /// Returns the messages, each with those who receive it.
+    /// Returns the messages, each with its receivers.
     pub fn messages(&self) -> impl Iterator<Item = (&Message, &[Receiver])> {
         self.messages.iter().map(|(message, receivers)| (&**message, &**receivers))
     }

@@ -127,7 +127,7 @@ impl Message {
         Message { kind, resp2, resp3, payload: None, room }
     }
 
-    /// Formats keys that are not valid any more, for those who have read them; `None`: all keys.
+    /// Formats an invalidation of keys for clients that have read them; `None`: all keys.
     pub(crate) fn invalidation(keys: Option<&[&[u8]]>) -> Message {
         Message::of(Kind::Resp3Only, Protocol::Resp3, invalidation(keys))
     }

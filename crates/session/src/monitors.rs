@@ -44,8 +44,8 @@ impl Monitors {
         }
     }
 
-    /// Leaves lines in the mailboxes of those who see them; nobody is woken yet. They leave under
-    /// the lock, so who is no monitor any more gets none that comes later.
+    /// Leaves lines in the mailboxes of workers with monitors; nobody is woken yet. They are left
+    /// under the lock, so a client that has ended MONITOR gets no later line.
     pub fn leave(&self, lines: &[u8]) -> Left {
         let receivers = self.lock();
         let mut outgoing = Outgoing::default();

@@ -1,16 +1,21 @@
-//! Conditions for a command to run. Admission is one test: all needs of the row are granted.
+//! Conditions for a command to run, one bit each. Usually admission is one test of a word: the
+//! needs of the row are granted.
 //!
 //! ```text
 //! row.needs  ⊆  granted by the session | by the server | for the batch   ──▶ the handler runs
-//!    └── or else ──▶ admission: the first need that is missing says what happens instead
+//!    └── or else ──▶ `command::admission`: one missing need after the other, in the order of bits
+//!                    └─▶ the first with a rejection decides: refused, held back, queued
 //! ```
+//! A missing need may have no rejection: what it stands for has ended meanwhile, or it lets the
+//! command run and be observed (`UNOBSERVED`).
 
 use bitflags::bitflags;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 bitflags! {
     /// Conditions under which a command runs, in the order in which Valkey checks them: the client
-    /// gets the error of the first that is missing. `admission` says what happens without one.
+    /// gets the error of the first missing one. What happens without one is said by `without` in
+    /// the admission of the crate `command`.
     ///
     /// Those marked "always" are granted from the start, and nothing withdraws them yet.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,19 +61,16 @@ bitflags! {
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
         const JOURNAL_ROOM = 1 << 18;
-        /// No worker has more mail than it is to have. Granted by the server.
+        /// No worker has more unread letters than its limit. Granted by the server.
         const MAIL_ROOM = 1 << 19;
-        /// No worker has more keyspace notifications to read than it is to have. Granted by the
-        /// server.
+        /// No worker has more unread keyspace notifications than its limit. Granted by the server.
         const EVENT_ROOM = 1 << 20;
-        /// No worker has more lines for those who run MONITOR than it is to have. Granted by the
-        /// server.
+        /// No worker has more unread lines of MONITOR than its limit. Granted by the server.
         const LINE_ROOM = 1 << 21;
-        /// The client is not told which keys change that it may have cached. Granted by the
-        /// session.
+        /// The client has not switched on CLIENT TRACKING. Granted by the session.
         const UNTRACKED = 1 << 22;
-        /// What the client has queued may run. Granted by nobody: only EXEC needs it, and all that
-        /// its queue needs.
+        /// The queue of the client's transaction may run. Granted by nobody: only EXEC needs it,
+        /// besides the needs of all queued commands.
         const QUEUE = 1 << 23;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
@@ -77,7 +79,8 @@ bitflags! {
             | Self::NO_MONITOR.bits()
             | Self::NO_TRANSACTION.bits()
             | Self::UNTRACKED.bits();
-        /// Needs without which a command runs all the same, but not unseen.
+        /// Needs whose absence does not stop a command: it runs, and is then shown to MONITOR or to
+        /// clients that cache its keys.
         const UNOBSERVED = Self::UNMONITORED.bits() | Self::UNTRACKED.bits();
         /// Needs that the server grants at start, with nothing paused or withdrawn.
         const OF_SERVER = Self::SLOT.bits()

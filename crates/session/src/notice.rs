@@ -1,4 +1,4 @@
-//! What other threads have to say to a worker, and the way to it.
+//! Notices from other threads to a worker, and the mailbox that takes them.
 
 use crate::letter::Letter;
 use crate::message::SharedBytes;
@@ -37,10 +37,10 @@ pub struct Answer {
     pub unserved: Option<Arc<Waiter>>,
 }
 
-/// Way to a worker from any thread.
+/// Mailbox of a worker, usable from any thread.
 pub trait Post: Send + Sync {
-    /// Leaves a notice in its mailbox. Returns true if the worker may sleep and the caller has to
-    /// wake it, as soon as it holds no locks. Whoever sends it something meanwhile wakes it, too.
+    /// Leaves a notice in the mailbox. Returns true if the worker may sleep: then the caller has to
+    /// wake it, as soon as the caller holds no locks. Another sender may wake it earlier.
     fn leave(&self, notice: Notice) -> bool;
 
     /// Delivers a notice, and wakes the worker if it may sleep.
@@ -53,16 +53,17 @@ pub trait Post: Send + Sync {
     /// Wakes the worker, which may cost a system call.
     fn wake(&self);
 
-    /// Returns true if the worker has more letters to read than it is to have.
+    /// Returns true if the worker has more unread letters than its limit.
     fn is_behind(&self) -> bool;
 
-    /// Returns true if it has so many more that what each client gets is to be counted.
+    /// Returns true if the worker has so many unread letters that a publisher must count the bytes
+    /// for each receiver, and close receivers that pass the limit of their output.
     fn is_flooded(&self) -> bool {
         false
     }
 }
 
-/// Way to nobody, for clients without a connection.
+/// Mailbox that drops all notices, for clients without a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Nowhere;
 

@@ -1,8 +1,8 @@
 //! Where a client's connection is: the worker that has it.
 //!
-//! Only that worker hands the connection to another one. Whoever sends a notice reads the place
-//! without holding it, so the notice may reach a worker that has handed the connection on; that one
-//! passes it on.
+//! Only that worker hands the connection to another one. A sender of a notice reads the place
+//! without holding it, so the notice may reach a worker that has handed the connection on; that
+//! worker passes it on.
 
 use base::mutex::{Mutex, MutexGuard};
 

@@ -72,7 +72,7 @@ pub struct Session {
     pub has_other_limits: bool,
     /// Bytes of the reply to its last command, if that came as mail.
     pub mailed_bytes: usize,
-    /// What those who run MONITOR were not told yet of its commands.
+    /// Lines about its commands that are still to be sent to clients that run MONITOR.
     pub lines: Vec<u8>,
     /// True if the memory of its transaction, of keys that it watches, of its subscriptions or of
     /// the request with which it waits has changed since it was last counted.
@@ -333,7 +333,7 @@ impl Session {
         !self.grants.contains(Needs::NO_MONITOR)
     }
 
-    /// Returns true if there are lines for those who run MONITOR.
+    /// Returns true if there are lines for clients that run MONITOR.
     #[inline]
     pub fn has_lines(&self) -> bool {
         !self.lines.is_empty()

@@ -226,7 +226,7 @@ impl Encoder {
         if self.at == 0 {
             to.length(set.len());
         }
-        // Highest first: whoever inserts them one by one inserts each in front.
+        // Highest first: a loader that inserts them one by one then inserts each in front.
         let Some(next) = set.len().checked_sub(self.at + 1) else { return true };
         let is_complete =
             self.each_within(set.iter_back_from(next), to, most, |(member, score), to| {

@@ -21,7 +21,7 @@ pub struct SaveProgress {
     pub held_bytes_most: AtomicU64,
     /// Microseconds for which clients were kept out at the cut; zero before it.
     pub pause_micros: AtomicU64,
-    /// Set to true by whoever wants it to end soon.
+    /// Set to true by any thread to make the snapshot end soon.
     pub is_cancelled: AtomicBool,
     /// True if it was ended because its sink stood still.
     pub is_too_slow: AtomicBool,

@@ -102,8 +102,9 @@ impl<'a> Access<'a> {
         self.guard.drop_expired(key);
     }
 
-    /// Removes a key that is past its deadline, for a command that changes others as if there were
-    /// no such key. To who applies its effect, deadlines mean nothing.
+    /// Removes a key that is past its deadline, for a command that changes other keys as if this
+    /// one did not exist. The removal must be an effect of its own: whatever applies effects
+    /// (recovery, a replica) ignores deadlines, and would still have the key.
     pub fn drop_expired_for_write(&mut self, key: &Key<'_>) {
         self.guard.key_mut(key);
     }
@@ -120,15 +121,16 @@ impl<'a> Access<'a> {
         Some(value.live_bytes() as usize + nodes + crate::budget::INDEX_BYTES_PER_KEY)
     }
 
-    /// Returns true if those who watch keys or cache them are told of changes, so that it is worth
-    /// finding out whether there is one.
+    /// Returns true if WATCH or client-side caching listens to changes, so that it is worth finding
+    /// out whether a command changes anything.
     #[inline]
     pub fn tells_readers(&self) -> bool {
         self.guard.tells_readers()
     }
 
-    /// Makes a change; if `is_unseen`, neither those who watch keys nor those who cache them are
-    /// told. The keys must have been looked up before, for one past its deadline is removed then.
+    /// Makes a change; if `is_unseen`, WATCH and client-side caching are not told. The keys must
+    /// have been looked up before, since a look-up removes a key past its deadline, and that must
+    /// be told.
     pub fn unseen_if<T>(
         &mut self,
         is_unseen: bool,

@@ -1,5 +1,5 @@
-//! What is known of deadlines that pass soon, so that whoever removes expired keys can sleep until
-//! then.
+//! Deadlines that pass soon, as far as they are known, so that the thread that removes expired keys
+//! can sleep until then.
 //!
 //! ```text
 //! a deadline is set ─▶ earliest of its shard ─▶ next_look ──▶ earlier than `asleep_until`?

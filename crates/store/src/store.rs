@@ -219,7 +219,8 @@ impl Store {
         self.shards.listeners.add(listener);
     }
 
-    /// Sets whether listeners are told. Whoever locks a shard afterwards tells them.
+    /// Switches interests of listeners on or off. A thread follows the switch from the next lock of
+    /// a shard that it takes.
     pub fn hear(&self, interests: Interests, on: bool) {
         self.shards.listeners.hear(interests, on);
     }
@@ -230,7 +231,8 @@ impl Store {
         self.shards.listeners.hears_any(interests)
     }
 
-    /// Keys whose changes those are told of who listen to [`Interests::MARKED_KEYS`].
+    /// Filter of marked keys: a listener with the interest [`Interests::MARKED_KEYS`] is told of
+    /// changes of these keys only.
     pub fn marked_keys(&self) -> &Arc<KeyFilter> {
         &self.shards.listeners.marked
     }

@@ -176,8 +176,8 @@ fn id(client: &mut Client) -> Result<i64> {
     }
 }
 
-/// Takes the setting out that decides in which form a sketch is kept: whoever reads the journal has
-/// its own, and clients see the form.
+/// Takes the setting out that decides in which form a sketch is kept: the server that reads the
+/// journal has its own setting, and clients see the form.
 fn leave_sketches_alone(request: &mut Request) {
     let at = request.iter().position(|word| word == b"hll-sparse-max-bytes");
     if let Some(at) = at.filter(|_| name(request) == "CONFIG SET") {

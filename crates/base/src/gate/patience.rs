@@ -18,7 +18,7 @@ mod timed {
     /// waited, and a pause this part of the try before.
     const TURN_PART: u32 = 8;
     /// Time of a try after which the closer looks less often, so that it does not take the core of
-    /// those whom it waits for.
+    /// the threads that it waits for.
     const LONG: Duration = Duration::from_millis(1);
     const LONG_LOOK: Duration = Duration::from_micros(100);
     /// Number of checks before the closer yields its core.

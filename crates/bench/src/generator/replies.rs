@@ -1,5 +1,5 @@
 //! The one reader of replies: it counts them by kind, checks their form, and keeps their contents
-//! for those who ask. The byte stream may be cut anywhere.
+//! where the caller asks for that. The byte stream may be cut anywhere.
 //!
 //! | RESP2 | memcached's text protocol | counts as |
 //! |---|---|---|

@@ -123,7 +123,7 @@ impl Server {
         process::cpu_time(self.pid).with_context(|| self.complaint())
     }
 
-    /// Stops its process, or lets it go on. One that has ended is noticed by whoever uses it.
+    /// Stops its process, or lets it go on. Its next use finds out if it has ended.
     pub fn pause(&self, is_paused: bool) {
         let signal = if is_paused { Signal::STOP } else { Signal::CONT };
         let _ = pid_of(self.pid).map(|pid| kill_process(pid, signal));

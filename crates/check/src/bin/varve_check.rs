@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     match check(&options) {
         Ok(End::Whole) => ExitCode::SUCCESS,
         Ok(End::Damaged) => ExitCode::from(1),
-        // Whoever reads has seen enough.
+        // The reader of the output has closed the pipe, so it has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(1),
         Err(error) => {
             eprintln!("varve-check: {error}");

@@ -2,8 +2,8 @@
 //! keys.
 //!
 //! ```text
-//! locks of the request's keys, and of all keys of those who wait for them or for what these write
-//!   the command ──▶ the first in line ──▶ the next ... ──▶ those who wait for what these wrote
+//! locks of the request's keys, of all keys of their waiters, and of keys that these may write to
+//!   the command ──▶ the first in line ──▶ the next ... ──▶ waiters for what these wrote
 //! locks go: all that is one unit
 //! ```
 //! No other client takes an element between a push and the look at the line. If its keys have no
@@ -72,7 +72,7 @@ fn run_before_lines(call: &mut Call<'_>, arrivals: u64) -> Execution {
     execution
 }
 
-/// Runs a command, and nobody whom it wakes.
+/// Runs a command, and no waiter that it wakes.
 #[inline]
 fn run_alone(call: &mut Call<'_>) -> Execution {
     let mark = call.reply.mark();
@@ -215,7 +215,7 @@ struct Served {
     is_told: bool,
 }
 
-/// What has been seen of those who may be served.
+/// Waiters that may be served, as far as they have been found.
 #[derive(Default)]
 struct Reached {
     /// Keys that they may write to.
@@ -406,7 +406,8 @@ impl<'s> Waker<'s> {
             .map(|value| value.kind)
     }
 
-    /// Sends the replies to those who were served, which leave once `position` is safe.
+    /// Sends the replies to the waiters that were served. The replies leave once `position` is
+    /// safe.
     fn send_answers(&self, position: u64) {
         for Served { client, reply, is_told } in self.answers.take() {
             let answer = Answer { reply, position, unserved: None };

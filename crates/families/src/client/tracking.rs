@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Interests;
 
-/// Bytes that a prefix takes with its client. Its own are in the table of prefixes, for all whom it
-/// concerns; those of long ones count for each, since a client could fill the memory with them.
+/// Bytes that a prefix takes with its client. The bytes of the prefix itself stand in the table of
+/// prefixes, once for all clients; those of long ones count for each client, since one client could
+/// fill the memory with them.
 const PREFIX_BYTES: usize = size_of::<Prefix>();
 const LONG_PREFIX: usize = 64;
 
@@ -152,7 +153,7 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let present = session.set_tracking(None);
     let is_exception = present.as_ref().is_some_and(|it| it.is_exception);
     let mut prefixes = present.map_or_else(Vec::new, |it| it.prefixes);
-    // The table has those who are told, and how.
+    // The table of prefixes has the tracker of each client, which has changed.
     prefixes.iter().for_each(|prefix| tracking.replace_prefix(prefix, &tracker));
     if wanted.options.contains(TrackingOptions::BROADCAST) {
         let has_all = || prefixes.iter().any(|own| own.is_empty());

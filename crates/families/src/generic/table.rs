@@ -100,7 +100,7 @@ pub const TABLE: &[Command] = &[
             KeySpec::rest("KEYS", -2, TAKES.union(KeyFlags::INCOMPLETE)),
         ],
         find_keys: migrate::keys,
-        // Who carries the keys looks after those who mind their loss.
+        // The thread that sends the keys serves the waiters that their loss concerns.
         wakes: Wakes::Nobody,
         categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
         tips: tips::NONDETERMINISTIC,

@@ -45,7 +45,8 @@ pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
         hash.set_all(std::iter::once((args.get(2), args.get(3))))?;
         access.changed(1, HSET, &key);
         if has_deadlines {
-            // Whoever sees no deadlines may have the field.
+            // A replica, which ignores deadlines, may still have the field, so the effect is an
+            // HSET.
             effects::words(&mut access, &key, &[b"HSET", key.bytes, args.get(2), args.get(3)]);
         }
     }

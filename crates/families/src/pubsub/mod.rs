@@ -13,7 +13,7 @@ use wire::Reply;
 const NOT_IN_A_TRANSACTION: Refusal =
     Refusal::of("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
 
-/// Publishes a message, to those who have subscribed to channels or to shard channels.
+/// Publishes a message to the subscribers of channels or of shard channels.
 fn publish(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let (name, payload) = (call.args.get(1), call.args.get(2));
     let left = call.instance.pubsub.publish(topic, name, payload, call.session.client.id);

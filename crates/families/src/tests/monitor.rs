@@ -1,4 +1,4 @@
-//! Tests of what those who run MONITOR see, without sockets.
+//! Tests of what clients that run MONITOR see, without sockets.
 
 use crate::testing::{Mailbox, STARTED, World, check, here};
 use command::forget_all;

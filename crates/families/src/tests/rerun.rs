@@ -50,7 +50,7 @@ fn look(world: &mut World) {
     world.instance.store.leave(&world.thread);
 }
 
-/// Ends a pause and runs those whom it has held back.
+/// Ends a pause and runs the waiters that it has held back.
 fn unpause(world: &mut World) {
     check(world, &[("CLIENT UNPAUSE", "+OK")]);
     look(world);

@@ -138,7 +138,7 @@ fn popped(reply: &str) -> Option<String> {
     Some(element.to_owned())
 }
 
-/// Ends a pause of writes, if there is one, and runs those whom it has held back.
+/// Ends a pause of writes, if there is one, and runs the waiters that it has held back.
 fn unpause(world: &mut World) {
     check(world, &[("CLIENT UNPAUSE", "+OK")]);
     let now = world.instance.clock.now();
@@ -150,7 +150,7 @@ fn unpause(world: &mut World) {
 }
 
 /// Asserts that each element that was pushed is in a list or has gone to one client, that nobody
-/// waits for what is there, and that those who are gone have left nothing.
+/// waits for what is there, and that disconnected clients have left nothing.
 fn check_end(world: &mut World, workers: &mut [Worker]) {
     let mut left = Vec::new();
     for database in [1, 0] {

@@ -180,8 +180,8 @@ fn events_are_those_that_clients_know() {
 }
 
 /// Commands that write and of which clients are not told both, in Valkey either: one changes the
-/// form of a value; what changes groups and ids of a stream is no change for those who watch it or
-/// have cached it; keys that are sent elsewhere leave when they have arrived there; RESTORE is
+/// form of a value; a change of groups and ids of a stream is no change for clients that watch it
+/// or have cached it; keys that are sent elsewhere leave when they have arrived there; RESTORE is
 /// played; and those that name no keys, or are refused without a cluster.
 const HALF_TOLD: &str = "\
 pfdebug xack xautoclaim xclaim xgroup|createconsumer xgroup|delconsumer xgroup|destroy \

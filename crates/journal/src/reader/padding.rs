@@ -57,7 +57,8 @@ impl<F: File> AofReader<'_, F> {
     }
 
     /// True if what stands behind padding was appended to the file: it begins with a command where
-    /// the padding of a whole block ends, and whoever wrote it has neither sync lines nor padding.
+    /// the padding of a whole block ends, and the server that wrote it knows neither sync lines nor
+    /// padding.
     fn goes_on_at(&self, at: u64) -> io::Result<bool> {
         let mut last = [0; 2];
         let is_read = self.file.read_at(self.end - 2, &mut last)? == 2;

@@ -86,7 +86,7 @@ impl Memory {
     pub fn give_idle_back(&self, chunks: &Chunks) {
         for _ in 0..chunks.idle() {
             let Some(frame) = chunks.take_warm() else { return };
-            // SAFETY: whoever takes a frame off its stack has it alone.
+            // SAFETY: the thread that takes a frame off its stack has it alone.
             unsafe { self.release(frame) };
             chunks.put_cold(frame);
         }

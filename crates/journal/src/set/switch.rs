@@ -11,13 +11,13 @@ impl<F: Files> Set<F> {
     /// Those of the disk.
     pub fn create_base(&self) -> Result<F::File, SetError> {
         let name = self.temporary_base();
-        // Whoever writes to one that was given up goes on with a file that has no name.
+        // A job that still writes to a base that was given up goes on with a file that has no name.
         self.remove(&name)?;
         self.files.create(&name).map_err(|error| failed("create", &name, error))
     }
 
-    /// Removes the file of a base that will not become part of the set. Whoever writes to it goes
-    /// on with a file that has no name.
+    /// Removes the file of a base that will not become part of the set. A job that still writes to
+    /// it goes on with a file that has no name.
     ///
     /// # Errors
     /// Those of the disk.

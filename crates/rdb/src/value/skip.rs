@@ -8,8 +8,8 @@ use crate::input::Input;
 
 impl ValueReader {
     /// Passes over what is there, up to the end of a row or of the value, and returns true if the
-    /// value ends there. What it holds is not looked at: damage that leaves lengths alone is left
-    /// to whoever reads it.
+    /// value ends there. What it holds is not looked at: damage that leaves lengths alone is found
+    /// when the value is read.
     ///
     /// # Errors
     /// When the bytes are damaged, or of a module.

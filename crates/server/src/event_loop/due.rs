@@ -86,8 +86,8 @@ impl<P: Poller> EventLoop<P> {
         self.evict_clients(pipeline);
     }
 
-    /// Serves those who have waited and were held back, and then the requests that were held back,
-    /// in the order in which they came: there may be room for a few only, and others later.
+    /// Serves waiters that a pause held back, and then requests that were held back, in the order
+    /// in which they came: there may be room for only a few now, and for others later.
     pub(super) fn resume_paused(&mut self, pipeline: &mut Pipeline) {
         pipeline.executor.resume_held_back();
         if !self.timers.take_paused() {

@@ -24,7 +24,7 @@ impl Journal {
     /// Who else writes them.
     pub fn claim(&self, settings: &Settings) -> Result<(), Taken> {
         let folder = append_folder(settings);
-        // Whoever opens it next says why it cannot be made.
+        // An error is not lost: the next attempt to open the folder reports it.
         let _ = fs::create_dir(&folder);
         let remedy = "a `dir`, `appenddirname` or `appendfilename` of its own, or `appendonly no`";
         let wanted = Wanted { folder: &folder, name: &APPENDFILENAME.get(settings), remedy };

@@ -39,7 +39,8 @@ impl Journal {
                 false => Ending::Safe,
             };
         }
-        // Whoever sees what is safe knows where, in this order.
+        // The position is read before `is_apart`, which the writer stores first: so it is known
+        // where the position is safe, in the set or in files apart from it.
         let is_safe = state.safe.load(Acquire) >= position && !self.is_apart.load(Acquire);
         if is_safe || self.is_waiting.load(Acquire) {
             return Ending::Safe;

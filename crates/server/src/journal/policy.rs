@@ -24,8 +24,8 @@ pub fn sync_policy(instance: &Instance) -> SyncPolicy {
 }
 
 impl Journal {
-    /// Says whether the journal is to be on. Its files are the writer's from then on, so whoever
-    /// finds out whether they are fit for it does that before.
+    /// Says whether the journal is to be on. The writer owns the files from then on, so the caller
+    /// checks before whether they are fit for it.
     pub fn want(&self, on: bool, settings: &Settings) {
         let _deciding = self.deciding();
         if on && !self.asked.on.load(Relaxed) {
@@ -66,8 +66,8 @@ impl Journal {
         self.rest.end();
     }
 
-    /// Decides whether the journal, which is on or comes to be, is to be turned off. If so, whoever
-    /// wants it on from now on has it begin anew.
+    /// Decides whether the journal, which is on or being turned on, is to be turned off. If so, a
+    /// later wish to have it on begins it anew.
     pub fn begin_to_close(&self, instance: &Instance) -> bool {
         let _deciding = self.deciding();
         let is_wanted = self.asked.on.load(Acquire);

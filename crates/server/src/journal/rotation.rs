@@ -283,7 +283,8 @@ impl JournalThread {
         let state = &self.instance.journal;
         state.base_bytes.store(self.bytes(), Relaxed);
         state.is_on.store(self.log.is_some(), Relaxed);
-        // Whoever sees the end may count on what the settings promise.
+        // The policy is followed first: once the rewrite is shown as finished, the promise of
+        // `appendfsync` holds.
         self.journal.follow_policy(&self.instance);
         state.end_rewrite(false, now);
         tracing::info!("Background AOF rewrite finished successfully");

@@ -88,7 +88,8 @@ impl Rest {
             Depth::Deaf => DEAF,
         };
         self.state.store(state, SeqCst);
-        // Whoever brings news before this sees the rest, or is seen.
+        // A thread that brings news either sees the new state and wakes this one, or its news is
+        // seen by `is_news` below.
         fence(SeqCst);
         if !is_news() {
             thread::park_timeout(most);

@@ -101,7 +101,8 @@ fn save(
     Ok(sink.put_in_place()?)
 }
 
-/// A snapshot of `instance` in the form that the settings ask for, not yet begun.
+/// Returns a snapshot of `instance` with the version, compression and checksum that the settings
+/// ask for. Its cut is not made yet.
 pub fn as_set<'a>(
     instance: &'a Instance,
     thread: &'a mut ThreadContext,
@@ -122,8 +123,9 @@ pub fn as_set<'a>(
     }
 }
 
-/// Writer that tells after each piece that it has taken it. The first piece follows on the cut,
-/// whose pause is a latency event, by the name that those know it by who expect a fork.
+/// Writer that calls `taken` after each piece. Before the first piece it reports the pause of the
+/// cut as a latency event; the event is called `fork`, as in Valkey, since the pause stands in
+/// place of a fork there.
 struct Telling<'a, W> {
     behind: W,
     taken: &'a dyn Fn(),

@@ -348,7 +348,8 @@ impl Saver {
     /// stands still. Nobody is held back for nodes of large values and notes, which grow meanwhile.
     /// To be called ten times a second.
     pub fn give_way(&self, instance: &Instance, thread: &ThreadContext) {
-        // Whoever has given one up may have found others inside the gate.
+        // When a snapshot was given up, other threads may have been inside the gate: then what it
+        // has kept is freed here.
         instance.store.free_given_up(thread);
         let mut state = self.state();
         let Some(first) = state.queue.front_mut() else { return };

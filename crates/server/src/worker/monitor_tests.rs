@@ -1,4 +1,4 @@
-//! Tests of the way of lines to those who run MONITOR.
+//! Tests of the way of lines to clients that run MONITOR.
 
 use super::testing::{Peer, World};
 use std::sync::atomic::Ordering::SeqCst;

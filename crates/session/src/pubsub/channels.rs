@@ -1,4 +1,4 @@
-//! Channels and those who have subscribed to them by name.
+//! Channels, and the clients that have subscribed to them by name.
 
 use super::topic::Name;
 use crate::client::Client;
@@ -41,7 +41,7 @@ pub(super) struct Locked<'c> {
 }
 
 impl Locked<'_> {
-    /// Returns those who have subscribed to the channel.
+    /// Returns the subscribers of the channel.
     pub fn receivers(&self) -> Option<&Receivers> {
         let channel = self.part.find(self.hash, |channel| *channel.name == *self.name)?;
         Some(&channel.receivers)
@@ -85,7 +85,7 @@ impl Channels {
         names
     }
 
-    /// Adds a client to those who have subscribed to a channel.
+    /// Adds a client to the subscribers of a channel.
     pub fn add(&self, name: &[u8], client: &Client, protocol: Protocol) -> Name {
         let mut locked = self.lock(name);
         let hash = locked.hash;
@@ -98,7 +98,7 @@ impl Channels {
         Name::clone(&channel.name)
     }
 
-    /// Removes a client from those who have subscribed to a channel.
+    /// Removes a client from the subscribers of a channel.
     pub fn remove(&self, name: &[u8], client: &Client) {
         let mut locked = self.lock(name);
         let Entry::Occupied(mut entry) = locked.entry() else { return };

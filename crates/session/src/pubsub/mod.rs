@@ -37,8 +37,7 @@ pub struct PubSub {
 }
 
 impl PubSub {
-    /// Adds a client to those who receive what is published on a topic; it has not subscribed to it
-    /// yet.
+    /// Adds a client to the subscribers of a topic, of which it is none yet.
     pub fn subscribe(
         &self,
         topic: Topic,
@@ -52,7 +51,7 @@ impl PubSub {
         }
     }
 
-    /// Removes a client from those who receive what is published on a topic.
+    /// Removes a client from the subscribers of a topic.
     pub fn unsubscribe(&self, topic: Topic, name: &[u8], client: &Client) {
         match topic {
             Topic::Pattern => self.patterns.remove(name, client),
@@ -95,8 +94,8 @@ impl PubSub {
         self.flood.end();
     }
 
-    /// Sends a message, caused by the client with the id `author`, to those who have subscribed to
-    /// a channel or to a pattern that fits, or to a shard channel.
+    /// Sends a message, caused by the client with the id `author`, to the subscribers of a channel
+    /// and of matching patterns, or of a shard channel.
     pub fn publish(&self, topic: Topic, name: &[u8], payload: &[u8], author: u64) -> Left {
         let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
         let channels = self.channels(topic);

@@ -1,4 +1,4 @@
-//! Patterns and those who have subscribed to them.
+//! Patterns and their subscribers.
 
 use super::topic::Name;
 use crate::client::Client;
@@ -26,7 +26,7 @@ pub(super) struct Matching<'p> {
 }
 
 impl Matching<'_> {
-    /// Returns the patterns and those who have subscribed to them.
+    /// Returns the matching patterns and their subscribers.
     pub fn iter(&self) -> impl Iterator<Item = (&Name, &Receivers)> {
         self.table.iter().filter(|(pattern, _)| text::glob_match(pattern, self.name, false))
     }
@@ -47,7 +47,7 @@ impl Patterns {
         Some(Matching { table, name })
     }
 
-    /// Adds a client to those who have subscribed to a pattern.
+    /// Adds a client to the subscribers of a pattern.
     pub fn add(&self, pattern: &[u8], client: &Client, protocol: Protocol) -> Name {
         let mut table = self.write();
         let known = table.get_key_value(pattern).map(|(name, _)| Name::clone(name));
@@ -57,7 +57,7 @@ impl Patterns {
         name
     }
 
-    /// Removes a client from those who have subscribed to a pattern.
+    /// Removes a client from the subscribers of a pattern.
     pub fn remove(&self, pattern: &[u8], client: &Client) {
         let mut table = self.write();
         let Some(receivers) = table.get_mut(pattern) else { return };

@@ -213,7 +213,7 @@ impl Tracking {
         }
     }
 
-    /// Returns true if nobody is told, and nothing is left of those who were.
+    /// Returns true if no client is tracked, and no key of former ones is left in the table.
     pub fn is_idle(&self) -> bool {
         self.count() == 0 && self.keys() == 0
     }

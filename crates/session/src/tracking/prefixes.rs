@@ -10,7 +10,7 @@ use std::sync::{atomic::AtomicUsize, atomic::Ordering::Relaxed};
 /// Bytes that begin the names of keys; the table and the clients share them.
 pub type Prefix = Arc<[u8]>;
 
-/// Prefixes with those who are told of changes.
+/// Prefixes with the clients that are told of changes.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
     all: RwLock<All>,
@@ -33,7 +33,7 @@ impl All {
         lengths.filter_map(|len| Some(self.by_bytes.get_key_value(&key[..len])?.0))
     }
 
-    /// Returns those who are told of changes behind a prefix.
+    /// Returns the clients that are told of changes of keys with a prefix.
     pub fn told(&self, prefix: &Prefix) -> &[Arc<Tracker>] {
         self.by_bytes.get(prefix).map_or(&[], Vec::as_slice)
     }
@@ -56,8 +56,8 @@ impl Prefixes {
         self.count() > 0 && self.read().of(key).next().is_some()
     }
 
-    /// Adds a client to those who are told of changes behind a prefix; it is not among them.
-    /// Returns the prefix as the table has it.
+    /// Adds a client to those of a prefix, among which it is not yet. Returns the prefix as the
+    /// table has it.
     pub fn add(&self, prefix: &[u8], tracker: &Arc<Tracker>) -> Prefix {
         let mut all = self.all.write();
         let known = all.by_bytes.get_key_value(prefix).map(|(known, _)| Prefix::clone(known));
@@ -79,7 +79,7 @@ impl Prefixes {
             .for_each(|other| other.clone_from(tracker));
     }
 
-    /// Removes a client from those who are told of changes behind a prefix.
+    /// Removes a client from those of a prefix.
     pub fn remove(&self, prefix: &Prefix, client: u64) {
         let mut all = self.all.write();
         let Some(told) = all.by_bytes.get_mut(prefix) else { return };

@@ -15,14 +15,14 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Number of parts: so many that each is small, and whoever looks through one keeps nobody waiting
-/// who reads or writes a key of it.
+/// Number of parts: so many that each is small, and a look through one does not hold up reads and
+/// writes of its keys for long.
 pub(super) const PARTS: usize = 4096;
 /// Bits of a hash that name the part.
 const PART_BITS: u32 = PARTS.trailing_zeros();
 
-/// Key with those who have read it; nobody in a vacant one. Most keys are short, and read by one
-/// client.
+/// Key with the clients that have read it; none in a vacant slot. Most keys are short, and read by
+/// one client.
 #[derive(Debug, Default)]
 struct Slot {
     key: SmallVec<[u8; 16]>,
@@ -60,7 +60,7 @@ impl Readers {
         self.as_slice().iter().copied()
     }
 
-    /// Returns the number of readers, of whom there is one at least.
+    /// Returns the number of readers, which is one at least.
     fn len(&self) -> usize {
         self.as_slice().len()
     }

@@ -84,7 +84,7 @@ impl Watcher {
 
 type Part = HashTable<Watched>;
 
-/// Entries of all keys that are watched, by shard: whoever asks for a key holds the lock of its
+/// Entries of all watched keys, by shard. A thread that looks for a key holds the lock of its
 /// shard, so nobody waits for a part.
 #[derive(Debug)]
 pub struct Watches {
@@ -162,7 +162,7 @@ impl Watches {
         client.set_flag(ClientFlags::CHANGED, false);
     }
 
-    /// Marks those who watch a key that is about to change.
+    /// Marks the clients that watch a key that is about to change.
     fn touch(&self, change: &Change<'_>) {
         let mut part = self.part(change.key.hash);
         let is_its = |it: &Watched| {
@@ -201,8 +201,8 @@ impl Watched {
         self.watchers.is_empty()
     }
 
-    /// Marks those who watch the key, which then leave; of an expiry or eviction only those who saw
-    /// the key alive. Returns true if nobody is left.
+    /// Marks the clients that watch the key, and removes them; for an expiry or eviction, only the
+    /// clients that saw the key alive. Returns true if no client is left.
     fn change(&mut self, is_expiry: bool) -> bool {
         self.watchers.retain(|watcher| {
             let is_none = is_expiry && std::mem::take(&mut watcher.had_expired);

@@ -88,7 +88,7 @@ impl Load<'_> {
             let read = reader.run(&mut own, &mut team);
             (read, team.disband())
         });
-        // What is wrong first is told, whoever came upon it.
+        // The error that comes first in the file is reported, whichever thread found it.
         let errors = read.err().into_iter().chain(failed);
         match errors.min_by_key(LoadError::at) {
             Some(error) => Err(error),

@@ -10,9 +10,9 @@
 //! the locks are given up: all reports under one hold of locks are one unit. Removals that no
 //! command asked for report themselves.
 //!
-//! Some changes are *unseen*: bytes change, and what a key holds for those who read it stays, as
-//! when a group of a stream moves on. Who makes one says so around it (`KeyMut::unseen`,
-//! `Access::unseen_if`); then `Listener::before` is not called, and all else is as usual.
+//! Some changes are *unseen*: bytes change, but no reader of the key sees another value, as when a
+//! group of a stream moves on. They are made inside `KeyMut::unseen` or `Access::unseen_if`: then
+//! WATCH and client-side caching are not told, and all other listeners are.
 
 use crate::key::{Key, Value};
 use base::{KeyFilter, PositionHash};
@@ -341,9 +341,10 @@ pub(super) const JOURNAL: Heard = 1;
 pub(super) const KEYS: Heard = Interests::KEYS.bits();
 pub(super) const EVENTS: Heard = Interests::EVENTS.bits();
 pub(super) const MARKED_KEYS: Heard = Interests::MARKED_KEYS.bits();
-/// Bits of those who hear that keys change: whoever watches keys or caches them.
+/// Bits of readers, the listeners that are told which keys change: WATCH, client-side caching,
+/// MIGRATE.
 pub(super) const READERS: Heard = KEYS | MARKED_KEYS;
-/// Bits of those who hear of effects.
+/// Bits of the listeners that are told of effects.
 pub(super) const EFFECTS: Heard = Interests::EFFECTS.bits() | JOURNAL;
 /// Bit of a snapshot, to which keys are handed over before they change.
 pub(super) const CUT: Heard = 1 << 31;

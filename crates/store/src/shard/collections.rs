@@ -7,8 +7,8 @@
 //!                                                    │
 //! record of a node   | key: collection 4, node 4 | value: the node |
 //! ```
-//! Whoever moves a node changes its entry in the table. The table belongs to the holder of the lock
-//! of the shard in which the owner's hash stands, as the records of the nodes do.
+//! A thread that moves a node changes its entry in the table. The table belongs to the holder of
+//! the lock of the shard in which the owner's hash stands, as the records of the nodes do.
 
 use super::cut::Frozen;
 use super::node_table::NodeTable;
@@ -172,8 +172,8 @@ impl Collections {
         let id = CollectionId(id);
         let slot = self.slot(id);
         slot.is_dying.store(false, Relaxed);
-        // SAFETY: nobody owns the number, so whoever finds it in dead records lets it be, until it
-        // has an owner: the key whose shard the caller has locked.
+        // SAFETY: nobody owns the number, so a thread that finds it in a dead record does not touch
+        // the table, until it has an owner: the key whose shard the caller has locked.
         unsafe { *slot.table.get() = Some(Box::default()) };
         self.move_to(id, hash, keyspace);
         Some(id)
@@ -191,7 +191,7 @@ impl Collections {
     fn slot(&self, id: CollectionId) -> &Slot {
         assert!((id.0 as usize) < self.slots.bytes() / size_of::<Slot>());
         // SAFETY: the reservation holds so many slots, all zeros is a valid one, and they are
-        // accessed through atomics and, by those who hold the lock, through the cell.
+        // accessed through atomics and, by holders of the lock, through the cell.
         unsafe { &*self.slots.base().cast::<Slot>().add(id.0 as usize) }
     }
 

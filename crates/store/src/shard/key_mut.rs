@@ -315,15 +315,15 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }
 
-    /// Tells those who read the key now that it is about to change, where another key changes
-    /// first: they hear of keys in the order in which the command names them.
+    /// Tells readers of the key now that it is about to change, although another key changes first:
+    /// they are told of keys in the order in which the command names them.
     pub fn tell_readers_ahead(&mut self) {
         let found = *self.found();
         self.guard.tell_readers_ahead(&self.key, &found);
     }
 
-    /// Makes a change that those who read the key do not see: neither those who watch it nor those
-    /// who cache it are told.
+    /// Makes a change that WATCH and client-side caching are not told of, since readers of the key
+    /// see the same value.
     pub fn unseen<T>(&mut self, change: impl FnOnce(&mut KeyMut<'g, 'a>) -> T) -> T {
         let hidden = self.guard.hide_from_readers();
         let done = change(self);

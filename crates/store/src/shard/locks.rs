@@ -308,7 +308,7 @@ mod loom_tests {
         counts: [UnsafeCell<u32>; 2],
     }
 
-    // SAFETY: a count is used by whoever holds the lock of its shard; loom finds all others.
+    // SAFETY: a count is used by the holder of the lock of its shard; loom finds all others.
     unsafe impl Sync for Counted {}
 
     impl Counted {

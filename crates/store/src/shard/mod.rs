@@ -16,7 +16,7 @@
 //! | file | what is there |
 //! |---|---|
 //! | `shards` | what lies behind the locks |
-//! | `locks`, `hold` | which shards are held, and by whom; locks that are lent |
+//! | `locks`, `hold` | which shards are held, and by which thread; locks that are lent |
 //! | `change`, `pending` | what changes, who listens, and what is not yet told |
 //! | `guard` | locked shards: finding keys |
 //! | `unit` | what a guard tells listeners |

@@ -15,7 +15,7 @@ const FIRST_GROUP: usize = 4;
 /// Most collections take any number for a new node. A long string names its chunks by their places
 /// instead: then no number is ever on the free list, and groups without a node are empty.
 ///
-/// Tables share groups of entries: a clone costs a reference for each, and whoever changes an entry
+/// Tables share groups of entries: a clone costs a reference for each, and a change of an entry
 /// first copies its group if another table has it too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeTable {

@@ -16,7 +16,8 @@ pub(super) struct Changes {
     pub said: Said,
 }
 
-/// Who heard before changes were hidden from those who hear that keys change.
+/// Interests from before `hide_from_readers`, with which `show_to_readers` restores them. Readers
+/// are the listeners that are told which keys change: WATCH, client-side caching, MIGRATE.
 #[derive(Debug)]
 #[must_use = "what is hidden is shown again"]
 pub(crate) struct Hidden(Heard);
@@ -171,13 +172,13 @@ impl Changes {
         self.heard == JOURNAL
     }
 
-    /// Returns true if somebody hears that keys change, or that marked ones do.
+    /// Returns true if a listener is told that keys change, or that marked keys do.
     #[inline]
     pub fn hears_readers(&self) -> bool {
         self.heard & READERS != 0
     }
 
-    /// Hides changes from those who hear that keys change.
+    /// Hides changes from readers.
     #[inline]
     pub fn hide_from_readers(&mut self) -> Hidden {
         let hidden = Hidden(self.heard);
@@ -185,7 +186,7 @@ impl Changes {
         hidden
     }
 
-    /// Shows changes again to whom they were hidden from.
+    /// Ends `hide_from_readers`: restores the interests from before it.
     #[inline]
     pub fn show_to_readers(&mut self, Hidden(heard): Hidden) {
         self.heard = heard;

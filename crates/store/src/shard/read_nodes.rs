@@ -51,7 +51,7 @@ impl<'x> ReadNodes<'x> {
     /// The bytes of a node; `None` if there is none with that number.
     #[inline]
     pub fn find(self, node: NodeId) -> Option<&'x [u8]> {
-        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        // SAFETY: the maker of this view holds the lock of the owner's shard for 'x.
         self.table.find(node).map(|at| unsafe { self.heap.record(at).value() })
     }
 }
@@ -59,7 +59,7 @@ impl<'x> ReadNodes<'x> {
 impl<'x> Nodes<'x> for ReadNodes<'x> {
     #[inline]
     fn bytes(self, node: NodeId) -> &'x [u8] {
-        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        // SAFETY: the maker of this view holds the lock of the owner's shard for 'x.
         unsafe { record(self.heap, self.table, node).value() }
     }
 

@@ -13,8 +13,8 @@ use crate::key::Key;
 use base::KeyspaceId;
 
 const DEL: &[u8] = b"DEL";
-/// Events of a unit that gather before they are told ahead of its end, where that may be: a read of
-/// many keys, or a transaction, would have them take as much memory as there are keys.
+/// Number of events at which a unit tells those that it has, before its end, where that is allowed.
+/// It bounds memory: a read of many keys, or a transaction, can cause an event for every key.
 pub(crate) const EVENTS_GATHERED: usize = 4096;
 /// Most arguments of one DEL for removals that nobody asked for.
 const DEL_ARGS_MAX: usize = 1024;
@@ -47,7 +47,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Returns true if the key may be marked, as few are that nobody wants to know of.
+    /// Returns true if the key may be marked. The filter has false positives, but few.
     #[inline]
     fn is_marked(&self, key: &Key<'_>) -> bool {
         self.shards.listeners.marked.may_have(key.hash)
@@ -86,7 +86,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Tells those who read a key that it is about to change; when it does, they are told again.
+    /// Tells readers of a key early that it is about to change. They are told again when it does.
     pub(super) fn tell_readers_ahead(&mut self, key: &Key<'_>, found: &Found<'a>) {
         if self.changes.hears_key(|| self.is_marked(key)) {
             self.tell_before(key, Some(found), None);
@@ -174,14 +174,15 @@ impl<'a> Guard<'a> {
         self.changes.hears_readers()
     }
 
-    /// Hides changes from those who read keys, until they are shown again. To be called behind the
-    /// look-up of a key, which removes one past its deadline.
+    /// Hides changes from WATCH and client-side caching, until `show_to_readers`. To be called
+    /// after the look-up of the key, since a look-up removes a key past its deadline, and that must
+    /// be told.
     #[inline]
     pub fn hide_from_readers(&mut self) -> Hidden {
         self.changes.hide_from_readers()
     }
 
-    /// Shows changes again to those who read keys.
+    /// Ends `hide_from_readers`.
     #[inline]
     pub fn show_to_readers(&mut self, hidden: Hidden) {
         self.changes.show_to_readers(hidden);

@@ -1,4 +1,4 @@
-//! Who must come before whom, and whether that can be.
+//! Order of transactions: which must come before which, and whether such an order exists.
 //!
 //! | before | behind |
 //! |---|---|

@@ -10,14 +10,15 @@
 //! | `play` | clients: single commands, MULTI to EXEC, WATCH and another attempt |
 //! | `action` | one command, and what its reply tells |
 //! | `history` | what a transaction read and wrote, as replies tell it |
-//! | `checker` | who must come before whom, and whether that can be |
+//! | `checker` | which transaction must come before which, and whether such an order exists |
 //! | `runs` | what stood in one key without a gap |
 //! | `filler` | a client that fills the memory, so that keys are evicted |
 //!
-//! Each value is written once, so whoever reads one is behind its writer, and whoever replaces it
-//! is behind its readers. A command alone is a transaction too. Keys expire, are evicted and
-//! flushed meanwhile. In every other round databases change places: what was in one is a space,
-//! and holds its number, which transactions read before they read or write anything else there.
+//! Each value is written once, so a transaction that reads it is behind its writer, and one that
+//! replaces it is behind its readers. A command alone is a transaction too. Keys expire, are
+//! evicted and flushed meanwhile. In every other round databases change places: what was in one is
+//! a space, and holds its number, which transactions read before they read or write anything else
+//! there.
 
 mod action;
 mod checker;

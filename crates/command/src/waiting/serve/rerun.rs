@@ -14,8 +14,8 @@ use store::{Author, ShardSet, ThreadContext};
 use wire::Reply;
 
 impl Waker<'_> {
-    /// Runs the request of a waiter that was held back like a new one, and serves those whom it
-    /// wakes.
+    /// Runs the request of a waiter that was held back like a new one, and serves the waiters that
+    /// it wakes.
     pub fn resume(&self, thread: &mut ThreadContext, waiter: &Arc<Waiter>) {
         let mut shards = ShardSet::new();
         waiter.all_keys().for_each(|key| shards.add(key.hash));

@@ -28,11 +28,11 @@ struct Section {
 /// When a section is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// Also to those who name none.
+    /// Shown also when no section is named.
     ByDefault,
-    /// To those who name it, or want all.
+    /// Shown when it is named, and for `all`.
     WithAll,
-    /// To those who name it.
+    /// Shown only when it is named.
     ByName,
 }
 

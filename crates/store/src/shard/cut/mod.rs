@@ -19,9 +19,9 @@
 //! * A key that is born is noted, and never saved: its keyspace is not of the cut, or the walk is
 //!   past its position, or its position hash is noted.
 //! * Large values are **frozen**: of their nodes the table alone is copied, and of that only
-//!   references to its groups ([`Frozen`]). A node is shared while both tables name one location;
-//!   whoever changes it copies it first, and whoever moves it changes both tables. No byte that a
-//!   frozen table names counts as dead.
+//!   references to its groups ([`Frozen`]). A node is shared while both tables name one location; a
+//!   change copies it first, and a move changes both tables. No byte that a frozen table names
+//!   counts as dead.
 //! * Keyspaces of the cut are kept from lazy free when they are flushed, and frozen collections
 //!   when their key goes, until the saver is through. To the cleaner both are alive.
 //! * Nobody waits for the saver under a lock.

@@ -59,8 +59,8 @@ impl Journal {
     }
 }
 
-/// The data that the units of a journal make. Whoever executes them sees no deadlines: a key is
-/// there until its DEL comes.
+/// The data that the units of a journal make. Their execution ignores deadlines: a key is there
+/// until its DEL comes.
 #[derive(Debug)]
 pub struct Follower(pub Vec<Database>);
 

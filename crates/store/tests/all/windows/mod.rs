@@ -1,5 +1,5 @@
 //! Collections of all kinds that hold numbers without a gap: they grow at one end and shrink at the
-//! other, so an element that is lost, doubled or torn is noticed by whoever reads them.
+//! other, so a reader notices an element that is lost, doubled or torn.
 
 use base::Millis;
 use std::ops::Range;

@@ -46,7 +46,8 @@ pub(super) struct GroupMut<'n, N> {
     pub entries: Root,
 }
 
-/// Changes the tree of groups, which is no part of what the key holds for those who read it.
+/// Changes the tree of groups. Readers of the key (WATCH, client-side caching) are not told, since
+/// groups are no part of what it holds.
 fn change_groups<'a, T>(
     key: &mut KeyMut<'_, 'a>,
     change: impl FnOnce(&mut Tree<'_, WriteNodes<'_, 'a>, GroupLeaf>) -> Result<T, NoRoom>,
