@@ -50,6 +50,11 @@ pub const RULES: &[Rule] = &[
         check: size::function_lines,
     },
     Rule {
+        name: "function_names",
+        reason: "the name of a test is one claim: in more than 80 characters there are several",
+        check: size::function_names,
+    },
+    Rule {
         name: "exceptions",
         reason: "xtask/exceptions.toml may only shrink, and each row says why it is there",
         check: size::exceptions,

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_or_reads_what_others_wait_for_wakes_nobody_and_who_brings_something_does() {
+    fn commands_that_take_or_read_wake_no_waiter_and_commands_that_add_do() {
         let wakes = |name: &str| table().find(name.as_bytes()).map(|row| row.spec.wakes);
         let takes = "blpop brpop blmpop bzpopmin bzpopmax bzmpop xreadgroup xack xclaim \
                      xautoclaim xdel xtrim xsetid";

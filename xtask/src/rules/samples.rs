@@ -23,6 +23,14 @@ const TOO_WIDE: &str = concat!(
     "const X: u8 = 1;\n// 45678901234567890123456789012345678901234567890",
     "123456789012345678901234567890123456789012345678901\n",
 );
+const LONG_NAME: &str = concat!(
+    "fn a_34567890123456789012345678901234567890",
+    "1234567890123456789012345678901234567890() {}",
+);
+const TOO_LONG_NAME: &str = concat!(
+    "fn b() {}\nfn a_34567890123456789012345678901234567890",
+    "12345678901234567890123456789012345678901() {}",
+);
 const MAY: &str = "[may]\nunsafe_code = [\"heap\", \"crates/index/src/a.rs\"]\n\
     clock = [\"base\"]\nfiles = []\nsockets = [\"server\"]\n\
     vector_instructions = [\"crates/index/src/probe/\"]\n";
@@ -49,6 +57,12 @@ const SAMPLES: &[Sample] = &[
         rule: "line_width",
         keeps: &[("a.rs", WIDE)],
         breaks: &[("a.rs", TOO_WIDE)],
+        found: &["a.rs:2"],
+    },
+    Sample {
+        rule: "function_names",
+        keeps: &[("a.rs", LONG_NAME)],
+        breaks: &[("a.rs", TOO_LONG_NAME)],
         found: &["a.rs:2"],
     },
     Sample {

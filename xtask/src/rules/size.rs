@@ -9,6 +9,7 @@ use crate::tree::Tree;
 const WIDTH_MAX: usize = 100;
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 60;
+const FUNCTION_NAME_MAX: usize = 80;
 
 pub fn line_width(tree: &Tree, report: &mut Report) {
     for source in tree.rust_files() {
@@ -29,6 +30,18 @@ pub fn file_lines(tree: &Tree, report: &mut Report) {
 pub fn function_lines(tree: &Tree, report: &mut Report) {
     let measured: Vec<Measured> = tree.rust_files().flat_map(measure_functions).collect();
     ratchet(tree, &measured, FUNCTION_LINES_MAX, report);
+}
+
+pub fn function_names(tree: &Tree, report: &mut Report) {
+    for source in tree.rust_files() {
+        for function in &source.rust.functions {
+            let length = function.name.chars().count();
+            if length > FUNCTION_NAME_MAX {
+                let message = format!("a name of {length} characters, {FUNCTION_NAME_MAX} fit");
+                report.add(&source.path, *function.lines.start(), message);
+            }
+        }
+    }
 }
 
 /// Checks the form of the exceptions; `ratchet` reports those that are not needed.

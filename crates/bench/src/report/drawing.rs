@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_as_long_as_their_values_and_what_cannot_be_drawn_leaves_a_gap_and_is_told() {
+    fn bars_are_as_long_as_their_values_and_a_value_not_drawn_is_a_gap_and_told() {
         let odd = [(1.0, 1.0), (2.0, f64::NAN), (3.0, 2.0), (4.0, f64::INFINITY)];
         for (plot, words) in [
             (line_of(&[]), "nothing was measured"),

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_report_takes_the_place_of_no_other_and_the_newest_is_found_by_its_date() {
+    fn an_incomplete_report_replaces_no_other_and_the_newest_is_found_by_date() {
         let folder = tempfile::tempdir().unwrap();
         let found = |name| Report::newest(folder.path(), name);
         for (complete, stem) in [(false, "2026-01-02-a.partial"), (true, "2026-01-02-a")] {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_held_against_each_server_by_row_mean_or_another_and_its_figure_names_it() {
+    fn a_claim_is_held_against_each_server_and_its_figure_names_the_measure() {
         for (claim, said) in [
             (
                 "column = \"us\"\nat_most = 4",

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_of_the_command_line_is_one_parameter_and_notes_name_them_as_they_were_run() {
+    fn a_setting_of_the_command_line_is_one_parameter_and_notes_name_it_as_run() {
         let mut file = file();
         file.set("ms=1_000").unwrap();
         let parameters = file.parameters(Scale::new(0.5).unwrap());

@@ -110,7 +110,7 @@ fn a_run_that_goes_on_keeps_what_was_measured_and_measures_the_rest() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_by_its_reason_before_anything_is_started_or_written() {
+fn a_run_that_is_impossible_is_refused_before_anything_is_started_or_written() {
     let place = Place::new(&[("overhead", OVERHEAD)]);
     fs::write(place.path("recorded.json"), json!({"version": 7}).to_string()).unwrap();
     let [recorded, server] =
@@ -127,7 +127,7 @@ fn what_cannot_be_run_is_refused_by_its_reason_before_anything_is_started_or_wri
 }
 
 #[test]
-fn the_program_writes_the_page_and_prints_what_got_worse_or_names_the_file_it_cannot_use() {
+fn the_program_writes_the_page_and_prints_what_got_worse_or_names_a_bad_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let better = fs::read_to_string(SAMPLE).unwrap().replace("0.446", "0.3");

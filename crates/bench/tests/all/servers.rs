@@ -39,7 +39,7 @@ fn wait_for_end(pid: u32) {
 }
 
 #[test]
-fn a_wrapper_is_not_measured_and_leaves_nothing_behind_and_an_end_by_itself_is_heard_of() {
+fn a_wrapper_is_not_measured_leaves_nothing_behind_and_its_own_end_is_noticed() {
     let ends: [fn(Server, u32); 3] =
         [|server, _| drop(server), |mut server, _| server.end().unwrap(), end_by_itself];
     for (end, heard) in ends.iter().zip(["", "", "sh ended by itself (exit status: 143)"]) {

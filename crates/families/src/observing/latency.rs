@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_is_given_once_for_all_events_that_it_is_for_and_has_no_heading_without_any() {
+    fn advice_is_given_once_for_all_its_events_and_has_no_heading_without_any() {
         let of = |events: &[&'static str]| {
             let all: Vec<_> = events.iter().map(|event| (*event, series(&[7]))).collect();
             report(&all, 5, 104)

@@ -201,7 +201,7 @@ fn a_command_looks_at_the_lines_of_the_keys_that_it_may_write() {
 }
 
 #[test]
-fn a_list_that_comes_from_another_database_or_is_sorted_by_other_keys_serves_who_waits() {
+fn a_list_moved_from_another_database_or_sorted_by_other_keys_serves_waiters() {
     let mut world = World::new();
     check(&mut world, &[("SELECT 1", "+OK")]);
     let there = wait(&mut world, "BLPOP l m 0");

@@ -181,7 +181,7 @@ fn a_transaction_that_only_reads_or_removes_needs_no_memory() {
 }
 
 #[test]
-fn a_key_that_had_expired_when_it_was_watched_may_be_evicted_and_one_that_had_not_may_not() {
+fn eviction_spoils_a_watch_unless_the_key_had_expired_when_it_was_watched() {
     for (millis, reply) in [(20, "*1 +PONG"), (5, "*-1")] {
         let mut world = World::new();
         check(&mut world, &[("SET k v PX 10", "+OK")]);

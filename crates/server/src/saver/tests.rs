@@ -232,7 +232,7 @@ fn after_a_failure_it_is_tried_again_in_five_seconds_and_writes_are_refused() {
 }
 
 #[test]
-fn a_snapshot_that_was_too_slow_has_failed_at_once_and_is_made_again_though_nobody_asks() {
+fn a_snapshot_that_was_too_slow_fails_at_once_and_is_made_again_unasked() {
     let world = World::new();
     let thread = world.instance.store.thread_context().expect("a thread");
     world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
@@ -250,7 +250,7 @@ fn a_snapshot_that_was_too_slow_has_failed_at_once_and_is_made_again_though_nobo
 }
 
 #[test]
-fn a_snapshot_that_was_too_slow_refuses_no_writes_and_is_tried_again_more_and_more_rarely() {
+fn a_snapshot_that_was_too_slow_refuses_no_writes_and_is_tried_ever_more_rarely() {
     let world = World::new();
     world.set("save", "1 1");
     world.change();

@@ -47,7 +47,7 @@ fn a_client_that_ends_its_side_behind_a_mark_gets_its_reply_before_it_is_closed(
 }
 
 #[test]
-fn a_client_that_is_owed_nothing_behind_a_mark_or_waits_is_closed_when_it_ends_its_side() {
+fn a_client_that_waits_or_is_owed_nothing_behind_a_mark_is_closed_at_its_end() {
     for requests in ["CLIENT REPLY OFF\r\n", "BLPOP l 0\r\n", "PING\r\nBLPOP l 0\r\n"] {
         let mut world = World::new();
         let peer = world.connect();
@@ -77,7 +77,7 @@ fn a_mark_before_nothing_goes_once_its_position_is_safe() {
 }
 
 #[test]
-fn an_event_of_a_client_that_was_closed_meanwhile_is_not_one_of_the_next_in_its_slot() {
+fn an_event_of_a_closed_client_is_not_taken_for_one_of_the_next_in_its_slot() {
     let mut world = World::new();
     let gone = world.connect();
     let (stream, socket) = world.accepted();

@@ -65,7 +65,7 @@ fn what_a_client_publishes_behind_an_answer_by_mail_comes_before_its_next_reply_
 }
 
 #[test]
-fn a_transaction_that_ends_a_subscription_is_answered_between_messages_of_others_and_its_own() {
+fn a_transaction_that_unsubscribes_is_answered_between_earlier_and_own_messages() {
     let request = "MULTI\r\nPUBLISH c 2\r\nSET g 2\r\nUNSUBSCRIBE c\r\nEXEC\r\nPING\r\n";
     let queued = "+OK +QUEUED +QUEUED +QUEUED";
     let theirs = ">3 $7 message $1 c $1 1";
@@ -106,7 +106,7 @@ fn what_it_publishes_behind_that_answer_comes_before_a_request_that_is_sent_late
 }
 
 #[test]
-fn what_it_publishes_behind_the_end_of_a_wait_comes_before_a_request_that_is_there_already() {
+fn own_messages_behind_the_end_of_a_wait_come_before_a_request_already_there() {
     let mut world = World::new();
     let peer = world.connect();
     peer.send("HELLO 3\r\nSUBSCRIBE c\r\n");
@@ -124,7 +124,7 @@ fn what_it_publishes_behind_the_end_of_a_wait_comes_before_a_request_that_is_the
 }
 
 #[test]
-fn what_it_publishes_to_itself_comes_before_its_next_reply_however_much_mail_is_ahead() {
+fn own_messages_come_before_the_next_reply_however_much_mail_is_ahead() {
     let mut world = World::new();
     let (peer, reader, publisher) = (world.connect(), world.connect(), world.connect());
     let limit = "CONFIG SET client-output-buffer-limit \"pubsub 0 0 0\"\r\n";
@@ -208,7 +208,7 @@ fn pushes_of_a_transaction_come_although_replies_are_off() {
 }
 
 #[test]
-fn refusals_of_a_transaction_and_replies_beyond_a_limit_do_not_come_while_replies_are_off() {
+fn while_replies_are_off_neither_refusals_nor_replies_beyond_a_limit_are_sent() {
     let mut world = World::new();
     let (peer, owner) = (world.connect(), world.connect());
     let limit = "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"\r\n";
@@ -362,7 +362,7 @@ impl Post for Busy {
 }
 
 #[test]
-fn a_worker_that_has_read_its_mail_lets_publishers_go_on_only_if_no_other_one_is_behind() {
+fn a_worker_that_has_read_its_mail_frees_publishers_only_if_none_is_behind() {
     let mut world = World::new();
     let busy = Arc::new(Busy(AtomicBool::new(true)));
     world.instance.clients.add_worker(busy.clone());

@@ -169,7 +169,7 @@ fn a_key_that_is_named_twice_has_one_line() {
 }
 
 #[test]
-fn who_leaves_the_front_the_middle_or_the_end_of_a_line_leaves_the_others_in_their_order() {
+fn a_client_that_leaves_a_line_anywhere_leaves_the_others_in_their_order() {
     for leaves in 0..4 {
         let mut world = World::new();
         let mut waiters: Vec<_> = (0..4).map(|_| world.connect()).collect();

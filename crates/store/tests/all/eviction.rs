@@ -188,7 +188,7 @@ fn a_limit_that_tightens_evicts_collections() {
 }
 
 #[test]
-fn where_only_keys_with_a_deadline_may_go_they_go_wherever_they_lie_and_then_writes_are_refused() {
+fn volatile_policies_evict_keys_with_a_deadline_anywhere_then_refuse_writes() {
     for one_in in [1, 20, 500, 10_000] {
         let mut world = World::new(EvictionPolicy::VolatileLru);
         let text = [b'x'; 500];

@@ -125,7 +125,7 @@ impl Bank {
 }
 
 #[test]
-fn units_over_many_shards_and_single_commands_all_get_through_and_see_each_other_whole() {
+fn units_over_many_shards_and_single_commands_finish_and_see_each_other_whole() {
     let seconds = env::var("HOLD_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let (bank, end) = (Bank::new(), Instant::now() + Duration::from_secs(seconds));
     thread::scope(|scope| {

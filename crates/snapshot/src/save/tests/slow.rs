@@ -84,7 +84,7 @@ impl Write for Slow<'_, '_> {
 }
 
 #[test]
-fn behind_a_slow_sink_no_more_waits_than_may_and_writers_go_on_when_it_has_taken_some() {
+fn behind_a_slow_sink_no_more_waits_than_may_and_writers_go_on_once_it_takes() {
     let store = new_store(1, 0);
     let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
     let (mut writer, progress) = (Writer::new(&store), SaveProgress::default());
