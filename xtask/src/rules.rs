@@ -105,6 +105,11 @@ pub const RULES: &[Rule] = &[
         check: words::diary,
     },
     Rule {
+        name: "riddles",
+        reason: "a comment says who does something: the client, the thread, the caller",
+        check: words::riddles,
+    },
+    Rule {
         name: "unsafe_islands",
         reason: "unsafe code lives in the crates and files of layers.toml; other crates forbid it",
         check: islands::unsafe_islands,

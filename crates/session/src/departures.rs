@@ -34,7 +34,7 @@ pub struct Departures {
 #[derive(Debug)]
 struct Departing {
     key: OwnedKey,
-    /// Those who want to know whether it changes.
+    /// Migrations that want to know whether the key changes.
     told: SmallVec<[Arc<AtomicBool>; 1]>,
 }
 

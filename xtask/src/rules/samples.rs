@@ -289,6 +289,16 @@ const SAMPLES: &[Sample] = &[
         found: &["a.rs:1", "a.rs:2", "a.rs:3", "a.rs:4", "a.rs:5", "a.rs:6"],
     },
     Sample {
+        rule: "riddles",
+        keeps: &[("a.rs", "// Those that wait.\n// Who waits?\nconst X: &str = \"whoever\";")],
+        breaks: &[(
+            "a.rs",
+            "// Whoever waits.\n//! For whom\n\n/// Those\n/// who wait.\n\
+             const X: u8 = 1; // those who",
+        )],
+        found: &["a.rs:1", "a.rs:2", "a.rs:5", "a.rs:6"],
+    },
+    Sample {
         rule: "unsafe_islands",
         keeps: &[
             ("layers.toml", MAY),

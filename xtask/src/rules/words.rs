@@ -6,6 +6,7 @@ use crate::tree::Tree;
 const MACROS: [&str; 3] = ["todo", "dbg", "unimplemented"];
 const MARKS: [&str; 2] = ["FIXME", "XXX"];
 const HISTORY: [&str; 3] = ["previously", "no longer", "ported"];
+const RIDDLES: [&str; 3] = ["those who", "whoever", "whom"];
 const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -50,6 +51,25 @@ pub fn diary(tree: &Tree, report: &mut Report) {
             if names_date(&text) {
                 report.add(&source.path, comment.line, "a date tells history");
             }
+        }
+    }
+}
+
+/// Finds words behind which a reader has to guess who is meant; also a phrase over two lines.
+pub fn riddles(tree: &Tree, report: &mut Report) {
+    for source in tree.rust_files() {
+        let mut before: Option<(usize, &str)> = None;
+        for comment in &source.rust.comments {
+            let line = comment.text.trim_matches(|sign: char| "/!* ".contains(sign));
+            let lines = match before.filter(|(number, _)| number + 1 == comment.line) {
+                Some((_, last_word)) => format!("{last_word} {line}").to_lowercase(),
+                None => line.to_lowercase(),
+            };
+            for phrase in RIDDLES.into_iter().filter(|phrase| has_phrase(&lines, phrase)) {
+                let message = format!("`{phrase}` is a riddle: name the client, thread or caller");
+                report.add(&source.path, comment.line, message);
+            }
+            before = line.rsplit(' ').next().map(|word| (comment.line, word));
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::DB_INDEX.into());
     };
     call.instance.store.swap_databases(call.thread, one, other, call.now);
-    // Those who wait for keys of the other database may be served now.
+    // Clients that wait for keys of the other database may be served now.
     call.session.yield_if_told();
     call.reply.ok();
     Ok(())

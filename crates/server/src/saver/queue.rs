@@ -216,7 +216,7 @@ impl Saver {
         let mut state = self.state();
         loop {
             if state.is_stopping {
-                // Those who wait for what comes no more hear so.
+                // Clients that wait for this snapshot are told that it will not come.
                 state.queue.clear();
                 return None;
             }

@@ -11,7 +11,7 @@ use wire::Protocol;
 
 type Table = HashMap<Name, Receivers>;
 
-/// All patterns. Those who publish share the lock while they match them.
+/// All patterns. Publishers share the lock while they match them.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     table: RwLock<Table>,
