@@ -8,6 +8,15 @@
 //! random numbers, and perhaps another program: deadlines are absolute, and where chance, order, a
 //! waiting line or more than one rounding decides, the effect is the result. A handler that names
 //! no effect lets its request stand for itself. Nothing is made while nobody listens.
+//!
+//! A command that changes one key as if another were absent removes that one first, since it may be
+//! past its deadline here and present there: `Call::lock` does so. Of fields, only those are named
+//! that were really changed.
+//!
+//! A command that has begun to change data is not refused. If its record turns out, under the lock,
+//! to be longer than the room that was made, it goes beyond the budget, and the next command makes
+//! room. Where even that fails, the unit says what its keys hold now, in the words of
+//! `store::value::words`.
 
 use base::Millis;
 pub use store::Pieces;

@@ -8,6 +8,11 @@
 //!   run_all     the commands, one by one, which borrow the locks
 //! ```
 //! With a command that closes the gate among them, all of it runs behind the closed gate.
+//!
+//! Room is made before the locks are taken; watched keys are looked at before that, and again under
+//! the locks. At the end the waiters that the commands wake are served once, the unit goes to the
+//! journal, and the locks go. A thread that changes a watched key marks its clients from the change
+//! point, under the lock of the key.
 
 use crate::admission::{Purpose, Rejection, admit};
 use crate::call::{Call, Invocation, Outcome, Row, Turn, Unanswered};

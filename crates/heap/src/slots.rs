@@ -1,4 +1,7 @@
 //! Slots: taking them, making them resident and giving them back, within the budget.
+//!
+//! The budget bounds the bytes that were touched; what is free beyond it is given back to the
+//! system.
 
 use crate::pool::{OutOfSpace, Pool, Pooled, Purpose, Returning};
 use crate::segment::SegmentState;

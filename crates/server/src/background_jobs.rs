@@ -1,5 +1,11 @@
 //! Background jobs: periodic work beside the workers. It is done in small pieces, after each of
 //! which a worker that waits for the same core has its turn.
+//!
+//! There are ten rounds a second, and between them the thread sleeps until the next known
+//! deadline at most. A round removes keys past their deadline, evicts while more is alive than a
+//! lowered `maxmemory` allows, ages access histories, lets lazy free count flushed keyspaces as
+//! dead, cleans while nobody writes, samples memory so that the limits cover the whole process, and
+//! begins the snapshots that are due.
 
 use crate::journal::Journal;
 use crate::limits;

@@ -9,6 +9,12 @@
 //! ```
 //! It is mostly empty: replies go from the worker's buffer to the socket, and all of this is one
 //! null pointer.
+//!
+//! A reply goes to the socket at once, a large one 256 KB at a time, between which other
+//! connections have their turn. What the socket does not take waits here. From a megabyte of that
+//! on, requests of the client are held back: they are read into its query buffer, and served when
+//! the client has sent more than waits for it. A reply that would pass the client's output limit is
+//! cut while it is written, and the client is closed.
 
 use session::SharedBytes;
 use std::collections::VecDeque;

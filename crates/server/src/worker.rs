@@ -1,5 +1,8 @@
 //! Worker: a thread that owns connections and runs their commands. It has two parts: the pipeline
 //! reads and executes requests, the event loop waits for them.
+//!
+//! A loop iteration enters the gate, serves what is ready, and leaves the gate. Between connections
+//! it lets a thread that waits to close the gate go first.
 
 use crate::accept::Acceptor;
 use crate::event_loop::{EventLoop, Seat};

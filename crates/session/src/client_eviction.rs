@@ -1,5 +1,9 @@
 //! Eviction of clients: the largest are closed while all of them together take more memory than
 //! `maxmemory-clients` allows.
+//!
+//! A worker adds the sums of all workers at the end of its loop iteration. If they are too much,
+//! one worker chooses the largest clients of all workers, and their own workers close them, by
+//! mail.
 
 use crate::client::{Client, ClientFlags};
 use crate::clients::Clients;

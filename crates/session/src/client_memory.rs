@@ -1,5 +1,9 @@
 //! Memory of clients: the sum of each worker, recent peaks, and what is known of closing clients
 //! for it.
+//!
+//! A connection publishes its sizes behind a batch, and only if they have changed: each worker
+//! keeps the sum of its own connections, so a client whose sizes stay costs nothing. Allocated
+//! bytes count, however few of them are in use, for the limits of outputs too.
 
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};

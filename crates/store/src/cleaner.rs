@@ -9,6 +9,9 @@
 //! Workers pay for it in steps between their commands, in proportion to what they append;
 //! background jobs clean at rest. Deleting a key frees nothing until its segment is cleaned, so
 //! eviction happens here, in the victim at hand, and not by looking at what is used.
+//!
+//! With `maxmemory` reached and segments nearly full of live records, the coldest half is dropped,
+//! since moving all would free next to nothing.
 
 mod crew;
 mod room;

@@ -10,6 +10,11 @@
 //! A waiter keeps its whole request, and a thread that writes to one of its keys runs the request
 //! once more for it. It joins the lines before the locks of its keys are released, so no write is
 //! missed. Its state makes sure that it gets one answer.
+//!
+//! The thread that writes holds the locks of its keys, and of all keys that the waiters it may
+//! serve name, while it runs its own command and then theirs, first come, first served: so no other
+//! client takes an element in between. The workers of the waiters send the replies, and know when
+//! each wait ends (`timers` of the server).
 
 mod serve;
 mod timeout;

@@ -1,5 +1,11 @@
 //! Connections that come to a worker and go from it: new ones, and those that move between workers
 //! as the load needs ([`crate::balance`]).
+//!
+//! A worker that is busy for most of twenty milliseconds hands connections to the one with the
+//! least to do; when one worker would be enough for a second, they come back. A connection moves
+//! between two batches, with nothing unread, unwritten or owed, and its client's `Place` then names
+//! the new worker. A notice that comes too late is passed on. A client that stands in a list of
+//! receivers stays where it is, since the list names its worker.
 
 use super::{EventLoop, token_of};
 use crate::balance::{Advice, Balance, WINDOW_MILLIS, busy_share};

@@ -1,4 +1,6 @@
 //! What stands against the end of the server: data that the files do not have.
+//!
+//! The server does not end while data is not in the files, unless it is forced.
 
 use super::shared::Journal;
 use session::Instance;

@@ -13,6 +13,10 @@
 //! they take locks. With the journal off nothing is copied; turning it on and off happens while the
 //! gate is closed.
 //!
+//! Changes that were held back go on in the order in which they came. Much at a time is written
+//! past the cache of the system; under `appendfsync always` the file has padding ahead, which
+//! written bytes replace.
+//!
 //! Owner: the thread of the writer, which has the end of the ring that is read, and the files.
 //! Start at: `writer.rs`.
 

@@ -10,6 +10,11 @@
 //! | `replay.rs` | the commands of one file |
 //! | `debug.rs` | DEBUG RELOAD and LOADAOF |
 //! | `error.rs` | why data was not loaded |
+//!
+//! Append-only files are inspected before anything is executed: a torn tail of the last one is cut,
+//! and damage stops the start. Commands are executed in batches whose keys are prefetched, as those
+//! of connections are. Meanwhile nothing expires, nothing is evicted, and memory has no limit.
+//! Before DEBUG RELOAD and LOADAOF the data is set aside, and it returns where they fail.
 
 mod adopt;
 mod aof;

@@ -7,6 +7,10 @@
 //! ```
 //! A job stays first in the queue until its file is in place, so that all see what is at work. What
 //! is made, where the bytes go, and what follows, is the job's own ([`Job`]).
+//!
+//! The keys are those of the moment of the cut, and are written outside the gate; a second thread
+//! gives them to the disk. The file has another name until it is whole and synced. Clients of SAVE,
+//! FLUSHALL and SHUTDOWN wait as those of BLPOP do, so others are served meanwhile.
 
 mod behind;
 mod claim;

@@ -9,6 +9,13 @@
 //! letters are left in the mailboxes under it too. So all clients get the messages of a channel in
 //! the same order. A client that gives up a subscription gets the confirmation as mail too, behind
 //! all messages that were published before.
+//!
+//! A channel is looked up, and each pattern matched, once. The message is formatted once; a letter
+//! carries it with the list of receivers, which stays as it was at that moment. Workers are woken
+//! behind the lock. A worker shares the bytes among the outputs of its clients and writes at the
+//! end of its loop iteration. A client that may have sent something to itself has its next request
+//! served in the next iteration, so that the message stands between the two replies. Publishers are
+//! held back while a worker has more unread letters than its limit.
 
 mod channels;
 mod patterns;

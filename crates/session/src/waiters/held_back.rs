@@ -5,6 +5,8 @@
 //! ```
 //! Meanwhile neither its timeout nor CLIENT UNBLOCK ends the wait of one, only the end of its
 //! client does. Who finds nothing then waits anew: behind all others, for its whole time.
+//!
+//! When the pause ends, they run ahead of the requests that it held back, and of all later writes.
 
 use crate::waiter::Waiter;
 use base::mutex::{Mutex, MutexGuard};

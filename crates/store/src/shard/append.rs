@@ -1,4 +1,10 @@
 //! Appending and removing records, with all that is counted for them.
+//!
+//! A value is written in place where it fits into the room of its record and no more than a quarter
+//! of the room would be left over. Otherwise a new record is appended to the head of the thread,
+//! the index entry is made to name it, and the bytes of the old record count as dead in its
+//! segment. A collection that outgrows its room gets more than it needs, its growth room, which the
+//! cleaner trims when the collection rests.
 
 use super::change::Reason;
 use super::collections::{CollectionId, Noted};

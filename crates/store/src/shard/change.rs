@@ -1,9 +1,9 @@
 //! Changes of keys, their meaning to others, and the listeners that are told.
 //!
 //! ```text
-//! guard   before_change ─▶ change ─▶ ... ─▶ event and effect, said by the command ─▶ locks go
-//!              │                                                                       │
-//! listener   before(change)                                                        unit(unit)
+//! guard      before_writing, before_removal ─▶ change ─▶ the command reports it ─▶ locks go
+//!                         │                                                          │
+//! listener          before(change)                                              unit(unit)
 //! ```
 //! *That* something changes is known by the guard, which tells listeners before the first byte
 //! changes, while the old value can still be read. *What* it was is reported by the command before
@@ -13,6 +13,22 @@
 //! Some changes are *unseen*: bytes change, but no reader of the key sees another value, as when a
 //! group of a stream moves on. They are made inside `KeyMut::unseen` or `Access::unseen_if`: then
 //! WATCH and client-side caching are not told, and all other listeners are.
+//!
+//! `Listener::before` is called under the lock of the key, by the change point itself, so no
+//! handler can leave it out: there WATCH marks its clients, client-side caching takes the readers
+//! of the key out of its table, MIGRATE notes that a key it has sent has changed, and a snapshot
+//! keeps the old record.
+//!
+//! Reports gather in the pending unit of the thread. The unit ends before the locks go: in
+//! `Guard::drop` with one command, in `Hold::drop` with several. There it goes into the journal,
+//! which gives it a position, and to `Listener::unit`, where notifications are left in mailboxes. A
+//! transaction tells its events earlier, ahead of a command that publishes or changes settings or
+//! subscriptions, and whenever many have gathered. Sleeping workers are woken without locks, when
+//! the batch ends.
+//!
+//! A build with assertions panics if a change was made and not reported. Removals by expiry, by
+//! eviction and of fields past their deadline report themselves; FLUSHALL, FLUSHDB and SWAPDB
+//! report in the closed gate.
 
 use crate::key::{Key, Value};
 use base::{KeyFilter, PositionHash};

@@ -5,6 +5,10 @@
 //! small   | packed list |
 //! large   | collection 4 | root 16 | root 16 | ... |
 //! ```
+//!
+//! Nodes of trees are records like any other. A table tells where each node lies, so moving a node
+//! changes one entry, and RENAME moves the roots alone. Removing a large collection hands it to
+//! lazy free.
 
 use crate::fault::{Fault, NoSpace};
 use crate::key::ValueTag;
