@@ -9,173 +9,21 @@
 //! `state`, deadline and value change in place under the owner's lock. The room is fixed too: a
 //! value that shrinks leaves slack, whose size stands in its own last bytes.
 
+mod draft;
+mod layout;
+
+pub use draft::{Draft, Footprint};
+
 use base::{KeyspaceId, Millis};
+use layout::{
+    DEADLINE_BYTES, FAR, FAR_DEADLINE_BYTES, FORM_DEADLINE, FORM_LARGE_NODE, FORM_NODE,
+    FORM_RECORD, FORM_WIDE_KEYSPACE, Parts, STATE_SLACK, STATE_VALUE_TAG, deadline_width, get,
+    large_node_parts, narrow_parts, read_slack, wide_parts, write_slack,
+};
 use std::marker::PhantomData;
-
-const FORM_RECORD: u8 = 1 << 0;
-const FORM_DEADLINE: u8 = 1 << 1;
-const FORM_WIDE_KEYSPACE: u8 = 1 << 2;
-const FORM_WIDE_KEY: u8 = 1 << 3;
-/// Position of the two bits that give the width of the room's length: one, two or four bytes.
-const FORM_ROOM_SHIFT: u8 = 4;
-const FORM_ROOM: u8 = 3;
-const FORM_NODE: u8 = 1 << 6;
-const FORM_FAR_DEADLINE: u8 = 1 << 7;
-/// Form of most nodes of collections: a room's length of two bytes, nothing else wide.
-const FORM_LARGE_NODE: u8 = FORM_RECORD | FORM_NODE | 1 << FORM_ROOM_SHIFT;
-
-const STATE_SLACK: u8 = 1 << 7;
-/// Mask of the seven bits that belong to the store: kind and encoding of the value.
-const STATE_VALUE_TAG: u8 = STATE_SLACK - 1;
 
 /// Most bytes that a record takes besides its key and value.
 pub const RECORD_OVERHEAD_MAX: usize = 32;
-
-/// Bytes of a deadline, enough until the year 10889; later deadlines take eight bytes.
-const DEADLINE_BYTES: usize = 6;
-const FAR_DEADLINE_BYTES: usize = 8;
-/// First deadline that does not fit into six bytes; all bits set mean no deadline.
-const FAR: Millis = Millis((1 << 48) - 1);
-/// Last byte of slack whose size does not fit into one byte; the size is in the four bytes before.
-const SLACK_WIDE: u8 = 255;
-
-/// Bytes that a record counts for in its segment; the rest of its extent counts as dead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Footprint {
-    /// Bytes in use.
-    pub live: u32,
-    /// Bytes of its slack that it may still grow into.
-    pub growth: u32,
-}
-
-/// Description of a record to be appended.
-#[derive(Clone, Copy, Debug)]
-pub struct Draft<'a> {
-    /// True for a node of a collection: a part of a value, whose key is not a user's.
-    pub is_node: bool,
-    /// True if the value grows bit by bit, so that its slack is growth room.
-    pub grows: bool,
-    /// The keyspace to which the key belongs.
-    pub keyspace: KeyspaceId,
-    /// The store's seven bits: kind and encoding of the value.
-    pub value_tag: u8,
-    /// The key.
-    pub key: &'a [u8],
-    /// Bytes of the value.
-    pub value_len: usize,
-    /// Bytes kept for the value; at least `value_len`.
-    pub room: usize,
-    /// Moment from which the record's key is gone.
-    pub deadline: Option<Millis>,
-}
-
-/// Offsets of a record's parts, from its begin, and the room of its value. Whole words, since the
-/// processor is slow to read back as one word what was written as two.
-#[derive(Clone, Copy, Debug)]
-struct Parts {
-    deadline: u64,
-    key: u64,
-    value: u64,
-    room: u64,
-}
-
-impl Draft<'_> {
-    /// Footprint that the record will have.
-    #[inline]
-    pub fn footprint(&self) -> Footprint {
-        let slack = self.room - self.value_len;
-        let growth = if self.grows { narrow::to_u32(slack) } else { 0 };
-        Footprint { live: narrow::to_u32(self.extent() - slack), growth }
-    }
-
-    /// Bytes that the record will take in its segment.
-    #[inline]
-    pub fn extent(&self) -> usize {
-        self.header_bytes() + self.key.len() + self.room
-    }
-
-    #[inline]
-    fn header_bytes(&self) -> usize {
-        let keyspace = 1 + usize::from(self.keyspace.0 > 0xff);
-        let key = if self.key.len() > 0xff { 4 } else { 1 };
-        let deadline = self.deadline.map_or(0, deadline_width);
-        2 + keyspace + key + (1 << room_width(self.room)) + deadline
-    }
-
-    #[inline]
-    fn form(&self) -> u8 {
-        FORM_RECORD
-            | self.deadline.map_or(0, deadline_form)
-            | if self.keyspace.0 > 0xff { FORM_WIDE_KEYSPACE } else { 0 }
-            | if self.key.len() > 0xff { FORM_WIDE_KEY } else { 0 }
-            | if self.is_node { FORM_NODE } else { 0 }
-            | room_width(self.room) << FORM_ROOM_SHIFT
-    }
-
-    /// Writes everything but the value to `to`.
-    ///
-    /// # Safety
-    /// `extent()` bytes at `to` are this thread's to write; lengths fit 32 bits.
-    #[inline]
-    pub(crate) unsafe fn write(&self, to: *mut u8) {
-        // SAFETY: every write lies within `extent()`, counted by the same widths.
-        unsafe {
-            to.write(self.form());
-            to.add(1).write(self.value_tag & STATE_VALUE_TAG);
-            let mut end = to.add(2);
-            end = put(end, u32::from(self.keyspace.0), 1 + usize::from(self.keyspace.0 > 0xff));
-            end =
-                put(end, narrow::to_u32(self.key.len()), if self.key.len() > 0xff { 4 } else { 1 });
-            end = put(end, narrow::to_u32(self.room), 1 << room_width(self.room));
-            if let Some(deadline) = self.deadline {
-                let width = deadline_width(deadline);
-                end.copy_from_nonoverlapping(deadline.0.to_le_bytes().as_ptr(), width);
-                end = end.add(width);
-            }
-            end.copy_from_nonoverlapping(self.key.as_ptr(), self.key.len());
-        }
-    }
-}
-
-#[inline]
-fn deadline_width(deadline: Millis) -> usize {
-    if deadline < FAR { DEADLINE_BYTES } else { FAR_DEADLINE_BYTES }
-}
-
-#[inline]
-fn deadline_form(deadline: Millis) -> u8 {
-    FORM_DEADLINE | if deadline < FAR { 0 } else { FORM_FAR_DEADLINE }
-}
-
-#[inline]
-fn room_width(room: usize) -> u8 {
-    if room <= 0xff { 0 } else { 1 + u8::from(room > 0xffff) }
-}
-
-/// # Safety
-/// `width` bytes at `to` are the caller's to write; `width` is at most four.
-#[inline]
-unsafe fn put(to: *mut u8, number: u32, width: usize) -> *mut u8 {
-    // SAFETY: as the caller says.
-    unsafe {
-        to.copy_from_nonoverlapping(number.to_le_bytes().as_ptr(), width);
-        to.add(width)
-    }
-}
-
-/// # Safety
-/// `width` bytes at `from` are readable; `width` is one, two or four.
-#[inline]
-unsafe fn get(from: *const u8, width: usize) -> u32 {
-    // SAFETY: as the caller says.
-    unsafe {
-        match width {
-            1 => u32::from(from.read()),
-            2 => u32::from(u16::from_le_bytes(from.cast::<[u8; 2]>().read())),
-            _ => u32::from_le_bytes(from.cast::<[u8; 4]>().read()),
-        }
-    }
-}
 
 /// View of a record in its segment. Safe methods read what never changes; unsafe ones read and
 /// write what changes in place, and their callers hold the owner's lock.
@@ -425,74 +273,6 @@ impl<'h> Record<'h> {
     pub unsafe fn live_bytes(&self) -> u32 {
         // SAFETY: as the caller says.
         self.extent() - narrow::to_u32(unsafe { self.slack() })
-    }
-}
-
-/// # Safety
-/// A record with form `form` and single-byte lengths begins at `begin`.
-#[inline]
-unsafe fn narrow_parts(begin: *const u8, form: u8) -> Parts {
-    let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES as u64 } else { 0 };
-    // SAFETY: as the caller says.
-    let (key, room) = unsafe { (u64::from(begin.add(3).read()), u64::from(begin.add(4).read())) };
-    Parts { deadline: 5, key: 5 + deadline_bytes, value: 5 + deadline_bytes + key, room }
-}
-
-/// # Safety
-/// A record with form `FORM_LARGE_NODE` begins at `begin`.
-#[inline]
-unsafe fn large_node_parts(begin: *const u8) -> Parts {
-    // SAFETY: as the caller says.
-    let (key, room) = unsafe { (u64::from(begin.add(3).read()), get(begin.add(4), 2)) };
-    Parts { deadline: 6, key: 6, value: 6 + key, room: u64::from(room) }
-}
-
-/// # Safety
-/// A record with form `form` begins at `begin`.
-unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
-    // Six bytes, and two more for a far deadline.
-    let deadline_bytes = usize::from(form & FORM_DEADLINE) / usize::from(FORM_DEADLINE)
-        * DEADLINE_BYTES
-        + usize::from(form & FORM_FAR_DEADLINE) / usize::from(FORM_FAR_DEADLINE)
-            * (FAR_DEADLINE_BYTES - DEADLINE_BYTES);
-    let key_at = 3 + usize::from(form & FORM_WIDE_KEYSPACE != 0);
-    let key_width = if form & FORM_WIDE_KEY != 0 { 4 } else { 1 };
-    let room_at = key_at + key_width;
-    let room_width = 1 << (form >> FORM_ROOM_SHIFT & FORM_ROOM);
-    let deadline = room_at + room_width;
-    // SAFETY: as the caller says.
-    let (key, room) =
-        unsafe { (get(begin.add(key_at), key_width), get(begin.add(room_at), room_width)) };
-    let (key, room) = (u64::from(key), u64::from(room));
-    let key_begin = (deadline + deadline_bytes) as u64;
-    Parts { deadline: deadline as u64, key: key_begin, value: key_begin + key, room }
-}
-
-/// # Safety
-/// `slack` bytes before `end` are the caller's to write.
-#[inline]
-unsafe fn write_slack(end: *mut u8, slack: usize) {
-    // SAFETY: a wide size is written only where the slack is wider than its five bytes.
-    unsafe {
-        if slack < usize::from(SLACK_WIDE) {
-            end.sub(1).write(narrow::to_u8(slack));
-        } else {
-            end.sub(1).write(SLACK_WIDE);
-            put(end.sub(5), narrow::to_u32(slack), 4);
-        }
-    }
-}
-
-/// # Safety
-/// Slack written by `write_slack` ends at `end`.
-#[inline]
-unsafe fn read_slack(end: *const u8) -> usize {
-    // SAFETY: as the caller says.
-    unsafe {
-        match end.sub(1).read() {
-            SLACK_WIDE => get(end.sub(5), 4) as usize,
-            slack => usize::from(slack),
-        }
     }
 }
 
