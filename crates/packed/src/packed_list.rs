@@ -1,20 +1,17 @@
 //! Reading of a packed list: from either end, by number, and by search for an element.
 
-use crate::element::{
-    Element, Far, FormBuffer, are_short, has_far, integer_size, is_small_integer, is_text,
-    short_size, size_at_end, size_at_start, sum_of_sizes,
-};
-use crate::head::{EMPTY, HEAD_BYTES, Head};
+mod concat;
+mod search;
+mod sums;
+
+pub use concat::concat;
+
+use crate::element::{Element, Far, has_far, short_size, size_at_end, size_at_start, sum_of_sizes};
+use crate::head::{HEAD_BYTES, Head};
 use thiserror::Error;
 
 /// Number of elements below which they are passed one by one.
 const FEW: usize = 8;
-/// Number of codes whose sums are added up with few bits each.
-const SUMMED: usize = 16;
-/// Number of elements that are looked at together if they have the same code; a byte counts them.
-const ALIKE: usize = 32;
-/// Bytes at the ends of texts that are compared first, as texts mostly differ there.
-const LAST_BYTES: usize = 8;
 /// Least average bytes of elements whose codes repeat: a packed list of shorter ones would grow by
 /// too much once they get codes of their own.
 pub(crate) const REPEATING_BYTES_MIN: usize = 4;
@@ -285,92 +282,6 @@ impl<'a> PackedList<'a> {
         self.iter().next_back()
     }
 
-    /// Returns true if there is no text of 64 to 239 bytes, no integer of more than 32 bits and no
-    /// far element.
-    pub fn is_all_short(&self) -> bool {
-        are_short(self.codes())
-    }
-
-    /// Returns the number of integers of at most two bytes, and of texts too long for their code to
-    /// hold the length.
-    pub fn count_unusual(&self) -> (usize, usize) {
-        let long = self.sum_over_codes(|code| u8::from(short_size(code).is_none()));
-        (self.sum_over_codes(|code| u8::from(is_small_integer(code))), long)
-    }
-
-    /// Returns the sum of what `of_text` makes of the length of each text and `of_integer` of the
-    /// bytes of each integer, which are none for a long text; `None` if there is a far element.
-    pub fn sum_by_size(
-        &self,
-        of_text: impl Fn(u8) -> u8,
-        of_integer: impl Fn(u8) -> u8,
-    ) -> Option<usize> {
-        let is_far = has_far(self.codes());
-        (!is_far).then(|| {
-            // Both are computed, so that many codes are at a time.
-            self.sum_over_codes(|code| {
-                let (text, integer) = (of_text(code), of_integer(integer_size(code)));
-                if is_text(code) { text } else { integer }
-            })
-        })
-    }
-
-    /// Returns the sum of what `of` makes of the codes of all elements.
-    #[inline]
-    fn sum_over_codes(&self, of: impl Fn(u8) -> u8) -> usize {
-        let codes = self.codes();
-        if self.head.is_repeating() {
-            let times = |at: usize| (self.head.count - at).div_ceil(codes.len());
-            return (0..codes.len()).map(|at| usize::from(of(codes[at])) * times(at)).sum();
-        }
-        let (chunks, rest) = codes.as_chunks::<SUMMED>();
-        let mut sum = 0;
-        for chunk in chunks {
-            sum += usize::from(chunk.iter().map(|code| u16::from(of(*code))).sum::<u16>());
-        }
-        sum + rest.iter().map(|code| usize::from(of(*code))).sum::<usize>()
-    }
-
-    /// Returns the number of integers of one byte that `one` means, and of those of two bytes that
-    /// `two` means. Where many of one kind stand together they are looked at together.
-    pub fn count_small_integers(
-        &self,
-        one: impl Fn(i8) -> bool,
-        two: impl Fn(i16) -> bool,
-    ) -> usize {
-        let (mut place, mut found) = (self.front(), 0);
-        while place.index < self.head.count {
-            let (code, alike) = (self.code(place.index), self.alike(place.index));
-            let Some(size) = short_size(code) else {
-                place = self.after(place);
-                continue;
-            };
-            let bytes = &self.bytes[place.offset..][..size * alike];
-            let words = || bytes.as_chunks().0.iter().map(|word| i16::from_le_bytes(*word));
-            found += usize::from(match size {
-                1 if is_small_integer(code) => {
-                    bytes.iter().map(|byte| u8::from(one(byte.cast_signed()))).sum::<u8>()
-                }
-                2 if is_small_integer(code) => words().map(|word| u8::from(two(word))).sum(),
-                _ => 0,
-            });
-            place = Place { index: place.index + alike, offset: place.offset + bytes.len() };
-        }
-        found
-    }
-
-    /// Returns the number of elements from number `index` on that are known to have its code, up to
-    /// `ALIKE`.
-    fn alike(&self, index: usize) -> usize {
-        if self.head.is_repeating() {
-            return if self.head.mask == 0 { ALIKE.min(self.head.count - index) } else { 1 };
-        }
-        let next = self.codes()[index..].first_chunk::<ALIKE>();
-        let is_alike =
-            |next: &&[u8; ALIKE]| next.iter().fold(0, |all, it| all | (it ^ next[0])) == 0;
-        next.filter(is_alike).map_or(1, |next| next.len())
-    }
-
     /// Returns the place behind one that is not the end.
     #[inline]
     pub fn after(&self, place: Place) -> Place {
@@ -408,72 +319,6 @@ impl<'a> PackedList<'a> {
         to.offset - from.offset
     }
 
-    /// Returns the first place from `from` on, in steps of `step` elements, that holds `wanted`.
-    ///
-    /// # Panics
-    /// If the step is zero.
-    pub fn find(&self, wanted: Element<'_>, from: Place, step: usize) -> Option<Place> {
-        let (code, mut form) = (wanted.code(), FormBuffer::default());
-        let form = wanted.form(&mut form);
-        if self.head.is_repeating() {
-            return self.find_form(code, form, from, step);
-        }
-        let mut place = from;
-        while place.index < self.head.count {
-            if self.code(place.index) != code {
-                let codes = &self.bytes[self.head.codes + place.index..self.head.byte_len()];
-                let steps = codes.iter().step_by(step).position(|other| *other == code)?;
-                place = self.forward(place, place.index + steps * step);
-            }
-            if self.is_at(place, form) {
-                return Some(place);
-            }
-            let next = (place.index + step).min(self.head.count);
-            while place.index < next {
-                place = self.after(place);
-            }
-        }
-        None
-    }
-
-    /// Finds an element where codes repeat: they do not narrow the search, but places are a fixed
-    /// number of bytes apart.
-    fn find_form(&self, code: u8, form: &[u8], from: Place, step: usize) -> Option<Place> {
-        if !self.codes().contains(&code) {
-            return None;
-        }
-        let mut place = from;
-        let is_even = step & self.head.mask == 0 && from.index + step <= self.head.count;
-        let step_bytes = is_even.then(|| self.bytes_of(from.index, step)).flatten();
-        if let (Some(step_bytes), Some(last)) = (step_bytes, form.last_chunk::<LAST_BYTES>()) {
-            if self.code(from.index) != code {
-                return None;
-            }
-            while place.index < self.head.count {
-                let end = place.offset + form.len();
-                let is_like = self.bytes[..end].last_chunk() == Some(last);
-                if is_like && self.is_at(place, form) {
-                    return Some(place);
-                }
-                place = Place { index: place.index + step, offset: place.offset + step_bytes };
-            }
-            return None;
-        }
-        while place.index < self.head.count {
-            if self.code(place.index) == code && self.is_at(place, form) {
-                return Some(place);
-            }
-            place = self.forward(place, (place.index + step).min(self.head.count));
-        }
-        None
-    }
-
-    /// Returns true if the bytes at a place begin with `form`.
-    #[inline]
-    fn is_at(&self, place: Place, form: &[u8]) -> bool {
-        self.bytes[place.offset..self.head.end].starts_with(form)
-    }
-
     /// Returns all elements, from the front or from the end.
     pub fn iter(&self) -> Iter<'a> {
         self.iter_from(self.front())
@@ -496,47 +341,6 @@ impl<'a> IntoIterator for PackedList<'a> {
 
     fn into_iter(self) -> Iter<'a> {
         self.iter()
-    }
-}
-
-/// Appends a packed list to `to` that holds pieces of others, one behind the other and without
-/// gaps. Together they take no more than [`PACKED_BYTES_MAX`](crate::PACKED_BYTES_MAX), and are
-/// rows of `row_len` elements, whose codes are stored once if they repeat.
-pub fn concat(row_len: usize, pieces: &[(PackedList<'_>, Place, Place)], to: &mut Vec<u8>) {
-    let begin = to.len();
-    to.extend_from_slice(&EMPTY);
-    for (list, from, end) in pieces {
-        to.extend_from_slice(&list.bytes[from.offset..end.offset]);
-    }
-    let codes = to.len();
-    for (list, from, end) in pieces {
-        if list.head.is_repeating() {
-            to.extend((from.index..end.index).map(|index| list.code(index)));
-        } else {
-            let codes = list.head.codes;
-            to.extend_from_slice(&list.bytes[codes + from.index..codes + end.index]);
-        }
-    }
-    let (count, end) = (to.len() - codes, codes - begin);
-    let mask = mask_of(&to[codes..], row_len, end - HEAD_BYTES);
-    let head = Head { count, begin: HEAD_BYTES, end, codes: end, mask };
-    to.truncate(begin + head.byte_len());
-    head.write(&mut to[begin..]);
-}
-
-/// Returns the mask for the codes of all elements, which are in rows of `row_len` and take `bytes`
-/// together.
-fn mask_of(codes: &[u8], row_len: usize, bytes: usize) -> usize {
-    let repeats =
-        |len: usize| codes[len.min(codes.len())..] == codes[..codes.len().saturating_sub(len)];
-    if codes.is_empty() || bytes < REPEATING_BYTES_MIN * codes.len() {
-        usize::MAX
-    } else if repeats(1) {
-        0
-    } else if row_len == 2 && repeats(2) {
-        1
-    } else {
-        usize::MAX
     }
 }
 
