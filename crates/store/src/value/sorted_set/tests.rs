@@ -1,3 +1,6 @@
+mod ranges;
+mod whole_sets;
+
 use super::score::sort_key;
 use super::{
     Added, Aggregate, End, Gathered, GatheredSortedSet, LexBound, LexRange, Operand, Pick,
@@ -214,83 +217,6 @@ fn sorted_sets_agree_with_a_model_while_the_cleaner_moves_them() {
 }
 
 #[test]
-fn ranges_of_scores_agree_with_a_filter() {
-    for limit in [SortedSetLimit { members_max: 1_000, ..LIMIT }, NEVER_SMALL] {
-        let (mut fixture, mut model) = (Fixture::new(), Model::new());
-        let mut random = Random::from_seed(5);
-        for number in 0..500 {
-            let (score, member) = (some_score(&mut random), format!("{number}").into_bytes());
-            fixture.add("a", score, &member, limit);
-            model.insert(member, score);
-        }
-        let all = in_order(&model);
-        for _ in 0..200 {
-            let range = some_range(&mut random);
-            let expected: Vec<_> =
-                all.iter().filter(|(_, score)| lies_in(&range, *score)).cloned().collect();
-            fixture.look("a", |set| {
-                let set = set.expect("a set");
-                let span = set.span(&Pick::Scores(range), false);
-                let mut found = Vec::new();
-                set.each_while(span, true, |member, score| {
-                    found.push((member.to_text(), score));
-                    true
-                });
-                found.reverse();
-                assert_eq!(found, expected, "{range:?}");
-            });
-        }
-    }
-}
-
-#[test]
-fn ranges_of_members_agree_with_a_filter() {
-    for limit in [SortedSetLimit { members_max: 1_000, ..LIMIT }, NEVER_SMALL] {
-        let mut fixture = Fixture::new();
-        let mut members: Vec<Vec<u8>> =
-            (0..300).map(|number| format!("{}", number * 7).into_bytes()).collect();
-        for member in &members {
-            fixture.add("a", 2.5, member, limit);
-        }
-        members.sort();
-        let mut random = Random::from_seed(6);
-        for _ in 0..200 {
-            let [from, to] = [0, 0].map(|_: i32| random.below(3_000).to_string().into_bytes());
-            let range = LexRange { from: LexBound::Exclusive(&from), to: LexBound::Inclusive(&to) };
-            let expected = members.iter().filter(|it| **it > from && **it <= to).count() as u64;
-            let open = LexRange { from: LexBound::Inclusive(&from), to: LexBound::Highest };
-            let above = members.iter().filter(|it| **it >= from).count() as u64;
-            fixture.look("a", |set| {
-                let set = set.expect("a set");
-                assert_eq!(set.span(&Pick::Members(range), false).count, expected);
-                assert_eq!(set.span(&Pick::Members(open), false).count, above);
-            });
-        }
-    }
-}
-
-#[test]
-fn ranges_of_members_leave_scores_out_of_account() {
-    for limit in [LIMIT, NEVER_SMALL] {
-        let mut fixture = Fixture::new();
-        for (score, member) in [(1.0, b"a"), (2.0, b"b"), (3.0, b"c"), (4.0, b"d")] {
-            fixture.add("a", score, member, limit);
-        }
-        let [b, c] = [LexBound::Inclusive(b"b"), LexBound::Inclusive(b"c")];
-        let rows = [
-            (b, c, Span { from: 1, count: 2 }),
-            (LexBound::Lowest, c, Span { from: 0, count: 3 }),
-            (b, LexBound::Highest, Span { from: 1, count: 3 }),
-            (LexBound::Highest, LexBound::Lowest, Span { from: 4, count: 0 }),
-        ];
-        for (from, to, span) in rows {
-            let pick = Pick::Members(LexRange { from, to });
-            fixture.look("a", |set| assert_eq!(set.expect("a set").span(&pick, false), span));
-        }
-    }
-}
-
-#[test]
 fn a_set_becomes_large_when_it_outgrows_its_limits_and_stays_so() {
     let mut fixture = Fixture::new();
     for number in 0..16 {
@@ -430,66 +356,6 @@ fn what_is_drawn_is_different_and_as_much_as_wanted() {
 }
 
 #[test]
-fn sets_are_combined() {
-    let mut fixture = Fixture::new();
-    for (name, pairs) in [
-        ("a", &[(1.0, &b"x"[..]), (2.0, b"y"), (3.0, b"7")][..]),
-        ("b", &[(10.0, b"y"), (20.0, b"7"), (30.0, b"w")]),
-    ] {
-        for (score, member) in pairs {
-            fixture.add(name, *score, member, LIMIT);
-        }
-    }
-    fixture.on(&["a", "b"], |access, keys| {
-        let source = |key: &Key<'_>, weight: f64| Source {
-            operand: lookup_without_touch(access, key).expect("a set").map(Operand::SortedSet),
-            weight,
-        };
-        let both = || vec![source(&keys[0], 1.0), source(&keys[1], 2.0)];
-        let shown = |all: Vec<(Element<'_>, f64)>| pairs(all.into_iter());
-        let pair = |member: &[u8], score: f64| (member.to_vec(), score);
-        let [x, w] = [pair(b"x", 1.0), pair(b"w", 60.0)];
-        let united = vec![x.clone(), pair(b"y", 22.0), pair(b"7", 43.0), w];
-        assert_eq!(shown(union(both(), Aggregate::Sum)), united);
-        let shared = vec![pair(b"y", 2.0), pair(b"7", 3.0)];
-        assert_eq!(shown(intersection(both(), Aggregate::Min)), shared);
-        assert_eq!(shown(difference(&both())), vec![x]);
-        assert_eq!(count_shared(both(), u64::MAX), 2);
-        assert_eq!(count_shared(both(), 1), 1);
-    });
-}
-
-#[test]
-fn what_is_stored_replaces_any_value() {
-    let mut fixture = Fixture::new();
-    for (count, is_tree) in [(10, false), (1_000, true), (5, false), (0, false)] {
-        let mut model = Model::new();
-        let mut gathered = Gathered::default();
-        for number in 0..count {
-            let (member, score) = (format!("m{number}").into_bytes(), f64::from(number * 7 % 10));
-            gathered.push(Element::of(&member), score);
-            model.insert(member, score);
-        }
-        let stored = fixture
-            .on(&["b"], |access, keys| store(access, &keys[0], &mut gathered, LIMIT))
-            .expect("room");
-        assert!(stored);
-        fixture.check("b", &model);
-        assert_eq!(fixture.encoding("b").is_some_and(|(_, is_tree)| is_tree), is_tree);
-    }
-    assert_eq!(fixture.encoding("b"), None);
-}
-
-#[test]
-fn parts_of_spans_count_from_the_end_that_is_asked_for() {
-    let span = Span { from: 10, count: 5 };
-    assert_eq!(span.part(1, 2, false), Span { from: 11, count: 2 });
-    assert_eq!(span.part(1, 2, true), Span { from: 12, count: 2 });
-    assert_eq!(span.part(4, 9, true), Span { from: 10, count: 1 });
-    assert_eq!(span.part(9, 9, false).count, 0);
-}
-
-#[test]
 fn another_kind_is_refused() {
     let mut fixture = Fixture::new();
     fixture.on(&["a"], |access, keys| {
@@ -520,43 +386,4 @@ fn scores_that_grow_take_a_full_packed_list_over_its_border() {
         fixture.check("a", &model);
         assert_eq!(fixture.encoding("a").map(|it| it.0), Some(Encoding::Listpack));
     }
-}
-
-#[test]
-fn a_gathered_sorted_set_is_two_sound_trees_of_its_members() {
-    let (mut fixture, mut random, mut model) = (Fixture::new(), Random::from_seed(4), Model::new());
-    let mut gathered = GatheredSortedSet::new(fixture.store.hasher(), LIMIT);
-    for number in 0..60_000 {
-        let member = match number % 500 {
-            0 => vec![b'l'; 600 + number / 500],
-            _ => format!("{:x}", number * 7919).into_bytes(),
-        };
-        let score = [(random.below(100) as f64), -(number as f64), 0.5, -0.0][number % 4];
-        gathered.push(&member, score).expect("memory");
-        model.insert(member, score);
-    }
-    let stored = fixture.on(&["a"], |access, keys| {
-        let stored = gathered.store(access, &keys[0]);
-        let value = access.value(&keys[0]).expect("it is there");
-        let (scores, tags) = (value.view::<ScoreLeaf>(SCORES), value.view::<TagLeaf>(TAGS));
-        scores.verify().expect("a sound tree");
-        tags.verify().expect("a sound tree");
-        assert_eq!((scores.root.count, tags.root.count), (60_000, 60_000));
-        stored
-    });
-    assert_eq!(stored, Ok(()));
-    fixture.look("a", |set| {
-        let set = set.expect("it is there");
-        assert!(model.iter().all(|(member, score)| set.score(member) == Some(*score)));
-        assert!(set.rank(b"0").is_none());
-    });
-    // It changes as others do.
-    for (member, score) in model.iter_mut().step_by(3) {
-        *score += 1.0;
-        fixture.add("a", *score, member, LIMIT);
-    }
-    fixture.look("a", |set| {
-        let set = set.expect("it is there");
-        assert!(model.iter().all(|(member, score)| set.score(member) == Some(*score)));
-    });
 }
