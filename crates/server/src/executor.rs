@@ -1,8 +1,10 @@
 //! Executor of commands: a worker's thread context, counts, clock and reply buffer; and the order
 //! in which the requests of a batch are executed.
 
+mod answers;
 mod bounds;
 mod held_back;
+mod look_ahead;
 
 use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
@@ -10,24 +12,19 @@ use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
     Call, Environment, Execution, Invocation, Observer, Outstanding, Row, Seen, Table, execute,
-    granted_for_batch, tell_behind_answer, tell_monitors,
+    granted_for_batch, tell_monitors,
 };
-use session::{
-    AccessModes, Answer, ClientFlags, Instance, Needs, ReplyMode, Waiter, WorkerStatistics,
-};
+use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
 use settings::{OutputLimits, general, limits};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::value::hash;
-use store::{Key, ThreadContext};
+use store::ThreadContext;
 use wire::{Limits, Reply, RequestParser};
 
 /// Bytes of replies after which they are written before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
-/// Longest answer to a command that has waited that is sent together with the replies behind it.
-const ANSWER_MAX: usize = 4 << 10;
 /// Largest capacity that the buffer for replies keeps.
 const REPLIES_KEPT: usize = 1 << 20;
 /// Code with which replies to requests begin that are none by the protocol.
@@ -219,63 +216,6 @@ impl Executor {
         }
     }
 
-    /// Counts the command of a client whose wait ended without another run of it.
-    fn count_unserved(&mut self, connection: &Connection, waiter: &Waiter, reply_bytes: usize) {
-        let seen = Seen { nanos: connection.ran_nanos, reply_bytes: reply_bytes as u64 };
-        let (instance, statistics, now) = (&*self.instance, &*self.statistics, self.now);
-        let environment = Environment { instance, table: self.table, statistics, now };
-        let waiter = (waiter, &connection.session.client);
-        command::count_unserved(environment, &mut self.thread, waiter, seen);
-    }
-
-    /// Puts the answer to a command that has waited before the replies to later requests.
-    pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> io::Result<()> {
-        let Answer { mut reply, position, unserved } = answer;
-        // What another thread did for a command, as for MIGRATE, is time of its own.
-        let outstanding = connection.outstanding.take();
-        let is_outstanding = outstanding.is_some();
-        if let Some(outstanding) = outstanding {
-            let (thread, session) = (&mut self.thread, &mut connection.session);
-            outstanding.count(&self.instance, thread, &self.statistics, session, &reply);
-        } else if let Some(waiter) = &unserved {
-            self.count_unserved(connection, waiter, reply.len());
-        }
-        if !connection.session.takes_reply() {
-            reply.clear();
-        }
-        let is_of_exec = std::mem::take(&mut connection.session.is_told_by_mail);
-        if is_of_exec {
-            reply.append(&mut connection.session.behind_exec);
-        }
-        if is_outstanding {
-            tell_behind_answer(&connection.session, &mut reply);
-        }
-        let last_unit = &mut connection.session.last_unit;
-        *last_unit = position.max(*last_unit);
-        if self.journal.holds_reply(position) {
-            connection.mark(0, position);
-        }
-        let commands = &connection.session.client.commands;
-        commands.store(commands.load(Relaxed) + 1, Relaxed);
-        if reply.len() > ANSWER_MAX {
-            let sent = connection.send(&mut reply, self.journal.safe())?;
-            self.note_sent(connection, sent);
-        } else {
-            self.replies.extend_from_slice(&reply);
-        }
-        if is_of_exec { self.put_own_messages(connection) } else { Ok(()) }
-    }
-
-    /// Puts the client's own messages behind the reply of EXEC, and behind them which keys it has
-    /// changed.
-    #[cold]
-    fn put_own_messages(&mut self, connection: &mut Connection) -> io::Result<()> {
-        self.send_replies(connection)?;
-        connection.put_own();
-        tell_behind_answer(&connection.session, &mut self.replies);
-        Ok(())
-    }
-
     /// Sends the replies to the requests that were served.
     #[inline]
     pub fn finish(&mut self, connection: &mut Connection) -> io::Result<()> {
@@ -423,42 +363,6 @@ impl Executor {
             self.limit_replies(connection);
         }
         connection.session.close_after_reply
-    }
-
-    /// Prefetches the places in which the client is entered as a reader of the keys.
-    #[cold]
-    fn prefetch_readers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
-        let hashes = requests.filter_map(|at| batch.request(at, input).0.hash);
-        hashes.for_each(|hash| self.instance.tracking.prefetch(hash));
-    }
-
-    /// Prefetches the fields that requests want of a hash, if the first two name the same hash.
-    #[inline]
-    fn look_into(
-        &mut self,
-        connection: &Connection,
-        batch: &Batch,
-        requests: Range<usize>,
-        input: &[u8],
-    ) {
-        let wanted = |at: usize| {
-            let (request, args) = batch.request(at, input);
-            let (row, field_at) = (request.row, request.row.spec.field_at);
-            if field_at == 0 {
-                return None;
-            }
-            Some((request.hash?, args.get(row.first_key), args.get(field_at)))
-        };
-        let Some((hash, bytes, _)) = wanted(requests.start) else { return };
-        let same = |at: usize| wanted(at).filter(|other| other.0 == hash).map(|other| other.2);
-        let Some(keyspace) = self.instance.store.keyspace(connection.session.database) else {
-            return;
-        };
-        if same(requests.start + 1).is_some() {
-            let key = Key { bytes, hash, keyspace };
-            let access = self.instance.store.lock(&mut self.thread, &key, self.now);
-            hash::prefetch_fields(&access, &key, requests.filter_map(same));
-        }
     }
 
     #[inline]
