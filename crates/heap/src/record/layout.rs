@@ -1,5 +1,5 @@
-//! Layout of a record: the bits of its form and state, the widths of its lengths, and the size of its
-//! slack.
+//! Layout of a record: the bits of its form and state, the widths of its lengths, and the size of
+//! its slack.
 
 use base::Millis;
 
