@@ -1,7 +1,7 @@
 //! Documentation of the conditions of CLIENT KILL and CLIENT LIST.
 
 use command::ArgumentFact::{DeprecatedSince, Display, Name, PartsOptional, Since};
-use command::ArgumentFacts;
+use command::{ArgumentFact, ArgumentFacts};
 
 /// Syntax of KILL.
 pub(super) const KILL: &str = "<ip:port | <ID client-id [client-id ...] | TYPE <NORMAL | MASTER | \
@@ -25,7 +25,14 @@ pub(super) const LIST: &str = "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] \
      lib-ver] [NOT-DB db] [NOT-CAPA capa] [NOT-IP ip]";
 
 /// Arguments of KILL.
-pub(super) const ARGUMENTS_OF_KILL: ArgumentFacts = &[
+pub(super) const ARGUMENTS_OF_KILL: ArgumentFacts =
+    &with_shared::<{ ONLY_OF_KILL.len() + SHARED.len() }>(ONLY_OF_KILL);
+
+/// Arguments of LIST.
+pub(super) const ARGUMENTS_OF_LIST: ArgumentFacts =
+    &with_shared::<{ ONLY_OF_LIST.len() + SHARED.len() }>(ONLY_OF_LIST);
+
+const ONLY_OF_KILL: ArgumentFacts = &[
     ("choice", Name("filter")),
     ("ip:port", Name("old-format")),
     ("ip:port", Display("ip:port")),
@@ -44,6 +51,25 @@ pub(super) const ARGUMENTS_OF_KILL: ArgumentFacts = &[
     ("LADDR", Display("ip:port")),
     ("LADDR", Since("6.2.0")),
     ("MAXAGE", Since("8.0.0")),
+];
+
+const ONLY_OF_LIST: ArgumentFacts = &[
+    ("TYPE", Name("client-type")),
+    ("TYPE", Since("5.0.0")),
+    ("ID", Since("6.2.0")),
+    ("USER", Since("8.1.0")),
+    ("ADDR", Name("addr")),
+    ("ADDR", Display("ip:port")),
+    ("ADDR", Since("8.1.0")),
+    ("LADDR", Name("laddr")),
+    ("LADDR", Display("ip:port")),
+    ("LADDR", Since("8.1.0")),
+    ("SKIPME", Since("8.1.0")),
+    ("MAXAGE", Since("8.1.0")),
+];
+
+/// Arguments that are the same in both.
+const SHARED: ArgumentFacts = &[
     ("NAME", Since("9.0.0")),
     ("IDLE", Since("9.0.0")),
     ("FLAGS", Since("9.0.0")),
@@ -80,55 +106,18 @@ pub(super) const ARGUMENTS_OF_KILL: ArgumentFacts = &[
     ("NOT-IP", Since("9.0.0")),
 ];
 
-/// Arguments of LIST.
-pub(super) const ARGUMENTS_OF_LIST: ArgumentFacts = &[
-    ("TYPE", Name("client-type")),
-    ("TYPE", Since("5.0.0")),
-    ("ID", Since("6.2.0")),
-    ("USER", Since("8.1.0")),
-    ("ADDR", Name("addr")),
-    ("ADDR", Display("ip:port")),
-    ("ADDR", Since("8.1.0")),
-    ("LADDR", Name("laddr")),
-    ("LADDR", Display("ip:port")),
-    ("LADDR", Since("8.1.0")),
-    ("SKIPME", Since("8.1.0")),
-    ("MAXAGE", Since("8.1.0")),
-    ("NAME", Since("9.0.0")),
-    ("IDLE", Since("9.0.0")),
-    ("FLAGS", Since("9.0.0")),
-    ("LIB-NAME", Since("9.0.0")),
-    ("LIB-VER", Since("9.0.0")),
-    ("DB", Since("9.0.0")),
-    ("CAPA", Since("9.0.0")),
-    ("IP", Since("9.0.0")),
-    ("NOT-TYPE", Name("not-client-type")),
-    ("NOT-TYPE", Since("9.0.0")),
-    ("NOT-ID", Name("not-client-id")),
-    ("NOT-ID", Since("9.0.0")),
-    ("NOT-USER", Name("not-username")),
-    ("NOT-USER", Since("9.0.0")),
-    ("NOT-ADDR", Name("not-addr")),
-    ("NOT-ADDR", Display("ip:port")),
-    ("NOT-ADDR", Since("9.0.0")),
-    ("NOT-LADDR", Name("not-laddr")),
-    ("NOT-LADDR", Display("ip:port")),
-    ("NOT-LADDR", Since("9.0.0")),
-    ("NOT-NAME", Name("not-name")),
-    ("NOT-NAME", Since("9.0.0")),
-    ("NOT-FLAGS", Name("not-flags")),
-    ("NOT-FLAGS", Since("9.0.0")),
-    ("NOT-LIB-NAME", Name("not-lib-name")),
-    ("NOT-LIB-NAME", Since("9.0.0")),
-    ("NOT-LIB-VER", Name("not-lib-ver")),
-    ("NOT-LIB-VER", Since("9.0.0")),
-    ("NOT-DB", Name("not-db")),
-    ("NOT-DB", Since("9.0.0")),
-    ("NOT-CAPA", Name("not-capa")),
-    ("NOT-CAPA", Since("9.0.0")),
-    ("NOT-IP", Name("not-ip")),
-    ("NOT-IP", Since("9.0.0")),
-];
+/// Returns the arguments of one command, those that both share last.
+const fn with_shared<const COUNT: usize>(
+    own: ArgumentFacts,
+) -> [(&'static str, ArgumentFact); COUNT] {
+    let mut all = [SHARED[0]; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        all[at] = if at < own.len() { own[at] } else { SHARED[at - own.len()] };
+        at += 1;
+    }
+    all
+}
 
 /// Changes of KILL.
 pub(super) const HISTORY_OF_KILL: &[(&str, &str)] = &[
