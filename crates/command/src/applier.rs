@@ -128,16 +128,7 @@ impl<'i> Applier<'i> {
         database: usize,
         words: &[Vec<u8>],
     ) -> Result<(), Refusal> {
-        let mut start = 0;
-        let spans: Vec<Span> = words
-            .iter()
-            .map(|word| {
-                let span = Span { start, len: narrow::to_u32(word.len()) };
-                start += span.len;
-                span
-            })
-            .collect();
-        self.apply(thread, database, Args::new(&words.concat(), &spans))
+        self.apply(thread, database, Args::new(&words.concat(), &Span::of_joined(words)))
     }
 }
 

@@ -249,8 +249,7 @@ impl World {
         words: &[&[u8]],
         act: impl FnOnce(&mut Call<'_>) -> T,
     ) -> (T, Vec<u8>) {
-        let spans: Vec<Span> = spans(words).collect();
-        let request = words.concat();
+        let (request, spans) = (words.concat(), Span::of_joined(words));
         let args = Args::new(&request, &spans);
         let mut out = Vec::new();
         let reply = Reply::new(&mut out, self.session.protocol);
@@ -270,14 +269,6 @@ impl World {
     pub fn changes(&self) -> u64 {
         self.instance.store.totals().changes
     }
-}
-
-fn spans(words: &[&[u8]]) -> impl Iterator<Item = Span> {
-    words.iter().scan(0, |end, word| {
-        let span = Span { start: *end, len: word.len() as u32 };
-        *end += span.len;
-        Some(span)
-    })
 }
 
 fn identity() -> Identity {

@@ -174,13 +174,8 @@ impl Batch {
 
     #[cold]
     fn write_down(&mut self, words: &[Vec<u8>]) -> u32 {
-        let mut written = Vec::new();
-        for word in words {
-            let start = narrow::to_u32(written.len());
-            self.spans.push(Span { start, len: narrow::to_u32(word.len()) });
-            written.extend_from_slice(word);
-        }
-        self.inline.push(written);
+        self.spans.extend(Span::of_joined(words));
+        self.inline.push(words.concat());
         narrow::to_u32(self.inline.len())
     }
 

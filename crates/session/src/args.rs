@@ -202,16 +202,7 @@ mod tests {
                 return (text, args.as_request().is_some());
             }
         };
-        let mut start = 0;
-        let spans: Vec<Span> = words
-            .iter()
-            .map(|word| {
-                let span = Span { start, len: narrow::to_u32(word.len()) };
-                start += span.len;
-                span
-            })
-            .collect();
-        let request = words.concat();
+        let (request, spans) = (words.concat(), Span::of_joined(&words));
         let args = Args::new(&request, &spans);
         args.write_request(&mut bytes);
         (String::from_utf8(bytes).expect("text"), args.as_request().is_some())

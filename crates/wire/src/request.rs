@@ -73,6 +73,19 @@ impl Span {
         let start = self.start as usize;
         request.get(start..start + self.len as usize).unwrap_or_default()
     }
+
+    /// Returns the places of words that stand one behind the other with nothing in between, as
+    /// `concat` joins them. Together they take less than 4 GiB.
+    pub fn of_joined(words: &[impl AsRef<[u8]>]) -> Vec<Span> {
+        let mut start = 0;
+        let lengths = words.iter().map(|word| narrow::to_u32(word.as_ref().len()));
+        let spans = lengths.map(|len| {
+            let span = Span { start, len };
+            start += len;
+            span
+        });
+        spans.collect()
+    }
 }
 
 /// Result of parsing a request.

@@ -20,14 +20,7 @@ fn a_remembered_row_is_the_one_that_would_be_found() {
     ];
     let mut memo = RowMemo::new(table());
     for words in requests {
-        let request = words.concat();
-        let mut start = 0;
-        let spans = words.iter().map(|word| {
-            let span = Span { start, len: word.len() as u32 };
-            start += span.len;
-            span
-        });
-        let spans: Vec<Span> = spans.collect();
+        let (request, spans) = (words.concat(), Span::of_joined(words));
         let args = Args::new(request.as_bytes(), &spans);
         let found = find_row(table(), &args).map_or(table().nameless().id, |row| row.id);
         assert_eq!(memo.find(&args).id, found, "{words:?}");

@@ -10,13 +10,11 @@ fn the_secrets_of_every_command_come_in_rising_order() {
     let mut chance = 1_u64;
     for row in table().rows() {
         for _ in 0..100 {
-            let (mut request, mut spans) = (Vec::new(), Vec::new());
-            for _ in 0..12 {
+            let drawn = [(); 12].map(|()| {
                 chance = chance.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                let word = words[(chance >> 62) as usize];
-                spans.push(Span { start: request.len() as u32, len: word.len() as u32 });
-                request.extend_from_slice(word);
-            }
+                words[(chance >> 62) as usize]
+            });
+            let (request, spans) = (drawn.concat(), Span::of_joined(&drawn));
             let secrets = (row.spec.secrets)(&Args::new(&request, &spans));
             assert!(secrets.is_sorted(), "{}: {secrets:?}", row.full_name);
         }

@@ -214,12 +214,8 @@ mod tests {
     use wire::Span;
 
     fn push(queue: &mut Queue, words: &[&[u8]]) {
-        let mut spans = Vec::new();
-        for word in words {
-            let start = spans.last().map_or(0, |last: &Span| last.start + last.len);
-            spans.push(Span { start, len: word.len() as u32 });
-        }
-        queue.push((7, Needs::empty()), Args::new(&words.concat(), &spans), None);
+        let (request, spans) = (words.concat(), Span::of_joined(words));
+        queue.push((7, Needs::empty()), Args::new(&request, &spans), None);
     }
 
     #[test]

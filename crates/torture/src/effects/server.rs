@@ -102,7 +102,7 @@ impl Server {
         let session = &mut self.sessions[client];
         // Who is about to send has given up waiting.
         self.instance.waiters.forget(&session.client);
-        let (spans, request) = (spans(words), words.concat());
+        let (spans, request) = (Span::of_joined(words), words.concat());
         let args = Args::new(&request, &spans);
         let mut out = Vec::new();
         let row = RowMemo::new(table()).find(&args);
@@ -148,17 +148,6 @@ impl Server {
     pub fn databases(&self) -> usize {
         self.instance.store.databases()
     }
-}
-
-/// Returns the spans of words that stand one behind the other.
-fn spans(words: &[Vec<u8>]) -> Vec<Span> {
-    let mut start = 0;
-    let span = |word: &Vec<u8>| {
-        let span = Span { start, len: u32::try_from(word.len()).unwrap_or(u32::MAX) };
-        start += span.len;
-        span
-    };
-    words.iter().map(span).collect()
 }
 
 fn client(instance: &Instance) -> Arc<Client> {

@@ -332,3 +332,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn joined_words_stand_where_their_spans_say() {
+    for words in [&["SET", "", "a key", "1"][..], &["PING"], &[""; 3], &[]] {
+        let joined = words.concat();
+        let spans = Span::of_joined(words);
+        let found: Vec<&[u8]> = spans.iter().map(|span| span.of(joined.as_bytes())).collect();
+        assert_eq!(found, words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>());
+    }
+}
