@@ -1,8 +1,8 @@
 //! The sweep over access histories: keys that are not used become colder.
 
 use crate::eviction::age;
+use crate::shard::ThreadContext;
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::{Millis, Random, ShardId};
 use index::Position;
 

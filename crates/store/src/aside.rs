@@ -3,9 +3,8 @@
 
 use crate::databases::{Flush, NO_TIME};
 use crate::keyspaces::Renewed;
-use crate::shard::Databases;
+use crate::shard::{Databases, ThreadContext};
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::KeyspaceId;
 
 /// Keyspaces that databases had before, which no client reaches meanwhile. They stay in memory

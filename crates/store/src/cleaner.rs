@@ -15,21 +15,20 @@
 
 mod crew;
 mod room;
-mod survivors;
 
 pub(crate) use room::Room;
-pub(crate) use survivors::Cleaners;
 
 use crate::eviction::Candidate;
 use crate::key::Key;
 use crate::lazy_free::{FREED_AT_ONCE, RECORD_COST};
-use crate::shard::{CollectionId, Guard, KeyMut, Reason, Sought, ValueRef, parse_node_name};
+use crate::shard::{
+    CollectionId, Guard, KeyMut, Paid, Reason, Sought, ThreadContext, ValueRef, parse_node_name,
+};
 use crate::store::Store;
-use crate::thread_context::{Paid, ThreadContext};
+use crate::survivors::Cleaner;
 use base::{Location, Millis, PositionHash};
 use heap::{GROWTH_PART, Record, Trim};
 use smallvec::SmallVec;
-use survivors::Cleaner;
 use tree::NodeId;
 
 /// Number of records whose index buckets are prefetched together.

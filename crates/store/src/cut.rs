@@ -7,9 +7,8 @@
 //! next.
 
 use crate::databases::KeyspaceFacts;
-use crate::shard::{CollectionId, Copied, Copies, ValueRef};
+use crate::shard::{CollectionId, Copied, Copies, ThreadContext, ValueRef};
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, ShardId};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;

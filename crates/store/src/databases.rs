@@ -2,9 +2,10 @@
 
 use crate::key::Key;
 use crate::keyspaces::Renewed;
-use crate::shard::{Databases, Effect, EffectWords, Interests, Listener, OwnedArgs, Presence};
+use crate::shard::{
+    Databases, Effect, EffectWords, Interests, Listener, OwnedArgs, Presence, ThreadContext,
+};
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::units::SHARDS;
 use base::{KeyspaceId, Millis, ShardId};
 use std::ops::Range;

@@ -2,9 +2,8 @@
 //! for, within milliseconds while there are few, and within half a second otherwise.
 
 use crate::key::Key;
-use crate::shard::{ValueRef, Verdict};
+use crate::shard::{ThreadContext, ValueRef, Verdict};
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use crate::value::hash::{self, Removed};
 use base::{KeyspaceId, Millis, ShardId, Tick};
 use index::Position;

@@ -6,9 +6,8 @@
 //! meet the same records, never count one twice.
 
 use crate::keyspaces::DyingKeyspace;
-use crate::shard::Dying;
+use crate::shard::{Dying, ThreadContext};
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, ShardId};
 use index::Position;
 use tree::NodeId;

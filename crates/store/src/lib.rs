@@ -36,7 +36,7 @@ mod reserve;
 mod scan;
 mod shard;
 mod store;
-mod thread_context;
+mod survivors;
 pub mod value;
 
 pub use access::Access;
@@ -56,8 +56,7 @@ pub use pieces::Pieces;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
     Author, Change, Copied, Copies, Databases, Effect, EffectWords, Event, EventClass, Happened,
-    Hold, Interests, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought, Unit,
-    UnitLog, ValueRef,
+    Hold, Interests, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought,
+    ThreadContext, Unit, UnitLog, ValueRef,
 };
 pub use store::{Store, StoreConfig};
-pub use thread_context::ThreadContext;

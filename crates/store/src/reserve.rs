@@ -2,8 +2,8 @@
 
 use crate::cleaner::Room;
 use crate::fault::NoSpace;
+use crate::shard::ThreadContext;
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::Millis;
 use heap::Purpose;
 

@@ -1,9 +1,8 @@
 //! Walks over the keys of a database: SCAN, KEYS, RANDOMKEY, and how long keys have left.
 
 use crate::key::Kind;
-use crate::shard::ValueRef;
+use crate::shard::{ThreadContext, ValueRef};
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, Random, ShardId};
 use index::Position;
 

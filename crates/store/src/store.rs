@@ -1,12 +1,13 @@
 //! The store: shards, the gate before them, and the threads that work on them.
 
 use crate::access::Access;
-use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
 use crate::deadlines::Deadlines;
 use crate::key::Key;
-use crate::shard::{EVENTS_GATHERED, Hold, Interests, Listener, ShardSet, Shards, Sought};
-use crate::thread_context::ThreadContext;
+use crate::shard::{
+    EVENTS_GATHERED, Hold, Interests, Listener, ShardSet, Shards, Sought, ThreadContext,
+};
+use crate::survivors::Cleaners;
 use base::mutex::{Mutex, MutexGuard};
 use base::{Gate, KeyFilter, KeyHasher, KeyspaceId, Millis, PositionHash};
 use heap::Heap;

@@ -1,7 +1,7 @@
 //! Context of one thread that works on the store.
 
+use super::{Asked, Author, Lent, Pending, UnitLog};
 use crate::counters::Counters;
-use crate::shard::{Asked, Author, Lent, Pending, UnitLog};
 use base::{GateMember, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! The cleaners: their number follows the size of the heap, and none is left half-way when the heap
 //! shrinks.
 
-use super::survivors::{CLEANERS, Cleaner};
 use super::{Goal, Step};
+use crate::shard::ThreadContext;
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
+use crate::survivors::{CLEANERS, Cleaner};
 use base::Millis;
 use base::mutex::MutexGuard;
 use base::units::SEGMENT_BYTES;

@@ -3,9 +3,8 @@
 use super::{Goal, Step};
 use crate::eviction::{Candidate, EvictionPolicy};
 use crate::lazy_free::FREED_AT_ONCE;
-use crate::shard::{CollectionId, Noted};
+use crate::shard::{CollectionId, Noted, ThreadContext};
 use crate::store::Store;
-use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Location, Millis, PositionHash, Random, ShardId};
 use heap::Trim;
 use index::Position;

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 /// One cleaner: a victim, and the head of its survivors.
 #[derive(Debug, Default)]
-pub(super) struct Cleaner {
+pub(crate) struct Cleaner {
     pub survivors: Head,
     pub victim: Option<Victim>,
     pub evicts: bool,
@@ -17,16 +17,16 @@ pub(super) struct Cleaner {
 }
 
 /// Most cleaners that may be at work at the same time; small heaps use one.
-pub(super) const CLEANERS: usize = 8;
+pub(crate) const CLEANERS: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Cleaners {
-    pub(super) all: [Mutex<Cleaner>; CLEANERS],
+    pub(crate) all: [Mutex<Cleaner>; CLEANERS],
     /// Cleaners from this number on have neither a victim nor a head.
-    pub(super) opened: AtomicUsize,
+    pub(crate) opened: AtomicUsize,
 }
 
 impl Cleaners {
-    pub(super) fn try_lock(&self, number: usize) -> Option<MutexGuard<'_, Cleaner>> {
+    pub(crate) fn try_lock(&self, number: usize) -> Option<MutexGuard<'_, Cleaner>> {
         self.all[number].try_lock()
     }
 }

@@ -12,9 +12,9 @@ use super::found::{Found, footprint_of};
 use super::guard::Guard;
 use super::shards::Shards;
 
+use super::thread_context::ThreadContext;
 use crate::fault::NoSpace;
 use crate::key::{Expiry, Key, ValueTag};
-use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Location, Millis, Tick};
 use heap::{Draft, Footprint, GROWTH_PART, Head, Purpose, Record};
 use index::{Entry, EntrySlot, Index};

@@ -2,7 +2,7 @@
 
 use super::append::copy_out;
 use super::collections::CollectionId;
-use super::cut::Frozen;
+use super::frozen::Frozen;
 use super::guard::Guard;
 use super::node_table::NodeTable;
 use super::nodes::{footprint_of, whole};

@@ -10,7 +10,7 @@
 //! A thread that moves a node changes its entry in the table. The table belongs to the holder of
 //! the lock of the shard in which the owner's hash stands, as the records of the nodes do.
 
-use super::cut::Frozen;
+use super::frozen::Frozen;
 use super::node_table::NodeTable;
 use base::mutex::{Mutex, MutexGuard};
 use base::{KeyspaceId, PositionHash, Reservation};

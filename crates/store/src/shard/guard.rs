@@ -6,9 +6,9 @@ use super::found::Found;
 use super::locks::{Asked, Held, ShardSet};
 use super::pending::Changes;
 use super::shards::Shards;
+use super::thread_context::ThreadContext;
 use crate::eviction::{AccessHistory, Use, touched};
 use crate::key::Key;
-use crate::thread_context::ThreadContext;
 use base::{KeyHasher, Millis, Random, ShardId};
 use index::{Entry, Index};
 

@@ -3,7 +3,7 @@
 use super::collections::CollectionId;
 use super::locks::{Held, Lent, ShardSet};
 use super::shards::Shards;
-use crate::thread_context::ThreadContext;
+use super::thread_context::ThreadContext;
 use base::ShardId;
 
 impl Shards {

@@ -18,13 +18,15 @@
 //! | `shards` | what lies behind the locks |
 //! | `locks`, `hold` | which shards are held, and by which thread; locks that are lent |
 //! | `change`, `pending` | what changes, who listens, and what is not yet told |
+//! | `thread_context` | what belongs to one thread |
 //! | `guard` | locked shards: finding keys |
 //! | `unit` | what a guard tells listeners |
 //! | `append` | records that come and go, and all that is counted for them |
 //! | `value_ref`, `read_nodes` | reading a value, and nodes of trees |
 //! | `nodes` | changing nodes; `collections` and `node_table` tell where they lie |
 //! | `collection_mut` | moving and freeing nodes |
-//! | `cut` | what a snapshot keeps of what changes |
+//! | `cut`, `frozen` | what a snapshot keeps of what changes |
+//! | `settle`, `save` | what is done for it before a change, and by its saver |
 //! | `key_mut` | changing a key: its value, its deadline, its removal, its place |
 //! | `visit` | passes over the entries of a shard |
 //! | `ahead` | looks without a lock, which are hints alone |
@@ -36,6 +38,7 @@ mod collection_mut;
 mod collections;
 mod cut;
 mod found;
+mod frozen;
 mod guard;
 mod hold;
 mod key_mut;
@@ -44,9 +47,12 @@ mod node_table;
 mod nodes;
 mod pending;
 mod read_nodes;
+mod save;
+mod settle;
 mod shards;
 #[cfg(test)]
 mod tests;
+mod thread_context;
 mod unit;
 mod value_ref;
 mod visit;
@@ -67,6 +73,8 @@ pub(crate) use nodes::WriteNodes;
 pub(crate) use pending::Pending;
 pub(crate) use read_nodes::ReadNodes;
 pub(crate) use shards::Shards;
+pub(crate) use thread_context::Paid;
+pub use thread_context::ThreadContext;
 pub(crate) use unit::EVENTS_GATHERED;
 pub use value_ref::ValueRef;
 pub(crate) use visit::Verdict;

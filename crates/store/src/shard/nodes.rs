@@ -1,7 +1,7 @@
 //! The nodes of values that are trees, to be changed, moved and freed.
 
 use super::collections::{CollectionId, Noted, node_name};
-use super::cut::Frozen;
+use super::frozen::Frozen;
 use super::guard::Guard;
 use super::node_table::NodeTable;
 use super::read_nodes::{ReadNodes, record};

@@ -1,8 +1,8 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
+use super::thread_context::ThreadContext;
 use super::{Author, Change, Event, Guard, Interests, Listener, Reason, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, ValueTag};
-use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, Random, ShardId};
 use heap::Head;
 use index::{Index, Position};

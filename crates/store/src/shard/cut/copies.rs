@@ -48,7 +48,7 @@ impl Copies {
     ///
     /// # Safety
     /// The lock of the record's shard is held.
-    pub(super) unsafe fn push(
+    pub(in crate::shard) unsafe fn push(
         &mut self,
         number: u16,
         entry: Entry,
@@ -104,7 +104,7 @@ pub(super) const BLOCK_BYTES: usize = 4 << 10;
 /// Copies that were handed over in a shard, in blocks: they neither grow, nor outlive what is in
 /// them.
 #[derive(Debug, Default)]
-pub(super) struct Handed {
+pub(in crate::shard) struct Handed {
     blocks: Vec<Copies>,
     room_bytes: usize,
 }

@@ -1,6 +1,6 @@
 //! Nodes of a collection as they were when a snapshot froze it.
 
-use super::super::node_table::NodeTable;
+use super::node_table::NodeTable;
 use base::Location;
 use tree::NodeId;
 
@@ -12,7 +12,7 @@ use tree::NodeId;
 /// frozen table   | a | b  | c | d |        a and c are shared
 /// ```
 #[derive(Debug)]
-pub(in crate::shard) struct Frozen {
+pub(super) struct Frozen {
     table: NodeTable,
     /// Nodes with lower numbers were let go of.
     rest: NodeId,

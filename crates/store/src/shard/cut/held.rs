@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Counts of such bytes beside the copies that were handed over.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(in crate::shard) struct Held {
     /// Sets of noted position hashes.
     noted: AtomicU64,
     /// Records of nodes that only a frozen table names, or whose key is gone.

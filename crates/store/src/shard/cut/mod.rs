@@ -19,9 +19,9 @@
 //! * A key that is born is noted, and never saved: its keyspace is not of the cut, or the walk is
 //!   past its position, or its position hash is noted.
 //! * Large values are **frozen**: of their nodes the table alone is copied, and of that only
-//!   references to its groups ([`Frozen`]). A node is shared while both tables name one location; a
-//!   change copies it first, and a move changes both tables. No byte that a frozen table names
-//!   counts as dead.
+//!   references to its groups (`shard/frozen`). A node is shared while both tables name one
+//!   location; a change copies it first, and a move changes both tables. No byte that a frozen
+//!   table names counts as dead.
 //! * Keyspaces of the cut are kept from lazy free when they are flushed, and frozen collections
 //!   when their key goes, until the saver is through. To the cleaner both are alive.
 //! * Nobody waits for the saver under a lock.
@@ -30,20 +30,17 @@
 //! |---|---|
 //! | `unsaved` | what each shard knows of the cut, and what was handed over |
 //! | `copies` | copies of records |
-//! | `frozen` | nodes of large values, as they were |
 //! | `held` | counts of bytes that only the snapshot holds |
-//! | `settle` | handing over before a change |
-//! | `save` | the saver's holds |
+//! | `shard/frozen` | nodes of large values, as they were |
+//! | `shard/settle` | handing over before a change |
+//! | `shard/save` | the saver's holds |
 
 mod copies;
-mod frozen;
 mod held;
-mod save;
-mod settle;
 #[cfg(test)]
 mod tests;
 mod unsaved;
 
 pub use copies::{Copied, Copies};
-pub(super) use frozen::Frozen;
 pub(crate) use unsaved::Cuts;
+pub(super) use unsaved::Unsaved;

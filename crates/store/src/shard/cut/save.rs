@@ -1,12 +1,11 @@
 //! Holds of the saver: steps of the walk, taking what was handed over, reading and letting go of
 //! what is frozen.
 
-use super::super::collections::CollectionId;
-use super::super::guard::Guard;
-use super::super::shards::Shards;
-use super::super::value_ref::ValueRef;
-use super::copies::{Copied, Copies};
-use super::unsaved::Unsaved;
+use super::collections::CollectionId;
+use super::cut::{Copied, Copies, Unsaved};
+use super::guard::Guard;
+use super::shards::Shards;
+use super::value_ref::ValueRef;
 use base::{KeyspaceId, Location, Millis, PositionHash, ShardId};
 use index::{Entry, Position, prefetch};
 use smallvec::SmallVec;
@@ -54,7 +53,7 @@ impl Shards {
 
     /// Counts records of nodes that from now on only the snapshot holds, or that it has let go of.
     #[cold]
-    pub(in crate::shard) fn count_held(&self, gained: i64) {
+    pub(super) fn count_held(&self, gained: i64) {
         self.cuts.held.count_nodes(gained);
         self.lend_budget(gained);
     }

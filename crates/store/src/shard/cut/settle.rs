@@ -1,6 +1,6 @@
 //! Handing over: what is done for a snapshot before a key changes.
 
-use super::super::guard::Guard;
+use super::guard::Guard;
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
 use index::Entry;
@@ -14,7 +14,7 @@ impl Guard<'_> {
     /// Settles a key before it changes, or is born.
     #[cold]
     #[inline(never)]
-    pub(in crate::shard) fn settle(&mut self, key: &Key<'_>) {
+    pub(super) fn settle(&mut self, key: &Key<'_>) {
         let (shards, shard) = (self.shards, key.hash.shard());
         self.assert_held(shard);
         // SAFETY: the shard is locked.

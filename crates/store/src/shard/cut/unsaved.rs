@@ -38,21 +38,21 @@ impl CutKeyspaces {
 
 /// Place of the walk in a shard: number of the keyspace in the cut, and the position hash in it
 /// below which all keys are settled.
-pub(super) type Place = (u16, u64);
+pub(in crate::shard) type Place = (u16, u64);
 
 /// What one shard knows of the cut, guarded by its lock.
 #[derive(Debug, Default)]
 pub(crate) struct Unsaved {
     keyspaces: Option<Arc<CutKeyspaces>>,
-    pub(super) place: Place,
+    pub(in crate::shard) place: Place,
     /// Position hashes settled or born before the walk came to them, in parts.
     noted: BTreeMap<NotedPart, Positions>,
     /// Bytes of those sets, and how many of them were counted.
     noted_bytes: (u64, u64),
     /// Copies that were handed over and not yet taken.
-    pub(super) handed: Handed,
+    pub(in crate::shard) handed: Handed,
     /// Collections frozen by who handed them over.
-    pub(super) frozen: Vec<CollectionId>,
+    pub(in crate::shard) frozen: Vec<CollectionId>,
 }
 
 /// Number of a keyspace in the cut, and the bits of position hashes behind those of the shard. Sets
@@ -74,7 +74,7 @@ fn bytes_of(positions: &Positions) -> u64 {
 
 /// Hasher of position hashes, which are random bits already; the first of them name the shard.
 #[derive(Debug, Default)]
-pub(super) struct Turned(u64);
+pub(in crate::shard) struct Turned(u64);
 
 impl Hasher for Turned {
     fn finish(&self) -> u64 {
@@ -91,21 +91,21 @@ impl Hasher for Turned {
 }
 
 impl Unsaved {
-    pub(super) fn is_settled(&self, number: u16, hash: PositionHash) -> bool {
+    pub(in crate::shard) fn is_settled(&self, number: u16, hash: PositionHash) -> bool {
         (number, hash.0) < self.place || self.is_noted(number, hash)
     }
 
-    pub(super) fn is_noted(&self, number: u16, hash: PositionHash) -> bool {
+    pub(in crate::shard) fn is_noted(&self, number: u16, hash: PositionHash) -> bool {
         self.noted.get(&part_of((number, hash.0))).is_some_and(|noted| noted.contains(&hash.0))
     }
 
     /// Returns true if something in front of the walk is settled, or was.
-    pub(super) fn has_noted(&self) -> bool {
+    pub(in crate::shard) fn has_noted(&self) -> bool {
         !self.noted.is_empty()
     }
 
     /// Notes a position hash as settled.
-    pub(super) fn note(&mut self, number: u16, hash: PositionHash) {
+    pub(in crate::shard) fn note(&mut self, number: u16, hash: PositionHash) {
         let positions = self.noted.entry(part_of((number, hash.0))).or_default();
         let before = bytes_of(positions);
         positions.insert(hash.0);
@@ -113,7 +113,7 @@ impl Unsaved {
     }
 
     /// Moves the place of the walk; what was noted before it is forgotten part by part.
-    pub(super) fn go_on_to(&mut self, place: Place) {
+    pub(in crate::shard) fn go_on_to(&mut self, place: Place) {
         let was = std::mem::replace(&mut self.place, place);
         if part_of(was) != part_of(place) {
             let passed = self.noted.split_off(&part_of(place));
@@ -135,7 +135,7 @@ pub(crate) struct Cuts {
     frozen: AtomicU64,
     /// One bit for each shard in which something waits.
     marks: [AtomicU64; SHARDS / 64],
-    pub(super) held: Held,
+    pub(in crate::shard) held: Held,
     shards: Box<[CachePadded<UnsafeCell<Unsaved>>]>,
 }
 
@@ -178,7 +178,7 @@ impl Cuts {
     }
 
     /// Counts what a shard's sets of noted position hashes have gained since it was counted.
-    pub(super) fn count_noted(&self, unsaved: &mut Unsaved) {
+    pub(in crate::shard) fn count_noted(&self, unsaved: &mut Unsaved) {
         let (bytes, counted) = unsaved.noted_bytes;
         if bytes != counted {
             self.held.count_noted(bytes.wrapping_sub(counted).cast_signed());
@@ -187,7 +187,7 @@ impl Cuts {
     }
 
     /// Forgets what a shard knows of a cut that has ended.
-    pub(super) fn forget(&self, unsaved: &mut Unsaved) -> Unsaved {
+    pub(in crate::shard) fn forget(&self, unsaved: &mut Unsaved) -> Unsaved {
         self.held.count_noted(-unsaved.noted_bytes.1.cast_signed());
         std::mem::take(unsaved)
     }
@@ -202,12 +202,12 @@ impl Cuts {
     }
 
     /// Begins a cut of these keyspaces. To be called while the gate is closed.
-    pub(super) fn begin(&self, keyspaces: Vec<KeyspaceId>) {
+    pub(in crate::shard) fn begin(&self, keyspaces: Vec<KeyspaceId>) {
         *self.keyspaces() = Some(Arc::new(CutKeyspaces::new(keyspaces)));
     }
 
     /// Ends the cut: what changes from now on is not handed over.
-    pub(super) fn end(&self) {
+    pub(in crate::shard) fn end(&self) {
         self.give_up();
         *self.keyspaces() = None;
     }
@@ -230,13 +230,17 @@ impl Cuts {
     /// The caller holds the shard's lock for as long as it is used, and uses it no more than once
     /// at a time.
     #[expect(clippy::mut_from_ref, reason = "the lock makes it exclusive")]
-    pub(super) unsafe fn unsaved(&self, shard: ShardId) -> &mut Unsaved {
+    pub(in crate::shard) unsafe fn unsaved(&self, shard: ShardId) -> &mut Unsaved {
         // SAFETY: as the caller says.
         unsafe { &mut *self.shards[shard.index()].get() }
     }
 
     /// Number of a keyspace in the cut that a shard knows; `None` if it is not of the cut.
-    pub(super) fn number_of(&self, unsaved: &mut Unsaved, keyspace: KeyspaceId) -> Option<u16> {
+    pub(in crate::shard) fn number_of(
+        &self,
+        unsaved: &mut Unsaved,
+        keyspace: KeyspaceId,
+    ) -> Option<u16> {
         if unsaved.keyspaces.is_none() {
             unsaved.keyspaces.clone_from(&self.keyspaces());
         }
@@ -246,14 +250,14 @@ impl Cuts {
     }
 
     /// Counts bytes and collections that were handed over in a shard.
-    pub(super) fn handed_over(&self, shard: ShardId, bytes: usize, frozen: usize) {
+    pub(in crate::shard) fn handed_over(&self, shard: ShardId, bytes: usize, frozen: usize) {
         self.waiting.fetch_add(bytes as u64, Relaxed);
         self.frozen.fetch_add(frozen as u64, Relaxed);
         self.marks[shard.index() / 64].fetch_or(1 << (shard.index() % 64), Relaxed);
     }
 
     /// Counts collections that were taken out of a shard, with all copies.
-    pub(super) fn taken(&self, shard: ShardId, frozen: usize) {
+    pub(in crate::shard) fn taken(&self, shard: ShardId, frozen: usize) {
         self.frozen.fetch_sub(frozen as u64, Relaxed);
         self.marks[shard.index() / 64].fetch_and(!(1 << (shard.index() % 64)), Relaxed);
     }

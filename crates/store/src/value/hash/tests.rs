@@ -5,8 +5,8 @@ use super::{
 };
 use crate::access::Access;
 use crate::key::{Encoding, Key};
+use crate::shard::ThreadContext;
 use crate::store::{Store, StoreConfig};
-use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::collections::BTreeMap;
 

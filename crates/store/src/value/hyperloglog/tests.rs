@@ -7,9 +7,8 @@ use super::{HyperLogLogError, REGISTERS, add, count, count_all, dense, make_dens
 use super::{self_test, sparse};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry, Key};
-use crate::shard::ShardSet;
+use crate::shard::{ShardSet, ThreadContext};
 use crate::store::{Store, StoreConfig};
-use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::borrow::Cow;
 

@@ -1,9 +1,8 @@
 use super::{CHUNK_BYTES, WHOLE_BYTES_MAX};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry, Key};
-use crate::shard::ShardSet;
+use crate::shard::{ShardSet, ThreadContext};
 use crate::store::{Store, StoreConfig};
-use crate::thread_context::ThreadContext;
 use crate::value::bitmap;
 use crate::value::bitmap::combine::{self, Operation};
 use crate::value::bitmap::field::{Field, Overflow};

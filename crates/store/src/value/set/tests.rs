@@ -8,9 +8,8 @@ use super::{
 use super::{read_all, remove, store};
 use crate::access::Access;
 use crate::key::{Encoding, Key};
-use crate::shard::ShardSet;
+use crate::shard::{ShardSet, ThreadContext};
 use crate::store::{Store, StoreConfig};
-use crate::thread_context::ThreadContext;
 use crate::value::NotStored;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use packed::Element;

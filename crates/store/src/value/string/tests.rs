@@ -1,8 +1,8 @@
 use super::{Condition, StringError, add, add_float, append, range, set_range};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry};
+use crate::shard::ThreadContext;
 use crate::store::{Store, StoreConfig};
-use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::collections::BTreeMap;
 
