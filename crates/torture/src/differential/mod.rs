@@ -8,6 +8,7 @@
 
 mod arguments;
 mod borders;
+mod case;
 mod corpus;
 mod findings;
 pub(crate) mod generate;

@@ -1,6 +1,6 @@
 //! Plays steps on both servers until they differ.
 
-use super::borders::Case;
+use super::case::Case;
 use super::generate::{CLIENTS, KEYS};
 use super::known;
 use super::pair::{Answers, Broken, Pair};

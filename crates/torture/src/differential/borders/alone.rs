@@ -1,10 +1,11 @@
 //! Cases for Varve alone, which has to survive them and to give all memory back.
 
 use super::families::wanted;
-use super::state::{Case, State};
+use super::state::State;
 use super::tried::Tried;
 use crate::client::{Reply, encoded};
 use crate::differential::arguments::Arguments;
+use crate::differential::case::Case;
 use crate::differential::generate::settings;
 use crate::differential::pair::{Broken, Side};
 use crate::differential::step::{Action, Request, line, request};

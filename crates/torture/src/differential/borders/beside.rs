@@ -1,9 +1,10 @@
 //! Cases that both servers run, and whose replies are compared.
 
 use super::families::{Family, wanted};
-use super::state::{Case, State};
+use super::state::State;
 use super::tried::Tried;
 use crate::differential::arguments::Arguments;
+use crate::differential::case::Case;
 use crate::differential::findings::Findings;
 use crate::differential::pair::Pair;
 use crate::differential::play::{Failure, Outcome, Player, What};

@@ -4,9 +4,10 @@ use super::collections::{Kind, Shape};
 use super::forms::{
     BITMAPS, HASHES, HYPERLOGLOGS, LISTS, PLACES, SETS, SORTED_SETS, STREAMS, STRINGS,
 };
-use super::state::{Case, State};
+use super::state::State;
 use super::{shapes, singles};
 use crate::differential::arguments::Arguments;
+use crate::differential::case::Case;
 use crate::differential::generate;
 use crate::differential::rule::prelude;
 use crate::differential::step::Action;

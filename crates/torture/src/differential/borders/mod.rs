@@ -20,4 +20,3 @@ mod words;
 
 pub use alone::alone;
 pub use beside::beside;
-pub use state::Case;

@@ -1,6 +1,7 @@
 //! A value on one side of a border, and the commands that are run on it.
 
 use super::words::Words;
+use crate::differential::case::Case;
 use crate::differential::generate::KEYS;
 use crate::differential::step::{Action, Request, name, request};
 use std::cell::OnceCell;
@@ -25,21 +26,6 @@ pub struct State {
     pub takes_drafts: bool,
     /// Requests before each case; built once, since there are many.
     whole_build: OnceCell<Rc<[Request]>>,
-}
-
-/// A value and commands for it.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// Name of the command under test.
-    pub name: String,
-    /// Requests beforehand: remove all keys, then store those of the state.
-    pub build: Rc<[Request]>,
-    /// Commands; the values are compared after each of them.
-    pub actions: Vec<Action>,
-    /// Keys that are compared.
-    pub keys: Vec<Vec<u8>>,
-    /// Fields whose deadlines are compared, if a key is a hash.
-    pub fields: Vec<Vec<u8>>,
 }
 
 impl State {

@@ -1,7 +1,7 @@
 //! Count of the states and cases of a family that were played.
 
 use super::families::Family;
-use super::state::Case;
+use crate::differential::case::Case;
 use std::collections::BTreeMap;
 
 /// Count of the states and cases of a family that were played.
