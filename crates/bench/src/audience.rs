@@ -12,8 +12,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::control::{Control, encode};
-use crate::generator::Protocol;
 use crate::process;
+use crate::protocol::Protocol;
 use crate::servers::Server;
 use crate::socket::{Poller, Socket};
 

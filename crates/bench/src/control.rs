@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use crate::generator::{Protocol, ReplyReader, Value};
 use crate::null::bulk;
+use crate::protocol::Protocol;
+use crate::replies::{ReplyReader, Value};
 
 /// Connection that sends one command and waits for its reply.
 pub struct Control {

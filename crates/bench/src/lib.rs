@@ -30,6 +30,8 @@ mod generator;
 mod measure;
 pub mod null;
 pub mod process;
+mod protocol;
+mod replies;
 mod report;
 mod sampler;
 mod scenario;
@@ -41,5 +43,6 @@ mod ycsb;
 
 /// Readers of what servers and files hold, for the fuzz targets.
 pub mod fuzzed {
-    pub use crate::generator::{Protocol, Replies, ReplyReader, Value};
+    pub use crate::protocol::Protocol;
+    pub use crate::replies::{Replies, ReplyReader, Value};
 }

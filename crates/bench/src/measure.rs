@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, ensure};
 
-use crate::generator::{EventLoop, Load, Monitor, Outcome, ReplyReader, Sender, Stop};
+use crate::generator::{EventLoop, Load, Monitor, Outcome, Sender, Stop};
 use crate::process;
+use crate::replies::ReplyReader;
 use crate::sampler::{Sample, Watch, sampled};
 use crate::servers::Server;
 
@@ -196,7 +197,8 @@ pub(crate) mod tests {
     use std::sync::atomic::AtomicU64;
 
     use super::*;
-    use crate::generator::{Arrival, Protocol};
+    use crate::generator::Arrival;
+    use crate::protocol::Protocol;
     use crate::{fake, null};
 
     fn server(port: u16) -> Server {

@@ -12,7 +12,8 @@ use std::thread;
 use rustix::event::epoll::EventFlags;
 use slab::Slab;
 
-use crate::generator::{Frame, Protocol, Unexpected, frame, numbered_line, read_on, unexpected};
+use crate::protocol::Protocol;
+use crate::replies::{Frame, Unexpected, frame, numbered_line, read_on, unexpected};
 use crate::socket::{Poller, Socket};
 
 /// Serves connections until the process ends. They are dealt out to `threads` in turn and all get

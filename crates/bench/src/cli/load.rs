@@ -14,9 +14,10 @@ use serde_json::Value;
 
 use super::results;
 use super::say::say;
-use crate::generator::{Arrival, KeyChoice, Load, Protocol, Stop};
+use crate::generator::{Arrival, KeyChoice, Load, Stop};
 use crate::measure::{Measured, try_measure};
 use crate::process;
+use crate::protocol::Protocol;
 use crate::sampler::{Sample, Watch};
 use crate::servers::{Launch, Program, Server};
 use crate::ycsb::ByKind;

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use rustix::event::epoll::{Event, EventFlags};
 
-use super::{Expected, Protocol, Replies, ReplyReader, Turn, Value};
+use super::Turn;
 use crate::control::Control;
+use crate::protocol::Protocol;
+use crate::replies::{Expected, Replies, ReplyReader, Value};
 use crate::socket::{Poller, Socket};
 
 /// Connections of one kind: what they send, and when.

@@ -15,7 +15,6 @@
 //! | file | what |
 //! |---|---|
 //! | `event_loop` | the loop and its connections, and what a client is |
-//! | `replies` | the one reader of replies |
 //! | `load`, `sender` | requests, keys and pace as data; the client that sends them |
 //! | `probe` | a client that looks for pauses |
 //! | `schedule`, `outcome` | due times and delays; what was measured |
@@ -26,7 +25,6 @@ mod keys;
 mod load;
 mod outcome;
 mod probe;
-mod replies;
 mod schedule;
 mod sender;
 mod sizes;
@@ -37,22 +35,6 @@ pub use keys::{Keys, shuffled};
 pub use load::{Arrival, KeyChoice, Load, Stop};
 pub use outcome::{Meter, Monitor, Outcome, quantile_us};
 pub use probe::{Moment, Pause, Probe};
-pub use replies::{Answer, Expected, Replies, ReplyReader, Unexpected, Value};
-pub(crate) use replies::{Frame, frame, numbered_line, read_on, unexpected};
 pub use schedule::{Lag, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;
-
-use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
-
-/// Protocol of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// RESP2, as Redis and Valkey speak it.
-    #[default]
-    Resp,
-    /// The text protocol of memcached.
-    Memcached,
-}

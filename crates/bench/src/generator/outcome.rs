@@ -8,8 +8,9 @@ use anyhow::{Error, Result};
 use hdrhistogram::Histogram;
 
 use super::schedule::Schedule;
-use super::{Heard, Lag, Load, Replies, Stop, Turn};
+use super::{Heard, Lag, Load, Stop, Turn};
 use crate::process;
+use crate::replies::Replies;
 
 /// View of a running load for other threads, and their means to end it.
 #[derive(Debug, Default)]

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{Batch, Client, Heard, Load, Monitor, Protocol, Sender, Turn};
+use super::{Batch, Client, Heard, Load, Monitor, Sender, Turn};
 use crate::process::{self, ThreadTimes};
+use crate::protocol::Protocol;
 
 /// One answer to the probe.
 pub struct Pause {

@@ -10,7 +10,7 @@
 //! | `*n`, and all that is in it | - | array |
 //! | `-text` | `ERROR`, `NOT_STORED` and others | error |
 
-use super::Protocol;
+use crate::protocol::Protocol;
 
 /// Number of replies by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use anyhow::{Result, ensure};
 use rand::seq::SliceRandom;
 
 use super::template::{Chance, Template};
-use super::{Batch, Client, Heard, Keys, Load, Meter, Monitor, Protocol, Stop, Turn};
+use super::{Batch, Client, Heard, Keys, Load, Meter, Monitor, Stop, Turn};
+use crate::protocol::Protocol;
 
 /// Client that sends one thread's part of a load and measures it.
 pub struct Sender {

@@ -18,7 +18,9 @@ use anyhow::{Context, Result, bail, ensure};
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
-use super::{Answer, Batch, Protocol, Sizes};
+use super::{Batch, Sizes};
+use crate::protocol::Protocol;
+use crate::replies::Answer;
 
 /// A request that can be written for any number.
 pub struct Template {
@@ -283,8 +285,9 @@ mod tests {
 
     use rand::SeedableRng;
 
-    use super::{Batch, Chance, Protocol, STRETCH, SmallRng, Template};
-    use crate::generator::{ReplyReader, Value};
+    use super::{Batch, Chance, STRETCH, SmallRng, Template};
+    use crate::protocol::Protocol;
+    use crate::replies::{ReplyReader, Value};
 
     fn written(protocol: Protocol, text: &str, number: u64) -> String {
         let mut batch = Batch::default();

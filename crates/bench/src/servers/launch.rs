@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::generator::Protocol;
+use crate::protocol::Protocol;
 
 /// Kind of command line of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::{Kind, Launch, Program};
 use crate::control::{self, Control};
-use crate::generator::{Protocol, Value};
 use crate::process::{self, bound_command, first_cores};
+use crate::protocol::Protocol;
+use crate::replies::Value;
 
 /// A running server. Dropping it ends the server and all processes that a wrapper started beside
 /// it.

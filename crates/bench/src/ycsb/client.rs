@@ -9,10 +9,11 @@ use anyhow::{Result, anyhow, ensure};
 use super::talk::Talk;
 use super::workload::{Kind, Workload};
 use crate::generator::{
-    Arrival, Batch, Client, EventLoop, Heard, Load, Meter, Monitor, Outcome, Protocol, ReplyReader,
-    Stop, Turn,
+    Arrival, Batch, Client, EventLoop, Heard, Load, Meter, Monitor, Outcome, Stop, Turn,
 };
 use crate::measure::{Measured, metered};
+use crate::protocol::Protocol;
+use crate::replies::ReplyReader;
 use crate::sampler::Watch;
 use crate::servers::Server;
 

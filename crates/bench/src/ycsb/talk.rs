@@ -7,7 +7,9 @@ use anyhow::Result;
 
 use super::workload::{Kind, Workload, key};
 use crate::control::encode;
-use crate::generator::{Answer, Batch, Heard, Protocol, Value};
+use crate::generator::{Batch, Heard};
+use crate::protocol::Protocol;
+use crate::replies::{Answer, Value};
 
 /// Requests of an operation, as the connectors of YCSB make them. VALUES are all fields of a new
 /// record, otherwise one. In Redis a record is a hash, and the sorted set `_indices` has all keys,
@@ -117,7 +119,7 @@ mod tests {
     use Protocol::{Memcached, Resp};
 
     use super::*;
-    use crate::generator::ReplyReader;
+    use crate::replies::ReplyReader;
     use crate::ycsb::workload::tests::workload;
 
     /// Runs an operation against given replies; returns the words of its requests, and at

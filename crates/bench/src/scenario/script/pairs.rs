@@ -16,9 +16,10 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use crate::control::encode;
-use crate::generator::{Answer, Batch, Client, EventLoop, Heard, ReplyReader, Turn, shuffled};
+use crate::generator::{Batch, Client, EventLoop, Heard, Turn, shuffled};
 use crate::measure::settled_cpu_time;
 use crate::process;
+use crate::replies::{Answer, ReplyReader};
 use crate::servers::Server;
 
 /// Commands of a client; `OWN` and `PARTNER` stand for its number and its partner's.

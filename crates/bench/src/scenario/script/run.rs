@@ -16,11 +16,11 @@ use super::steps::{LoadText, Point, SAMPLE_EVERY, Samples, Step, Steps};
 use super::values::Values;
 use crate::audience::Audience;
 use crate::control::encode;
-use crate::generator::{
-    Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Protocol, ReplyReader, Sender, Value,
-};
+use crate::generator::{Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Sender};
 use crate::measure::{Measured, measure, measure_during, metered, settled_cpu_time};
 use crate::process;
+use crate::protocol::Protocol;
+use crate::replies::{ReplyReader, Value};
 use crate::sampler::{Sample, Watch, most_memory, sampled};
 use crate::scenario::Bench;
 use crate::scenario::bare::lookup_us;
