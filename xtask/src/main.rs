@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod finding;
+mod folders;
 mod imports;
 mod modules;
 mod rings;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
             eprintln!(
                 "       cargo xtask unsafe           count lines with unsafe code, island by island"
             );
-            eprintln!("       cargo xtask rings [CRATE]    show modules that import each other");
+            eprintln!("       cargo xtask rings [CRATE]    show imports that form a ring");
             ExitCode::from(2)
         }
     }
@@ -81,7 +82,8 @@ fn count_unsafe(tree: &Tree) -> ExitCode {
 }
 
 fn list_rings(tree: &Tree, name: Option<&str>) -> ExitCode {
-    let text = rules::module_rings::describe(tree, name);
+    let text =
+        rules::module_rings::describe(tree, name) + &rules::folder_rings::describe(tree, name);
     if text.is_empty() {
         eprintln!("xtask: no crate is called {}", name.unwrap_or(""));
         return ExitCode::from(2);

@@ -2,6 +2,7 @@
 
 mod command_names;
 mod documents;
+pub mod folder_rings;
 mod front_page;
 mod grants;
 mod imports;
@@ -128,6 +129,11 @@ pub const RULES: &[Rule] = &[
         name: "module_rings",
         reason: "who reads one module of a ring has to read them all",
         check: module_rings::module_rings,
+    },
+    Rule {
+        name: "folder_rings",
+        reason: "a folder is understood with those below it alone, if they do not lead back to it",
+        check: folder_rings::folder_rings,
     },
 ];
 

@@ -226,6 +226,27 @@ const SAMPLES: &[Sample] = &[
         found: &["crates/a/src/b/mod.rs:3", "crates/a/src/e.rs:1"],
     },
     Sample {
+        rule: "folder_rings",
+        keeps: &[
+            ("crates/a/Cargo.toml", ""),
+            ("crates/a/src/lib.rs", "mod b; mod d; use d::e::F; pub struct G;"),
+            ("crates/a/src/b.rs", "mod c; use crate::d::e::F; pub use c::C; pub struct B;"),
+            ("crates/a/src/b/c.rs", "use super::B; use crate::d::F; pub struct C;"),
+            ("crates/a/src/d/mod.rs", "pub mod e; pub use e::F; mod tests { use crate::b::C; }"),
+            ("crates/a/src/d/e.rs", "pub struct F;"),
+        ],
+        breaks: &[
+            ("crates/a/Cargo.toml", ""),
+            ("crates/a/src/lib.rs", "mod b; mod d;"),
+            ("crates/a/src/b.rs", "mod c; pub mod f;\nuse crate::d::E;"),
+            ("crates/a/src/b/c.rs", "use crate::d::E;"),
+            ("crates/a/src/b/f/mod.rs", "pub struct G;"),
+            ("crates/a/src/d.rs", "pub struct E; pub mod j;"),
+            ("crates/a/src/d/j.rs", "use crate::d::E;\n\nuse crate::b::f::G;"),
+        ],
+        found: &["crates/a/src/d/j.rs:3"],
+    },
+    Sample {
         rule: "command_names",
         keeps: &[
             ("crates/families/src/a/table.rs", ROWS),
