@@ -1,4 +1,4 @@
-//! Reading of a packed list: from either end, by number, and by search for an element.
+//! Reading of a packed list: from either end, and by number.
 
 mod concat;
 mod search;
