@@ -138,8 +138,8 @@ fn look_closely(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result
     }
     let pause = match purpose {
         Purpose::Fresh => call.instance.held_back(),
-        // Waiters that were held back come first, so their runs grant nothing to requests behind
-        // them.
+        // `held_back` would grant `WRITES_FLOW` again, and waiters that were held back must run
+        // before that.
         Purpose::Queued | Purpose::InExec | Purpose::Rerun => call.instance.paused(),
     };
     let missing = needs.difference(granted);

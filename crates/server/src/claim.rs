@@ -30,7 +30,7 @@ const HOLDER_BYTES: u64 = 300;
 #[error("{path} is written by another server{holder}. End that one, or give this one {remedy}")]
 pub struct Taken {
     path: String,
-    /// Who it is, as far as it has said so.
+    /// Description of the other server, as far as it has left one.
     holder: String,
     /// What the operator may give this one.
     remedy: &'static str,
@@ -74,7 +74,7 @@ impl Claims {
     /// file system on which nothing can be locked is no obstacle, but that is logged.
     ///
     /// # Errors
-    /// Who else has claimed them.
+    /// Names the other server that has claimed them.
     pub fn add(&self, wanted: Wanted<'_>, port: u16) -> Result<(), Taken> {
         let mut claims = self.claims();
         let Some(place) = Place::of(wanted.folder, wanted.name) else { return Ok(()) };

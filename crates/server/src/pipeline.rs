@@ -244,7 +244,7 @@ impl Pipeline {
     /// Writes up to `most` bytes of what a socket did not take before, and goes on serving if the
     /// connection waited for that.
     pub fn flush(&mut self, connection: &mut Connection, most: usize) -> Fate {
-        // Who only takes what it was sent keeps time too.
+        // The clock must be read here too: a client may only read its replies and send nothing.
         self.executor.read_clock();
         match connection.flush(self.executor.journal.safe(), most) {
             Ok(0) => connection.publish_buffers(),

@@ -23,7 +23,7 @@ impl Services {
     /// Claims the files that the settings have these services write by themselves.
     ///
     /// # Errors
-    /// Who else writes them.
+    /// Names the other server that writes them.
     pub fn claim_files(&self, settings: &Settings) -> Result<(), Taken> {
         self.saver.follow_claim(settings)?;
         if APPENDONLY.get(settings) { self.journal.claim(settings) } else { Ok(()) }

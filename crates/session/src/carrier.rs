@@ -6,7 +6,8 @@ use base::{KeyspaceId, Millis};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who carries keys to other servers. Commands know no sockets.
+/// Carrier of keys to other servers, for MIGRATE. The server implements it, since commands know no
+/// sockets.
 pub trait Carrier: Send + Sync {
     /// Takes keys and returns at once. The waiting client gets its answer later, whatever happens.
     fn carry(&self, migration: Migration);

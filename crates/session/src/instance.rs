@@ -97,7 +97,7 @@ pub struct Instance {
     pub data_files: Box<dyn DataFiles>,
     /// Wakes who removes expired keys; none in a server where nobody does by itself.
     pub sweep_waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
-    /// Who carries keys to other servers; none in a server without sockets.
+    /// Carrier of keys to other servers; none in a server without sockets.
     pub carrier: OnceLock<Box<dyn Carrier>>,
 }
 
@@ -387,7 +387,7 @@ impl Instance {
 
     fn hear_no_more(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {
         if self.store.hears_any(keys) && is_idle() {
-            // Who wants to know of a key is inside the gate.
+            // Threads that make a listener want a key are inside the gate.
             self.store.exclusively_at_once(thread, |store| {
                 if is_idle() {
                     store.hear(keys, false);

@@ -51,7 +51,7 @@ impl<P: Poller> EventLoop<P> {
 
     /// Reads the first messages, unless they are too many for one iteration. Returns their number.
     fn read_arrived(&mut self, pipeline: &mut Pipeline, arrived: usize) -> usize {
-        // Who gets nothing but mail keeps time too.
+        // The clock must be read here too: a worker may get nothing but mail.
         pipeline.executor.read_clock();
         let mut given = 0;
         for read in 1..=arrived {

@@ -148,7 +148,7 @@ impl Job for BaseJob {
 
 impl BaseJob {
     fn send(&self, event: Event) {
-        // Who has given the rotation up does not want to know.
+        // An error is ignored: the rotation was given up, and nothing receives the event.
         let _ = self.tell.send(event);
         self.journal.rest.end();
     }

@@ -21,7 +21,7 @@ impl Journal {
     /// Those that were claimed before stay so: they may be written until the next rotation.
     ///
     /// # Errors
-    /// Who else writes them.
+    /// Names the other server that writes them.
     pub fn claim(&self, settings: &Settings) -> Result<(), Taken> {
         let folder = append_folder(settings);
         // An error is not lost: the next attempt to open the folder reports it.

@@ -133,7 +133,7 @@ impl Files {
         }
         limits::apply(instance);
         let has_journal = instance.store.has_journal();
-        // Who has begun a command before ends it; others are refused from now on.
+        // Commands that have begun end first; others are refused from now on.
         instance.store.exclusively(thread, |store| store.set_journal(false));
         let libraries = std::mem::take(&mut *instance.loading.libraries());
         let outcome = load(thread).map_err(|error| {

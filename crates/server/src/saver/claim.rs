@@ -13,7 +13,7 @@ impl Saver {
     /// Claims the RDB file of the settings, and no other any more: nothing is at work.
     ///
     /// # Errors
-    /// Who else writes it.
+    /// Names the other server that writes it.
     pub fn claim(&self, settings: &Settings) -> Result<(), Taken> {
         self.claim_by(Claims::set, settings)
     }

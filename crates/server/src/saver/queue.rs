@@ -119,7 +119,7 @@ impl State {
         self.is_scheduled = false;
         tracing::info!("Background saving started");
         let progress = self.push(Box::new(RdbJob { tell: Tell::Nobody }));
-        // Who asks before the cut gets a good guess.
+        // INFO before the cut shows this guess; the cut counts the keys.
         progress.total_keys.store(instance.store.keys(), Relaxed);
     }
 
@@ -233,7 +233,7 @@ impl Saver {
     /// the cut.
     pub fn finish(&self, instance: &Instance, work: Work, saved: Result<u64, SaveError>) {
         self.state().note(work.job.kind(), &saved, &instance.clock);
-        // Who has the files of the settings by now, if not this server, is told to its next job.
+        // If another server has claimed the files of the settings by now, the next job reports it.
         let _ = self.follow_claim(&instance.settings);
         self.follow_outcome(instance);
         work.job.end(instance, saved.map(|_| ()));

@@ -10,7 +10,7 @@ use snapshot::SaveError;
 use std::io;
 use std::path::Path;
 
-/// Who is told of the end.
+/// Receiver of the outcome of a snapshot.
 #[derive(Debug)]
 pub enum Tell {
     /// Nobody.
@@ -26,7 +26,7 @@ pub enum Tell {
 /// A snapshot that becomes the RDB file.
 #[derive(Debug)]
 pub struct RdbJob {
-    /// Who is told.
+    /// Receiver of the outcome.
     pub tell: Tell,
 }
 
@@ -66,7 +66,7 @@ impl Job for RdbJob {
                 asker.refuse(&instance.statistics, &Refusal::SAVE_FAILED);
             }
             Tell::Asker(asker) | Tell::Bystander(asker) => asker.answer(|reply| reply.ok()),
-            // Who has gone does not want to know.
+            // An error is ignored: the thread has ended, and nothing receives the outcome.
             Tell::Thread(sender) => drop(sender.send(saved)),
         }
     }

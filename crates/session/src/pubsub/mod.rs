@@ -5,10 +5,10 @@
 //!         └─▶ patterns ─┴─▶ receivers ──▶ worker A ──▶ outputs of its clients
 //!                                    └──▶ worker B ──▶ ...
 //! ```
-//! Who receives a message is decided when it is published, under the lock of its channel, and the
-//! letters are left in the mailboxes under it too. So all clients get the messages of a channel in
-//! the same order. A client that gives up a subscription gets the confirmation as mail too, behind
-//! all messages that were published before.
+//! The receivers of a message are decided when it is published, under the lock of its channel, and
+//! the letters are left in the mailboxes under it too. So all clients get the messages of a channel
+//! in the same order. A client that gives up a subscription gets the confirmation as mail too,
+//! behind all messages that were published before.
 //!
 //! A channel is looked up, and each pattern matched, once. The message is formatted once; a letter
 //! carries it with the list of receivers, which stays as it was at that moment. Workers are woken

@@ -50,7 +50,7 @@ const EVICTED_AT_ONCE: usize = 1000;
 /// Parts of the table that are swept at a time.
 const SWEPT_AT_ONCE: usize = PARTS / 8;
 
-/// Who is told when keys change, and of which.
+/// Table of client-side caching: which clients are told when which keys change.
 #[derive(Debug)]
 pub struct Tracking {
     table: Table,
