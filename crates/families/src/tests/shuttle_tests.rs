@@ -2,8 +2,9 @@
 //! at random. A lost wake shows as a client that waits for what is there, and a lock that is taken
 //! in the wrong order as a deadlock.
 
+use crate::table;
 use crate::testing::{Answers, STARTED, World, check, here, say};
-use command::Execution;
+use command::{Environment, Execution};
 use session::{Client, Owner, Session};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::RandomScheduler;
