@@ -14,7 +14,7 @@
 //! journal, and the locks go. A thread that changes a watched key marks its clients from the change
 //! point, under the lock of the key.
 
-use crate::admission::{Purpose, Rejection, admit};
+use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
 use crate::call::{Call, Invocation, Outcome, Row, Turn, Unanswered};
 use crate::monitor_lines::note;
 use crate::observer::{Observer, Seen};
@@ -171,7 +171,11 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
 
 /// Runs a queued command, and writes one reply. Returns false if it was refused.
 fn run_queued(call: &mut Call<'_>) -> bool {
-    if let Err(Rejection::Refused(refusal)) = admit(call, Needs::empty(), Purpose::InExec) {
+    if let Err(rejection) = admit(call, Needs::empty(), Purpose::InExec) {
+        let refusal = match rejection {
+            Rejection::Refused(refusal) => refusal,
+            _ => UNKNOWN_NEED,
+        };
         tell(call, &refusal);
         call.statistics.commands[call.row.id].rejected.add(1);
         return false;

@@ -1,7 +1,7 @@
 //! Another run of the request of a waiter.
 
 use super::{Served, Waker, observer, seen};
-use crate::admission::{Purpose, Rejection, admit, granted_for_batch};
+use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit, granted_for_batch};
 use crate::call::{Call, Environment, Invocation, Turn, Unanswered};
 use crate::observer::Seen;
 use crate::waiting::touched::{Touched, begin_of_lines};
@@ -56,7 +56,8 @@ impl Waker<'_> {
         let is_rejected = rejection.is_some();
         let outcome = match rejection {
             Some(Rejection::Refused(refusal)) => Err(refusal.into()),
-            _ => (row.spec.run)(&mut call),
+            Some(_) => Err(UNKNOWN_NEED.into()),
+            None => (row.spec.run)(&mut call),
         };
         call.thread.author = others;
         match outcome {
