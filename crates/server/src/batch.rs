@@ -104,7 +104,8 @@ impl Batch {
         self.keys.clear();
     }
 
-    /// Parses requests of one connection, in `input` from `from` on, until the batch is full.
+    /// Parses requests of one connection, in `input` from `from` on, until the batch is full. Finds
+    /// their rows, and hashes their first keys.
     #[inline]
     pub fn add(
         &mut self,
@@ -113,18 +114,52 @@ impl Batch {
         from: usize,
         ahead: &Ahead<'_>,
     ) -> Part {
-        let first = self.requests.len();
-        let mut parsed = from;
-        let end = self.parse(parser, input, &mut parsed, ahead);
+        let (first, mut parsed) = (self.requests.len(), from);
+        let end = loop {
+            if self.requests.len() >= ahead.most {
+                break End::Full;
+            }
+            if parsed == input.len() {
+                break End::Incomplete;
+            }
+            let (start, first_span) = (parsed, self.spans.len());
+            let inline = match parser.parse(&input[start..], &mut self.spans, &ahead.limits) {
+                Ok(Progress::Complete { consumed }) => {
+                    parsed += consumed;
+                    0
+                }
+                Ok(Progress::Inline { consumed, arguments }) => {
+                    parsed += consumed;
+                    self.write_down(&arguments)
+                }
+                Ok(Progress::Incomplete { .. }) => break End::Incomplete,
+                Err(error) => break End::Broken(error),
+            };
+            // Each argument takes at least one byte of the request, which is shorter than 4 GiB.
+            let words = narrow::to_u32(self.spans.len() - first_span);
+            if words == 0 {
+                continue;
+            }
+            let (row, hash) = (self.rows.latest(), None);
+            let mut request = Request { start, first_span, words, inline, row, hash };
+            let mut rows = self.rows;
+            let args = self.args(&request, input);
+            request.row = rows.find(&args);
+            if request.row.first_key > 0 {
+                let key = ahead.store.key(ahead.keyspace, args.get(request.row.first_key));
+                request.hash = Some(key.hash);
+                self.keys.push((key.keyspace, key.hash));
+            }
+            self.rows = rows;
+            self.requests.push(request);
+        };
         Part { requests: first..self.requests.len(), parsed, end }
     }
 
-    /// Prefetches index buckets and records of the first keys of all requests.
+    /// Returns the first keys of all requests. One alone needs no prefetch.
     #[inline]
-    pub fn look_ahead(&self, store: &Store) {
-        if self.keys.len() > 1 {
-            store.prefetch_keys(&self.keys);
-        }
+    pub fn keys(&self) -> &[Sought] {
+        &self.keys
     }
 
     /// Prefetches the lock for a request that comes a few after the one at `at`.
@@ -132,44 +167,6 @@ impl Batch {
     pub fn prefetch_lock(&self, at: usize, store: &Store) {
         let later = self.requests.get(at + LOCKS_AHEAD).and_then(|request| request.hash);
         later.into_iter().for_each(|hash| store.prefetch_lock(hash));
-    }
-
-    fn parse(
-        &mut self,
-        parser: &mut RequestParser,
-        input: &[u8],
-        parsed: &mut usize,
-        ahead: &Ahead<'_>,
-    ) -> End {
-        while self.requests.len() < ahead.most {
-            let start = *parsed;
-            if start == input.len() {
-                return End::Incomplete;
-            }
-            let first_span = self.spans.len();
-            let rest = &input[start..];
-            let inline = match parser.parse(rest, &mut self.spans, &ahead.limits) {
-                Ok(Progress::Complete { consumed }) => {
-                    *parsed += consumed;
-                    0
-                }
-                Ok(Progress::Inline { consumed, arguments }) => {
-                    *parsed += consumed;
-                    self.write_down(&arguments)
-                }
-                Ok(Progress::Incomplete { .. }) => return End::Incomplete,
-                Err(error) => return End::Broken(error),
-            };
-            // Each argument takes at least one byte of the request, which is shorter than 4 GiB.
-            let words = narrow::to_u32(self.spans.len() - first_span);
-            if words > 0 {
-                let (row, hash) = (self.rows.latest(), None);
-                let mut request = Request { start, first_span, words, inline, row, hash };
-                self.name(&mut request, input, ahead);
-                self.requests.push(request);
-            }
-        }
-        End::Full
     }
 
     #[cold]
@@ -199,21 +196,6 @@ impl Batch {
             inline => &self.inline[inline as usize - 1][..],
         };
         Args::new(bytes, spans)
-    }
-
-    /// Finds the row of the command and hashes the first key.
-    #[inline]
-    fn name(&mut self, request: &mut Request, input: &[u8], ahead: &Ahead<'_>) {
-        let mut rows = self.rows;
-        let args = self.args(request, input);
-        request.row = rows.find(&args);
-        let first = request.row.first_key;
-        if first > 0 {
-            let key = ahead.store.key(ahead.keyspace, args.get(first));
-            request.hash = Some(key.hash);
-            self.keys.push((key.keyspace, key.hash));
-        }
-        self.rows = rows;
     }
 }
 

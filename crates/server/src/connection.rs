@@ -5,6 +5,7 @@ use crate::output::Output;
 use crate::query::Query;
 use crate::stream::Stream;
 use base::Steady;
+use bitflags::bitflags;
 use command::Outstanding;
 use session::{Session, SharedBytes};
 use settings::{OutputLimit, OutputLimits};
@@ -20,6 +21,42 @@ const SILENT_MILLIS: u64 = 2000;
 const BACKLOG_MAX: usize = 1 << 20;
 /// Most bytes that are read ahead from a client while it waits for keys.
 const READ_AHEAD_MAX: usize = 1 << 20;
+/// Largest capacity that a worker's buffer for replies keeps.
+const REPLIES_KEPT: usize = 1 << 20;
+
+/// What becomes of the requests of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// They are served as they come.
+    Serving,
+    /// Its slice ended before its requests did: those in `query` are served in its next one.
+    SliceOver,
+    /// Its last command waits for keys, or for another thread, and has no answer yet.
+    Waiting,
+    /// They are held back.
+    HeldBack {
+        /// By CLIENT PAUSE; otherwise since the disk is behind.
+        by_pause: bool,
+        /// Place in the line of those that are held back; zero until it has one.
+        place: u64,
+    },
+}
+
+bitflags! {
+    /// Lists of a worker in which a connection stands at most once.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Lists: u8 {
+        /// Those that the worker looks at in the next loop iteration.
+        const UNREAD = 1 << 0;
+        /// Those to which it writes at the end of the loop iteration.
+        const UNWRITTEN = 1 << 1;
+        /// Those whose output waits for a position.
+        const MARKED = 1 << 2;
+        /// Those of whose sockets events tell that they take bytes, which is while output waits
+        /// for that.
+        const WATCHED = 1 << 3;
+    }
+}
 
 /// Connection of one client, owned by one worker.
 #[derive(Debug)]
@@ -38,34 +75,16 @@ pub struct Connection {
     output: Output,
     /// Bytes of replies that may wait however little the client has sent.
     backlog_max: usize,
-    /// True while its requests are held back: by CLIENT PAUSE, or since the disk is behind.
-    pub is_paused: bool,
-    /// True if CLIENT PAUSE is what held them back last.
-    pub is_held_by_pause: bool,
-    /// Place in the line of those that are held back; zero until it has one.
-    pub place_in_line: u64,
-    /// True while its last command waits for keys and has no answer yet.
-    pub is_waiting: bool,
+    /// What becomes of the requests that it sends.
+    pub life: Life,
     /// Nanoseconds that the command which waits has run.
     pub ran_nanos: u64,
     /// The command that waits, if it waits for another thread and not for keys.
     pub outstanding: Option<Box<Outstanding>>,
-    /// True if its slice ended before its requests: `query` holds some that can be served.
-    pub is_cut: bool,
     /// How often the mail had been read when a request last caused what comes before its next one.
     pub yielded_at: u64,
-    /// True if the client will send nothing beyond what its socket holds.
-    pub is_ending: bool,
-    /// True if its worker will look at it in the next loop iteration.
-    pub is_unread: bool,
-    /// True if its socket was not read to the end, as it was not to be read further then.
-    pub is_undrained: bool,
-    /// True if its worker will write to it at the end of the loop iteration.
-    pub is_unwritten: bool,
-    /// True if events report that its socket takes bytes, which is while output waits for that.
-    pub watches_writes: bool,
-    /// True if its worker has listed it as a connection whose output waits for a position.
-    pub is_noted_as_marked: bool,
+    /// Lists of its worker in which it stands.
+    pub lists: Lists,
     /// True if the counts last published say that its buffers take memory.
     is_shown_with_buffers: bool,
     /// Moment at which it gives up waiting for keys.
@@ -85,20 +104,11 @@ impl Connection {
             own: Output::default(),
             output: Output::default(),
             backlog_max: BACKLOG_MAX,
-            is_paused: false,
-            is_held_by_pause: false,
-            place_in_line: 0,
-            is_waiting: false,
+            life: Life::Serving,
             ran_nanos: 0,
             outstanding: None,
-            is_cut: false,
             yielded_at: 0,
-            is_ending: false,
-            is_unread: false,
-            is_undrained: false,
-            is_unwritten: false,
-            watches_writes: false,
-            is_noted_as_marked: false,
+            lists: Lists::empty(),
             is_shown_with_buffers: false,
             gives_up_at: None,
             over_soft_limit_since: None,
@@ -128,23 +138,52 @@ impl Connection {
         self.output.take_lowest() as u64
     }
 
-    /// Begins or ends the wait for keys, and has the memory of its request counted anew.
-    pub fn set_waiting(&mut self, waits: bool) {
-        self.is_waiting = waits;
+    /// Begins or ends a wait, and has the memory of its request counted anew.
+    pub fn set_life(&mut self, life: Life) {
+        self.life = life;
         self.session.memory_changed = true;
     }
 
+    /// Enters it in one of the lists of its worker under its place in the table, unless it stands
+    /// there.
+    #[inline]
+    pub fn enter(&mut self, list: Lists, at: usize, entries: &mut Vec<usize>) {
+        if !self.lists.contains(list) {
+            self.lists.insert(list);
+            entries.push(at);
+        }
+    }
+
+    /// Returns true while its last command waits for keys, or for another thread.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        self.life == Life::Waiting
+    }
+
+    /// Returns true while its requests are held back by CLIENT PAUSE or the disk.
+    #[inline]
+    pub fn is_held_back(&self) -> bool {
+        matches!(self.life, Life::HeldBack { .. })
+    }
+
+    /// Returns true if it is closed once its replies are written: nothing more is served.
+    #[inline]
+    pub fn is_closing(&self) -> bool {
+        self.session.close_after_reply || self.session.client.is_doomed()
+    }
+
     /// Returns true if no request of it waits or is held back, so that it may join a group.
+    #[inline]
     pub fn is_simple(&self) -> bool {
-        self.query.is_empty() && !self.is_cut && !self.is_held(0)
+        self.life == Life::Serving && self.query.is_empty() && !self.is_held(0)
     }
 
     /// Returns true if its worker has nothing of it but its place in the table, so that another one
     /// can take it over.
     pub fn can_move(&self) -> bool {
-        let is_listed = self.is_unread || self.is_unwritten || self.is_noted_as_marked;
+        let is_listed = self.lists.intersects(Lists::all().difference(Lists::WATCHED));
         let is_owed = self.has_output() || self.own.has_any() || self.outstanding.is_some();
-        let is_leaving = self.is_ending || self.session.client.is_doomed();
+        let is_leaving = self.stream.is_ending() || self.session.client.is_doomed();
         self.is_simple()
             && !(is_listed || is_owed || is_leaving)
             && self.gives_up_at.is_none()
@@ -159,26 +198,25 @@ impl Connection {
     /// Returns true if its requests are held back, given that `unserved` bytes of them wait.
     #[inline]
     pub fn is_held(&self, unserved: usize) -> bool {
-        let session = &self.session;
         let backlog = self.backlog();
-        self.is_paused
-            || session.close_after_reply
-            || self.is_waiting
+        !matches!(self.life, Life::Serving | Life::SliceOver)
+            || self.session.close_after_reply
             || (backlog > self.backlog_max && backlog > unserved)
     }
 
     /// Returns true if its socket is to be read, even if only to queue requests behind those held
     /// back.
     pub fn is_to_be_read(&self) -> bool {
-        let session = &self.session;
-        // If the client is gone, the end of its stream is to be found, behind what its socket
-        // holds.
-        let has_read_ahead =
-            self.is_waiting && !self.is_ending && self.query.len() > READ_AHEAD_MAX;
-        // A pause may be long, and who gave up meanwhile wants nothing to run behind it. What is
-        // held back for the disk runs all the same.
-        let is_held = self.is_paused && !(self.is_held_by_pause && self.is_ending);
-        !(is_held || session.close_after_reply || has_read_ahead)
+        let is_wanted = match self.life {
+            Life::Serving | Life::SliceOver => true,
+            // If the client is gone, the end of its stream is to be found, behind what its socket
+            // holds.
+            Life::Waiting => self.stream.is_ending() || self.query.len() <= READ_AHEAD_MAX,
+            // A pause may be long, and a client that gave up meanwhile wants nothing to run behind
+            // it. What is held back for the disk runs all the same.
+            Life::HeldBack { by_pause, .. } => by_pause && self.stream.is_ending(),
+        };
+        is_wanted && !self.session.close_after_reply
     }
 
     /// Returns true if its socket may take more of the output than was written at a time.
@@ -192,7 +230,11 @@ impl Connection {
     /// client reads, and what it sends next would be served before what others sent earlier.
     #[inline]
     pub fn is_watch_to_change(&self) -> bool {
-        if self.watches_writes { !self.has_output() } else { self.output.is_blocked() }
+        if self.lists.contains(Lists::WATCHED) {
+            !self.has_output()
+        } else {
+            self.output.is_blocked()
+        }
     }
 
     /// Returns true if bytes wait for the client, or marks stand before those to come.
@@ -231,19 +273,36 @@ impl Connection {
     }
 
     /// Writes what waits and then `replies`, as far as positions up to `safe` allow, and keeps what
-    /// the socket does not take, large replies without a copy. Returns the number of bytes written.
+    /// the socket does not take, large replies without a copy. Leaves `replies` empty. Returns the
+    /// number of bytes written.
     ///
     /// # Errors
     /// When the connection is broken.
     #[inline]
     pub fn send(&mut self, replies: &mut Vec<u8>, safe: u64) -> io::Result<usize> {
-        self.output.send(replies, &mut self.stream, safe)
+        let sent = self.output.send(replies, &mut self.stream, safe);
+        // Also when the connection is broken: the next client must not get them.
+        replies.clear();
+        if replies.capacity() > REPLIES_KEPT {
+            *replies = Vec::new();
+        }
+        sent
     }
 
     /// Returns the limit of its output: that of its class.
     #[inline]
     pub fn output_limit<'l>(&self, limits: &'l OutputLimits) -> &'l OutputLimit {
         if self.session.is_subscriber() { &limits.pubsub } else { &limits.normal }
+    }
+
+    /// Returns how many bytes of replies may gather before the client is over the limit of its
+    /// output.
+    #[inline]
+    pub fn reply_bytes_left(&self, limits: &OutputLimits) -> usize {
+        self.output_limit(limits).hard_output().map_or(usize::MAX, |hard| {
+            let left = hard.saturating_sub(self.output_memory()).max(1);
+            usize::try_from(left).unwrap_or(usize::MAX)
+        })
     }
 
     /// Lets the backlog grow to the size at which a limit, of its output or of the memory of all
@@ -273,9 +332,7 @@ impl Connection {
     /// Makes room for the argument that the client is sending.
     #[inline]
     pub fn expect_announced(&mut self) {
-        if !self.query.is_empty() {
-            self.query.expect(self.parser.announced(self.query.len()));
-        }
+        self.query.expect(self.parser.announced(self.query.len()));
     }
 
     /// Returns the milliseconds since the last interaction with the client.
@@ -287,7 +344,7 @@ impl Connection {
     /// and not one that only listens, as a subscriber or by MONITOR.
     pub fn may_time_out(&self) -> bool {
         let listens = self.session.is_subscriber() || self.session.is_monitor();
-        !self.is_waiting && !self.is_paused && !listens
+        !self.is_waiting() && !self.is_held_back() && !listens
     }
 
     /// Frees memory that the query buffer did not need lately; its client has been silent for
@@ -336,7 +393,7 @@ impl Connection {
         self.session.memory_changed = false;
         let client = &self.session.client;
         let taken = self.parser.taken().min(self.query.len());
-        let waiting = if self.is_waiting { client.waiter_bytes() } else { 0 };
+        let waiting = if self.is_waiting() { client.waiter_bytes() } else { 0 };
         let arguments = (taken + self.parser.heap_bytes()) as u64 + waiting;
         client.argument_bytes.store(arguments, Relaxed);
         client.query_bytes.store((self.query.len() - taken) as u64, Relaxed);

@@ -1,6 +1,6 @@
 //! Connections of one worker, found by slot number (from their token) and by client.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Life};
 use std::collections::HashMap;
 
 /// Table of the connections of one worker.
@@ -103,8 +103,12 @@ impl Connections {
     /// Returns the slots of those that are held back, in the order of their line.
     pub fn held_back(&self) -> Vec<usize> {
         let all = self.slots.iter().enumerate().filter_map(|(at, slot)| Some((at, slot.as_ref()?)));
-        let held = all.filter(|(_, connection)| connection.is_paused);
-        let mut line: Vec<_> = held.map(|(at, held)| (held.place_in_line, at)).collect();
+        let mut line: Vec<_> = all
+            .filter_map(|(at, connection)| match connection.life {
+                Life::HeldBack { place, .. } => Some((place, at)),
+                _ => None,
+            })
+            .collect();
         line.sort_unstable();
         line.into_iter().map(|(_, at)| at).collect()
     }

@@ -16,7 +16,7 @@ mod moving;
 pub use moving::Seat;
 
 use crate::accept::Acceptor;
-use crate::connection::Connection;
+use crate::connection::{Connection, Life, Lists};
 use crate::connections::Connections;
 use crate::limits::clients_memory_max;
 use crate::mail::{Inbox, Mailbox};
@@ -142,7 +142,7 @@ impl<P: Poller> EventLoop<P> {
             if ready.token.0 >= FIRST_CONNECTION
                 && let Some(connection) = self.connections.get_mut(connection_at(ready.token))
             {
-                connection.is_unread = false;
+                connection.lists.remove(Lists::UNREAD);
             }
             self.on_ready(pipeline, ready);
         }
@@ -236,7 +236,7 @@ impl<P: Poller> EventLoop<P> {
         if ready.is_ending
             && let Some(connection) = self.connections.get_mut(at)
         {
-            connection.is_ending = true;
+            connection.stream.expect_end();
         }
         if ready.is_writable {
             self.flush(pipeline, at, WRITE_MAX);
@@ -267,22 +267,28 @@ impl<P: Poller> EventLoop<P> {
     /// Continues a connection that is served alone.
     fn read(&mut self, pipeline: &mut Pipeline, ready: Ready) {
         let at = connection_at(ready.token);
-        let mail_whole = pipeline.executor.mail_whole;
-        match self.connections.take(at) {
-            Some(mut connection) if connection.yielded_at >= mail_whole => {
-                // What its last request caused is in the mail, and comes before its next one.
-                if !std::mem::replace(&mut connection.is_unread, true) {
-                    self.unread.push(Ready { is_writable: false, is_ending: false, ..ready });
-                }
-                self.connections.put(at, connection);
-            }
-            Some(mut connection) => {
-                let fate = pipeline.read(&mut connection);
-                self.settle(pipeline, Served { at, connection, fate });
-            }
+        let Some(mut connection) = self.connections.take(at) else {
             // It is away; no other event will report this.
-            None if self.is_nested => self.unread.push(ready),
-            None => {}
+            if self.is_nested {
+                self.unread.push(ready);
+            }
+            return;
+        };
+        connection.stream.expect_more();
+        if connection.yielded_at >= pipeline.executor.mail_whole {
+            // What its last request caused is in the mail, and comes before its next one.
+            self.look_again(at, &mut connection);
+            return self.connections.put(at, connection);
+        }
+        let fate = pipeline.read(&mut connection);
+        self.settle(pipeline, Served { at, connection, fate });
+    }
+
+    /// Has a connection looked at in the next loop iteration.
+    fn look_again(&mut self, at: usize, connection: &mut Connection) {
+        if !connection.lists.contains(Lists::UNREAD) {
+            connection.lists.insert(Lists::UNREAD);
+            self.unread.push(Ready { token: token_of(at), is_writable: false, is_ending: false });
         }
     }
 
@@ -311,48 +317,52 @@ impl<P: Poller> EventLoop<P> {
     #[inline]
     fn settle(&mut self, pipeline: &Pipeline, served: Served) {
         let Served { at, mut connection, fate } = served;
-        let Fate::Keep { may_hold_more } = fate else {
+        if fate == Fate::Close {
             return self.drop_connection(at, *connection);
-        };
+        }
         if connection.is_watch_to_change() && self.change_watch(at, &mut connection).is_err() {
             return self.drop_connection(at, *connection);
         }
-        if connection.is_paused {
-            let clients = &self.instance.clients;
-            let now = self.instance.clock.steady();
-            let is_pause = clients.paused(now) != Pause::Nothing;
-            connection.is_held_by_pause = is_pause;
-            if connection.place_in_line == 0 {
-                self.last_in_line += 1;
-                connection.place_in_line = self.last_in_line;
-            }
-            self.timers.note_pause(is_pause.then(|| clients.paused_until(now)));
+        match connection.life {
+            Life::Serving => {}
+            Life::SliceOver if connection.is_query_held() => {}
+            Life::SliceOver => self.look_again(at, &mut connection),
+            Life::Waiting => self.timers.note_wait(&mut connection, &self.instance),
+            Life::HeldBack { place, .. } => self.line_up(&mut connection, place),
         }
-        // No further event reports the end of the stream behind what was read.
-        let may_hold_more = may_hold_more || connection.is_ending;
-        let is_to_be_read = may_hold_more && connection.is_to_be_read();
-        connection.is_undrained |= may_hold_more && !is_to_be_read;
-        let is_unread = is_to_be_read || (connection.is_cut && !connection.is_query_held());
-        if is_unread && !connection.is_unread {
-            connection.is_unread = true;
-            let token = token_of(at);
-            self.unread.push(Ready { token, is_writable: false, is_ending: false });
+        if connection.stream.may_hold_more() && connection.is_to_be_read() {
+            self.look_again(at, &mut connection);
         }
-        if connection.is_waiting {
-            self.timers.note_wait(&mut connection, &self.instance);
-        }
-        if connection.may_write_more() && !connection.is_unwritten {
-            connection.is_unwritten = true;
-            self.unwritten.push(at);
-        }
-        if connection.is_marked() && !connection.is_noted_as_marked {
-            connection.is_noted_as_marked = true;
-            self.marked.push(at);
+        if connection.has_output() {
+            self.list_output(at, &mut connection);
         }
         self.connections.put(at, connection);
         // A pipeline that serves in the middle of another one's command is not inside the gate.
         if !self.is_nested {
             pipeline.pass();
+        }
+    }
+
+    /// Gives a connection that is held back its place in the line, unless it has one already.
+    #[cold]
+    fn line_up(&mut self, connection: &mut Connection, place: u64) {
+        let now = self.instance.clock.steady();
+        let clients = &self.instance.clients;
+        let by_pause = clients.paused(now) != Pause::Nothing;
+        self.timers.note_pause(by_pause.then(|| clients.paused_until(now)));
+        self.last_in_line += u64::from(place == 0);
+        let place = if place == 0 { self.last_in_line } else { place };
+        connection.life = Life::HeldBack { by_pause, place };
+    }
+
+    /// Notes what is to be done for the output that is left.
+    #[inline]
+    fn list_output(&mut self, at: usize, connection: &mut Connection) {
+        if connection.may_write_more() {
+            connection.enter(Lists::UNWRITTEN, at, &mut self.unwritten);
+        }
+        if connection.is_marked() {
+            connection.enter(Lists::MARKED, at, &mut self.marked);
         }
     }
 
@@ -362,8 +372,9 @@ impl<P: Poller> EventLoop<P> {
     /// When the system refuses.
     #[cold]
     fn change_watch(&mut self, at: usize, connection: &mut Connection) -> io::Result<()> {
-        connection.watches_writes = !connection.watches_writes;
-        self.poller.watch_writes(&mut connection.stream, token_of(at), connection.watches_writes)
+        connection.lists.toggle(Lists::WATCHED);
+        let watches = connection.lists.contains(Lists::WATCHED);
+        self.poller.watch_writes(&mut connection.stream, token_of(at), watches)
     }
 
     fn accept(&mut self, pipeline: &mut Pipeline, token: Token) {

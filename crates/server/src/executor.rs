@@ -6,8 +6,8 @@ mod bounds;
 mod held_back;
 mod look_ahead;
 
-use crate::batch::{Ahead, Batch, End, Part};
-use crate::connection::Connection;
+use crate::batch::{Ahead, Batch, End, Part, Request};
+use crate::connection::{Connection, Life};
 use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
@@ -16,21 +16,26 @@ use command::{
 };
 use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
 use settings::{OutputLimits, general, limits};
-use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
-use wire::{Limits, Reply, RequestParser};
+use wire::{Limits, ProtocolError, Reply, RequestParser};
 
 /// Bytes of replies after which they are written before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
-/// Largest capacity that the buffer for replies keeps.
-const REPLIES_KEPT: usize = 1 << 20;
 /// Code with which replies to requests begin that are none by the protocol.
 const PROTOCOL_ERROR_CODE: &str = "ERR";
 /// Nanoseconds for which one connection is served before others have their turn.
 const SLICE_NANOS: u64 = 200_000;
+
+/// Decision to keep or to close a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The connection stays.
+    Keep,
+    /// The connection is to be closed.
+    Close,
+}
 
 /// Executor of one worker.
 pub struct Executor {
@@ -72,17 +77,6 @@ pub struct Executor {
     replies: Vec<u8>,
     /// Most bytes that `replies` may grow to before the client is over its limit.
     replies_max: usize,
-}
-
-/// Reason why serving stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    /// All requests were served.
-    Done,
-    /// The connection is held back from the request that begins here.
-    Held(usize),
-    /// Its slice is over; the next request begins here.
-    Over(usize),
 }
 
 impl Executor {
@@ -156,89 +150,133 @@ impl Executor {
         }
     }
 
-    /// Starts the slice of a connection.
+    /// Serves a slice of a connection: the requests in `input`, of which `first` are in a batch
+    /// already. Returns the offset up to which they are done.
     #[inline]
-    pub fn begin_slice(&mut self, connection: &mut Connection) {
-        self.slice_nanos = SLICE_NANOS;
-        connection.is_cut = false;
-    }
-
-    /// Serves the requests in `input`, beginning at `served`. Returns the offset up to which they
-    /// are done.
-    pub fn serve_from(
+    pub fn serve(
         &mut self,
-        batch: &mut Batch,
         connection: &mut Connection,
         input: &[u8],
-        mut served: usize,
+        first: Option<(&Batch, Part)>,
+        batch: &mut Batch,
     ) -> usize {
+        self.slice_nanos = SLICE_NANOS;
+        connection.life = Life::Serving;
+        let mut served = 0;
+        if let Some((batch, part)) = first {
+            match self.serve_part(connection, input, batch, &part) {
+                Some(done) => return done,
+                None => served = part.parsed,
+            }
+        }
         loop {
+            self.read_clock();
             let ahead = self.ahead(connection);
             batch.clear();
             let part = batch.add(&mut connection.parser, input, served, &ahead);
-            batch.look_ahead(&self.instance.store);
-            match self.serve_part(batch, connection, &part, input) {
+            self.prefetch_keys(batch);
+            match self.serve_part(connection, input, batch, &part) {
                 Some(done) => return done,
                 None => served = part.parsed,
             }
         }
     }
 
-    /// Serves the requests parsed from `input`. Returns the offset up to which it is done, or
-    /// `None` when there may be more requests in it.
-    pub fn serve_part(
+    /// Serves the requests that were parsed from `input`. Returns the offset up to which it is
+    /// done, or `None` when there may be more requests in it.
+    fn serve_part(
         &mut self,
-        batch: &Batch,
         connection: &mut Connection,
-        part: &Part,
         input: &[u8],
+        batch: &Batch,
+        part: &Part,
     ) -> Option<usize> {
-        let stop = self.serve_requests(connection, batch, part.requests.clone(), input);
-        if let Stop::Held(from) | Stop::Over(from) = stop {
-            // Requests parsed beyond this one will be parsed again.
-            connection.parser = RequestParser::new();
-            connection.is_cut = matches!(stop, Stop::Over(_));
-            return Some(from);
+        self.thread.author.client = connection.session.client.id;
+        // What was put between batches is no change of this client.
+        self.position = self.thread.journal_position();
+        self.replies_max = connection.reply_bytes_left(&self.output_limits);
+        if part.requests.len() > 1 || connection.session.modes.contains(AccessModes::ENTERS_READS) {
+            self.look_further_ahead(connection, batch, part.requests.clone(), input);
         }
-        match &part.end {
-            End::Full => {
-                self.read_clock();
-                None
+        self.command_began = self.stopwatch.read();
+        let (now, granted) = (self.now, granted_for_batch(&self.instance));
+        let mut is_held = connection.is_held(input.len());
+        let (mut served, mut left) = (0, None);
+        for at in part.requests.clone() {
+            batch.prefetch_lock(at, &self.instance.store);
+            let (request, args) = batch.request(at, input);
+            if is_held || self.slice_nanos == 0 || connection.is_closing() {
+                left = Some(request.start);
+                break;
             }
-            End::Incomplete => Some(part.parsed),
-            End::Broken(error) => {
-                let protocol = connection.session.protocol;
-                Reply::new(&mut self.replies, protocol).protocol_error(error);
-                self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
-                connection.session.close_after_reply = true;
-                Some(input.len())
+            let mark = self.replies.len();
+            let execution = self.call(connection, request, args, (granted, now));
+            if execution == Execution::Done {
+                served += 1;
+            } else if execution == Execution::Held {
+                left = Some(self.hold_back(connection, request.start));
+                break;
+            } else {
+                // A command that waits counts for the client when it is answered.
+                served += usize::from(execution == Execution::Counted);
+                is_held |= begin_wait(connection, execution);
             }
+            if self.thread.journal_position() != self.position {
+                self.follow_journal(connection, request.row, mark);
+            }
+            if connection.session.reply_mode != ReplyMode::On {
+                drop_unwanted(connection, (request.row, execution), &mut self.replies, mark);
+            }
+            if self.replies.len() > REPLIES_MAX {
+                self.send_early(connection);
+                is_held |= connection.is_held(input.len() - request.start);
+            }
+            if connection.session.yields | connection.session.has_other_limits {
+                self.follow_session(connection);
+            }
+        }
+        self.finish_batch(connection, served, now);
+        match (left, &part.end) {
+            _ if connection.is_closing() => Some(close(connection, input.len())),
+            (Some(from), _) => Some(self.leave_off(connection, from)),
+            (None, End::Incomplete) => Some(part.parsed),
+            (None, End::Full) => None,
+            (None, End::Broken(error)) => Some(self.refuse_rest(connection, error, input.len())),
         }
     }
 
-    /// Sends the replies to the requests that were served.
+    /// Sends the replies to the requests that were served. Returns whether to keep or close the
+    /// connection.
     #[inline]
-    pub fn finish(&mut self, connection: &mut Connection) -> io::Result<()> {
-        connection.expect_announced();
-        self.send_replies(connection)?;
+    pub fn finish(&mut self, connection: &mut Connection) -> Fate {
+        if !connection.query.is_empty() {
+            connection.expect_announced();
+        }
+        if !self.replies.is_empty() {
+            match connection.send(&mut self.replies, self.journal.safe()) {
+                Ok(sent) => self.note_sent(connection, sent),
+                Err(_) => return Fate::Close,
+            }
+        }
         connection.publish(self.steady.now());
-        Ok(())
+        self.fate(connection)
     }
 
-    /// Writes the replies that have gathered.
-    #[inline(always)]
-    fn send_replies(&mut self, connection: &mut Connection) -> io::Result<()> {
-        if self.replies.is_empty() {
-            return Ok(());
+    /// Returns whether to keep or close a connection that is not broken.
+    #[inline]
+    pub fn fate(&self, connection: &Connection) -> Fate {
+        let is_done = connection.session.close_after_reply && connection.backlog() == 0;
+        if is_done || self.is_over_limits(connection) { Fate::Close } else { Fate::Keep }
+    }
+
+    /// Writes replies before the batch ends, as they have become many.
+    #[inline(never)]
+    fn send_early(&mut self, connection: &mut Connection) {
+        match connection.send(&mut self.replies, self.journal.safe()) {
+            Ok(sent) => self.note_sent(connection, sent),
+            Err(_) => connection.session.close_after_reply = true,
         }
-        let sent = connection.send(&mut self.replies, self.journal.safe());
-        // Also when the connection is broken: the next client must not get them.
-        self.replies.clear();
-        if self.replies.capacity() > REPLIES_KEPT {
-            self.replies = Vec::new();
-        }
-        self.note_sent(connection, sent?);
-        Ok(())
+        self.replies_max = connection.reply_bytes_left(&self.output_limits);
     }
 
     /// Counts a write, if it has sent bytes, and the bytes.
@@ -250,130 +288,61 @@ impl Executor {
         counts.output_bytes.add(sent as u64);
     }
 
-    fn serve_requests(
+    /// Holds a client back from the command that did not run, which begins at `from`, and returns
+    /// that.
+    #[cold]
+    fn hold_back(&mut self, connection: &mut Connection, from: usize) -> usize {
+        connection.life = Life::HeldBack { by_pause: false, place: 0 };
+        connection.session.client.set_flag(ClientFlags::PAUSED, true);
+        // Waiters that were served when a pause ended may have written to the journal.
+        self.has_put |= self.thread.journal_position() != self.position;
+        from
+    }
+
+    /// Leaves the requests from `from` on for later: they will be parsed again. Returns `from`.
+    #[cold]
+    fn leave_off(&self, connection: &mut Connection, from: usize) -> usize {
+        connection.parser = RequestParser::new();
+        if self.slice_nanos == 0 && connection.life == Life::Serving {
+            connection.life = Life::SliceOver;
+        }
+        from
+    }
+
+    /// Answers that the rest of the input is no request, and has the connection closed. Returns
+    /// `end`.
+    #[cold]
+    fn refuse_rest(
         &mut self,
         connection: &mut Connection,
-        batch: &Batch,
-        requests: Range<usize>,
-        input: &[u8],
-    ) -> Stop {
-        // A command that waits counts for the client when it is answered.
-        let (now, mut served) = (self.now, 0);
-        let granted = self.begin_batch(connection, batch, &requests, input);
-        let mut is_held = connection.is_held(input.len());
-        for at in requests {
-            batch.prefetch_lock(at, &self.instance.store);
-            let (request, args) = batch.request(at, input);
-            if let Some(stop) = self.stops_before(connection, request.start, input.len()) {
-                self.finish_batch(connection, served, now);
-                return stop;
-            }
-            let mark = self.replies.len();
-            let execution = if is_held {
-                Execution::Held
-            } else {
-                self.call(connection, request.row, args, request.hash, granted, now)
-            };
-            if execution == Execution::Done {
-                served += 1;
-            } else if execution == Execution::Held {
-                if !is_held {
-                    connection.is_paused = true;
-                    connection.session.client.set_flag(ClientFlags::PAUSED, true);
-                }
-                // Waiters that were served when a pause ended may have written to the journal.
-                self.has_put |= self.thread.journal_position() != self.position;
-                self.finish_batch(connection, served, now);
-                return Stop::Held(request.start);
-            } else {
-                served += usize::from(execution == Execution::Counted);
-                is_held |= begin_wait(connection, execution);
-            }
-            if self.thread.journal_position() != self.position {
-                self.follow_journal(connection, request.row, mark);
-            }
-            keep_replies(connection, (request.row, execution), &mut self.replies, mark);
-            if self.replies.len() > REPLIES_MAX {
-                if self.send_replies(connection).is_err() {
-                    connection.session.close_after_reply = true;
-                }
-                self.limit_replies(connection);
-                is_held |= connection.is_held(input.len() - request.start);
-            }
-            if self.ends_serving(connection) {
-                self.finish_batch(connection, served, now);
-                return Stop::Held(input.len());
-            }
-        }
-        self.finish_batch(connection, served, now);
-        Stop::Done
+        error: &ProtocolError,
+        end: usize,
+    ) -> usize {
+        let protocol = connection.session.protocol;
+        Reply::new(&mut self.replies, protocol).protocol_error(error);
+        self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
+        close(connection, end)
     }
 
-    /// Prepares for the requests of a client. Returns the needs that are granted to all of them.
-    #[inline]
-    fn begin_batch(
-        &mut self,
-        connection: &Connection,
-        batch: &Batch,
-        requests: &Range<usize>,
-        input: &[u8],
-    ) -> Needs {
-        self.thread.author.client = connection.session.client.id;
-        // What was put between batches is no change of this client.
-        self.position = self.thread.journal_position();
-        self.limit_replies(connection);
-        if requests.len() > 1 && connection.session.is_authenticated() {
-            self.look_into(connection, batch, requests.clone(), input);
-        }
-        if connection.session.modes.contains(AccessModes::ENTERS_READS) {
-            self.prefetch_readers(batch, requests.clone(), input);
-        }
-        self.command_began = self.stopwatch.read();
-        granted_for_batch(&self.instance)
-    }
-
-    /// Returns why the request that begins at `begin` is not served now, if it is not: the client
-    /// was killed, or its slice is over.
-    #[inline]
-    fn stops_before(&self, connection: &mut Connection, begin: usize, end: usize) -> Option<Stop> {
-        if connection.session.client.is_doomed() {
-            connection.session.close_after_reply = true;
-            return Some(Stop::Held(end));
-        }
-        (self.slice_nanos == 0).then_some(Stop::Over(begin))
-    }
-
-    /// Returns true if the client is to be closed. Ends its slice if what its last request caused
-    /// comes before the next one.
-    #[inline]
-    fn ends_serving(&mut self, connection: &mut Connection) -> bool {
-        let session = &connection.session;
-        // Tested as one, since few requests leave any of these.
-        let is_marked = session.yields | session.has_other_limits | session.close_after_reply;
-        is_marked && self.follow_session(connection)
-    }
-
+    /// Follows what a command has left in the session.
     #[cold]
-    fn follow_session(&mut self, connection: &mut Connection) -> bool {
+    fn follow_session(&mut self, connection: &mut Connection) {
         if std::mem::take(&mut connection.session.yields) {
             connection.yielded_at = self.mail_reads;
             self.slice_nanos = 0;
         }
         if std::mem::take(&mut connection.session.has_other_limits) {
-            self.limit_replies(connection);
+            self.replies_max = connection.reply_bytes_left(&self.output_limits);
         }
-        connection.session.close_after_reply
     }
 
     #[inline]
     fn call(
         &mut self,
         connection: &mut Connection,
-        row: &'static Row,
+        request: &Request,
         args: session::Args<'_>,
-        first_hash: Option<base::PositionHash>,
-        granted: Needs,
-        now: Millis,
+        (granted, now): (Needs, Millis),
     ) -> Execution {
         let (protocol, mark) = (connection.session.protocol, self.replies.len());
         let environment = Environment {
@@ -382,7 +351,7 @@ impl Executor {
             statistics: &self.statistics,
             now,
         };
-        let sent = Invocation::new(row, args).with_hash(first_hash);
+        let sent = Invocation::new(request.row, args).with_hash(request.hash);
         let reply = Reply::with_limit(&mut self.replies, protocol, self.replies_max);
         let session = &mut connection.session;
         let mut call = Call::new(environment, &mut self.thread, session, sent, reply);
@@ -470,34 +439,43 @@ fn count_unanswered(
     None
 }
 
+/// Has a connection closed whose client sends or is served nothing more. Returns `end`, up to which
+/// its input is dropped.
+#[cold]
+fn close(connection: &mut Connection, end: usize) -> usize {
+    connection.parser = RequestParser::new();
+    connection.session.close_after_reply = true;
+    end
+}
+
 /// Lets a client wait whose command is answered later, and returns true if it does. The event loop
 /// records the wait when it puts the connection back.
 #[cold]
 fn begin_wait(connection: &mut Connection, execution: Execution) -> bool {
     let waits = matches!(execution, Execution::ByMail | Execution::Waits);
     if waits {
-        connection.set_waiting(true);
+        connection.set_life(Life::Waiting);
     }
     waits
 }
 
-/// Drops the reply behind `mark`, which the client does not want, unless it is a push. A command
-/// that was queued or refused has pushed nothing; what EXEC has pushed stands beside its reply.
-#[inline]
-fn keep_replies(
+/// Drops the reply behind `mark` to a client that wants none, unless it is a push. A command that
+/// was queued or refused has pushed nothing; what EXEC has pushed stands beside its reply.
+#[cold]
+fn drop_unwanted(
     connection: &mut Connection,
     (row, execution): (&Row, Execution),
     replies: &mut Vec<u8>,
     mark: usize,
 ) {
-    let session = &mut connection.session;
     // A command that waits is asked about when it is answered.
-    if session.reply_mode == ReplyMode::On || connection.is_waiting {
+    if connection.is_waiting() {
         return;
     }
     if execution == Execution::Aside || !row.spec.replies_by_push() {
         replies.truncate(mark);
     }
+    let session = &mut connection.session;
     replies.append(&mut session.behind_exec);
     session.takes_reply();
 }

@@ -6,7 +6,7 @@
 //!          member 1                  member 2
 //! ```
 
-use crate::batch::{Batch, Part};
+use crate::batch::{Ahead, Batch, Part};
 use crate::connection::Connection;
 use command::Table;
 use std::collections::VecDeque;
@@ -64,20 +64,16 @@ impl Group {
         &mut self.input[self.filled..self.filled + READ_BYTES]
     }
 
-    /// Marks the `read` bytes that were read into the room as in use, and returns their range in
-    /// the input.
+    /// Adds a connection, with its place in the table, of which `read` bytes were read into the
+    /// room.
     #[inline]
-    pub fn fill(&mut self, read: usize) -> Range<usize> {
-        let begin = self.filled;
+    pub fn add(&mut self, from: (usize, Box<Connection>), read: usize, ahead: &Ahead<'_>) {
+        let (at, mut connection) = from;
+        let bytes = self.filled..self.filled + read;
         self.filled += read;
-        begin..self.filled
-    }
-
-    /// Adds a member whose requests are in the batch already; the batch may hold `most` requests.
-    #[inline]
-    pub fn add(&mut self, member: Member, most: usize) {
-        self.members.push_back(member);
-        self.is_full = self.batch.len() >= most || self.filled + READ_BYTES > INPUT_BYTES;
+        let part = self.batch.add(&mut connection.parser, &self.input[bytes.clone()], 0, ahead);
+        self.members.push_back(Member { at, connection, bytes, part });
+        self.is_full = self.batch.len() >= ahead.most || self.filled + READ_BYTES > INPUT_BYTES;
     }
 
     /// Drops the input and requests of its members, once they are served.

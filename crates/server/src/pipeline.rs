@@ -12,29 +12,18 @@
 //! their turn.
 
 use crate::batch::Batch;
-use crate::connection::Connection;
+use crate::connection::{Connection, Life};
 use crate::executor::Executor;
+pub use crate::executor::Fate;
 use crate::group::{Group, Member, READ_BYTES};
 use session::{Answer, ClientFlags};
 use settings::{OutputLimits, limits};
-use std::io::{self, Read};
+use std::io;
 
 /// Most bytes that one read returns while a large request is being received.
 const READ_BYTES_LARGE: usize = 64 << 10;
 /// Most reads of a large request before other connections are served.
 const READS_PER_TURN: usize = 4;
-
-/// Decision to keep or to close a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// The connection stays.
-    Keep {
-        /// True if its socket may hold bytes that no further event will report.
-        may_hold_more: bool,
-    },
-    /// The connection is to be closed.
-    Close,
-}
 
 /// A connection that the pipeline gives back to the worker.
 #[derive(Debug)]
@@ -122,15 +111,12 @@ impl Pipeline {
     pub fn join(&mut self, at: usize, mut connection: Box<Connection>) -> Option<Served> {
         let Pipeline { executor, group, .. } = self;
         let fate = match receive(executor, &mut connection, group.room()) {
-            Ok(Some(read)) => {
-                let bytes = group.fill(read);
+            Ok(Some(bytes)) => {
                 let ahead = executor.ahead(&connection);
-                let input = &group.input[bytes.clone()];
-                let part = group.batch.add(&mut connection.parser, input, 0, &ahead);
-                group.add(Member { at, connection, bytes, part }, ahead.most);
+                group.add((at, connection), bytes, &ahead);
                 return None;
             }
-            Ok(None) => self.fate(&connection, false),
+            Ok(None) => executor.fate(&connection),
             Err(error) => fate_at_end(&mut connection, &error),
         };
         Some(Served { at, connection, fate })
@@ -149,7 +135,7 @@ impl Pipeline {
             return false;
         }
         self.executor.read_clock();
-        self.group.batch.look_ahead(&self.executor.instance.store);
+        self.executor.prefetch_keys(&self.group.batch);
         true
     }
 
@@ -162,16 +148,10 @@ impl Pipeline {
         };
         let Member { at, mut connection, bytes, part } = member;
         let Pipeline { executor, batch, group, .. } = self;
-        let input = &group.input[bytes];
-        executor.begin_slice(&mut connection);
-        let served = match executor.serve_part(&group.batch, &mut connection, &part, input) {
-            Some(served) => served,
-            None => executor.serve_from(batch, &mut connection, input, part.parsed),
-        };
+        let (input, first) = (&group.input[bytes], Some((&group.batch, part)));
+        let served = executor.serve(&mut connection, input, first, batch);
         connection.query.keep(&input[served.min(input.len())..]);
-        let may_hold_more = input.len() == READ_BYTES;
-        let outcome = executor.finish(&mut connection);
-        let fate = self.fate_after(outcome, &connection, may_hold_more);
+        let fate = executor.finish(&mut connection);
         Some(Served { at, connection, fate })
     }
 
@@ -180,10 +160,9 @@ impl Pipeline {
         if connection.is_query_held() {
             return self.read_ahead(connection);
         }
-        if connection.is_cut {
+        if connection.life == Life::SliceOver {
             return self.serve_on(connection);
         }
-        let mut may_hold_more = true;
         let is_large = connection.query.len() > READ_BYTES;
         let (reads, most) =
             if is_large { (READS_PER_TURN, READ_BYTES_LARGE) } else { (1, READ_BYTES) };
@@ -191,54 +170,43 @@ impl Pipeline {
             if connection.is_query_held() {
                 break;
             }
-            match self.read_once(connection, most) {
-                Ok(more) => may_hold_more = more,
+            match receive(&self.executor, connection, &mut self.input[..most]) {
+                Ok(Some(bytes)) => connection.query.keep(&self.input[..bytes]),
+                Ok(None) => break,
                 Err(error) => return fate_at_end(connection, &error),
             }
+            let fate = self.serve_on(connection);
             // What the last request caused comes before the next one, which may not have come yet.
-            if connection.is_cut || self.executor.slice_nanos == 0 || !may_hold_more {
-                break;
+            let is_over = connection.life == Life::SliceOver || self.executor.slice_nanos == 0;
+            if fate == Fate::Close || is_over || !connection.stream.may_hold_more() {
+                return fate;
             }
         }
-        self.fate(connection, may_hold_more)
+        self.executor.fate(connection)
     }
 
     /// Reads from a client whose requests are held back: because it waits for keys, mostly to learn
     /// that it has disconnected, or because it does not read its replies. The latter is served
     /// again once it has sent as many bytes as wait for it.
     fn read_ahead(&mut self, connection: &mut Connection) -> Fate {
-        let mut may_hold_more = true;
         for _ in 0..READS_PER_TURN {
             let is_wanted = connection.is_to_be_read() && connection.is_query_held();
-            if !is_wanted || !may_hold_more {
+            if !is_wanted || !connection.stream.may_hold_more() {
                 break;
             }
             match receive(&self.executor, connection, &mut self.input) {
                 Ok(Some(bytes)) => {
                     connection.query.keep(&self.input[..bytes]);
                     connection.publish(self.executor.steady.now());
-                    may_hold_more = bytes == self.input.len();
                 }
-                Ok(None) => may_hold_more = false,
+                Ok(None) => break,
                 Err(error) => return fate_at_end(connection, &error),
             }
         }
         if !connection.is_query_held() {
             return self.serve_on(connection);
         }
-        self.fate(connection, may_hold_more)
-    }
-
-    /// Reads `most` bytes once, and serves what waits together with them. Returns true if there may
-    /// be more to read.
-    fn read_once(&mut self, connection: &mut Connection, most: usize) -> io::Result<bool> {
-        let input = &mut self.input[..most];
-        let Some(bytes) = receive(&self.executor, connection, input)? else { return Ok(false) };
-        connection.query.keep(&input[..bytes]);
-        self.executor.read_clock();
-        self.serve_waiting(connection);
-        self.executor.finish(connection)?;
-        Ok(bytes == most)
+        self.executor.fate(connection)
     }
 
     /// Writes up to `most` bytes of what a socket did not take before, and goes on serving if the
@@ -255,70 +223,32 @@ impl Pipeline {
             Err(_) => return Fate::Close,
         }
         // One whose slice is over has its turn in the next loop iteration.
-        let goes_on = !connection.is_query_held() && !connection.is_cut;
+        let goes_on = connection.life == Life::Serving && !connection.is_query_held();
         if goes_on && !connection.query.is_empty() {
             return self.serve_on(connection);
         }
-        self.fate(connection, false)
+        self.executor.fate(connection)
     }
 
     /// Sends the answer to a client that has waited, and goes on with the requests it sent
     /// meanwhile.
     pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> Fate {
         match self.executor.answer(connection, answer) {
-            // While it waited its socket was read as far as it could be.
-            Ok(()) => {
-                let may_hold_more = std::mem::take(&mut connection.is_undrained);
-                self.serve_held(connection, may_hold_more)
-            }
+            Ok(()) => self.serve_on(connection),
             Err(_) => Fate::Close,
         }
     }
 
-    /// Serves requests that were held back, before more input is read.
+    /// Serves requests that wait in the query buffer, also those that were held back.
     pub fn serve_on(&mut self, connection: &mut Connection) -> Fate {
-        self.serve_held(connection, true)
-    }
-
-    fn serve_held(&mut self, connection: &mut Connection, may_hold_more: bool) -> Fate {
-        self.executor.read_clock();
-        if std::mem::take(&mut connection.is_paused) {
-            connection.place_in_line = 0;
+        if connection.is_held_back() {
             connection.session.client.set_flag(ClientFlags::PAUSED, false);
         }
-        self.serve_waiting(connection);
-        let outcome = self.executor.finish(connection);
-        self.fate_after(outcome, connection, may_hold_more)
-    }
-
-    /// Serves what waits in the query buffer.
-    fn serve_waiting(&mut self, connection: &mut Connection) {
         let query = std::mem::take(&mut connection.query);
-        self.executor.begin_slice(connection);
-        let served = self.executor.serve_from(&mut self.batch, connection, query.waiting(), 0);
+        let served = self.executor.serve(connection, query.waiting(), None, &mut self.batch);
         connection.query = query;
         connection.query.drop_served(served);
-    }
-
-    #[inline]
-    fn fate_after(
-        &self,
-        outcome: io::Result<()>,
-        connection: &Connection,
-        may_hold_more: bool,
-    ) -> Fate {
-        match outcome {
-            Ok(()) => self.fate(connection, may_hold_more),
-            Err(_) => Fate::Close,
-        }
-    }
-
-    /// Returns whether to keep or close a connection that is not broken.
-    #[inline]
-    fn fate(&self, connection: &Connection, may_hold_more: bool) -> Fate {
-        let is_done = connection.session.close_after_reply && connection.backlog() == 0;
-        let is_over = is_done || self.executor.is_over_limits(connection);
-        if is_over { Fate::Close } else { Fate::Keep { may_hold_more } }
+        self.executor.finish(connection)
     }
 }
 
@@ -328,12 +258,12 @@ impl Pipeline {
 #[cold]
 fn fate_at_end(connection: &mut Connection, error: &io::Error) -> Fate {
     let is_later = connection.may_write_more() || connection.is_marked();
-    let is_owed = is_later && connection.backlog() > 0 && !connection.is_waiting;
+    let is_owed = is_later && connection.backlog() > 0 && !connection.is_waiting();
     if error.kind() != io::ErrorKind::UnexpectedEof || !is_owed {
         return Fate::Close;
     }
     connection.session.close_after_reply = true;
-    Fate::Keep { may_hold_more: false }
+    Fate::Keep
 }
 
 /// Reads once and counts the bytes; `None` when there is nothing to read at present.
@@ -342,18 +272,11 @@ fn receive(
     connection: &mut Connection,
     room: &mut [u8],
 ) -> io::Result<Option<usize>> {
-    loop {
-        match connection.stream.read(room) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(bytes) => {
-                executor.statistics.server.input_bytes.add(bytes as u64);
-                executor.statistics.server.reads.add(1);
-                connection.note_received(bytes);
-                return Ok(Some(bytes));
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+    let received = connection.stream.receive(room)?;
+    if let Some(bytes) = received {
+        executor.statistics.server.input_bytes.add(bytes as u64);
+        executor.statistics.server.reads.add(1);
+        connection.note_received(bytes);
     }
+    Ok(received)
 }

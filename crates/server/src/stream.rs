@@ -1,4 +1,4 @@
-//! Socket of a client, TCP or Unix.
+//! Stream of a client over TCP or a Unix socket. It knows whether there is more to read.
 
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
@@ -9,19 +9,84 @@ use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// Socket of a client.
+/// Stream of a client: its socket, and what is known of its input.
 #[derive(Debug)]
-pub enum Stream {
-    /// TCP socket.
+pub struct Stream {
+    socket: Socket,
+    /// True if it may hold input of which no event will tell.
+    may_hold_more: bool,
+    /// True if the client sends nothing beyond what the socket holds.
+    is_ending: bool,
+}
+
+#[derive(Debug)]
+enum Socket {
     Tcp(TcpStream),
-    /// Unix socket.
     Unix(UnixStream),
 }
 
 impl Stream {
+    fn new(socket: Socket) -> Stream {
+        Stream { socket, may_hold_more: false, is_ending: false }
+    }
+
+    /// Returns true if it may hold input, or its end, of which no event will tell: what it holds
+    /// was not read to the end.
+    #[inline]
+    pub fn may_hold_more(&self) -> bool {
+        self.may_hold_more
+    }
+
+    /// Notes that there may be input: an event told of some, or was missed.
+    #[inline]
+    pub fn expect_more(&mut self) {
+        self.may_hold_more = true;
+    }
+
+    /// Notes that the client sends nothing beyond what the socket holds.
+    pub fn expect_end(&mut self) {
+        self.is_ending = true;
+        self.may_hold_more = true;
+    }
+
+    /// Returns true if the client sends nothing beyond what the socket holds.
+    #[inline]
+    pub fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
+    /// Reads once into `room`. Returns the number of bytes, or `None` if there are none at present.
+    ///
+    /// # Errors
+    /// When the connection is broken, or `UnexpectedEof` when the client has ended it.
+    #[inline]
+    pub fn receive(&mut self, room: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            let outcome = match &mut self.socket {
+                Socket::Tcp(stream) => stream.read(room),
+                Socket::Unix(stream) => stream.read(room),
+            };
+            match outcome {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => {
+                    // A socket that had less than was asked for holds no more, and an event tells
+                    // of what comes next; but none tells of the end behind what was read.
+                    self.may_hold_more = bytes == room.len() || self.is_ending;
+                    return Ok(Some(bytes));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.may_hold_more = false;
+                    return Ok(None);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Turns on TCP_NODELAY, and TCP keepalive after `keepalive` of silence unless that is zero.
     pub fn tune(&self, keepalive: Duration) {
-        let Stream::Tcp(stream) = self else { return };
+        let Socket::Tcp(stream) = &self.socket else { return };
         // Best effort: a peer that is gone already shows so at the first read.
         let _ = stream.set_nodelay(true);
         if !keepalive.is_zero() {
@@ -33,8 +98,8 @@ impl Stream {
 
     /// Returns the addresses of the connection.
     pub fn endpoint(&self) -> Endpoint {
-        match self {
-            Stream::Tcp(stream) => Endpoint {
+        match &self.socket {
+            Socket::Tcp(stream) => Endpoint {
                 address: stream.peer_addr().map_or_else(|_| "?:0".into(), |it| it.to_string()),
                 local_address: stream
                     .local_addr()
@@ -42,7 +107,7 @@ impl Stream {
                 fd: stream.as_raw_fd(),
                 is_unix: false,
             },
-            Stream::Unix(stream) => {
+            Socket::Unix(stream) => {
                 let path = stream.local_addr().ok();
                 let path = path.and_then(|it| it.as_pathname().map(|it| it.display().to_string()));
                 let address = format!("{}:0", path.unwrap_or_default());
@@ -54,54 +119,44 @@ impl Stream {
 
     /// Returns true if the peer is on this machine.
     pub fn is_local(&self) -> bool {
-        match self {
-            Stream::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| match peer.ip() {
+        match &self.socket {
+            Socket::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| match peer.ip() {
                 std::net::IpAddr::V4(ip) => ip.is_loopback(),
                 std::net::IpAddr::V6(ip) => {
                     ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback())
                 }
             }),
-            Stream::Unix(_) => true,
+            Socket::Unix(_) => true,
         }
     }
 }
 
 impl From<TcpStream> for Stream {
     fn from(stream: TcpStream) -> Stream {
-        Stream::Tcp(stream)
+        Stream::new(Socket::Tcp(stream))
     }
 }
 
 impl From<UnixStream> for Stream {
     fn from(stream: UnixStream) -> Stream {
-        Stream::Unix(stream)
-    }
-}
-
-impl Read for Stream {
-    #[inline]
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(stream) => stream.read(to),
-            Stream::Unix(stream) => stream.read(to),
-        }
+        Stream::new(Socket::Unix(stream))
     }
 }
 
 impl Write for Stream {
     #[inline]
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(stream) => stream.write(from),
-            Stream::Unix(stream) => stream.write(from),
+        match &mut self.socket {
+            Socket::Tcp(stream) => stream.write(from),
+            Socket::Unix(stream) => stream.write(from),
         }
     }
 
     #[inline]
     fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(stream) => stream.write_vectored(from),
-            Stream::Unix(stream) => stream.write_vectored(from),
+        match &mut self.socket {
+            Socket::Tcp(stream) => stream.write_vectored(from),
+            Socket::Unix(stream) => stream.write_vectored(from),
         }
     }
 
@@ -112,23 +167,62 @@ impl Write for Stream {
 
 impl Source for Stream {
     fn register(&mut self, to: &Registry, token: Token, interest: Interest) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.register(to, token, interest),
-            Stream::Unix(stream) => stream.register(to, token, interest),
+        match &mut self.socket {
+            Socket::Tcp(stream) => stream.register(to, token, interest),
+            Socket::Unix(stream) => stream.register(to, token, interest),
         }
     }
 
     fn reregister(&mut self, to: &Registry, token: Token, interest: Interest) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.reregister(to, token, interest),
-            Stream::Unix(stream) => stream.reregister(to, token, interest),
+        match &mut self.socket {
+            Socket::Tcp(stream) => stream.reregister(to, token, interest),
+            Socket::Unix(stream) => stream.reregister(to, token, interest),
         }
     }
 
     fn deregister(&mut self, from: &Registry) -> io::Result<()> {
-        match self {
-            Stream::Tcp(stream) => stream.deregister(from),
-            Stream::Unix(stream) => stream.deregister(from),
+        match &mut self.socket {
+            Socket::Tcp(stream) => stream.deregister(from),
+            Socket::Unix(stream) => stream.deregister(from),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stream;
+    use std::io::{ErrorKind, Write};
+    use std::os::unix::net::UnixStream;
+
+    fn pair() -> (Stream, UnixStream) {
+        let (near, far) = UnixStream::pair().expect("two ends");
+        near.set_nonblocking(true).expect("a socket that does not block");
+        (mio::net::UnixStream::from_std(near).into(), far)
+    }
+
+    #[test]
+    fn a_socket_that_filled_the_room_may_hold_more_and_one_that_did_not_holds_none() {
+        let (mut stream, mut far) = pair();
+        assert!(!stream.may_hold_more());
+        far.write_all(b"abcde").expect("room in the socket");
+        assert_eq!(stream.receive(&mut [0; 5]).expect("bytes"), Some(5));
+        assert!(stream.may_hold_more());
+        assert_eq!(stream.receive(&mut [0; 5]).expect("no bytes"), None);
+        assert!(!stream.may_hold_more());
+        far.write_all(b"fgh").expect("room in the socket");
+        assert_eq!(stream.receive(&mut [0; 5]).expect("bytes"), Some(3));
+        assert!(!stream.may_hold_more());
+    }
+
+    #[test]
+    fn the_end_behind_what_was_read_is_still_to_be_read() {
+        let (mut stream, mut far) = pair();
+        far.write_all(b"abc").expect("room in the socket");
+        drop(far);
+        stream.expect_end();
+        assert_eq!(stream.receive(&mut [0; 5]).expect("bytes"), Some(3));
+        assert!(stream.may_hold_more());
+        let end = stream.receive(&mut [0; 5]).expect_err("the end");
+        assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
     }
 }

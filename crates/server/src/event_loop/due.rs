@@ -94,8 +94,7 @@ impl<P: Poller> EventLoop<P> {
             return;
         }
         for at in self.connections.held_back() {
-            let is_paused = |connection: &Connection| connection.is_paused;
-            if let Some(mut connection) = self.connections.take_if(at, is_paused) {
+            if let Some(mut connection) = self.connections.take_if(at, Connection::is_held_back) {
                 let fate = pipeline.serve_on(&mut connection);
                 self.settle(pipeline, Served { at, connection, fate });
             }

@@ -1,6 +1,7 @@
 //! Mail of a worker: messages from other threads, about clients and to them.
 
 use super::EventLoop;
+use crate::connection::{Life, Lists};
 use crate::mail::Mail;
 use crate::output::WRITE_MAX;
 use crate::pipeline::{Pipeline, Served};
@@ -156,7 +157,7 @@ impl<P: Poller> EventLoop<P> {
         };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
-        connection.set_waiting(false);
+        connection.set_life(Life::Serving);
         connection.session.settle_protocol();
         let fate = pipeline.answer(&mut connection, answer);
         self.settle(pipeline, Served { at, connection, fate });
@@ -172,9 +173,7 @@ impl<P: Poller> EventLoop<P> {
         }
         connection.share(Arc::clone(message.head), message.payload.map(Arc::clone));
         let is_much = connection.backlog() > MESSAGES_PER_WRITE;
-        if !std::mem::replace(&mut connection.is_unwritten, true) {
-            self.unwritten.push(at);
-        }
+        connection.enter(Lists::UNWRITTEN, at, &mut self.unwritten);
         if is_much {
             // Its backlog may have limits, which those shall not reach who read.
             self.flush(pipeline, at, MESSAGES_PER_ITERATION);
@@ -188,7 +187,7 @@ impl<P: Poller> EventLoop<P> {
         }
         for at in std::mem::take(&mut self.unwritten) {
             if let Some(connection) = self.connections.get_mut(at) {
-                connection.is_unwritten = false;
+                connection.lists.remove(Lists::UNWRITTEN);
                 self.flush(pipeline, at, WRITE_MAX);
             }
         }
@@ -198,7 +197,7 @@ impl<P: Poller> EventLoop<P> {
     fn on_safe(&mut self, pipeline: &mut Pipeline) {
         for at in std::mem::take(&mut self.marked) {
             if let Some(connection) = self.connections.get_mut(at) {
-                connection.is_noted_as_marked = false;
+                connection.lists.remove(Lists::MARKED);
                 self.flush(pipeline, at, WRITE_MAX);
             }
         }

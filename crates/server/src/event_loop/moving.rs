@@ -185,7 +185,6 @@ impl<P: Poller> EventLoop<P> {
         let at = self.connections.reserve();
         connection.session.client.arrive(narrow::to_u32(at));
         connection.yielded_at = 0;
-        connection.place_in_line = 0;
         connection.follow_limits(&self.output_limits, self.memory_max);
         let registered = self.poller.register(&mut connection.stream, token_of(at));
         self.connections.add(at, connection);

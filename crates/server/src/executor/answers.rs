@@ -62,7 +62,10 @@ impl Executor {
     /// changed.
     #[cold]
     fn put_own_messages(&mut self, connection: &mut Connection) -> io::Result<()> {
-        self.send_replies(connection)?;
+        if !self.replies.is_empty() {
+            let sent = connection.send(&mut self.replies, self.journal.safe())?;
+            self.note_sent(connection, sent);
+        }
         connection.put_own();
         tell_behind_answer(&connection.session, &mut self.replies);
         Ok(())

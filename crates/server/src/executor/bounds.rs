@@ -10,18 +10,6 @@ use settings::{general, limits};
 const STRANGER_OUTPUT_MAX: u64 = 1 << 10;
 
 impl Executor {
-    /// Computes how many bytes of replies may gather before a client is over its limit.
-    #[inline]
-    pub(super) fn limit_replies(&mut self, connection: &Connection) {
-        self.replies_max = match connection.output_limit(&self.output_limits).hard_output() {
-            None => usize::MAX,
-            Some(hard) => {
-                let left = hard.saturating_sub(connection.output_memory()).max(1);
-                usize::try_from(left).unwrap_or(usize::MAX)
-            }
-        };
-    }
-
     /// Closes a client whose reply went beyond its limit, unless it did not want that reply.
     #[cold]
     pub(super) fn give_up(&mut self, connection: &mut Connection, row: &Row) {

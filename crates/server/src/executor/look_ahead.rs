@@ -3,21 +3,47 @@
 use super::Executor;
 use crate::batch::Batch;
 use crate::connection::Connection;
+use session::AccessModes;
 use std::ops::Range;
 use store::Key;
 use store::value::hash;
 
 impl Executor {
+    /// Prefetches index buckets and records of the first keys of a batch.
+    #[inline]
+    pub fn prefetch_keys(&self, batch: &Batch) {
+        if batch.keys().len() > 1 {
+            self.instance.store.prefetch_keys(batch.keys());
+        }
+    }
+
+    /// Prefetches what several requests of a client will read beyond their keys.
+    #[inline]
+    pub(super) fn look_further_ahead(
+        &mut self,
+        connection: &Connection,
+        batch: &Batch,
+        requests: Range<usize>,
+        input: &[u8],
+    ) {
+        if requests.len() > 1 && connection.session.is_authenticated() {
+            self.look_into(connection, batch, requests.clone(), input);
+        }
+        if connection.session.modes.contains(AccessModes::ENTERS_READS) {
+            self.prefetch_readers(batch, requests, input);
+        }
+    }
+
     /// Prefetches the places in which the client is entered as a reader of the keys.
     #[cold]
-    pub(super) fn prefetch_readers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
+    fn prefetch_readers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
         let hashes = requests.filter_map(|at| batch.request(at, input).0.hash);
         hashes.for_each(|hash| self.instance.tracking.prefetch(hash));
     }
 
     /// Prefetches the fields that requests want of a hash, if the first two name the same hash.
     #[inline]
-    pub(super) fn look_into(
+    fn look_into(
         &mut self,
         connection: &Connection,
         batch: &Batch,
