@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Has the server named by VARVE_SERVER die, or a step with its files fail, before each step of a story in turn, and looks at what is left.
 
-    VARVE_SERVER=target/checked/varve-server tests/process/crashes.py [--every N] [--kinds die,fail,full] [--valkey-every N]
+    VARVE_SERVER=target/debug/varve-server tests/process/crashes.py [--every N] [--kinds die,fail,full] [--valkey-every N]
 
 The story writes under `appendfsync always`, rotates, saves, turns the append-only file off and on again, and rotates once more. What
 was acknowledged while it was on must be there at the next start, and valkey-server starts from the files as well. Only builds with

@@ -2,7 +2,7 @@
 """Lets keys and fields expire on a server that has nothing else to do, named by VARVE_SERVER, and checks that each is told and gone without
 being asked for. With --measure it prints how late that is, and what rest costs.
 
-    VARVE_SERVER=target/checked/varve-server tests/process/expiring.py [CASE ...]
+    VARVE_SERVER=target/debug/varve-server tests/process/expiring.py [CASE ...]
     VARVE_SERVER=target/release/varve-server tests/process/expiring.py --measure [KEYS [SECONDS OF REST]]
 
 No case minds how late: machines are slow.

@@ -2,7 +2,7 @@
 """Has the server named by VARVE_SERVER keep an append-only file while it plays random rounds and all transcripts, and compares what
 Varve, Valkey and Redis make of the files: the fingerprint of all data.
 
-    VARVE_SERVER=target/checked/varve-server tests/process/journaled.py [--lives N] [--rounds N] [--seed N] [--transcripts N]
+    VARVE_SERVER=target/debug/varve-server tests/process/journaled.py [--lives N] [--rounds N] [--seed N] [--transcripts N]
 
 Rounds come from `varve-torture rounds` (VARVE_TORTURE, by default beside the server; left out where there is none). Keys and fields expire
 meanwhile, keys are evicted, files rotate, clients wait, and each life has another protocol, policy and form of the base. Of the

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends messages under load through the server named by VARVE_SERVER, and checks who gets which, and in which order.
 
-    VARVE_SERVER=target/checked/varve-server tests/process/messages.py [CASE ...]
+    VARVE_SERVER=target/debug/varve-server tests/process/messages.py [CASE ...]
 """
 
 import contextlib

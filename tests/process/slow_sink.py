@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Has the server named by VARVE_SERVER save its data to a disk that is slow, or stands still, while clients change everything.
 
-    VARVE_SERVER=target/checked/varve-server tests/process/slow_sink.py [CASE ...]
+    VARVE_SERVER=target/debug/varve-server tests/process/slow_sink.py [CASE ...]
 
 Only builds with assertions have such a disk (VARVE_FAULT); with others this says that it is skipped.
 """

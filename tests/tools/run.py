@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs varve-check and varve-import on the samples of other servers, on damaged files, and between servers.
 
-    VARVE_SERVER=target/checked/varve-server tests/tools/run.py [CASE ...]
+    VARVE_SERVER=target/debug/varve-server tests/tools/run.py [CASE ...]
 
 VARVE_TOOLS  the folder of the two programs (default: that of VARVE_SERVER)
 PEERS        the script that runs valkey-server and redis-server (default ../shared/peers/peers); cases that need them are

@@ -31,7 +31,7 @@ use target::Target;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
     /// Program of the server
-    #[arg(long, default_value = "target/checked/varve-server")]
+    #[arg(long, default_value = "target/debug/varve-server")]
     server: PathBuf,
     /// Worker threads of the server
     #[arg(long, default_value_t = 4)]

@@ -24,7 +24,7 @@ pub struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3))]
     pub(super) resp: Option<u8>,
     /// Program of Varve
-    #[arg(long, default_value = "target/checked/varve-server")]
+    #[arg(long, default_value = "target/debug/varve-server")]
     pub(super) server: String,
     /// Worker threads of Varve
     #[arg(long, default_value_t = 2)]

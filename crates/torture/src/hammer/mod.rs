@@ -46,7 +46,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
     /// Program of the server
-    #[arg(long, default_value = "target/checked/varve-server")]
+    #[arg(long, default_value = "target/debug/varve-server")]
     server: PathBuf,
     /// Worker threads of the server
     #[arg(long, default_value_t = 4)]

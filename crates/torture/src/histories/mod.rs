@@ -46,7 +46,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
     /// Program of the server
-    #[arg(long, default_value = "target/checked/varve-server")]
+    #[arg(long, default_value = "target/debug/varve-server")]
     server: PathBuf,
     /// Worker threads of the server
     #[arg(long, default_value_t = 4)]
