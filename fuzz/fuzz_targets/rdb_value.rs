@@ -28,10 +28,10 @@ fn end(value_type: ValueType, bytes: &[u8]) -> Result<Option<u64>, Error> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let [number, cut, bytes @ ..] = data else { return };
+    let [number, split, bytes @ ..] = data else { return };
     for dialect in [Dialect::Redis, Dialect::Valkey] {
         let Some(value_type) = ValueType::of(*number, dialect) else { continue };
-        let at = usize::from(*cut).min(bytes.len());
+        let at = usize::from(*split).min(bytes.len());
         let (one, two) = bytes.split_at(at);
         match (read(value_type, [bytes, &[]]), read(value_type, [one, two])) {
             (Ok(whole), Ok(pieces)) => {

@@ -97,7 +97,7 @@ impl Reservation {
         let raw = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + more, access, flags)? };
         let start = raw as usize;
         let base = start.next_multiple_of(align);
-        // SAFETY: the ends cut off lie inside the mapping just made, and nothing refers to them.
+        // SAFETY: the trimmed ends lie inside the mapping just made, and nothing refers to them.
         unsafe {
             if base > start {
                 let _ = mm::munmap(raw, base - start);

@@ -1,5 +1,5 @@
 //! The one reader of replies: it counts them by kind, checks their form, and keeps their contents
-//! where the caller asks for that. The byte stream may be cut anywhere.
+//! where the caller asks for that. The byte stream may be split anywhere.
 //!
 //! | RESP2 | memcached's text protocol | counts as |
 //! |---|---|---|
@@ -137,7 +137,7 @@ impl Value {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpected(pub String);
 
-/// Reader of replies; [`ReplyReader::feed`] may be called with any cut of the stream.
+/// Reader of replies; [`ReplyReader::feed`] may be called with any split of the stream.
 #[derive(Clone, Default)]
 pub struct ReplyReader {
     protocol: Protocol,
@@ -221,7 +221,7 @@ impl ReplyReader {
             Frame::Error(line) => {
                 self.first_error.get_or_insert_with(|| text(line));
                 if is_memcached {
-                    // No `END` follows values that an error cuts short.
+                    // No `END` follows values that an error ends early.
                     self.open = 0;
                 }
                 &mut counted.error
@@ -469,19 +469,19 @@ mod tests {
         Ok((counts.take(), counts.first_error().map(str::to_owned), keeps.take_values()))
     }
 
-    /// Returns all ways to cut a stream into three parts.
-    fn cuts(stream: &[u8]) -> impl Iterator<Item = [&[u8]; 3]> {
+    /// Returns all ways to split a stream into three parts.
+    fn splits(stream: &[u8]) -> impl Iterator<Item = [&[u8]; 3]> {
         let firsts = 0..=stream.len();
         let pairs = firsts.flat_map(|first| (first..=stream.len()).map(move |it| (first, it)));
         pairs.map(|(first, second)| [&stream[..first], &stream[first..second], &stream[second..]])
     }
 
     #[test]
-    fn a_cut_anywhere_changes_nothing() {
+    fn a_split_anywhere_changes_nothing() {
         for Case { protocol, stream, replies, first_error, .. } in cases() {
             let whole = fed(protocol, [stream]).unwrap();
             assert_eq!((whole.0, whole.1.as_deref()), (replies, Some(first_error)));
-            for parts in cuts(stream) {
+            for parts in splits(stream) {
                 assert_eq!(fed(protocol, parts).unwrap(), whole, "{:?}", parts.map(<[u8]>::len));
             }
             assert_eq!(fed(protocol, stream.chunks(1)).unwrap(), whole);
@@ -489,11 +489,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_or_too_long_a_line_is_refused_however_it_is_cut() {
+    fn what_is_no_reply_or_too_long_a_line_is_refused_however_it_is_split() {
         for Case { protocol, refused, line, .. } in cases() {
             for text in refused.split('|') {
                 let bytes = text.as_bytes();
-                assert!(cuts(bytes).all(|parts| fed(protocol, parts).is_err()), "{text:?}");
+                assert!(splits(bytes).all(|parts| fed(protocol, parts).is_err()), "{text:?}");
                 assert!(fed(protocol, bytes.chunks(1)).is_err(), "{text:?} byte by byte");
             }
             for (length, is_sound) in [(LINE_BYTES_MAX, true), (LINE_BYTES_MAX + 1, false)] {

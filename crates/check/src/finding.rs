@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_command_is_torn_and_a_hole_before_others_is_damage() {
+    fn a_truncated_command_is_torn_and_a_hole_before_others_is_damage() {
         let torn = finding(&[SET, &SET[..9]].concat());
         assert!(
             matches!(torn.state(), State::Torn(Broken { offset, .. }) if offset == SET.len() as u64)

@@ -5,12 +5,13 @@
 //! path ─▶ place (what is it?) ─▶ manifest ─▶ its files, one after the other
 //!                             ├▶ rdb_file ─▶ walk ─▶ facts ─▶ readers
 //!                             └▶ aof_file ─▶ journal's reader and inspection ─▶ facts ─▶ readers
-//! findings ─▶ printed; cut: what is behind a break goes to FILE.cut-off
+//! findings ─▶ printed; truncate: what is behind a break goes to FILE.cut-off
 //!                      mend: wrong numbers are written anew, the file stays as FILE.before-fix
 //! ```
-//! Files are opened for reading, in pieces; only `cut` and `mend` write, when they are asked to.
+//! Files are opened for reading, in pieces; only `truncate` and `mend` write, when they are asked
+//! to.
 //!
-//! Owner: the operator, who alone decides what is cut or mended.
+//! Owner: the operator, who alone decides what is truncated or mended.
 //! Not here: formats (`rdb`, `journal`), keys of a store, filling of servers (`import`).
 //! Start at: `place.rs`, then `rdb_file.rs` and `aof_file.rs`.
 #![forbid(unsafe_code)]
@@ -19,7 +20,6 @@
 pub mod aof_file;
 mod beside;
 mod content;
-pub mod cut;
 pub mod finding;
 pub mod flaws;
 pub mod mend;
@@ -27,4 +27,5 @@ pub mod place;
 pub mod rdb_file;
 pub mod readers;
 pub mod source;
+pub mod truncate;
 pub mod walk;

@@ -334,9 +334,9 @@ mod tests {
     #[test]
     fn what_stands_before_the_damage_is_told() {
         let whole = three_keys();
-        for cut in 0..whole.len() {
-            let (facts, error) = describe(&whole[..cut], 10);
-            assert!(error.is_some() && facts.end <= cut as u64, "{cut} bytes");
+        for len in 0..whole.len() {
+            let (facts, error) = describe(&whole[..len], 10);
+            assert!(error.is_some() && facts.end <= len as u64, "{len} bytes");
         }
         let (facts, error) = describe(&whole[..whole.len() - 9], 10);
         assert!(error.is_some());

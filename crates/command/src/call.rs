@@ -339,8 +339,8 @@ impl Outer<'_, '_> {
         let (session, reply) = (&mut *self.session, self.reply.reborrow());
         let mut inner = Call::new(self.environment, thread, session, invocation, reply);
         let outcome = run(&mut inner);
-        let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
-        self.reply.take_over(is_cut, protocol);
+        let (is_over_limit, protocol) = (inner.reply.is_over_limit(), inner.reply.protocol());
+        self.reply.take_over(is_over_limit, protocol);
         outcome
     }
 

@@ -18,7 +18,7 @@ pub fn bulk(reply: &mut Reply<'_>, element: Element<'_>) {
 pub fn bulks<'x>(reply: &mut Reply<'_>, mut elements: impl Iterator<Item = Element<'x>>) {
     elements.all(|element| {
         bulk(reply, element);
-        !reply.is_cut()
+        !reply.is_over_limit()
     });
 }
 

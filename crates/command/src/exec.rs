@@ -55,7 +55,7 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
 /// `before` in the journal.
 #[cold]
 fn answer_by_mail(call: &mut Call<'_>, mark: Mark, before: u64) -> Outcome {
-    if call.session.close_after_reply || call.reply.is_cut() {
+    if call.session.close_after_reply || call.reply.is_over_limit() {
         call.session.is_told_by_mail = false;
         return Ok(());
     }

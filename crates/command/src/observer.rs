@@ -147,7 +147,7 @@ fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
     let mut kept: Vec<Vec<u8>> = (0..shown)
         .map(|at| match secrets.binary_search(&at).is_ok() {
             true => REDACTED.to_vec(),
-            false => cut(args.get(at)),
+            false => truncated(args.get(at)),
         })
         .collect();
     if shown < len {
@@ -156,7 +156,7 @@ fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
     kept
 }
 
-fn cut(argument: &[u8]) -> Vec<u8> {
+fn truncated(argument: &[u8]) -> Vec<u8> {
     let Some((begin, rest)) = argument.split_at_checked(ARGUMENT_BYTES_MAX) else {
         return argument.to_vec();
     };

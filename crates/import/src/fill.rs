@@ -198,7 +198,7 @@ fn fill_from(
 ) -> Result<(), Error> {
     let mut offset = from;
     if file.is_rdb()? {
-        // A run that was cut off behind the RDB part walks over all of it and sends nothing.
+        // A run that ended behind the RDB part walks over all of it and sends nothing.
         let note = |run: &mut Run<'_>, safe: u64| {
             run.meter.set(run.bytes_before + safe);
             if safe <= from && from > 0 {

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_no_reply_is_an_error() {
+    fn what_is_truncated_or_no_reply_is_an_error() {
         let deep = b"*1\r\n".repeat(100);
         for bytes in
             [&b""[..], b"*2\r\n:1\r\n", b"$5\r\nab\r\n", b"%1\r\n", b"*-2\r\n", b"\r\n", &deep]

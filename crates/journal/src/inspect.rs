@@ -1,11 +1,11 @@
 //! What a file of commands is worth before it is loaded: whole, torn at its end, or damaged.
 //!
 //! A machine's death may leave anything in what was not synced: a tail that ends within a command,
-//! or a hole with whole commands behind it. Such a tail is cut. Where bytes were safe and are wrong
-//! now, something else has happened, and nobody should start without them unasked. Sync lines tell
-//! one from the other: each says how much of the file was safe before it, and there is one each
-//! second. In a file without such lines, which others have written or a server that does not sync,
-//! whole commands behind the break are the sign.
+//! or a hole with whole commands behind it. Such a tail is truncated. Where bytes were safe and are
+//! wrong now, something else has happened, and nobody should start without them unasked. Sync lines
+//! tell one from the other: each says how much of the file was safe before it, and there is one
+//! each second. In a file without such lines, which others have written or a server that does not
+//! sync, whole commands behind the break are the sign.
 //!
 //! What somebody has written behind the last command, or over it, is damage too: text, another
 //! file, noise. A death leaves less: a block has what was last written to the disk, so behind what
@@ -47,7 +47,7 @@ pub struct Inspection {
 pub enum State {
     /// All of it can be loaded.
     Whole,
-    /// What is behind `whole` was never safe: it is to be cut, in the last file of a set.
+    /// What is behind `whole` was never safe: it is to be truncated, in the last file of a set.
     Torn {
         /// Where the break is.
         offset: u64,

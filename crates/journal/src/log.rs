@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! rotate    written up to the cut ─▶ synced ─▶ next file in the manifest ─▶ what follows
-//! replace   a sync has failed ─▶ cut back to what is safe ─▶ next file ─▶ what was in doubt
+//! replace   a sync has failed ─▶ truncated to what is safe ─▶ next file ─▶ what was in doubt
 //! ```
 //! The caller decides how long the ring keeps what is written: up to `safe`, and a failed
 //! sync costs nothing; or less, and it takes a rotation, which makes all of it new.
@@ -31,8 +31,8 @@ pub enum LogError {
     /// A sync runs, and its end is waited for.
     #[error("a sync is running")]
     Syncing,
-    /// What a failed sync has lost is not in memory any more, or the file cannot be cut: only a new
-    /// base makes the set whole.
+    /// What a failed sync has lost is not in memory any more, or the file cannot be truncated: only
+    /// a new base makes the set whole.
     #[error("a sync has failed, and the files need a new base")]
     NeedsBase,
 }
@@ -280,7 +280,7 @@ impl<F: Files> Log<F> {
             return Err(LogError::NeedsBase);
         }
         self.set.settle()?;
-        self.writer.cut_to_safe().map_err(|_| LogError::NeedsBase)?;
+        self.writer.truncate_to_safe().map_err(|_| LogError::NeedsBase)?;
         self.follow(now)
     }
 

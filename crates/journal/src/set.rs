@@ -344,9 +344,10 @@ impl<F: Files> Set<F> {
         Entry { name: format!("{}.{sequence}.incr.aof", self.prefix), sequence }
     }
 
-    /// Makes what is whole of the last file to be loaded safe, and cuts off the rest: only then may
-    /// another file follow. What is not known to be safe is written again: a sync may have failed
-    /// before the process died, and the system then takes bytes for written that it has dropped.
+    /// Makes what is whole of the last file to be loaded safe, and truncates the rest: only then
+    /// may another file follow. What is not known to be safe is written again: a sync may have
+    /// failed before the process died, and the system then takes bytes for written that it has
+    /// dropped.
     ///
     /// # Errors
     /// Those of the disk.
@@ -366,7 +367,7 @@ impl<F: Files> Set<F> {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn keep_cut_off(&self, whole: u64) -> Result<Option<String>, SetError> {
+    pub fn keep_truncated(&self, whole: u64) -> Result<Option<String>, SetError> {
         let Some(last) = self.manifest.to_load().last() else { return Ok(None) };
         let keep = || {
             let taken = self.files.list()?;

@@ -3,7 +3,7 @@
 //! ```text
 //!            write                 begin_sync             end_sync
 //! ring ───────────────▶ written ────────────────▶ job ───────────────▶ safe
-//!   │ failed: cut back to the last whole unit,      │ failed: nothing more is written here
+//!   │ failed: truncated to the last whole unit,     │ failed: nothing more is written here
 //!   └── tried again after a second                  └──▶ another file, from `safe` on
 //! ```
 //! The time that passes is an argument, and syncs run wherever the caller runs them.
@@ -235,7 +235,7 @@ impl<F: File> Writer<F> {
     }
 
     /// Runs `append` on a copy of the tail, which becomes the tail if all went well. Otherwise the
-    /// file is cut back.
+    /// file is truncated to it.
     fn attempt(
         &mut self,
         now: Steady,
@@ -248,13 +248,13 @@ impl<F: File> Writer<F> {
             if now < retry {
                 return Err(WriteError::Waiting);
             }
-            self.cut_back().map_err(|error| self.retry_later(error, now))?;
+            self.truncate_to_tail().map_err(|error| self.retry_later(error, now))?;
         }
         let mut tail = self.tail;
         let outcome = append(self, &mut tail);
         if let Err(error) = outcome {
             // The next try does it again, in case it fails here.
-            let _ = self.cut_back();
+            let _ = self.truncate_to_tail();
             return Err(self.retry_later(error, now));
         }
         self.tail = tail;
@@ -271,7 +271,7 @@ impl<F: File> Writer<F> {
         self.retry = self.retry.and(Some(Steady(0)));
     }
 
-    fn cut_back(&mut self) -> io::Result<()> {
+    fn truncate_to_tail(&mut self) -> io::Result<()> {
         self.file.truncate(self.tail.reached.bytes)?;
         self.retry = None;
         self.allocated = self.tail.reached.bytes;
@@ -311,7 +311,8 @@ impl<F: File> Writer<F> {
     }
 
     fn append_time(&mut self, tail: &mut Tail) -> io::Result<()> {
-        // Seconds only rise, though a clock may be set back: operators cut files at such a line.
+        // Seconds only rise, though a clock may be set back: operators truncate files at such a
+        // line.
         let second = self.time.map_or(0, |time| time.0 / 1_000);
         if second > self.second {
             self.append(format!("#TS:{second}\r\n").as_bytes(), tail)?;
@@ -345,7 +346,7 @@ impl<F: File> Writer<F> {
             let more = coming + PAD_BYTES;
             if self.file.pad(more).is_err() {
                 // Where there is no space for it, there may be enough for what is to be written.
-                return self.cut_back();
+                return self.truncate_to_tail();
             }
             self.padded = Some(self.tail.reached.bytes + more);
         }
@@ -449,11 +450,11 @@ impl<F: File> Writer<F> {
         Ok(())
     }
 
-    /// Cuts off what a failed sync has left in doubt, and makes the file's length safe.
+    /// Truncates what a failed sync has left in doubt, and makes the file's length safe.
     ///
     /// # Errors
     /// Those of the file, after which it cannot be followed by another one.
-    pub fn cut_to_safe(&mut self) -> io::Result<()> {
+    pub fn truncate_to_safe(&mut self) -> io::Result<()> {
         self.file.truncate(self.safe.bytes)?;
         self.file.sync()
     }

@@ -215,7 +215,7 @@ proptest! {
     fn pieces_of_packed_lists_become_one_packed_list(
         rows in vec(row(), 0..40),
         others in vec(row(), 0..40),
-        cut in any::<usize>(),
+        split in any::<usize>(),
     ) {
         let packed_of = |rows: &[Vec<Vec<u8>>]| {
             let mut list = packed::EMPTY.to_vec();
@@ -227,7 +227,7 @@ proptest! {
         };
         let (one, other) = (packed_of(&rows), packed_of(&others));
         let (one, other) = (PackedList::new(&one), PackedList::new(&other));
-        let from = cut % (rows.len() + 1);
+        let from = split % (rows.len() + 1);
         let pieces = [(one, one.place(2 * from), one.end()), (other, other.front(), other.end())];
         let mut whole = b"before".to_vec();
         packed::concat(2, &pieces, &mut whole);

@@ -341,8 +341,8 @@ mod tests {
                 Opening { deadline, idle, frequency }
             };
             assert_eq!((facts(0), facts(1)), (all, Opening::default()), "{word}");
-            for cut in 0..output.bytes().len() {
-                assert!(read_all(&output.bytes()[..cut]).1, "{word} cut to {cut} bytes");
+            for len in 0..output.bytes().len() {
+                assert!(read_all(&output.bytes()[..len]).1, "{word} truncated to {len} bytes");
             }
         }
     }

@@ -125,9 +125,9 @@ mod tests {
             let mut input = Input::new(bytes, 7);
             assert_eq!(input.length(), Ok(number));
             assert_eq!((input.rest(), input.at()), (&b""[..], 7 + bytes.len() as u64));
-            for cut in 0..bytes.len() {
-                let read = Input::new(&bytes[..cut], 0).length();
-                assert!(read.is_err_and(|error| error.is_end()), "{number} cut to {cut} bytes");
+            for len in 0..bytes.len() {
+                let read = Input::new(&bytes[..len], 0).length();
+                assert!(read.is_err_and(|error| error.is_end()), "{number} {len} bytes of it");
             }
         }
     }

@@ -82,9 +82,9 @@ mod tests {
         assert_eq!((name.len(), input.rest()), (9, &b"x"[..]));
         assert_eq!(skip_module_data(&mut input), Ok(None));
         assert_eq!(input.rest(), b"x");
-        for cut in 0..bytes.len() - 1 {
-            let read = skip_module_data(&mut Input::new(&bytes[..cut], 0));
-            assert!(read.is_err_and(|error| error.is_end()), "{cut} bytes");
+        for len in 0..bytes.len() - 1 {
+            let read = skip_module_data(&mut Input::new(&bytes[..len], 0));
+            assert!(read.is_err_and(|error| error.is_end()), "{len} bytes");
         }
     }
 

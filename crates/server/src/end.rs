@@ -1,7 +1,7 @@
 //! The end of the server, by SHUTDOWN and signals, and before it what makes the data safe: the
 //! journal and the last snapshot.
 //!
-//! Writes are held back before the last snapshot is cut, so every acknowledged write is in it.
+//! Writes are held back before the cut of the last snapshot, so every acknowledged write is in it.
 
 use crate::journal::{Ending, Journal};
 use crate::saver::{Saver, saves_by_itself};

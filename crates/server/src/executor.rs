@@ -367,7 +367,7 @@ impl Executor {
             connection.outstanding = count_unanswered(observer, &call, execution, seen, began);
             connection.ran_nanos = nanos;
         }
-        let (row, is_cut) = (call.row, call.reply.is_cut());
+        let (row, is_cut) = (call.row, call.reply.is_over_limit());
         if is_cut {
             self.give_up(connection, row);
         }

@@ -14,7 +14,7 @@
 //! connections have their turn. What the socket does not take waits here. From a megabyte of that
 //! on, requests of the client are held back: they are read into its query buffer, and served when
 //! the client has sent more than waits for it. A reply that would pass the client's output limit is
-//! cut while it is written, and the client is closed.
+//! given up while it is written, and the client is closed.
 
 use session::SharedBytes;
 use std::collections::VecDeque;

@@ -40,7 +40,7 @@ impl Refusal {
     }
 
     /// Creates an error that repeats what the client sent: each `{}` of the template is replaced by
-    /// the next word, which is cut at its first zero byte, as C strings are.
+    /// the next word, which ends at its first zero byte, as C strings are.
     pub fn naming(template: &str, words: &[&[u8]]) -> Refusal {
         let mut words = words.iter();
         let mut text = Vec::new();

@@ -75,15 +75,15 @@ impl Wide {
             return Some(Hexadecimal { mantissa: 0, exponent: 0 });
         }
         let bits = i32::try_from(u128::BITS - self.mantissa.leading_zeros()).ok()?;
-        let cut = (bits - MANTISSA_BITS).max(EXPONENT_MIN - self.exponent).max(0);
-        if cut > bits {
+        let dropped = (bits - MANTISSA_BITS).max(EXPONENT_MIN - self.exponent).max(0);
+        if dropped > bits {
             return None;
         }
-        let exponent = self.exponent + cut;
-        let cut = cut.unsigned_abs();
-        let kept = self.mantissa.checked_shr(cut).unwrap_or(0);
-        let lost = self.mantissa - kept.checked_shl(cut).unwrap_or(0);
-        let half = cut.checked_sub(1).map_or(0, |places| 1u128 << places);
+        let exponent = self.exponent + dropped;
+        let dropped = dropped.unsigned_abs();
+        let kept = self.mantissa.checked_shr(dropped).unwrap_or(0);
+        let lost = self.mantissa - kept.checked_shl(dropped).unwrap_or(0);
+        let half = dropped.checked_sub(1).map_or(0, |places| 1u128 << places);
         let is_up = lost > half || (lost == half && half > 0 && (self.has_more || kept % 2 == 1));
         let mantissa = kept + u128::from(is_up);
         let zeros = mantissa.trailing_zeros();

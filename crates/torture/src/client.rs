@@ -142,7 +142,7 @@ fn bulk(from: &mut impl BufRead, len: i64) -> Result<Vec<u8>> {
     from.by_ref().take(len).read_to_end(&mut bytes)?;
     let mut end = [0; 2];
     from.read_exact(&mut end)?;
-    ensure!(bytes.len() as u64 == len && end == *b"\r\n", "a value that is cut off, or too long");
+    ensure!(bytes.len() as u64 == len && end == *b"\r\n", "a value too short or too long");
     Ok(bytes)
 }
 
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_an_error() {
+    fn what_ends_early_is_an_error() {
         for bytes in
             [&b""[..], b"*2\r\n:1\r\n", b"$5\r\nab\r\n", b"$1\r\nabc", b"?\r\n", b"*-2\r\n"]
         {

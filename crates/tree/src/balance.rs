@@ -30,18 +30,18 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
             .filter(|at| *at < inner.len())
             .min_by_key(|at| len(*at));
         let Some(neighbour) = neighbour else {
-            let parts = L::cut(&[self.nodes.bytes(path.leaf)], 2);
+            let parts = L::redistribute(&[self.nodes.bytes(path.leaf)], 2);
             return self.replace_leaves(path, step.at, 1, &parts);
         };
         let first = neighbour.min(step.at);
         let pair = [inner.child(first), inner.child(first + 1)].map(|node| self.nodes.bytes(node));
         let count = if pair[0].len() + pair[1].len() <= SHIFT_BYTES_MAX { 2 } else { 3 };
-        let parts = L::cut(&pair, count);
+        let parts = L::redistribute(&pair, count);
         self.replace_leaves(path, first, 2, &parts);
     }
 
     fn split_only_leaf(&mut self, leaf: NodeId) {
-        let parts = L::cut(&[self.nodes.bytes(leaf)], 2);
+        let parts = L::redistribute(&[self.nodes.bytes(leaf)], 2);
         let [left, right] = parts.as_slice() else { return };
         let separator = L::separator(self.nodes.read(), left, right);
         let other = self.nodes.allocate(right.len(), NODE_ROOM);
@@ -101,7 +101,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         let Some(neighbour) = neighbour else { return };
         let first = neighbour.min(step.at);
         let pair = [inner.child(first), inner.child(first + 1)].map(|node| self.nodes.bytes(node));
-        let parts = L::cut(&pair, 1);
+        let parts = L::redistribute(&pair, 1);
         self.replace_leaves(path, first, 2, &parts);
     }
 

@@ -182,7 +182,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     pub fn of_rows<'n>(nodes: &'n mut N, leaf: &[u8]) -> Result<Tree<'n, N, RowLeaf<O>>, NoRoom> {
         let count = Rows::new(leaf).dense_len().div_ceil(NODE_BYTES * 7 / 8).max(1);
         nodes.ensure((count + 2) * 2 * NODE_BYTES)?;
-        let mut parts = RowLeaf::<O>::cut(&[leaf], count).into_iter();
+        let mut parts = RowLeaf::<O>::redistribute(&[leaf], count).into_iter();
         let mut tree = match parts.next() {
             Some(first) => Tree::of_leaf(nodes, &first)?,
             None => Tree::of_leaf(nodes, leaf)?,

@@ -16,7 +16,7 @@ pub trait Leaf {
 
     /// Redistributes the contents of neighbouring leaves to `parts` leaves of about the same
     /// length. Returns fewer if there are too few entries.
-    fn cut(leaves: &[&[u8]], parts: usize) -> Parts;
+    fn redistribute(leaves: &[&[u8]], parts: usize) -> Parts;
 
     /// Returns the shortest bytes that are above the last entry of `left`, and not above the first
     /// of `right`. Empty in an order that is not searched by separators.

@@ -5,7 +5,8 @@
 //!           │
 //! inner   | child count separator | ... |        a separator is above all that is left of it
 //!           │            │
-//! leaf    | rows |     | rows |                   known by `Leaf` alone: count, cut, order
+//! leaf    | rows |     | rows |                   known by `Leaf` alone: count, redistribute,
+//! order
 //! ```
 //! A child is named by a number that the owner of the nodes maps to bytes, so moving a node changes
 //! one entry of a table and no other node. Each child has the count of what lies below it, so
@@ -19,13 +20,13 @@
 
 mod balance;
 mod build;
-mod cut;
 mod edit;
 mod inner;
 mod leaf;
 mod memory;
 mod node;
 mod path;
+mod redistribution;
 mod root;
 mod row_leaf;
 mod rows;

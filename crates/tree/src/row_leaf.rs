@@ -1,8 +1,8 @@
 //! Leaves of rows: splitting, separators, checks.
 
-use crate::cut::Cut;
 use crate::leaf::{Leaf, Parts, Separator};
 use crate::node::Nodes;
+use crate::redistribution::Redistribution;
 use crate::rows::{Order, Rows, RowsMut};
 use packed::{Element, PackedList};
 use std::cmp::Ordering;
@@ -18,7 +18,7 @@ impl<O: Order> Leaf for RowLeaf<O> {
         u64::from(u16::from_le_bytes([leaf[0], leaf[1]]))
     }
 
-    fn cut(leaves: &[&[u8]], parts: usize) -> Parts {
+    fn redistribute(leaves: &[&[u8]], parts: usize) -> Parts {
         let stride = leaves.iter().map(|leaf| Rows::new(leaf).stride()).max().unwrap_or(1);
         let widened: Vec<Vec<u8>>;
         let is_even = leaves.iter().all(|leaf| Rows::new(leaf).stride() == stride);
@@ -28,7 +28,7 @@ impl<O: Order> Leaf for RowLeaf<O> {
             widened = leaves.iter().map(|leaf| widen::<O>(Rows::new(leaf), stride)).collect();
             widened.iter().map(|leaf| Rows::new(leaf)).collect()
         };
-        Cut::<O>::new(&rows, stride).into_parts(parts)
+        Redistribution::<O>::new(&rows, stride).into_parts(parts)
     }
 
     fn separator<'n>(nodes: impl Nodes<'n>, left: &[u8], right: &[u8]) -> Separator {

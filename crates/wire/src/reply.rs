@@ -2,8 +2,8 @@
 //!
 //! Each method writes one element. An aggregate (`array`, `map`, ...) announces how many follow;
 //! the caller writes them. A reply may have a limit: nothing is written from the element on with
-//! which it would exceed the limit, and [`Reply::is_cut`] returns true from then on. The output is
-//! no complete reply then, and must not be sent.
+//! which it would exceed the limit, and [`Reply::is_over_limit`] returns true from then on. The
+//! output is no complete reply then, and must not be sent.
 
 /// Version of the protocol that a connection has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Mark(usize);
 #[derive(Debug)]
 pub struct Reply<'a> {
     out: &'a mut Vec<u8>,
-    /// Largest length of `out`, nearly; zero once the reply is cut.
+    /// Largest length of `out`, nearly; zero once the reply is over its limit.
     most: usize,
     protocol: Protocol,
 }
@@ -39,13 +39,13 @@ impl<'a> Reply<'a> {
     /// `most` bytes, but for some headers and numbers. `most` is not zero.
     #[inline]
     pub fn with_limit(out: &'a mut Vec<u8>, protocol: Protocol, most: usize) -> Self {
-        debug_assert!(most > 0, "a limit of zero says that a reply was cut");
+        debug_assert!(most > 0, "a limit of zero says that a reply was over its limit");
         Self { out, most, protocol }
     }
 
     /// Returns true if the reply went beyond its limit.
     #[inline]
-    pub fn is_cut(&self) -> bool {
+    pub fn is_over_limit(&self) -> bool {
         self.most == 0
     }
 
@@ -54,12 +54,12 @@ impl<'a> Reply<'a> {
         Reply { out: self.out, most: self.most, protocol: self.protocol }
     }
 
-    /// Takes over the state of a reborrowed writer: whether the reply was cut, and the protocol of
-    /// the elements that follow.
-    pub fn take_over(&mut self, is_cut: bool, protocol: Protocol) {
+    /// Takes over the state of a reborrowed writer: whether the reply was over its limit, and the
+    /// protocol of the elements that follow.
+    pub fn take_over(&mut self, is_over_limit: bool, protocol: Protocol) {
         self.protocol = protocol;
-        if is_cut {
-            self.cut();
+        if is_over_limit {
+            self.mark_over_limit();
         }
     }
 
@@ -70,9 +70,9 @@ impl<'a> Reply<'a> {
         Reply::with_limit(out, self.protocol, room)
     }
 
-    /// Appends a part. If the part was cut, the whole reply is cut.
+    /// Appends a part. If the part is over its limit, so is the whole reply.
     pub fn append(&mut self, part: &Reply<'_>) {
-        if part.is_cut() { self.cut() } else { self.raw(part.out) }
+        if part.is_over_limit() { self.mark_over_limit() } else { self.raw(part.out) }
     }
 
     /// Returns the protocol of the replies.
@@ -132,7 +132,7 @@ impl<'a> Reply<'a> {
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
         if !self.has_room(bytes.len()) {
-            return self.cut();
+            return self.mark_over_limit();
         }
         self.out.reserve(bytes.len() + HEADER_LEN_MAX + LINE_END.len());
         self.begin_bulk(bytes.len());
@@ -144,7 +144,7 @@ impl<'a> Reply<'a> {
     pub fn bulk_parts(&mut self, parts: &[&[u8]]) {
         let len = parts.iter().map(|part| part.len()).sum();
         if !self.has_room(len) {
-            return self.cut();
+            return self.mark_over_limit();
         }
         self.out.reserve(len + HEADER_LEN_MAX + LINE_END.len());
         self.begin_bulk(len);
@@ -157,7 +157,7 @@ impl<'a> Reply<'a> {
     /// Writes a bulk string of `len` bytes from an iterator of pieces.
     pub fn bulk_pieces<'p>(&mut self, len: usize, pieces: impl Iterator<Item = &'p [u8]>) {
         if !self.has_room(len) {
-            return self.cut();
+            return self.mark_over_limit();
         }
         self.out.reserve(len + HEADER_LEN_MAX + LINE_END.len());
         self.begin_bulk(len);
@@ -182,7 +182,7 @@ impl<'a> Reply<'a> {
     #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
         if !self.has_room(bytes.len()) {
-            return self.cut();
+            return self.mark_over_limit();
         }
         self.out.extend_from_slice(bytes);
     }
@@ -296,7 +296,7 @@ impl<'a> Reply<'a> {
         }
         let len = text.len() + format.len() + 1;
         if !self.has_room(len) {
-            return self.cut();
+            return self.mark_over_limit();
         }
         self.count(b'=', len);
         self.out.extend_from_slice(format);
@@ -406,7 +406,7 @@ impl<'a> Reply<'a> {
     }
 
     #[cold]
-    fn cut(&mut self) {
+    fn mark_over_limit(&mut self) {
         self.most = 0;
     }
 
@@ -441,7 +441,7 @@ impl<'a> Reply<'a> {
 
     fn header_long(&mut self, prefix: u8, value: i64) {
         if !self.has_room(0) {
-            return self.cut();
+            return self.mark_over_limit();
         }
         self.out.reserve(HEADER_LEN_MAX);
         self.out.push(prefix);
@@ -453,7 +453,7 @@ impl<'a> Reply<'a> {
     /// the line early by what it sent.
     fn line(&mut self, prefix: u8, content: &[u8]) {
         if !self.has_room(content.len()) {
-            return self.cut();
+            return self.mark_over_limit();
         }
         self.out.reserve(content.len() + 1 + LINE_END.len());
         self.out.push(prefix);

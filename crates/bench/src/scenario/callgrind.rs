@@ -188,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_or_not_understood_is_refused() {
-        let (cut, _) = FILE.split_once("totals").unwrap();
-        for refused in ["", cut, &FILE.replace("fn=memcpy\n0 2", "fn=memcpy\n0 3")] {
+    fn a_truncated_file_or_one_that_is_not_understood_is_refused() {
+        let (truncated, _) = FILE.split_once("totals").unwrap();
+        for refused in ["", truncated, &FILE.replace("fn=memcpy\n0 2", "fn=memcpy\n0 3")] {
             assert!(parse(refused).is_err(), "{refused}");
         }
     }

@@ -54,7 +54,7 @@ pub struct Workload {
     mix: Option<WeightedIndex<f64>>,
     choice: Choice,
     scan_lengths: RangeInclusive<u64>,
-    /// Random letters, from which values are cut.
+    /// Random letters, of which values are slices.
     letters: Arc<str>,
     /// Records from the oldest to the newest, which may not be stored yet.
     records: Range<u64>,

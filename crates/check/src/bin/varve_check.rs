@@ -1,10 +1,10 @@
 //! Checks, describes and repairs files of data: RDB files, append-only files, manifests.
 
-use check::cut::cut;
 use check::finding::{FileFinding, Look, State, ask_more, read, read_alone, tell_readers};
 use check::mend::mend;
 use check::place::{FileSet, Place, look};
 use check::readers::{Asked, READERS, Reader, find};
+use check::truncate::truncate;
 use clap::Parser;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ fn check_file(options: &Options, path: &Path) -> io::Result<End> {
     let mut out = io::stdout().lock();
     write!(out, "{found}{}", tell_readers(&found.asked(), &found.state(), options.reader))?;
     if let Some(offset) = options.cut_at {
-        return cut_and_look(options, &mut out, &found, offset);
+        return truncate_and_look(options, &mut out, &found, offset);
     }
     repair(options, &mut out, &found)
 }
@@ -183,7 +183,7 @@ fn check_file_of_set(
     if options.fix { look() } else { Ok(found) }
 }
 
-/// Cuts what is torn, if that is asked for.
+/// Truncates what is torn, if that is asked for.
 fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::Result<End> {
     let (path, whole, behind) = (&found.path, found.facts.whole, found.facts.bytes_behind());
     match found.state() {
@@ -217,7 +217,7 @@ fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::R
         }
         State::Damaged(_) => {}
     }
-    cut_and_look(options, out, found, whole)
+    truncate_and_look(options, out, found, whole)
 }
 
 fn agrees(options: &Options, out: &mut impl Write, question: &str) -> io::Result<bool> {
@@ -265,14 +265,14 @@ fn tell_state(options: &Options, out: &mut impl Write, path: &Path) -> io::Resul
     Ok(if state == State::Whole { End::Whole } else { End::Damaged })
 }
 
-fn cut_and_look(
+fn truncate_and_look(
     options: &Options,
     out: &mut impl Write,
     found: &FileFinding,
     offset: u64,
 ) -> io::Result<End> {
     let path = &found.path;
-    let kept = cut(path, found.stamp, offset).map_err(|error| named(&error, path))?;
+    let kept = truncate(path, found.stamp, offset).map_err(|error| named(&error, path))?;
     writeln!(out, "cut at byte {offset}; what was behind it is in {}", kept.display())?;
     tell_state(options, out, path)
 }

@@ -49,8 +49,8 @@ impl Timeout {
         if until.is_none_or(|until| i64::try_from(until).is_err()) {
             return Err(OUT_OF_RANGE);
         }
-        // The clock is cut to whole milliseconds; one is added so that no client stops waiting
-        // early.
+        // The clock is rounded down to whole milliseconds; one is added so that no client stops
+        // waiting early.
         Ok(Timeout(Some(call.instance.clock.steady().after(millis).after(1))))
     }
 }

@@ -27,7 +27,7 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
     store.each_key(call.thread, scanned, |key| {
         reply.bulk(key);
         found += 1;
-        !reply.is_cut()
+        !reply.is_over_limit()
     });
     reply.close_array(mark, found);
     Ok(())

@@ -72,7 +72,7 @@ fn show(call: &mut Call<'_>, style: Style, source_at: usize) -> Outcome {
     let metres = asked.search.as_ref().map_or(1.0, |search| search.unit().metres());
     for hit in hits {
         hit.write(reply, &asked, metres);
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
     }

@@ -71,7 +71,8 @@ fn tell(
         hash::random_fields(hash, count.unsigned_abs(), random, |pair| one(reply, pair));
     } else {
         for _ in 0..count.unsigned_abs() {
-            let Some(pair) = hash::random_field(hash, random).filter(|_| !reply.is_cut()) else {
+            let Some(pair) = hash::random_field(hash, random).filter(|_| !reply.is_over_limit())
+            else {
                 break;
             };
             one(reply, pair);

@@ -61,7 +61,7 @@ pub fn hgetall(call: &mut Call<'_>) -> Outcome {
     };
     let mut told = 0;
     for pair in hash.iter() {
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
         pair.field.with_text(|text| reply.bulk(text));
@@ -96,7 +96,7 @@ fn each(call: &mut Call<'_>, tell: impl Fn(&mut Reply<'_>, Pair<'_>)) -> Outcome
     }
     let mut told = 0;
     for pair in hash.iter() {
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
         tell(reply, pair);

@@ -109,7 +109,7 @@ pub fn lpos(call: &mut Call<'_>) -> Outcome {
             let most = if count == 0 { usize::MAX } else { narrow::to_usize(count) };
             let (mark, mut len) = (reply.deferred_array(), 0);
             for at in found.take(most) {
-                if reply.is_cut() {
+                if reply.is_over_limit() {
                     break;
                 }
                 reply.integer(at as i64);

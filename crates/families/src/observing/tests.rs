@@ -23,7 +23,7 @@ fn run(world: &mut World, line: &str, nanos: u64) {
 }
 
 #[test]
-fn a_slow_command_is_kept_with_its_arguments_cut() {
+fn a_slow_command_is_kept_with_its_arguments_truncated() {
     let mut world = world(&["slowlog-log-slower-than 1000", "slowlog-max-len 2"]);
     run(&mut world, "GET fast", 999_999);
     run(&mut world, "GET first", 1_000_000);

@@ -31,7 +31,7 @@ fn reply_with(call: &mut Call<'_>, operation: Operation) -> Outcome {
     set::combine(operation, &sets, |_, member| {
         bulk(reply, member);
         len += 1;
-        if reply.is_cut() { Flow::Break(()) } else { Flow::Continue(()) }
+        if reply.is_over_limit() { Flow::Break(()) } else { Flow::Continue(()) }
     });
     reply.close_set(mark, len);
     Ok(())

@@ -80,7 +80,7 @@ fn show(call: &mut Call<'_>, operation: Operation) -> Outcome {
     shown.begin(reply, combined.len() as u64);
     for (member, score) in combined {
         shown.write(reply, member, score);
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
     }

@@ -42,7 +42,7 @@ fn many(call: &mut Call<'_>) -> Outcome {
         shown.begin(reply, times);
         for (member, score) in (0..times).map_while(|_| set.get(random.below(set.len()))) {
             shown.write(reply, member, score);
-            if reply.is_cut() {
+            if reply.is_over_limit() {
                 break;
             }
         }

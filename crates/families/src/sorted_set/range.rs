@@ -89,7 +89,7 @@ fn show(call: &mut Call<'_>, named: Named) -> Outcome {
     shown.begin(reply, span.count);
     set.each_while(span, range.is_reverse, |member, score| {
         shown.write(reply, member, score);
-        !reply.is_cut()
+        !reply.is_over_limit()
     });
     Ok(())
 }

@@ -24,7 +24,7 @@ pub fn write_all<'x>(reply: &mut Reply<'_>, entries: impl Iterator<Item = Entry<
     for entry in entries.take(most) {
         write(reply, entry);
         len += 1;
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
     }

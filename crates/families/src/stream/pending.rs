@@ -131,7 +131,7 @@ fn list_of(
         reply.integer(idle(&pending).max(0));
         reply.integer(pending.deliveries() as i64);
         len += 1;
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
     }

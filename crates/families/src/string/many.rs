@@ -15,7 +15,7 @@ pub fn mget(call: &mut Call<'_>) -> Outcome {
     let (mut access, keys, reply) = call.on_keys(1..len);
     reply.array(keys.len());
     for key in &keys {
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
         bulk_or_null(reply, access.read_string(key).unwrap_or(None));

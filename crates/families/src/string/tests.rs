@@ -219,7 +219,7 @@ fn counting_stays_within_64_bits() {
 }
 
 #[test]
-fn ranges_are_cut_at_both_ends() {
+fn ranges_are_clamped_at_both_ends() {
     talk(
         r#"
         > SET k "This is a string"

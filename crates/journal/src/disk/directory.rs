@@ -324,7 +324,7 @@ mod tests {
     use crate::disk::{Stage, append_all, append_all_past_cache, read_all};
 
     #[test]
-    fn files_are_appended_to_cut_renamed_and_removed() {
+    fn files_are_appended_to_truncated_renamed_and_removed() {
         let parent = tempfile::tempdir().expect("a directory");
         let directory = Directory::open(&parent.path().join("appendonlydir")).expect("made");
         let file = directory.create("a").expect("created");
@@ -333,7 +333,7 @@ mod tests {
         file.write_back(0, 12);
         file.sync().expect("synced");
         assert_eq!(file.bytes().expect("a length"), 12, "allocation does not show");
-        file.truncate(5).expect("cut");
+        file.truncate(5).expect("truncated");
         append_all(&file, b"!").expect("appended");
         assert_eq!(file.write_again(1, b"el").expect("written"), 2);
         directory.rename("a", "b").expect("renamed");
@@ -362,7 +362,7 @@ mod tests {
                 assert!(line.starts_with(b"#") && line.len() < 1023, "{piece}: {line:?}");
             }
         }
-        file.truncate(text.len() as u64).expect("cut");
+        file.truncate(text.len() as u64).expect("truncated");
         append_all(&file, b"y").expect("appended");
         assert_eq!(file.bytes().expect("a length"), text.len() as u64 + 1);
     }

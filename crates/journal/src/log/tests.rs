@@ -295,7 +295,7 @@ fn a_rotation_that_fails_at_any_operation_leaves_a_file_that_goes_on() {
 }
 
 #[test]
-fn a_second_life_goes_on_where_the_first_was_cut_off() {
+fn a_second_life_goes_on_where_the_first_ended() {
     for operation in 0..operations_of_a_life(SyncPolicy::Always) {
         let files = SimulatedFiles::new();
         files.fail_at(operation, Fault::Stop);
@@ -369,7 +369,7 @@ fn a_full_disk_refuses_until_space_returns() {
     files.set_full(true);
     life.live(5);
     assert_eq!(life.acknowledged(), 5);
-    assert_eq!(reload(&files.after_kill()), 5, "cut back to a whole unit");
+    assert_eq!(reload(&files.after_kill()), 5, "truncated to a whole unit");
     files.set_full(false);
     life.live(5);
     assert_eq!((life.acknowledged(), reload(&files.after_kill())), (15, 15));

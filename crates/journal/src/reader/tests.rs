@@ -74,11 +74,11 @@ fn commands_transactions_and_comments_are_read() {
 #[test]
 fn a_tail_that_ends_within_a_command_is_torn() {
     let file = format!("{SET}{SET}");
-    for cut in 1..SET.len() {
-        let found = look(&file.as_bytes()[..SET.len() + cut]);
+    for len in 1..SET.len() {
+        let found = look(&file.as_bytes()[..SET.len() + len]);
         let offset = SET.len() as u64;
-        assert_eq!((found.whole, found.units, found.bytes_behind), (offset, 1, cut as u64));
-        assert_eq!(found.state, State::Torn { offset, why: Why::Ended }, "{cut}");
+        assert_eq!((found.whole, found.units, found.bytes_behind), (offset, 1, len as u64));
+        assert_eq!(found.state, State::Torn { offset, why: Why::Ended }, "{len}");
     }
 }
 
@@ -104,8 +104,8 @@ fn padding_at_the_end_is_nothing_and_behind_a_hole_in_it_nothing_counts() {
             let is_torn = matches!(found.state, State::Torn { .. });
             assert!(is_torn && found.whole as usize == lines.len(), "{bytes} {behind}: {found:?}");
         }
-        let cut = [&lines[..ends[2] - 20], &vec![b'#'; bytes]].concat();
-        assert!(matches!(look(&cut).state, State::Torn { .. }), "{bytes}");
+        let torn = [&lines[..ends[2] - 20], &vec![b'#'; bytes]].concat();
+        assert!(matches!(look(&torn).state, State::Torn { .. }), "{bytes}");
     }
 }
 
@@ -192,7 +192,7 @@ fn a_file_with_nothing_of_the_stream_is_bare() {
             read
         };
         assert!(is_bare("") && is_bare(&header) && is_bare(&format!("{header}{end}")));
-        assert!(is_bare(&format!("{header}*3\r\n$3\r\nSE")), "once it is cut");
+        assert!(is_bare(&format!("{header}*3\r\n$3\r\nSE")), "once it is truncated");
         assert!(!is_bare(&format!("{header}{SET}")) && !is_bare(SET));
     }
 }
@@ -288,8 +288,8 @@ fn numbers_are_read_in_the_forms_that_valkey_reads() {
         let found = look(text.as_bytes());
         assert_eq!((found.state, found.units), (State::Whole, 3), "{odd:?}");
         // A last argument without its end was not finished.
-        for cut in 1..=2 {
-            let torn = look(&text.as_bytes()[..text.len() - cut]);
+        for len in 1..=2 {
+            let torn = look(&text.as_bytes()[..text.len() - len]);
             assert!(matches!(torn.state, State::Torn { why: Why::Ended, .. }), "{odd:?}");
         }
     }
@@ -376,7 +376,7 @@ fn a_flipped_bit_is_found_and_costs_nothing_that_was_safe() {
 }
 
 #[test]
-fn a_hole_in_what_was_never_synced_is_cut_with_what_is_behind_it() {
+fn a_hole_in_what_was_never_synced_is_truncated_with_what_is_behind_it() {
     let (mut bytes, ends) = with_lines();
     bytes[ends[1] + 5..ends[1] + 40].fill(0);
     let found = look(&bytes);
@@ -465,16 +465,16 @@ fn batches(bytes: &[u8]) -> (Vec<Placed>, Option<(u64, Why)>) {
 }
 
 #[test]
-fn batches_have_the_commands_of_the_units_cut_anywhere() {
+fn batches_have_the_commands_of_the_units_wherever_the_bytes_end() {
     let (with_lines, _) = with_lines();
     let framed = [SET, MULTI, SET, "#TS:1\r\n", SET, EXEC, SET, "# a\n", SET, SET].concat();
     for bytes in [with_lines, framed.into_bytes()] {
-        for cut in 0..=bytes.len() {
-            let (units, why) = units(&bytes[..cut]);
-            let (batches, same) = batches(&bytes[..cut]);
-            assert_eq!(same, why, "cut at {cut}");
+        for len in 0..=bytes.len() {
+            let (units, why) = units(&bytes[..len]);
+            let (batches, same) = batches(&bytes[..len]);
+            assert_eq!(same, why, "{len} bytes");
             let words: Vec<_> = batches.iter().map(|(_, words)| words.clone()).collect();
-            assert_eq!(words, units.concat(), "cut at {cut}");
+            assert_eq!(words, units.concat(), "{len} bytes");
             assert!(batches.iter().all(|(at, _)| bytes[narrow::to_usize(*at)] == b'*'));
         }
     }
@@ -492,8 +492,8 @@ fn a_glance_at_a_file_with_lines_finds_what_reading_it_finds() {
         glanced.position.is_some()
     };
     assert!(same(&bytes));
-    for cut in 0..bytes.len() {
-        same(&bytes[..cut]);
+    for len in 0..bytes.len() {
+        same(&bytes[..len]);
     }
     let flips = (0..bytes.len() * 8).filter(|bit| {
         let mut bytes = bytes.clone();

@@ -254,8 +254,8 @@ mod tests {
         let elements = Elements::new(&bytes).expect("a listpack");
         let found: Result<Vec<_>, _> = elements.map(|it| it.map(Element::to_text)).collect();
         assert_eq!(found.as_deref(), Ok(texts));
-        for cut in 0..bytes.len().min(50) {
-            assert!(Elements::new(&bytes[..cut]).is_err());
+        for len in 0..bytes.len().min(50) {
+            assert!(Elements::new(&bytes[..len]).is_err());
         }
     }
 

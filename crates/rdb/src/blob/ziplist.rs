@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn damaged_ziplists_are_refused() {
         let good = ziplist(&[b"\x02ab", b"\xf1"]);
-        for cut in 0..good.len() {
-            assert!(texts(&good[..cut]).is_err());
+        for len in 0..good.len() {
+            assert!(texts(&good[..len]).is_err());
         }
         for (at, to) in [(0, 1), (4, 11), (8, 1), (8, 3), (10, 1), (11, 9), (14, 0), (15, 0xff)] {
             let mut damaged = good.clone();

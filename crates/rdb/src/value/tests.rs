@@ -38,38 +38,38 @@ fn line(part: &Part<'_>) -> String {
     }
 }
 
-/// Reads a value in two pieces, cut at every byte, and checks that the parts are the same.
+/// Reads a value in two pieces, split at every byte, and checks that the parts are the same.
 fn returns(value_type: ValueType, output: &Output, expected: &[&str]) {
     let bytes = output.bytes();
     assert_eq!(lines(value_type, bytes).as_deref(), Ok(&expected.map_to_strings()[..]));
-    for cut in 0..bytes.len() {
+    for at_byte in 0..bytes.len() {
         let (mut found, mut reader) = (Vec::new(), ValueReader::new(value_type));
-        let mut input = Input::new(&bytes[..cut], 0);
+        let mut input = Input::new(&bytes[..at_byte], 0);
         let mut keep = |part: Part<'_>| {
             found.push(line(&part));
             Ok::<(), Error>(())
         };
         let is_complete = reader.read(&mut input, &mut keep).expect("not damaged");
-        assert!(!is_complete, "{cut} of {} bytes", bytes.len());
+        assert!(!is_complete, "{at_byte} of {} bytes", bytes.len());
         let at = input.at();
         let mut input = Input::new(&bytes[narrow::to_usize(at)..], at);
         assert!(reader.read(&mut input, &mut keep).expect("not damaged"));
-        assert_eq!(found, expected.map_to_strings(), "cut at {cut}");
-        skips(value_type, bytes, cut);
+        assert_eq!(found, expected.map_to_strings(), "split at {at_byte}");
+        skips(value_type, bytes, at_byte);
     }
 }
 
 /// Passes over a value in two pieces, and checks that it ends where it does for a reader.
-fn skips(value_type: ValueType, bytes: &[u8], cut: usize) {
+fn skips(value_type: ValueType, bytes: &[u8], at_byte: usize) {
     let mut value = ValueReader::new(value_type);
-    let mut input = Input::new(&bytes[..cut], 0);
-    assert_eq!(value.skip(&mut input), Ok(false), "{cut} of {} bytes", bytes.len());
+    let mut input = Input::new(&bytes[..at_byte], 0);
+    assert_eq!(value.skip(&mut input), Ok(false), "{at_byte} of {} bytes", bytes.len());
     let at = input.at();
     // Something else follows.
     let rest = [&bytes[narrow::to_usize(at)..], b"more"].concat();
     let mut input = Input::new(&rest, at);
-    assert_eq!(value.skip(&mut input), Ok(true), "cut at {cut}");
-    assert_eq!(input.rest(), b"more", "cut at {cut}");
+    assert_eq!(value.skip(&mut input), Ok(true), "split at {at_byte}");
+    assert_eq!(input.rest(), b"more", "split at {at_byte}");
 }
 
 trait MapToStrings {

@@ -35,8 +35,8 @@ pub struct Unsettled {
     pub whole: u64,
     /// See `whole`.
     pub safe: u64,
-    /// Bytes behind that, which are cut off and kept beside it: nobody can tell whose they are.
-    pub cut_bytes: u64,
+    /// Bytes behind that, which are truncated and kept beside it: nobody can tell whose they are.
+    pub truncated_bytes: u64,
 }
 
 impl Begin {
@@ -74,14 +74,14 @@ impl Begin {
         })
     }
 
-    /// Makes all of the last file safe, and cuts off what is not whole.
+    /// Makes all of the last file safe, and truncates what is not whole.
     fn settle(&mut self) -> Result<(), SetError> {
         let Some(it) = &mut self.unsettled else { return Ok(()) };
-        if it.cut_bytes > 0 {
-            let kept = self.set.keep_cut_off(it.whole)?.unwrap_or_default();
-            let (path, bytes) = (&it.path, it.cut_bytes);
+        if it.truncated_bytes > 0 {
+            let kept = self.set.keep_truncated(it.whole)?.unwrap_or_default();
+            let (path, bytes) = (&it.path, it.truncated_bytes);
             tracing::warn!("The {bytes} bytes that are cut off are kept in {path}/{kept}");
-            it.cut_bytes = 0;
+            it.truncated_bytes = 0;
         }
         self.set.settle_last(it.whole, it.safe)?;
         self.unsettled = None;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! base (RDB or commands) ─▶ incremental files in order ─▶ Recovered: where the stream ends
-//!      look: whole │ torn, last file: cut │ torn before, damaged: refused
+//!      look: whole │ torn, last file: truncated │ torn before, damaged: refused
 //! ```
 
 use super::error::LoadFailed;
@@ -25,8 +25,8 @@ pub struct Contents {
     pub last: (u64, u64),
     /// Position of the stream at the end, and whose it is, if the files tell.
     pub position: Option<(u64, ReplicationId)>,
-    /// Bytes behind the last unit, which are to be cut off.
-    pub cut_bytes: u64,
+    /// Bytes behind the last unit, which are to be truncated.
+    pub truncated_bytes: u64,
     /// The last line of the last file, and the offset behind it.
     pub line: Option<(SyncLine, u64)>,
     /// Database that is selected at the end.
@@ -177,7 +177,7 @@ fn load_file(
             "{}: {why} at byte {offset}; the last {bytes} bytes, from byte {whole} on, are cut off",
             it.path
         );
-        contents.cut_bytes += bytes;
+        contents.truncated_bytes += bytes;
     }
     contents.last = (found.whole, found.safe);
     (contents.line, contents.database) = (found.line, database);

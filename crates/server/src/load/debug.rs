@@ -179,7 +179,7 @@ fn in_place<T>(
 }
 
 /// Loads the append-only files in place of what is there. They are read as they are: nothing is
-/// cut off.
+/// truncated.
 fn load_aof(
     instance: &Instance,
     table: &'static Table,

@@ -11,10 +11,11 @@
 //! | `debug.rs` | DEBUG RELOAD and LOADAOF |
 //! | `error.rs` | why data was not loaded |
 //!
-//! Append-only files are inspected before anything is executed: a torn tail of the last one is cut,
-//! and damage stops the start. Commands are executed in batches whose keys are prefetched, as those
-//! of connections are. Meanwhile nothing expires, nothing is evicted, and memory has no limit.
-//! Before DEBUG RELOAD and LOADAOF the data is set aside, and it returns where they fail.
+//! Append-only files are inspected before anything is executed: a torn tail of the last one is
+//! truncated, and damage stops the start. Commands are executed in batches whose keys are
+//! prefetched, as those of connections are. Meanwhile nothing expires, nothing is evicted, and
+//! memory has no limit. Before DEBUG RELOAD and LOADAOF the data is set aside, and it returns where
+//! they fail.
 
 mod adopt;
 mod aof;
@@ -173,7 +174,7 @@ pub fn load_set(
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
     let home = if end.is_some() { contents.database } else { 0 };
-    let unsettled = Unsettled { path, whole, safe, cut_bytes: contents.cut_bytes };
+    let unsettled = Unsettled { path, whole, safe, truncated_bytes: contents.truncated_bytes };
     let unsettled = Some(unsettled);
     Ok(Recovered { begin: Some(Begin { set, unsettled, position, home, id, end, base }) })
 }
@@ -192,7 +193,7 @@ fn read_set(
     store.leave(thread);
     store.apply_journal(false);
     if let Ok(contents) = &loaded {
-        instance.loading.cut_bytes.store(contents.cut_bytes, Relaxed);
+        instance.loading.cut_bytes.store(contents.truncated_bytes, Relaxed);
     }
     loaded
 }

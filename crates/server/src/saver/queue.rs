@@ -474,7 +474,7 @@ impl Saver {
     }
 }
 
-/// Seconds that have passed, cut to whole ones.
+/// Seconds that have passed, rounded down to whole ones.
 fn seconds_between(earlier: Steady, later: Steady) -> u64 {
     later.since(earlier) / 1000
 }

@@ -50,7 +50,7 @@ pub struct Entry {
     pub seconds: u64,
     /// Microseconds or bytes.
     pub value: u64,
-    /// Its arguments, cut.
+    /// Its arguments, truncated.
     pub args: Vec<Vec<u8>>,
     /// Address of its client.
     pub address: String,

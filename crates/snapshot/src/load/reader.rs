@@ -99,7 +99,7 @@ impl<R: Read> Reader<R> {
                 Next::More if self.begins_large() => self.read_large(own, team)?,
                 Next::More => {
                     if !self.input.fill()? {
-                        return Err(self.cut_short());
+                        return Err(self.ends_too_early());
                     }
                 }
                 Next::Item => {
@@ -219,12 +219,12 @@ impl<R: Read> Reader<R> {
                 return Ok(());
             }
             if !self.input.fill()? {
-                return Err(self.cut_short());
+                return Err(self.ends_too_early());
             }
         }
     }
 
-    fn cut_short(&self) -> LoadError {
+    fn ends_too_early(&self) -> LoadError {
         Error { at: self.input.at(), flaw: Flaw::Ends }.into()
     }
 

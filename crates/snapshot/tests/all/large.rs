@@ -277,10 +277,10 @@ fn counts_that_lie_are_refused_and_leave_nothing_behind() {
         let rows: Vec<Vec<u8>> = rows.iter().map(row).collect();
         // More rows than there are: the file ends, in the middle of a row or behind one.
         let whole = file(value_type, u32::MAX as usize, &rows);
-        for cut in [END.len(), END.len() + 1, END.len() + 30, LARGE_FROM, 2 * LARGE_FROM] {
+        for missing in [END.len(), END.len() + 1, END.len() + 30, LARGE_FROM, 2 * LARGE_FROM] {
             for threads in [1, 3] {
                 let mut world = World::new();
-                let loaded = world.load(&whole[..whole.len() - cut], threads, false);
+                let loaded = world.load(&whole[..whole.len() - missing], threads, false);
                 let error = loaded.expect_err("refused").to_string();
                 assert!(error.contains("ends too early at byte "), "{value_type}: {error}");
                 assert_eq!(world.store.keys(), 0, "nothing of it is stored");

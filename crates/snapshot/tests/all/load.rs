@@ -190,10 +190,10 @@ fn what_is_wrong_first_is_told_by_any_number_of_threads() {
 
 #[test]
 fn lengths_that_lie_and_files_that_end_are_refused() {
-    let cut = set_of("s", (0..200_000).map(|at| format!("member-{at}").into_bytes()));
+    let ends = set_of("s", (0..200_000).map(|at| format!("member-{at}").into_bytes()));
     let lies = [&b"\x02\x01s\x81"[..], &[0x7f; 8], b"\x01a"].concat();
     let long = [&b"\x00\x01k\x81"[..], &[0x7f; 8], b"a"].concat();
-    for bytes in [&cut[..cut.len() - 5], &cut[..cut.len() / 2], &lies, &long] {
+    for bytes in [&ends[..ends.len() - 5], &ends[..ends.len() / 2], &lies, &long] {
         for threads in [1, 3] {
             let error = error(&[HEAD, bytes].concat(), threads);
             assert!(error.contains("ends too early"), "{error}");

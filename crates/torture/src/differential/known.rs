@@ -195,11 +195,11 @@ const KNOWN: &[Known] = &[
 /// Returns true if two numbers agree up to the digits of an 80-bit float.
 fn are_almost_equal(varve: &Reply, valkey: &Reply) -> bool {
     let (Reply::Bulk(one), Reply::Bulk(other)) = (varve, valkey) else { return false };
-    // Numbers beyond the range of a double are cut by the same digits on both sides.
+    // Numbers beyond the range of a double lose the same digits on both sides.
     let whole = |text: &[u8]| text.iter().position(|it| *it == b'.').unwrap_or(text.len());
-    let cut = whole(one).min(whole(other)).saturating_sub(250);
+    let dropped = whole(one).min(whole(other)).saturating_sub(250);
     let number = |text: &[u8]| {
-        let end = if cut > 0 { whole(text) - cut } else { text.len() };
+        let end = if dropped > 0 { whole(text) - dropped } else { text.len() };
         text::parse_f64(&text[..end])
     };
     matches!((number(one), number(other)), (Some(one), Some(other))

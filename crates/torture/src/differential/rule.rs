@@ -29,11 +29,11 @@ pub enum Rule {
     Times,
     /// Equal but for the third number of each element, which is compared as in [`Rule::Near`].
     Idle,
-    /// Equal in their distances, and in the elements at each; those at a cut-off last one may
+    /// Equal in their distances, and in the elements at each; those at the last one of a COUNT may
     /// differ.
     ByDistance {
         /// True if elements at the last distance may differ.
-        is_cut: bool,
+        has_count: bool,
     },
 }
 
@@ -61,12 +61,12 @@ pub fn of(request: &Request) -> Rule {
         | "GEORADIUS_RO"
         | "GEORADIUSBYMEMBER"
         | "GEORADIUSBYMEMBER_RO" => {
-            let is_cut = has(b"COUNT");
-            let is_sorted = is_cut || has(b"ASC") || has(b"DESC");
+            let has_count = has(b"COUNT");
+            let is_sorted = has_count || has(b"ASC") || has(b"DESC");
             match (has(b"ANY") || !has(b"WITHDIST"), is_sorted) {
                 (_, false) => Rule::Members,
                 (true, true) => Rule::Shape,
-                (false, true) => Rule::ByDistance { is_cut },
+                (false, true) => Rule::ByDistance { has_count },
             }
         }
         _ => Rule::Exact,
@@ -148,7 +148,7 @@ pub fn agree(rule: Rule, one: &Reply, other: &Reply) -> bool {
         Rule::Near(most) => near(most, one, other),
         Rule::Times => times(one, other),
         Rule::Idle => idle(one, other),
-        Rule::ByDistance { is_cut } => by_distance(is_cut, one, other),
+        Rule::ByDistance { has_count } => by_distance(has_count, one, other),
     }
 }
 
@@ -225,11 +225,11 @@ fn idle(one: &Reply, other: &Reply) -> bool {
 }
 
 /// Compares elements that are names with distances, or coordinates without.
-fn by_distance(is_cut: bool, one: &Reply, other: &Reply) -> bool {
+fn by_distance(has_count: bool, one: &Reply, other: &Reply) -> bool {
     let distance = |it: &Reply| elements(it).get(1).cloned();
     let far: Vec<_> = elements(one).iter().map(distance).collect();
     let other_far: Vec<_> = elements(other).iter().map(distance).collect();
-    let last = far.last().filter(|_| is_cut);
+    let last = far.last().filter(|_| has_count);
     let kept = |reply| {
         let all = members(reply).into_iter();
         all.filter(|it| Some(&distance(it)) != last).collect::<Vec<_>>()

@@ -4,7 +4,7 @@ use super::rule::elements;
 use super::step::word;
 use crate::client::Reply;
 
-/// Formats a reply on one line; a long one is cut.
+/// Formats a reply on one line; a long one is truncated.
 pub fn reply_text(reply: &Reply) -> String {
     let mut text = full_text(reply);
     if text.len() > SHOWN {

@@ -17,7 +17,7 @@ pub(super) struct Carrier {
     held: Vec<u32>,
     /// True if it loses one token on purpose.
     careless: bool,
-    /// True if it never holds a token, so that it may be cut off at any time.
+    /// True if it never holds a token, so that it may be disconnected at any time.
     moves_only: bool,
 }
 
@@ -249,7 +249,7 @@ impl Part for Carrier {
 
     fn plan(&mut self, burst: &mut Burst<Self>, chance: &mut Chance) {
         match chance.below(20) {
-            // A carrier that may be cut off must not be between a copy and the removal of its
+            // A carrier that may be disconnected must not be between a copy and the removal of its
             // original.
             0 if !self.moves_only => self.take_collection(burst, chance),
             1 => self.touch(burst, chance),

@@ -152,14 +152,14 @@ proptest! {
     }
 }
 
-/// Returns a reply with room for ten bytes, appended to others; `None` if it was cut.
+/// Returns a reply with room for ten bytes, appended to others; `None` if it was over that limit.
 fn limited(write: impl FnOnce(&mut Reply<'_>)) -> Option<String> {
     let mut out = b"before".to_vec();
     let most = out.len() + 10;
     let mut reply = Reply::with_limit(&mut out, Protocol::Resp2, most);
     write(&mut reply);
-    let is_cut = reply.is_cut();
-    (!is_cut).then(|| String::from_utf8_lossy(&out[b"before".len()..]).into_owned())
+    let is_over_limit = reply.is_over_limit();
+    (!is_over_limit).then(|| String::from_utf8_lossy(&out[b"before".len()..]).into_owned())
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_reply_within_its_limit_is_whole() {
 }
 
 #[test]
-fn a_reply_beyond_its_limit_is_cut() {
+fn a_reply_beyond_its_limit_says_so() {
     assert_eq!(limited(|reply| reply.bulk(&[b'x'; 100])), None);
     assert_eq!(limited(|reply| reply.bulk_parts(&[b"abcdef", b"ghijkl"])), None);
     assert_eq!(limited(|reply| reply.bulk_pieces(12, [&b"abcdef"[..]; 2].into_iter())), None);
@@ -186,7 +186,7 @@ fn a_reply_beyond_its_limit_is_cut() {
 }
 
 #[test]
-fn a_part_beyond_the_limit_cuts_the_whole() {
+fn a_part_beyond_the_limit_makes_the_whole_so() {
     let with_part = |bytes: &'static [u8]| {
         move |reply: &mut Reply<'_>| {
             let mut out = Vec::new();
@@ -204,6 +204,6 @@ fn what_goes_beyond_the_limit_takes_no_memory() {
     let mut out = Vec::new();
     let mut reply = Reply::with_limit(&mut out, Protocol::Resp2, 10 << 20);
     (0..100).for_each(|_| reply.bulk(&[b'x'; 1 << 20]));
-    assert!(reply.is_cut());
+    assert!(reply.is_over_limit());
     assert!(out.capacity() <= 20 << 20, "{} bytes", out.capacity());
 }

@@ -15,23 +15,23 @@ const NARROW: Limits =
 
 type Outcome = Result<(Vec<Vec<u8>>, usize), ProtocolError>;
 
-/// Feeds `input` in pieces that end at `cuts`; `None` when the request is still open after the
+/// Feeds `input` in pieces that end at `ends`; `None` when the request is still open after the
 /// last.
 fn parse_in_pieces(
     input: &[u8],
-    cuts: impl Iterator<Item = usize>,
+    ends: impl Iterator<Item = usize>,
     limits: &Limits,
 ) -> Option<Outcome> {
     let mut parser = RequestParser::new();
     let mut spans = vec![Span { start: 7, len: 7 }];
-    for cut in cuts.chain([input.len()]) {
-        let outcome = parser.parse(&input[..cut], &mut spans, limits);
+    for end in ends.chain([input.len()]) {
+        let outcome = parser.parse(&input[..end], &mut spans, limits);
         if matches!(outcome, Ok(Progress::Incomplete { wanted }) if wanted > 0) {
             assert_eq!(spans.len(), 1);
-            assert!(parser.is_unfinished() == (cut > 0));
+            assert!(parser.is_unfinished() == (end > 0));
             assert!(
-                parser.heap_bytes() <= 128 + 4 * cut,
-                "{} bytes held for {cut}",
+                parser.heap_bytes() <= 128 + 4 * end,
+                "{} bytes held for {end}",
                 parser.heap_bytes()
             );
             continue;
@@ -327,8 +327,8 @@ proptest! {
         let limits = Limits { authenticated, ..NARROW };
         let whole = parse_in_pieces(&input, std::iter::empty(), &limits);
         prop_assert_eq!(parse_in_pieces(&input, 0..input.len(), &limits), whole.clone());
-        for cut in 0..input.len() {
-            prop_assert_eq!(parse_in_pieces(&input, [cut].into_iter(), &limits), whole.clone());
+        for end in 0..input.len() {
+            prop_assert_eq!(parse_in_pieces(&input, [end].into_iter(), &limits), whole.clone());
         }
     }
 }

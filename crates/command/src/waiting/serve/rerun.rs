@@ -81,7 +81,7 @@ impl Waker<'_> {
             call.args = waiter.sent_args();
             observer(&call).count(&call, seen(&call, began, 0));
         }
-        if call.reply.is_cut() {
+        if call.reply.is_over_limit() {
             self.give_up(waiter, &client);
         }
         *state = State::Over;

@@ -1,7 +1,7 @@
 //! Sorting of lists, sets and sorted sets: SORT, SORT_RO.
 //!
 //! ```text
-//! source ──▶ elements, with weights from BY ──▶ in order, cut by LIMIT ──▶ what GET finds for each
+//! source ──▶ elements, with weights from BY ──▶ in order, LIMIT of them ──▶ what GET finds
 //! ```
 
 mod options;
@@ -100,7 +100,7 @@ fn show(
     let chosen = elements.chosen();
     reply.array(chosen.len() * options.get.len().max(1));
     for text in chosen {
-        if reply.is_cut() {
+        if reply.is_over_limit() {
             break;
         }
         if options.get.is_empty() {

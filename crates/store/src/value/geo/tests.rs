@@ -243,8 +243,8 @@ fn random_search(random: &mut Random, centre: Point, size: f64) -> Search {
         return Search::around(centre, shape);
     }
     let degrees = size / 111_000.0;
-    let is_cut = centre.longitude.abs() + degrees > LONGITUDE_MAX;
-    let centre = if is_cut { Point { longitude: 0.0, ..centre } } else { centre };
+    let is_beyond = centre.longitude.abs() + degrees > LONGITUDE_MAX;
+    let centre = if is_beyond { Point { longitude: 0.0, ..centre } } else { centre };
     Search::inside((0..5).map(|_| around(random, centre, degrees, degrees)).collect())
 }
 

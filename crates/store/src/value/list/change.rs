@@ -230,7 +230,7 @@ fn pop_found(
         End::Back => list.iter_back_from(len - 1).take(narrow::to_usize(taken)).for_each(&mut each),
     }
     let from = if end == End::Front { 0 } else { len - taken };
-    cut_out(key, from, taken, limit)?;
+    remove_range(key, from, taken, limit)?;
     Ok(taken)
 }
 
@@ -259,7 +259,12 @@ fn pop_from_tree(
 }
 
 /// Removes a range of elements, and the key if none is left.
-fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) -> Result<(), Fault> {
+fn remove_range(
+    key: &mut KeyMut<'_, '_>,
+    from: u64,
+    count: u64,
+    limit: ListLimit,
+) -> Result<(), Fault> {
     if count == 0 {
         return Ok(());
     }
@@ -464,7 +469,7 @@ pub fn trim(
         return Ok(len);
     }
     let behind = from + count;
-    cut_out(&mut key, behind, len - behind, limit)?;
-    cut_out(&mut key, 0, from, limit)?;
+    remove_range(&mut key, behind, len - behind, limit)?;
+    remove_range(&mut key, 0, from, limit)?;
     Ok(len - count)
 }

@@ -66,7 +66,7 @@ impl<'a> LongView<'a> {
         self.len == 0
     }
 
-    /// Iterates over the parts of a range, cut off at the end of the string.
+    /// Iterates over the parts of a range, up to the end of the string.
     pub fn parts(self, range: Range<usize>) -> impl Iterator<Item = Part<'a>> + use<'a> {
         let end = range.end.min(self.len);
         let mut at = range.start;

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn separators_that_are_cut_short_part_the_same_scores() {
+    fn shortened_separators_part_the_same_scores() {
         let above = sort_key(3.0).to_be_bytes();
         let below = sort_key(1.0).to_be_bytes();
         let short = tree::shortest_between(&below, &above);

@@ -22,7 +22,7 @@ impl Score {
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "what was cut off is compared with the score"
+        reason = "what was rounded off is compared with the score"
     )]
     pub fn new(score: f64) -> Score {
         let whole = score as i64;

@@ -129,7 +129,7 @@ impl Leaf for BlockLeaf {
 
     /// Cuts leaves into `parts` parts, or more: blocks whose names differ are not merged, as the
     /// entries of one of them would need names of their own then.
-    fn cut(leaves: &[&[u8]], parts: usize) -> Parts {
+    fn redistribute(leaves: &[&[u8]], parts: usize) -> Parts {
         let blocks: SmallVec<[Block<'_>; 3]> = leaves.iter().map(|leaf| Block::new(leaf)).collect();
         let part_bytes = blocks.iter().map(Block::dense_len).sum::<usize>() / parts;
         let mut made = Parts::new();

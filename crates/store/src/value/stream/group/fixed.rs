@@ -71,7 +71,7 @@ impl<const K: usize, const V: usize> Leaf for Fixed<K, V> {
         count(leaf) as u64
     }
 
-    fn cut(leaves: &[&[u8]], parts: usize) -> Parts {
+    fn redistribute(leaves: &[&[u8]], parts: usize) -> Parts {
         let rows: Vec<u8> = leaves.iter().flat_map(|leaf| Self::rows(leaf)).copied().collect();
         let in_part = (rows.len() / Self::ROW).div_ceil(parts).max(1) * Self::ROW;
         rows.chunks(in_part).map(Self::leaf_of).collect()

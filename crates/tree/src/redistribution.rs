@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::marker::PhantomData;
 
 /// Rows of several leaves that are redistributed to others.
-pub(crate) struct Cut<'r, 'a, O> {
+pub(crate) struct Redistribution<'r, 'a, O> {
     leaves: &'r [Rows<'a>],
     stride: usize,
     order: PhantomData<O>,
@@ -22,9 +22,9 @@ struct Mark {
     place: Place,
 }
 
-impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
-    pub fn new(leaves: &'r [Rows<'a>], stride: usize) -> Cut<'r, 'a, O> {
-        Cut { leaves, stride, order: PhantomData }
+impl<'r, 'a, O: Order> Redistribution<'r, 'a, O> {
+    pub fn new(leaves: &'r [Rows<'a>], stride: usize) -> Redistribution<'r, 'a, O> {
+        Redistribution { leaves, stride, order: PhantomData }
     }
 
     pub fn into_parts(self, parts: usize) -> Parts {
