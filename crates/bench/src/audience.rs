@@ -70,7 +70,7 @@ impl Seats {
         for request in &self.sends {
             let request = request.replace("{client}", &client.to_string());
             match self.answered {
-                true => control.tell(request.split(' '))?,
+                true => control.run(request.split(' '))?,
                 false => control.stream.write_all(encode(request.split(' ')).as_bytes())?,
             }
         }

@@ -10,9 +10,9 @@ use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
 
 mod load;
+mod print;
 mod report;
 mod results;
-mod say;
 mod ycsb;
 
 use load::RunArguments;

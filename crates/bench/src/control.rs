@@ -52,7 +52,7 @@ impl Control {
     }
 
     /// Sends a command that must not be answered by an error.
-    pub fn tell<'w>(&mut self, command: impl IntoIterator<Item = &'w str>) -> Result<()> {
+    pub fn run<'w>(&mut self, command: impl IntoIterator<Item = &'w str>) -> Result<()> {
         let words: Vec<_> = command.into_iter().collect();
         match self.ask(words.iter().copied())? {
             Value::Error(error) => bail!("{}: {error}", words.join(" ")),
@@ -135,7 +135,7 @@ mod tests {
             [":7\r\n", "-ERR no\r\n", "+OK\r\n", info, info, setting, "*0\r\n", ":-1\r\n"];
         let mut control = control(replies, Protocol::Resp);
         assert_eq!(control.key_count().unwrap(), 7);
-        assert!(control.tell(["X"]).unwrap_err().to_string().contains("ERR no"));
+        assert!(control.run(["X"]).unwrap_err().to_string().contains("ERR no"));
         assert_eq!(control.key_count().unwrap(), 0);
         assert_eq!(control.info_number("used").unwrap(), Some(12.0));
         assert_eq!(control.info_number("free").unwrap(), None);

@@ -180,10 +180,10 @@ impl Display for FileFinding {
         };
         writeln!(f, "{}: {form}, {} bytes", self.path.display(), facts.bytes)?;
         if let Some(preamble) = &facts.preamble {
-            tell_rdb(f, preamble)?;
+            format_rdb(f, preamble)?;
         }
         if !self.is_rdb() && !self.is_something_else() {
-            tell_commands(f, facts)?;
+            format_commands(f, facts)?;
         }
         if facts.unread > 0 {
             let (count, end) = (facts.unread, facts.whole);
@@ -207,7 +207,7 @@ fn line(f: &mut impl Write, name: &str, value: impl Display) -> fmt::Result {
     writeln!(f, "  {name:<12} {value}")
 }
 
-fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
+fn format_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     line(f, "version", facts.version)?;
     for (name, text) in &facts.notes {
         let text = &text[..text.len().min(NOTE_BYTES_MAX)];
@@ -216,7 +216,7 @@ fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     if facts.notes_more > 0 {
         line(f, "note", format_args!("{} more", facts.notes_more))?;
     }
-    tell_counts(f, facts)?;
+    format_counts(f, facts)?;
     if facts.timed_fields > 0 {
         line(f, "fields", format_args!("{} with a deadline", facts.timed_fields))?;
     }
@@ -231,8 +231,8 @@ fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     if facts.empty > 0 {
         line(f, "empty", format_args!("{} collections, which a load leaves out", facts.empty))?;
     }
-    tell_flaws(f, &facts.refused)?;
-    tell_flaws(f, &facts.miscounted)?;
+    format_flaws(f, &facts.refused)?;
+    format_flaws(f, &facts.miscounted)?;
     for module in facts.modules() {
         line(f, "module", module)?;
     }
@@ -244,7 +244,7 @@ fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     }
 }
 
-fn tell_flaws(f: &mut fmt::Formatter<'_>, flaws: &Flaws) -> fmt::Result {
+fn format_flaws(f: &mut fmt::Formatter<'_>, flaws: &Flaws) -> fmt::Result {
     flaws.told.iter().try_for_each(|flaw| line(f, "flaw", flaw))?;
     match flaws.count - flaws.told.len() as u64 {
         0 => Ok(()),
@@ -252,7 +252,7 @@ fn tell_flaws(f: &mut fmt::Formatter<'_>, flaws: &Flaws) -> fmt::Result {
     }
 }
 
-fn tell_counts(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
+fn format_counts(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     let head = ["keys", "deadline", "elements", "bytes"].map(|word| format!("{word:>12}"));
     line(f, "", format_args!("{:<12}{}", "", head.concat()))?;
     let counts = |name: &str, of: &Counts| {
@@ -269,7 +269,7 @@ fn tell_counts(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     Ok(())
 }
 
-fn tell_commands(f: &mut fmt::Formatter<'_>, facts: &AofFacts) -> fmt::Result {
+fn format_commands(f: &mut fmt::Formatter<'_>, facts: &AofFacts) -> fmt::Result {
     let (units, framed) = (facts.units, facts.transactions);
     line(f, "units", format_args!("{units}, {framed} of them transactions"))?;
     let mut commands: Vec<(&String, &u64)> = facts.commands.iter().collect();
@@ -297,7 +297,7 @@ fn shown(text: &[u8]) -> String {
 }
 
 /// Lines about who can read what asks for `asked` and is in this state: one reader, or all.
-pub fn tell_readers(asked: &Asked, state: &State, only: Option<&Reader>) -> String {
+pub fn servers_text(asked: &Asked, state: &State, only: Option<&Reader>) -> String {
     let is_damaged = matches!(state, State::Damaged(_) | State::Lost(_));
     let mut lines = String::new();
     for reader in READERS.iter().filter(|it| only.is_none_or(|only| only.name == it.name)) {
@@ -385,7 +385,7 @@ mod tests {
         let valkey = crate::readers::find("valkey-9.1");
         let verdict = |bytes: &[u8]| {
             let found = finding(bytes);
-            tell_readers(&found.asked(), &found.state(), valkey)
+            servers_text(&found.asked(), &found.state(), valkey)
         };
         assert!(verdict(SET).ends_with("reads it\n"));
         assert!(verdict(&[SET, &SET[..9]].concat()).ends_with("reads it, without the torn end\n"));

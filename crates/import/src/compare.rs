@@ -274,8 +274,9 @@ impl<'p> Pair<'p> {
     }
 
     fn verdict(&mut self, key: &[u8], one: &Facts, other: &Facts) -> Result<Verdict, Error> {
-        let is_told = one.digest.is_some() && one.digest == other.digest && one.kind == other.kind;
-        let is_same = is_told && self.tells_all(&one.kind);
+        let is_same_digest =
+            one.digest.is_some() && one.digest == other.digest && one.kind == other.kind;
+        let is_same = is_same_digest && self.covers_all(&one.kind);
         if !is_same && !self.has_same_content(key, one, other)? {
             return Ok(Verdict::Value);
         }
@@ -288,7 +289,7 @@ impl<'p> Pair<'p> {
 
     /// True if a fingerprint covers everything of a value of this type: it covers neither groups of
     /// streams nor, in all servers, deadlines of fields.
-    fn tells_all(&self, kind: &[u8]) -> bool {
+    fn covers_all(&self, kind: &[u8]) -> bool {
         match kind {
             b"stream" => false,
             b"hash" => self.servers.iter().all(|server| !server.has_timed_fields),
@@ -363,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_counted_and_the_first_are_told() {
+    fn differences_are_counted_and_the_first_are_listed() {
         let rules = Rules { tolerance: 0, connections: 1, shown: 1, functions: true };
         let mut found = Comparison::default();
         found.add(Verdict::Equal, 0, b"a", rules);

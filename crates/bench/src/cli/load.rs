@@ -12,8 +12,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::print::print;
 use super::results;
-use super::say::say;
 use crate::generator::{Arrival, KeyChoice, Load, Stop};
 use crate::measure::{Measured, try_measure};
 use crate::process;
@@ -111,7 +111,7 @@ enum Open {
 pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
     let measured = try_run(server, arguments).unwrap_or_else(Measured::failed);
     let kinds = ByKind::new();
-    say(results::text("run", &measured, &kinds));
+    print(results::text("run", &measured, &kinds));
     if let Some(path) = &arguments.json {
         let value = results::as_json(&arguments.settings(server)?, &measured, &kinds);
         write(path, &format!("{value:#}\n"))?;
@@ -129,7 +129,7 @@ fn try_run(server: &str, arguments: &RunArguments) -> Result<Measured> {
         let fill = Load::each(&arguments.fill, arguments.keys);
         let fill = Load { seed: arguments.seed, ..fill };
         let measured = watched(&server, &fill, SAMPLE_EVERY)?;
-        say(results::text("load", &measured, &ByKind::new()));
+        print(results::text("load", &measured, &ByKind::new()));
         results::verdict(&measured).context("storing the keys")?;
     }
     watched(&server, &load, Duration::from_millis(arguments.sample_ms))

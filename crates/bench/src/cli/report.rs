@@ -11,7 +11,7 @@ use clap::Args;
 use procfs::{CpuInfo, Current as _, Meminfo};
 
 use super::load::write;
-use super::say::say;
+use super::print::print;
 use crate::process;
 use crate::report::{Report, html};
 use crate::scenario::file::ScenarioFile;
@@ -80,7 +80,7 @@ impl Choice {
 /// Prints the names and headings of scenarios.
 pub fn list(choice: &Choice) -> Result<()> {
     for file in choice.files()? {
-        say(format_args!("{:<24} {}\n", file.name, file.title()));
+        print(format_args!("{:<24} {}\n", file.name, file.title()));
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let mut report = Report::new(Vec::new());
     for file in choice.files()? {
         let section = file.run(bench, scale);
-        say(&section);
+        print(&section);
         report.sections.push(section);
     }
     whole(&report)
@@ -125,13 +125,13 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
             continue;
         }
         let section = file.run(bench, scale);
-        say(&section);
+        print(&section);
         report.sections.insert(number, section);
         record(&report)?;
     }
     report.complete = true;
-    say(report.summary(recorded));
-    say(format_args!("\nrecorded in {}\n", record(&report)?.display()));
+    print(report.summary(recorded));
+    print(format_args!("\nrecorded in {}\n", record(&report)?.display()));
     whole(&report)
 }
 
@@ -163,8 +163,8 @@ pub fn page(PageArguments { result, against, out }: &PageArguments) -> Result<()
     let report = Report::read(result)?;
     let recorded = against.as_deref().map(Report::read).transpose()?;
     write(out, &html(&report, recorded.as_ref()))?;
-    say(report.summary(recorded.as_ref()));
-    say(format_args!("\nwritten to {}\n", out.display()));
+    print(report.summary(recorded.as_ref()));
+    print(format_args!("\nwritten to {}\n", out.display()));
     Ok(())
 }
 

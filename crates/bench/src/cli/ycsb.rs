@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::load::{SAMPLE_EVERY, Target, progress, write};
+use super::print::print;
 use super::results;
-use super::say::say;
 use crate::generator::Stop;
 use crate::ycsb::{Plan, Properties, Workload, play};
 
@@ -52,7 +52,7 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
         };
         let watch = progress(stop, SAMPLE_EVERY)?;
         let (measured, by_kind) = play(&server, plan, workload, Some(watch));
-        say(results::text(phase, &measured, &by_kind));
+        print(results::text(phase, &measured, &by_kind));
         let settings = json!({ "phase": phase, "clients": plan.clients, "target": plan.target });
         written.push(results::as_json(&settings, &measured, &by_kind));
         if let Some(path) = &arguments.json {

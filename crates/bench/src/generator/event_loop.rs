@@ -23,7 +23,7 @@ pub trait Client {
 
     /// Takes the replies to the batch of a connection; returns true if it must be asked before
     /// those that wait for a time, since it has more to send at once.
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool>;
+    fn on_replies(&mut self, connection: usize, received: &Received<'_>) -> Result<bool>;
 
     /// Returns the number of batches that may be in flight when the run ends: those of connections
     /// that wait for something that nobody will do.
@@ -40,7 +40,7 @@ pub struct Batch {
 }
 
 /// Replies to a batch.
-pub struct Heard<'a> {
+pub struct Received<'a> {
     pub replies: Replies,
     /// Their values, if the connection keeps them.
     pub values: Vec<Value>,
@@ -117,7 +117,7 @@ impl EventLoop {
             group.idle = (0..group.count).filter(is_free).collect();
         }
         let mut events = Vec::with_capacity(self.connections.len().max(1));
-        let mut last_heard = Instant::now();
+        let mut last_received = Instant::now();
         loop {
             let now = Instant::now();
             let mut wake = None;
@@ -133,10 +133,10 @@ impl EventLoop {
             let longest = wake.map(|at: Instant| at.saturating_duration_since(now));
             self.wait(longest, &mut events)?;
             if !events.is_empty() {
-                last_heard = now;
+                last_received = now;
             }
-            self.hear(&events, clients)?;
-            let is_silent = wake.is_none() && now - last_heard >= SILENCE_MAX;
+            self.receive_all(&events, clients)?;
+            let is_silent = wake.is_none() && now - last_received >= SILENCE_MAX;
             ensure!(!is_silent, "no reply for {SILENCE_MAX:?}");
         }
     }
@@ -177,7 +177,7 @@ impl EventLoop {
         Ok(self.poller.wait(events, Some(sleep))?)
     }
 
-    fn hear(&mut self, events: &[Event], clients: &mut [&mut dyn Client]) -> Result<()> {
+    fn receive_all(&mut self, events: &[Event], clients: &mut [&mut dyn Client]) -> Result<()> {
         for event in events {
             let (slot, flags) = (event.data.u64() as usize, event.flags);
             let (group, connection) = &mut self.connections[slot];
@@ -190,9 +190,9 @@ impl EventLoop {
             if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
                 continue;
             }
-            let Some(heard) = connection.receive(&mut self.buffer)? else { continue };
+            let Some(received) = connection.receive(&mut self.buffer)? else { continue };
             let number = slot - self.groups[*group].first;
-            let goes_on = clients[*group].heard(number, &heard)?;
+            let goes_on = clients[*group].on_replies(number, &received)?;
             let group = &mut self.groups[*group];
             if goes_on {
                 group.idle.push_front(number)
@@ -212,7 +212,7 @@ struct Connection {
     expected: Expected,
     /// Time from which the batch in flight counts.
     since: Instant,
-    heard_at: Option<Instant>,
+    first_byte_at: Option<Instant>,
 }
 
 impl Connection {
@@ -220,10 +220,10 @@ impl Connection {
     fn open(port: u16, opens: &[String], reader: ReplyReader) -> Result<Self> {
         let failure = || format!("cannot connect to port {port}");
         let mut control = Control::open(port, Protocol::Resp).with_context(failure)?;
-        opens.iter().try_for_each(|request| control.tell(request.split(' ')))?;
+        opens.iter().try_for_each(|request| control.run(request.split(' ')))?;
         let stream = control.stream;
         let (socket, expected, since) = (Socket::new(stream)?, Expected::default(), Instant::now());
-        Ok(Self { socket, reader, expected, since, heard_at: None })
+        Ok(Self { socket, reader, expected, since, first_byte_at: None })
     }
 
     fn is_busy(&self) -> bool {
@@ -233,13 +233,13 @@ impl Connection {
     /// Sends a batch, as far as the socket takes it.
     fn send(&mut self, batch: &Batch, since: Instant) -> Result<()> {
         assert!(!self.is_busy(), "one batch at a time");
-        (self.expected, self.since, self.heard_at) = (batch.expected, since, None);
+        (self.expected, self.since, self.first_byte_at) = (batch.expected, since, None);
         self.socket.send(&batch.bytes).context("sending")
     }
 
     /// Reads once. Returns the replies when the last of the batch is there.
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Heard<'_>>> {
-        let first = *self.heard_at.get_or_insert_with(Instant::now);
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Received<'_>>> {
+        let first = *self.first_byte_at.get_or_insert_with(Instant::now);
         let read = self.socket.read(buffer).context("receiving")?;
         let fed = self.reader.feed(&buffer[..read]);
         fed.map_err(|unexpected| anyhow!("unexpected reply: {:?}", unexpected.0))?;
@@ -250,7 +250,7 @@ impl Connection {
         let replies = self.reader.take();
         let expected = std::mem::take(&mut self.expected);
         ensure!(expected.is_met_by(&replies), "{replies:?} do not answer {expected:?}");
-        Ok(Some(Heard {
+        Ok(Some(Received {
             replies,
             values: self.reader.take_values(),
             first_error: self.reader.first_error(),

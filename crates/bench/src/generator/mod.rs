@@ -6,8 +6,9 @@
 //!          Ycsb  ──┘◀──                ReplyReader ◀──
 //!                      heard: the replies of a batch
 //! ```
-//! A [`Client`] is a kind of connections: it says what they send and when, and takes what they
-//! hear. Several kinds share a thread, so that none is delayed by a second thread of the clients.
+//! A [`Client`] is a kind of connections: it determines what they send and when, and takes what
+//! they hear. Several kinds share a thread, so that none is delayed by a second thread of the
+//! clients.
 //!
 //! The generator must cost less than the server that it measures: requests are written from
 //! templates into one buffer, and replies are counted, not parsed.
@@ -30,7 +31,7 @@ mod sender;
 mod sizes;
 mod template;
 
-pub use event_loop::{Batch, Client, EventLoop, Heard};
+pub use event_loop::{Batch, Client, EventLoop, Received};
 pub use keys::{Keys, shuffled};
 pub use load::{Arrival, KeyChoice, Load, Stop};
 pub use outcome::{Meter, Monitor, Outcome, quantile_us};

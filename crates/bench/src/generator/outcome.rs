@@ -8,7 +8,7 @@ use anyhow::{Error, Result};
 use hdrhistogram::Histogram;
 
 use super::schedule::Schedule;
-use super::{Heard, Lag, Load, Stop, Turn};
+use super::{Lag, Load, Received, Stop, Turn};
 use crate::process;
 use crate::replies::Replies;
 
@@ -84,14 +84,14 @@ impl Outcome {
     }
 
     /// Counts the replies to a batch.
-    pub fn record(&mut self, heard: &Heard<'_>) {
-        self.operations += heard.replies.total();
-        self.replies.add(&heard.replies);
-        let nanos = |time: Instant| (time - heard.since).as_nanos() as u64;
-        self.latencies.saturating_record(nanos(heard.now));
-        self.first_replies.saturating_record(nanos(heard.first.max(heard.since)));
-        if heard.replies.error > 0 && self.first_error.is_none() {
-            self.first_error = heard.first_error.map(str::to_owned);
+    pub fn record(&mut self, received: &Received<'_>) {
+        self.operations += received.replies.total();
+        self.replies.add(&received.replies);
+        let nanos = |time: Instant| (time - received.since).as_nanos() as u64;
+        self.latencies.saturating_record(nanos(received.now));
+        self.first_replies.saturating_record(nanos(received.first.max(received.since)));
+        if received.replies.error > 0 && self.first_error.is_none() {
+            self.first_error = received.first_error.map(str::to_owned);
         }
     }
 
@@ -111,14 +111,14 @@ impl Outcome {
     }
 }
 
-/// Measures a run: says when something is sent, and collects what is heard.
+/// Measures a run: determines when something is sent, and collects what is received.
 pub struct Meter {
     schedule: Schedule,
     monitor: Arc<Monitor>,
     pub outcome: Outcome,
     pub started: Instant,
     cpu_started: Duration,
-    last_heard: Instant,
+    last_received: Instant,
 }
 
 impl Meter {
@@ -126,8 +126,8 @@ impl Meter {
     pub fn start(load: &Load, thread: usize, stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
         let (started, cpu_started) = (Instant::now(), process::cpu_time_of_this_thread());
         let schedule = Schedule::new(load, thread, started, stop)?;
-        let (outcome, last_heard) = (Outcome::default(), started);
-        Ok(Self { schedule, monitor, outcome, started, cpu_started, last_heard })
+        let (outcome, last_received) = (Outcome::default(), started);
+        Ok(Self { schedule, monitor, outcome, started, cpu_started, last_received })
     }
 
     /// Decides what is sent now, and counts it as sent.
@@ -138,14 +138,14 @@ impl Meter {
 
     /// Adds operations that were answered.
     pub fn add(&mut self, operations: u64, now: Instant) {
-        self.last_heard = now;
+        self.last_received = now;
         self.monitor.operations.fetch_add(operations, Relaxed);
     }
 
     /// Returns what was measured.
     pub fn finish(&mut self) -> Outcome {
         Outcome {
-            elapsed: self.last_heard - self.started,
+            elapsed: self.last_received - self.started,
             client_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
             lag: self.schedule.lag(),
             ..std::mem::take(&mut self.outcome)

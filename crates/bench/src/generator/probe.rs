@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{Batch, Client, Heard, Load, Monitor, Sender, Turn};
+use super::{Batch, Client, Load, Monitor, Received, Sender, Turn};
 use crate::process::{self, ThreadTimes};
 use crate::protocol::Protocol;
 
@@ -130,8 +130,8 @@ impl Client for Probe {
         Ok(Turn::Send(self.asked, count))
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
-        let seen = heard.now - heard.since;
+    fn on_replies(&mut self, connection: usize, received: &Received<'_>) -> Result<bool> {
+        let seen = received.now - received.since;
         if self.longest.get(KEPT - 1).is_none_or(|least| seen > least.own()) {
             let now = Moment::now(self.server)?;
             let (taken, ran) = (now.taken_since(&self.sent), now.ran_since(&self.sent, seen / 5));
@@ -141,7 +141,7 @@ impl Client for Probe {
             self.longest.insert(place, pause);
             self.longest.truncate(KEPT);
         }
-        self.sender.heard(connection, heard)
+        self.sender.on_replies(connection, received)
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use rand::seq::SliceRandom;
 
 use super::template::{Chance, Template};
-use super::{Batch, Client, Heard, Keys, Load, Meter, Monitor, Stop, Turn};
+use super::{Batch, Client, Keys, Load, Meter, Monitor, Received, Stop, Turn};
 use crate::protocol::Protocol;
 
 /// Client that sends one thread's part of a load and measures it.
@@ -68,9 +68,9 @@ impl Client for Sender {
         Ok(turn)
     }
 
-    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
-        self.meter.add(heard.replies.total(), heard.now);
-        self.meter.outcome.record(heard);
+    fn on_replies(&mut self, _: usize, received: &Received<'_>) -> Result<bool> {
+        self.meter.add(received.replies.total(), received.now);
+        self.meter.outcome.record(received);
         Ok(false)
     }
 }

@@ -46,12 +46,12 @@ impl Profiled {
 
     /// Begins to count.
     pub fn count(&self) -> Result<()> {
-        self.tell(&["instrumentation", "on"])
+        self.run_vgdb(&["instrumentation", "on"])
     }
 
     /// Returns the counts of each thread since the last call or the beginning.
     pub fn counts(&mut self) -> Result<Vec<Counts>> {
-        self.tell(&["dump"])?;
+        self.run_vgdb(&["dump"])?;
         self.readings += 1;
         let begin = format!("{}.{}-", self.server.pid, self.readings);
         let mut threads = Vec::new();
@@ -65,7 +65,7 @@ impl Profiled {
         Ok(threads)
     }
 
-    fn tell(&self, command: &[&str]) -> Result<()> {
+    fn run_vgdb(&self, command: &[&str]) -> Result<()> {
         let status = Command::new("vgdb")
             .arg(format!("--pid={}", self.server.pid))
             .args(command)
@@ -176,7 +176,7 @@ mod tests {
         totals: 19 0 0 1 4 3 1 6 5\n";
 
     #[test]
-    fn own_costs_are_told_by_function_and_callees_without_symbols_by_their_caller() {
+    fn own_costs_are_counted_by_function_and_callees_without_symbols_by_their_caller() {
         let counts = parse(FILE).unwrap();
         let expected = [
             ("find", [6, 5, 9]),

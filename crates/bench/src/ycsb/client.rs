@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, ensure};
 use super::talk::Talk;
 use super::workload::{Kind, Workload};
 use crate::generator::{
-    Arrival, Batch, Client, EventLoop, Heard, Load, Meter, Monitor, Outcome, Stop, Turn,
+    Arrival, Batch, Client, EventLoop, Load, Meter, Monitor, Outcome, Received, Stop, Turn,
 };
 use crate::measure::{Measured, metered};
 use crate::protocol::Protocol;
@@ -120,17 +120,18 @@ impl Client for Clients<'_> {
         Ok(turn)
     }
 
-    fn heard(&mut self, connection: usize, heard: &Heard<'_>) -> Result<bool> {
+    fn on_replies(&mut self, connection: usize, received: &Received<'_>) -> Result<bool> {
         let outcome = &mut self.meter.outcome;
-        outcome.replies.add(&heard.replies);
-        outcome.first_error = outcome.first_error.take().or(heard.first_error.map(str::to_owned));
+        outcome.replies.add(&received.replies);
+        outcome.first_error =
+            outcome.first_error.take().or(received.first_error.map(str::to_owned));
         let Some(mut talk) = self.talks[connection].take() else { return Ok(false) };
-        let is_done = talk.hear(heard);
+        let is_done = talk.on_replies(received);
         if is_done && !talk.is_over() {
             self.talks[connection] = Some(talk);
             return Ok(true);
         }
-        let nanos = (heard.now - talk.since).as_nanos() as u64;
+        let nanos = (received.now - talk.since).as_nanos() as u64;
         let of_kind = self.by_kind.entry(talk.kind).or_default();
         for outcome in [&mut self.meter.outcome, of_kind] {
             outcome.operations += 1;
@@ -138,7 +139,7 @@ impl Client for Clients<'_> {
                 outcome.latencies.saturating_record(nanos);
             }
         }
-        self.meter.add(1, heard.now);
+        self.meter.add(1, received.now);
         Ok(false)
     }
 }
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_is_too_high_for_the_time_is_told_with_what_was_not_sent() {
+    fn a_target_that_is_too_high_for_the_time_is_reported_with_what_was_not_sent() {
         let longest = Duration::from_millis(100);
         let fast = Plan { operations: u64::MAX, target: Some(1e8), longest, ..PLAN };
         let lag = run(&mut workload(""), fast).0.lag.unwrap();

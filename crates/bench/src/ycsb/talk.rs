@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::workload::{Kind, Workload, key};
 use crate::control::encode;
-use crate::generator::{Batch, Heard};
+use crate::generator::{Batch, Received};
 use crate::protocol::Protocol;
 use crate::replies::{Answer, Value};
 
@@ -87,9 +87,9 @@ impl Talk {
 
     /// Takes the replies to the last request; returns false if the record was not there, or the
     /// server answered with an error.
-    pub fn hear(&mut self, heard: &Heard<'_>) -> bool {
+    pub fn on_replies(&mut self, received: &Received<'_>) -> bool {
         let verb = self.requests.pop().and_then(|(request, _)| request.split(' ').next());
-        let replies = &heard.replies;
+        let replies = &received.replies;
         let is_found = match verb {
             // What a scan has found may be deleted before it is read.
             Some("HGETALL") => replies.elements > 0 || self.kind == Kind::Scan,
@@ -97,7 +97,7 @@ impl Talk {
             _ => replies.nil == 0,
         };
         if verb == Some("ZRANGEBYSCORE") {
-            let found = heard.values.iter().rev().filter_map(Value::text);
+            let found = received.values.iter().rev().filter_map(Value::text);
             let read = requests(Protocol::Resp, Kind::Read)[0];
             self.requests.extend(found.map(|key| (read, key)));
         }
@@ -139,8 +139,9 @@ mod tests {
             reader.feed(format!("{reply}\r\n").as_bytes()).unwrap();
             let (replies, values) = (reader.take(), reader.take_values());
             assert!(batch.expected.is_met_by(&replies), "{requests:?}");
-            let heard = Heard { replies, values, first_error: None, since: now, first: now, now };
-            is_done = talk.hear(&heard);
+            let received =
+                Received { replies, values, first_error: None, since: now, first: now, now };
+            is_done = talk.on_replies(&received);
         }
         requests.push(if is_done && talk.is_over() { "done" } else { "failed" }.to_owned());
         requests.join("; ")

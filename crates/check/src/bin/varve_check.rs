@@ -1,6 +1,6 @@
 //! Checks, describes and repairs files of data: RDB files, append-only files, manifests.
 
-use check::finding::{FileFinding, Look, State, ask_more, read, read_alone, tell_readers};
+use check::finding::{FileFinding, Look, State, ask_more, read, read_alone, servers_text};
 use check::mend::mend;
 use check::place::{FileSet, Place, look};
 use check::readers::{Asked, READERS, Reader, find};
@@ -101,7 +101,7 @@ fn named(error: &io::Error, path: &Path) -> io::Error {
 fn check_file(options: &Options, path: &Path) -> io::Result<End> {
     let found = read_alone(path, options.look()).map_err(|error| named(&error, path))?;
     let mut out = io::stdout().lock();
-    write!(out, "{found}{}", tell_readers(&found.asked(), &found.state(), options.reader))?;
+    write!(out, "{found}{}", servers_text(&found.asked(), &found.state(), options.reader))?;
     if let Some(offset) = options.cut_at {
         return truncate_and_look(options, &mut out, &found, offset);
     }
@@ -161,7 +161,7 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
             }
         }
     }
-    let readers = tell_readers(&asked, &state, options.reader);
+    let readers = servers_text(&asked, &state, options.reader);
     write!(out, "{}:\n{readers}", set.manifest.display())?;
     Ok(if let State::Refused(_) = state { End::Damaged } else { end })
 }
@@ -254,11 +254,11 @@ fn mend_and_look(
     }
     let kept = mend(path, found.stamp, facts).map_err(|error| named(&error, path))?;
     writeln!(out, "{streams} numbers were written; the file of before is {}", kept.display())?;
-    tell_state(options, out, path)
+    print_state(options, out, path)
 }
 
-/// Tells the state of a file that was written anew.
-fn tell_state(options: &Options, out: &mut impl Write, path: &Path) -> io::Result<End> {
+/// Prints the state of a file that was written anew.
+fn print_state(options: &Options, out: &mut impl Write, path: &Path) -> io::Result<End> {
     let found = read_alone(path, options.look()).map_err(|error| named(&error, path))?;
     let state = found.state();
     writeln!(out, "{}: {state}", path.display())?;
@@ -274,5 +274,5 @@ fn truncate_and_look(
     let path = &found.path;
     let kept = truncate(path, found.stamp, offset).map_err(|error| named(&error, path))?;
     writeln!(out, "cut at byte {offset}; what was behind it is in {}", kept.display())?;
-    tell_state(options, out, path)
+    print_state(options, out, path)
 }

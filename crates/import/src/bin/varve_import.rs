@@ -157,7 +157,7 @@ fn run_comparison(arguments: &Arguments) -> Result<bool, Error> {
     let meter = Meter::of_keys("comparing", keys, arguments.shows_progress());
     let found = compare(&first, &second, arguments.rules(), &meter)?;
     meter.end();
-    tell(&found);
+    print(&found);
     Ok(found.is_equal())
 }
 
@@ -200,14 +200,14 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
         if !found.is_equal() {
             println!("the servers differ, as they do where keys were changed meanwhile:");
         }
-        tell(found);
+        print(found);
         // What was there before stays there.
         is_whole &= !found.lacks_something();
     }
     Ok(is_whole)
 }
 
-fn tell(found: &Comparison) {
+fn print(found: &Comparison) {
     found.shown.iter().for_each(|line| println!("{line}"));
     println!("{}", found.summary());
 }

@@ -171,14 +171,14 @@ impl StreamReader {
     /// Passes over the facts, if they are next: they cannot be held against entries.
     pub fn skip_facts(&mut self, input: &mut Input<'_>) -> Result<bool, Error> {
         let Phase::Facts = self.phase else { return Ok(false) };
-        self.told_facts(input)?;
+        self.facts_in_file(input)?;
         self.groups = input.length()?;
         self.phase = Phase::Groups;
         Ok(true)
     }
 
     /// The facts as the file tells them.
-    fn told_facts(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
+    fn facts_in_file(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
         let (len, last_id) = (input.length()?, read_id_of_lengths(input)?);
         let mut facts = StreamFacts { len, last_id, added: len, ..StreamFacts::default() };
         if self.version >= 2 {
@@ -193,7 +193,7 @@ impl StreamReader {
     /// go before that, so that of the entry takes its place.
     fn read_facts(&self, input: &mut Input<'_>) -> Result<(StreamFacts, Option<Miscount>), Error> {
         let begin = input.clone();
-        let mut facts = self.told_facts(input)?;
+        let mut facts = self.facts_in_file(input)?;
         let (told, found) = (facts.len, self.len);
         if told != found && !self.counts {
             return Err(begin.error(Flaw::Miscounted { told, found }));

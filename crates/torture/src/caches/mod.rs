@@ -18,7 +18,7 @@ use crate::client::{Client, Reply, encoded};
 use crate::hammer::process::Server;
 use anyhow::{Context, Result, ensure};
 use base::Random;
-use rest::{PATIENCE, told_at_rest};
+use rest::{PATIENCE, first_wrong_at_rest};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -377,7 +377,7 @@ impl Cache {
 
     /// Compares the cache with the server, once all that was put off is done.
     fn compare(&mut self, plain: &mut Client) -> Result<()> {
-        told_at_rest(|| {
+        first_wrong_at_rest(|| {
             self.read(&[])?;
             let wrong = self.first_wrong(plain)?;
             Ok(wrong.map(|(key, cached, present)| {

@@ -10,9 +10,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 const REST: Duration = Duration::from_secs(5);
 
 /// Waits until nothing is wrong any more, for as long as what was put off may take.
-pub(super) fn told_at_rest(mut first_wrong: impl FnMut() -> Result<Option<String>>) -> Result<()> {
+pub(super) fn first_wrong_at_rest(mut look: impl FnMut() -> Result<Option<String>>) -> Result<()> {
     let began = Instant::now();
-    while let Some(wrong) = first_wrong()? {
+    while let Some(wrong) = look()? {
         ensure!(began.elapsed() < REST, wrong);
         thread::sleep(Duration::from_millis(20));
     }

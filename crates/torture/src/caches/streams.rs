@@ -1,7 +1,7 @@
 //! Clients that wait for entries of streams and cache the last one: their replies come from the
 //! threads that add entries, and must not be overtaken by what is told of the next ones.
 
-use super::rest::{PATIENCE, told_at_rest};
+use super::rest::{PATIENCE, first_wrong_at_rest};
 use crate::client::{Client, Reply, encoded};
 use anyhow::{Context, Result, ensure};
 use base::Random;
@@ -108,7 +108,7 @@ impl Follower {
 
     /// Compares the cache with the server, once all that was put off is done.
     pub fn compare(&mut self, plain: &mut Client) -> Result<()> {
-        told_at_rest(|| {
+        first_wrong_at_rest(|| {
             self.receive_behind(&["PING"])?;
             for (key, (cached, may_be_gone)) in &self.cached {
                 let newest = plain.ask(&["XREVRANGE", key, "+", "-", "COUNT", "1"])?;

@@ -70,7 +70,7 @@ impl Peer {
     ///
     /// # Errors
     /// When the connection breaks.
-    pub fn tell(&mut self, request: &Request) -> Result<()> {
+    pub fn send(&mut self, request: &Request) -> Result<()> {
         self.client.ask(request).map(drop)
     }
 

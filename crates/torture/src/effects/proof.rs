@@ -87,7 +87,7 @@ impl Proof {
         if name(request) == "CONFIG SET" {
             // The form of a sketch depends on one of the settings.
             self.follower.0.send(0, request);
-            self.peers.iter_mut().try_for_each(|peer| peer.tell(request))?;
+            self.peers.iter_mut().try_for_each(|peer| peer.send(request))?;
         }
         self.figures.requests += 1;
         self.follow()?;
@@ -99,7 +99,7 @@ impl Proof {
         self.figures.units += units.len() as u64;
         self.figures.effects += units.iter().map(|unit| unit.effects.len() as u64).sum::<u64>();
         if let Err(refused) = self.follower.apply(&units) {
-            bail!("{refused}\nafter\n{}", self.told());
+            bail!("{refused}\nafter\n{}", self.history_text());
         }
         self.peers.iter_mut().try_for_each(|peer| peer.apply(&units))
     }
@@ -125,7 +125,7 @@ impl Proof {
         self.figures.looks += 1;
         self.figures.keys += here.keys() as u64;
         if let Some(difference) = here.difference(&State::of(&mut self.follower.0)) {
-            bail!("{difference}\nafter\n{}", self.told());
+            bail!("{difference}\nafter\n{}", self.history_text());
         }
         if !self.peers.is_empty() {
             self.compare_peers()?;
@@ -141,7 +141,7 @@ impl Proof {
             let here = self.server.send(0, &Peer::question(None));
             if here != self.peers[number].digest(None)? {
                 let (name, key) = (self.peers[number].name(), self.differing_key(number)?);
-                bail!("{name} has another {key}, after\n{}", self.told());
+                bail!("{name} has another {key}, after\n{}", self.history_text());
             }
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Proof {
         Ok("set of keys".to_owned())
     }
 
-    fn told(&self) -> String {
+    fn history_text(&self) -> String {
         self.latest.iter().map(|it| format!("> {}\n", shown(it))).collect()
     }
 

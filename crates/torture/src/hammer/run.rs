@@ -71,7 +71,7 @@ impl Run<'_> {
         let played = play(&self.server, &place, self.arguments.connections, bounds, &peak);
         self.peak.see(peak.bytes());
         let failures = place.failures();
-        ensure!(failures.is_empty(), "{}", self.told(&failures));
+        ensure!(failures.is_empty(), "{}", self.report_text(&failures));
         played?;
         self.commands += place.commands.load(Relaxed);
         let full = self.server.resident();
@@ -89,7 +89,7 @@ impl Run<'_> {
 
     /// Returns the report of failures. If the server has ended, connections only know which replies
     /// are missing.
-    fn told(&self, failures: &[String]) -> String {
+    fn report_text(&self, failures: &[String]) -> String {
         std::thread::sleep(LAST_WORDS);
         if self.server.ended().is_none() {
             let waited = failures.iter().any(|words| words.contains("-> no reply"));

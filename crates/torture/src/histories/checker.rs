@@ -170,12 +170,16 @@ impl<'history> Graph<'history> {
                 }
             }
         }
-        ensure!(taken == before.len(), "no order of whole transactions:\n{}", self.told(&before));
+        ensure!(
+            taken == before.len(),
+            "no order of whole transactions:\n{}",
+            self.report_text(&before)
+        );
         Ok(())
     }
 
     /// One of the shortest cycles among what is left, found from some of its nodes.
-    fn told(&self, before: &[usize]) -> String {
+    fn report_text(&self, before: &[usize]) -> String {
         let left = (0..self.all.len()).filter(|&at| before[at] > 0).take(TRIED);
         let cycles = left.filter_map(|at| self.way_back(at, before));
         let Some(cycle) = cycles.min_by_key(Vec::len) else {

@@ -311,7 +311,7 @@ impl Plan {
         let mut numbers = at.numbers.clone();
         if let Some(row) = row {
             numbers.add(&row.numbers)?;
-            numbers.say("row", row.name.clone());
+            numbers.set_text("row", row.name.clone());
         }
         numbers.add(&entry.numbers)?;
         let mut place = entry.place(at.bench)?.context("it is not there")?;
@@ -335,7 +335,7 @@ impl Plan {
     ) -> Result<Measured> {
         let running = seat.running.as_mut().map_err(|error| anyhow!("{error:#}"))?;
         running.values.add(&row.numbers)?;
-        running.values.say("row", row.name.clone());
+        running.values.set_text("row", row.name.clone());
         running.values.set("round", round as f64);
         running.take_all(row.steps.as_ref().unwrap_or(&group.steps))?;
         row.replies.map_or(Ok(()), |it| it.check(&running.values))?;

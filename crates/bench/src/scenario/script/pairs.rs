@@ -16,7 +16,7 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use crate::control::encode;
-use crate::generator::{Batch, Client, EventLoop, Heard, Turn, shuffled};
+use crate::generator::{Batch, Client, EventLoop, Received, Turn, shuffled};
 use crate::measure::settled_cpu_time;
 use crate::process;
 use crate::replies::{Answer, ReplyReader};
@@ -132,9 +132,9 @@ impl Client for Pairs {
         Ok(Turn::Send(now, 1))
     }
 
-    fn heard(&mut self, _: usize, heard: &Heard<'_>) -> Result<bool> {
-        let is_served = heard.replies.error + heard.replies.nil == 0;
-        ensure!(is_served, "{}", heard.first_error.unwrap_or("a wait ended with nothing"));
+    fn on_replies(&mut self, _: usize, received: &Received<'_>) -> Result<bool> {
+        let is_served = received.replies.error + received.replies.nil == 0;
+        ensure!(is_served, "{}", received.first_error.unwrap_or("a wait ended with nothing"));
         self.served += 1;
         Ok(false)
     }

@@ -114,7 +114,9 @@ impl<'p> Running<'p> {
             Step::Join(seats) => self.beside.push(Audience::join(&self.server, &seats)?),
             Step::Leave {} => self.beside.clear(),
             Step::Let(all) => all.iter().for_each(|(name, it)| self.values.set(name, *it)),
-            Step::Say(all) => all.into_iter().for_each(|(name, it)| self.values.say(&name, it)),
+            Step::Say(all) => {
+                all.into_iter().for_each(|(name, it)| self.values.set_text(&name, it))
+            }
             Step::Point(point) => self.points.push(point),
             Step::Clock(name) => self.values.set(&name, seconds(SystemTime::now())),
             Step::Append { name, bytes, count, ms, sync_ms } => {
@@ -140,12 +142,12 @@ impl<'p> Running<'p> {
     fn ask_for(&mut self, step: Step) -> Result<()> {
         let (server, values) = (&self.server, &mut self.values);
         match step {
-            Step::Tell(command) => server.control()?.tell(command.split(' '))?,
+            Step::Tell(command) => server.control()?.run(command.split(' '))?,
             Step::Check(_) if server.kind == Kind::Null => {}
             Step::Check(counts) => counts.split("; ").try_for_each(|it| check(server, it))?,
             Step::Config(all) => {
                 let mut control = server.control()?;
-                all.iter().try_for_each(|(name, it)| control.tell(["CONFIG", "SET", name, it]))?;
+                all.iter().try_for_each(|(name, it)| control.run(["CONFIG", "SET", name, it]))?;
             }
             Step::Peers(all) => {
                 for (name, it) in all.iter().filter(|_| server.kind == Kind::Peer) {
@@ -346,7 +348,7 @@ impl<'p> Running<'p> {
         let pauses: Vec<_> = caller.longest.iter().map(Pause::text).collect();
         let stolen = process::stolen().saturating_sub(stolen);
         let words = format!("{}; {stolen:.2?} by the hypervisor", pauses.join(", "));
-        self.values.say("pauses", words);
+        self.values.set_text("pauses", words);
         Ok(Measured { outcome: sender.meter.finish().sound()?, ..measured })
     }
 
@@ -361,8 +363,8 @@ impl<'p> Running<'p> {
         self.values.set_all(name, times.map(|(what, it)| (what, it.as_secs_f64() * 1e3)));
         match answer {
             Value::Integer(number) => self.values.set(name, number as f64),
-            Value::Text(text) => self.values.say(name, String::from_utf8_lossy(&text).into()),
-            Value::Nil => self.values.say(name, "-".to_owned()),
+            Value::Text(text) => self.values.set_text(name, String::from_utf8_lossy(&text).into()),
+            Value::Nil => self.values.set_text(name, "-".to_owned()),
             Value::Error(error) => bail!("{command}: {error}"),
         }
         Ok(())
@@ -391,7 +393,7 @@ impl<'p> Running<'p> {
         let pieces: Vec<_> = pieces.collect();
         let (mut control, mut longest) = (self.server.control()?, Duration::ZERO);
         for _ in 0..times {
-            control.tell(["MULTI"])?;
+            control.run(["MULTI"])?;
             pieces.iter().try_for_each(|(it, count)| control.send_all(it, *count).map(drop))?;
             let began = Instant::now();
             let last = control.ask(["EXEC"])?;

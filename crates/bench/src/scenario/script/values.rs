@@ -21,7 +21,7 @@ impl Values {
             match self.fill(value)? {
                 Value::Integer(number) => self.set(name, number as f64),
                 Value::Float(number) => self.set(name, number),
-                Value::String(text) => self.say(name, text),
+                Value::String(text) => self.set_text(name, text),
                 other => bail!("{name} is neither a number nor a text: {other}"),
             }
         }
@@ -37,7 +37,7 @@ impl Values {
         all.into_iter().for_each(|(what, it)| self.set(&format!("{name}.{what}"), it));
     }
 
-    pub fn say(&mut self, name: &str, words: String) {
+    pub fn set_text(&mut self, name: &str, words: String) {
         self.0.insert(name.to_owned(), words.into());
     }
 

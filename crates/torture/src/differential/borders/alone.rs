@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
             }
             let seconds = family_began.elapsed().as_secs_f64();
             let used = self.come_to_rest(at_rest)?;
-            tried.tell(&family, seconds);
+            tried.print(&family, seconds);
             println!("{:14} {} KB in use, {} KB at the start", "", used >> 10, at_rest >> 10);
         }
         ensure!(self.cases > 0, "no border has such a name");

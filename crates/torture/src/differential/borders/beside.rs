@@ -30,7 +30,7 @@ pub fn beside(arguments: &Arguments, mut pair: Pair) -> Result<()> {
             requests += try_state(&mut pair, &mut findings, arguments, &family, state, &all)?;
         }
         cases += tried.cases;
-        tried.tell(&family, family_began.elapsed().as_secs_f64());
+        tried.print(&family, family_began.elapsed().as_secs_f64());
     }
     if cases == 0 {
         bail!("no border has such a name");

@@ -21,7 +21,7 @@ impl Tried {
         }
     }
 
-    pub fn tell(&self, family: &Family, seconds: f64) {
+    pub fn print(&self, family: &Family, seconds: f64) {
         let Tried { states, cases, by_command } = self;
         let commands = by_command.len();
         println!(
