@@ -29,7 +29,7 @@ fn stored(store: &Store, thread: &mut ThreadContext, payload: &[u8]) -> Option<V
     let keyspace = store.keyspace(0).expect("the first database");
     let key = store.key(keyspace, b"key");
     store.reserve(thread, value.byte_len(), NOW).expect("room");
-    let mut access = store.lock(thread, &key, NOW).unheard();
+    let mut access = store.lock(thread, &key, NOW).muted();
     value.store(&mut access, &key, None, &limits()).expect("room");
     dump(&access, &key, Version::VALKEY, true)
 }

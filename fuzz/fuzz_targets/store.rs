@@ -118,7 +118,7 @@ impl World {
         let extent = value.len() + bytes.len() + 30;
         let reserved = self.store.reserve(&mut self.thread, extent, self.now);
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).muted();
         let written = access.set_string(&key, &value, Encoding::of_new(&value), expiry);
         drop(access);
         assert!(written.is_ok() || reserved.is_err() || self.may_refuse());
@@ -138,7 +138,7 @@ impl World {
         value.resize(len, 0);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).muted();
         match access.resize(&key, len) {
             Ok(resized) => assert!(resized == value),
             Err(NoSpace) => {
@@ -154,7 +154,7 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).muted();
         let value = access.edit(&key);
         assert_eq!(value.is_some(), expected.is_some());
         if let (Some(value), Some((mut changed, deadline))) = (value, expected) {
@@ -168,11 +168,8 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let set = self
-            .store
-            .lock(&mut self.thread, &key, self.now)
-            .unheard()
-            .set_deadline(&key, deadline);
+        let set =
+            self.store.lock(&mut self.thread, &key, self.now).muted().set_deadline(&key, deadline);
         if set.is_err() {
             assert!(self.may_refuse());
             return self.read(name);
@@ -188,7 +185,7 @@ impl World {
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
         assert_eq!(
-            self.store.lock(&mut self.thread, &key, self.now).unheard().remove(&key),
+            self.store.lock(&mut self.thread, &key, self.now).muted().remove(&key),
             expected
         );
         self.models[name.database()].remove(&bytes);
@@ -204,7 +201,7 @@ impl World {
             (key(&self.store, from, &source), key(&self.store, to, &target));
         let mut shards = ShardSet::new();
         [source_key.hash, target_key.hash].into_iter().for_each(|hash| shards.add(hash));
-        let mut access = self.store.lock_all(&mut self.thread, shards, self.now).unheard();
+        let mut access = self.store.lock_all(&mut self.thread, shards, self.now).muted();
         let done: Result<bool, NoSpace> = if moves {
             access.rename(&source_key, &target_key)
         } else {
@@ -231,7 +228,7 @@ impl World {
         // More than one burst of keys, so that records of one are looked at with buckets of the
         // next.
         self.store.prefetch_keys(&[(key.keyspace, key.hash); 9]);
-        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).muted();
         let found = access.read(&key).map(|it| (it.bytes.to_vec(), it.deadline));
         assert!(found == expected);
     }

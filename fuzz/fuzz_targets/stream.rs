@@ -171,12 +171,12 @@ fn play(store: &Store, thread: &mut ThreadContext, ops: &[Op<'_>]) {
         if matches!(op, Op::Clean) {
             store.clean_at_rest(thread, 1 << 16, NOW);
         }
-        let mut access = store.lock(thread, &key, NOW).unheard();
+        let mut access = store.lock(thread, &key, NOW).muted();
         world.apply(&mut access, &key, op);
         world.read(&access, &key, Id::MIN, Id::MAX);
     }
     // The table of a collection lives until its nodes are gone.
-    store.lock(thread, &key, NOW).unheard().remove(&key);
+    store.lock(thread, &key, NOW).muted().remove(&key);
     while store.free_some(thread, 1 << 20) {}
 }
 

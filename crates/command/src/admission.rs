@@ -20,8 +20,8 @@ pub enum Rejection {
     Refused(Refusal),
     /// The command is held back and may run later.
     Held,
-    /// The command runs, and is shown to clients that run MONITOR, or its client is told which keys
-    /// it changes that the client may have cached.
+    /// The command runs, and is shown to clients that run MONITOR, or its client is notified which
+    /// keys it changes that the client may have cached.
     Observed,
     /// The command is queued for EXEC.
     Queued,

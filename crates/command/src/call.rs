@@ -211,7 +211,7 @@ impl<'c> Call<'c> {
         keys.iter().for_each(|key| shards.add(key.hash));
         let writes = self.row.spec.flags.contains(Flags::WRITE);
         let (mut access, reply) = self.lock_shards(shards, keys);
-        if writes && access.is_heard() {
+        if writes && access.is_recording() {
             // What it does to one key may depend on the absence of another.
             keys.iter().for_each(|key| access.drop_expired_for_write(key));
         }
@@ -361,7 +361,7 @@ impl Outer<'_, '_> {
 #[derive(Debug)]
 pub struct LateReader<'c> {
     instance: &'c Instance,
-    /// Its id; `None` if it is not told of changes.
+    /// Its id; `None` if it is not notified of changes.
     client: Option<u64>,
 }
 
@@ -423,7 +423,7 @@ impl Command {
 }
 
 /// Enters the keys that a command reads, which are locked, into the table of those whose changes
-/// the client is told of. One that may change them does so behind its change.
+/// the client is notified of. One that may change them does so behind its change.
 #[cold]
 #[inline(never)]
 fn enter_reads(
@@ -460,10 +460,10 @@ fn begin(
             enter_reads(access, instance, session, (row, keys));
         }
     }
-    if access.is_heard() {
-        session.yield_if_told();
+    if access.is_recording() {
+        session.yield_if_subscriber();
         if row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
-            access.speak_for(keyspace, |to| args.write_request(to));
+            access.record_request(keyspace, |to| args.write_request(to));
         }
     }
 }

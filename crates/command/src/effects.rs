@@ -15,7 +15,7 @@
 //!
 //! A command that has begun to change data is not refused. If its record turns out, under the lock,
 //! to be longer than the room that was made, it goes beyond the budget, and the next command makes
-//! room. Where even that fails, the unit says what its keys hold now, in the words of
+//! room. Where even that fails, the unit records what its keys hold now, in the words of
 //! `store::value::words`.
 
 use base::Millis;
@@ -25,8 +25,8 @@ use text::IntegerText;
 
 /// Says that these words, the first of which is a command, have the effect on a key.
 pub fn words(access: &mut Access<'_>, key: &Key<'_>, words: &[&[u8]]) {
-    if access.is_heard() {
-        access.effect(key.keyspace, words.iter().map(|word| word.to_vec()).collect());
+    if access.is_recording() {
+        access.record_effect(key.keyspace, words.iter().map(|word| word.to_vec()).collect());
     }
 }
 

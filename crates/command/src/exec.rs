@@ -18,8 +18,8 @@ use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
 use crate::call::{Call, Invocation, Outcome, Row, Turn, Unanswered};
 use crate::monitor_lines::note;
 use crate::observer::{Observer, Seen};
-use crate::own_changes::tell_evicted;
-use crate::run::{run_row, tell};
+use crate::own_changes::send_eviction_invalidations;
+use crate::run::{reply_with, run_row};
 use crate::spec::{Flags, Locks, Wakes};
 use crate::waiting::{self, Touch};
 use base::PositionHash;
@@ -45,7 +45,7 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue, mark) };
     call.session.forget_watches(&call.instance.watches);
     call.session.keep_queue(queue);
-    if call.session.is_told_by_mail {
+    if call.session.answers_by_mail {
         return answer_by_mail(call, *mark, position);
     }
     outcome
@@ -56,7 +56,7 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
 #[cold]
 fn answer_by_mail(call: &mut Call<'_>, mark: Mark, before: u64) -> Outcome {
     if call.session.close_after_reply || call.reply.is_over_limit() {
-        call.session.is_told_by_mail = false;
+        call.session.answers_by_mail = false;
         return Ok(());
     }
     let (behind, client) = (call.thread.journal_position(), &call.session.client);
@@ -78,7 +78,7 @@ fn run(call: &mut Call<'_>, queue: &Queue, mark: &mut Mark) -> Outcome {
     let plan = Plan::of(call, queue);
     // What only reads or removes is never refused, even if this thread has nothing left to reserve.
     let room = if plan.bytes == 0 { Ok(()) } else { call.reserve(plan.bytes) };
-    tell_evicted(call);
+    send_eviction_invalidations(call);
     *mark = call.reply.mark();
     room.map_err(|refusal| refusal.aborting())?;
     if plan.closes_gate {
@@ -131,11 +131,11 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         let (row, begin) = (row_of(call, queued.command), call.reply.mark());
         let is_closing = call.session.close_after_reply;
         if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
-            // Events before it are told as settings and subscriptions were then, and ahead of its
-            // messages.
-            call.instance.store.tell_events(call.thread);
+            // Events before it are delivered as settings and subscriptions were then, and ahead of
+            // its messages.
+            call.instance.store.deliver_events(call.thread);
         } else {
-            call.instance.store.tell_if_many_events(call.thread);
+            call.instance.store.deliver_events_if_many(call.thread);
         }
         let run = |inner: &mut Call<'_>| {
             let mark = inner.reply.written().len();
@@ -176,7 +176,7 @@ fn run_queued(call: &mut Call<'_>) -> bool {
             Rejection::Refused(refusal) => refusal,
             _ => UNKNOWN_NEED,
         };
-        tell(call, &refusal);
+        reply_with(call, &refusal);
         call.statistics.commands[call.row.id].rejected.add(1);
         return false;
     }

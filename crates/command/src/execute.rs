@@ -3,9 +3,9 @@
 use crate::admission::{self, Purpose, Rejection, is_admitted};
 use crate::call::Call;
 use crate::exec::exec;
-use crate::monitor_lines::note_and_tell;
-use crate::own_changes::{tell_behind, tell_evicted};
-use crate::run::{Execution, finish, tell};
+use crate::monitor_lines::note_and_send;
+use crate::own_changes::{send_eviction_invalidations, send_invalidations_behind_reply};
+use crate::run::{Execution, finish, reply_with};
 use crate::spec::Flags;
 use crate::waiting;
 use heap::RECORD_OVERHEAD_MAX;
@@ -68,11 +68,11 @@ fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
 #[cold]
 #[inline(never)]
 fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
-    tell_evicted(call);
+    send_eviction_invalidations(call);
     let execution = finish_rejected(call, rejection);
     // A transaction may have begun to track.
     if call.session.tracking.is_some() {
-        tell_behind(call, execution);
+        send_invalidations_behind_reply(call, execution);
     }
     execution
 }
@@ -94,7 +94,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
         }
         Rejection::Observed => {
             let room = make_room(call);
-            tell_evicted(call);
+            send_eviction_invalidations(call);
             if let Err(refusal) = room {
                 return finish_rejected(call, Rejection::Refused(refusal));
             }
@@ -104,7 +104,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
         }
         Rejection::Refused(refusal) => {
             let refusal = spoiling(call, refusal);
-            tell(call, &refusal);
+            reply_with(call, &refusal);
             call.statistics.commands[call.row.id].rejected.add(1);
         }
         Rejection::NoClient => {
@@ -136,6 +136,6 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
 /// Shows a command to clients that run MONITOR, after it has run.
 fn show(call: &mut Call<'_>) {
     if call.instance.is_monitored() {
-        note_and_tell(call);
+        note_and_send(call);
     }
 }

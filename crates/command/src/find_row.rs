@@ -43,8 +43,8 @@ impl RowMemo {
         let table = self.row.table();
         let Ok(row) = find_row(table, args) else { return table.nameless() };
         // These bytes do not identify a longer name, or a subcommand in the next argument.
-        let is_told = row.parent.is_none() && row.spec.subcommands.is_empty();
-        if is_told && name_len <= size_of::<u128>() {
+        let is_named_by_first_word = row.parent.is_none() && row.spec.subcommands.is_empty();
+        if is_named_by_first_word && name_len <= size_of::<u128>() {
             *self = RowMemo { name, name_len, words: args.len(), row };
         }
         row

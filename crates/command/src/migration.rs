@@ -64,7 +64,7 @@ pub fn settle_arrived(
         arrived.iter().map(|at| store.hash(&migration.parcels[*at].name)).collect();
     let mut shards = ShardSet::new();
     hashes.iter().for_each(|hash| shards.add(*hash));
-    // They go by the command of the client, which is told of them behind its answer.
+    // They go by the command of the client, which is notified of them behind its answer.
     let author = Author { client: migration.waiter.client, is_served: false };
     let others = std::mem::replace(&mut thread.author, author);
     let settled = remove_arrived(migration, instance, thread, (arrived, hashes), shards);
@@ -80,7 +80,7 @@ fn remove_arrived(
     shards: ShardSet,
 ) -> Vec<Settled> {
     let store = &instance.store;
-    // Before the locks: who changes a key behind them tells, while it is sent again.
+    // Before the locks: a thread that changes a key behind them marks it, while it is sent again.
     instance.hear(Interests::MARKED_KEYS);
     let mut access = store.lock_all(thread, shards, instance.clock.now());
     let (mut left, mut settled) = (HashSet::new(), Vec::with_capacity(arrived.len()));
@@ -97,7 +97,7 @@ fn remove_arrived(
             Some(present) if is_unchanged(parcel, &present) => {
                 access.remove(&key);
                 effects::del(&mut access, &key);
-                access.changed(1, Event::DEL, &key);
+                access.report_changes(1, Event::DEL, &key);
                 left.insert(parcel.name.clone());
                 Settled::Left
             }

@@ -5,7 +5,7 @@ use crate::secrets::REDACTED;
 use session::{ClientFlags, Instance, Needs, Session};
 use std::io::Write as _;
 
-/// Bytes of lines of a client that are told before its batch ends.
+/// Bytes of lines of a client that are sent before its batch ends.
 const LINES_MAX: usize = 64 << 10;
 
 /// Begins to show a client every command.
@@ -36,17 +36,17 @@ pub(crate) fn note(call: &mut Call<'_>) {
 }
 
 /// Notes a command that has run with no lock held.
-pub(crate) fn note_and_tell(call: &mut Call<'_>) {
+pub(crate) fn note_and_send(call: &mut Call<'_>) {
     note(call);
     if call.session.lines.len() > LINES_MAX {
-        tell_monitors(call.instance, call.session);
+        send_monitor_lines(call.instance, call.session);
     }
 }
 
 /// Sends the lines that were noted of a client to clients that run MONITOR, and holds commands back
 /// where a worker of one of these has much to read. To be called with no lock held.
 #[cold]
-pub fn tell_monitors(instance: &Instance, session: &mut Session) {
+pub fn send_monitor_lines(instance: &Instance, session: &mut Session) {
     let left = instance.monitors.leave(&session.lines);
     session.lines.clear();
     session.lines.shrink_to(LINES_MAX);

@@ -7,24 +7,25 @@ use crate::spec::Flags;
 use session::{Notice, ReplyMode, Session};
 use wire::{Protocol, Reply};
 
-/// Tells the client which keys were evicted to make room for its command, before the reply.
+/// Sends the client invalidations of the keys that were evicted to make room for its command,
+/// before the reply.
 #[cold]
-pub(crate) fn tell_evicted(call: &mut Call<'_>) {
-    tell_own(call, true);
+pub(crate) fn send_eviction_invalidations(call: &mut Call<'_>) {
+    send_own_invalidations(call, true);
 }
 
-/// Tells the client what its command has changed, behind the reply, and ends the effect of CLIENT
-/// CACHING.
+/// Sends the client invalidations of what its command has changed, behind the reply, and ends the
+/// effect of CLIENT CACHING.
 #[cold]
-pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
+pub(crate) fn send_invalidations_behind_reply(call: &mut Call<'_>, execution: Execution) {
     // A client that waits has no reply yet. One that may have sent itself a message, as that of an
     // event, gets the message first.
     let has_reply = !matches!(execution, Execution::ByMail | Execution::Waits);
-    // What comes as mail or from another thread is told behind it.
-    let is_told_later = call.session.is_told_by_mail
+    // What comes as mail or from another thread is sent behind it.
+    let is_sent_later = call.session.answers_by_mail
         || execution == Execution::Waits && !call.row.spec.flags.contains(Flags::BLOCKING);
-    if !is_told_later {
-        tell_own(call, has_reply && !call.session.yields);
+    if !is_sent_later {
+        send_own_invalidations(call, has_reply && !call.session.yields);
     }
     let is_in_transaction = call.session.open_queue().is_some();
     let is_client = call.row.parent.is_some_and(|parent| parent.name == "CLIENT");
@@ -36,7 +37,7 @@ pub(crate) fn tell_behind(call: &mut Call<'_>, execution: Execution) {
 /// Appends the invalidations of a client's own command to its answer, for a command whose reply
 /// comes as mail or from another thread.
 #[cold]
-pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
+pub fn append_invalidations(session: &Session, answer: &mut Vec<u8>) {
     let Some(tracking) = &session.tracking else { return };
     let own = tracking.tracker.take_own();
     if session.protocol == Protocol::Resp3 && !session.close_after_reply {
@@ -47,16 +48,16 @@ pub fn tell_behind_answer(session: &Session, answer: &mut Vec<u8>) {
 
 /// Sends the invalidations of a client's own commands by mail, before its tracking is changed or
 /// switched off. The next request of the client runs after that message.
-pub fn tell_by_mail(session: &mut Session) {
+pub fn mail_invalidations(session: &mut Session) {
     let mut bytes = Vec::new();
-    tell_behind_answer(session, &mut bytes);
+    append_invalidations(session, &mut bytes);
     if !bytes.is_empty() {
         session.client.notify(Notice::Message(session.client.id, bytes.into()));
         session.yields = true;
     }
 }
 
-fn tell_own(call: &mut Call<'_>, is_beside_reply: bool) {
+fn send_own_invalidations(call: &mut Call<'_>, is_beside_reply: bool) {
     let Some(tracking) = &call.session.tracking else { return };
     if !tracking.tracker.has_own() {
         return;

@@ -52,7 +52,7 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
         Err(Unanswered::Waits) => Execution::Waits,
         Err(Unanswered::Refused(refusal)) => {
             call.reply.truncate(mark);
-            tell(call, &refusal);
+            reply_with(call, &refusal);
             call.statistics.commands[call.row.id].failed.add(1);
             Execution::Done
         }
@@ -61,7 +61,7 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
 
 /// Writes a refusal as the reply and counts it.
 #[cold]
-pub fn tell(call: &mut Call<'_>, refusal: &Refusal) {
+pub fn reply_with(call: &mut Call<'_>, refusal: &Refusal) {
     call.reply.error(refusal.text());
     call.instance.statistics.count_error(refusal.code());
 }

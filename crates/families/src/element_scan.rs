@@ -75,7 +75,7 @@ impl<'c> Options<'c> {
 /// Elements that a scan has found so far.
 pub struct Found<'f> {
     reply: Reply<'f>,
-    told: usize,
+    written: usize,
     pattern: Option<&'f [u8]>,
     is_hopeless: bool,
 }
@@ -94,7 +94,7 @@ impl Found<'_> {
     /// Adds the value or score that belongs to the element before it.
     pub fn add_beside(&mut self, element: Element<'_>) {
         element::bulk(&mut self.reply, element);
-        self.told += 1;
+        self.written += 1;
     }
 }
 
@@ -107,15 +107,15 @@ pub fn answer(
     let mut bytes = Vec::new();
     let mut found = Found {
         reply: reply.part(&mut bytes),
-        told: 0,
+        written: 0,
         pattern: options.pattern,
         is_hopeless: is_hopeless(options.pattern),
     };
     let next = scan(&mut found);
-    let Found { told, reply: part, .. } = found;
+    let Found { written, reply: part, .. } = found;
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
-    reply.array(told);
+    reply.array(written);
     reply.append(&part);
 }
 

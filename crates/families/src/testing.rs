@@ -306,11 +306,11 @@ pub fn play(world: &mut World, conversation: &str) {
 #[track_caller]
 pub fn check(world: &mut World, rows: &[(&str, &str)]) {
     for (line, expected) in rows {
-        assert_eq!(say(world, line), *expected, "{line}");
+        assert_eq!(reply_to(world, line), *expected, "{line}");
     }
 }
 
 /// Executes a line; returns the reply, its lines joined by blanks.
-pub fn say(world: &mut World, line: &str) -> String {
+pub fn reply_to(world: &mut World, line: &str) -> String {
     world.answer(line).replace("\r\n", " ").trim_end().to_owned()
 }

@@ -259,7 +259,7 @@ impl<F: Files> Log<F> {
         self.set.settle()?;
         self.write(reader, now)?;
         self.writer.finish(now)?;
-        Ok(self.writer.tell_end(now)?)
+        Ok(self.writer.write_end_line(now)?)
     }
 
     /// Goes on in another file after a failed sync, with what was not safe.

@@ -63,7 +63,7 @@ impl SyncLine {
     }
 
     /// True if the line, which ends at an offset, tells that all before it was safe.
-    pub fn tells_all(&self, end: u64) -> bool {
+    pub fn covers_all(&self, end: u64) -> bool {
         let line_bytes = self.front().len() + CRC_DIGITS + b"\r\n".len();
         self.safe + line_bytes as u64 >= end
     }

@@ -62,12 +62,12 @@ pub struct Writer<F> {
     /// What is known to be safe.
     safe: Reached,
     /// Whether a line has said so.
-    is_safe_told: bool,
+    is_safe_written: bool,
     is_syncing: bool,
     has_sync_failed: bool,
-    /// When the last sync began, and when the last line told what is safe.
+    /// When the last sync began, and when the last line was written that says what is safe.
     sync_began: Steady,
-    told: Steady,
+    safe_written_at: Steady,
     /// When a failed write is tried again.
     retry: Option<Steady>,
     allocated: u64,
@@ -77,7 +77,7 @@ pub struct Writer<F> {
     padded: Option<u64>,
     /// True if syncs follow what is written, and whether the last line says so.
     is_synced: bool,
-    says_synced: bool,
+    line_is_synced: bool,
     /// The wall time that is to be written, if it is, and the second that was written last.
     time: Option<Millis>,
     second: u64,
@@ -108,18 +108,18 @@ impl<F: File> Writer<F> {
             id: start.id,
             tail: Tail { reached, since_line: Checksum::default() },
             safe: reached,
-            is_safe_told: true,
+            is_safe_written: true,
             is_syncing: false,
             has_sync_failed: false,
             sync_began: now,
-            told: now,
+            safe_written_at: now,
             retry: None,
             allocated: bytes,
             written_back: bytes,
             stage: Stage::default(),
             padded: None,
             is_synced: true,
-            says_synced: true,
+            line_is_synced: true,
             time: None,
             second: 0,
         }
@@ -140,11 +140,11 @@ impl<F: File> Writer<F> {
         Ok(Writer {
             tail: Tail { reached, since_line },
             safe: reached,
-            is_safe_told: behind_line == end.bytes && line.tells_all(end.bytes),
+            is_safe_written: behind_line == end.bytes && line.covers_all(end.bytes),
             allocated: end.bytes,
             written_back: end.bytes,
             is_synced: line.is_synced,
-            says_synced: line.is_synced,
+            line_is_synced: line.is_synced,
             ..Writer::new(file, start, now)
         })
     }
@@ -212,9 +212,9 @@ impl<F: File> Writer<F> {
         }
         let from = self.tail.reached.position;
         if limit <= from {
-            let tells = !self.is_safe_told && now.since(self.told) >= SYNC_MILLIS;
+            let is_due = !self.is_safe_written && now.since(self.safe_written_at) >= SYNC_MILLIS;
             return match self.retry {
-                _ if tells => self.tell_safe(now),
+                _ if is_due => self.write_safe_line(now),
                 // Changes are refused until a try succeeds, so no write comes that would be one.
                 Some(retry) if now >= retry => self.probe(now),
                 _ => Ok(()),
@@ -224,12 +224,12 @@ impl<F: File> Writer<F> {
             writer.allocate_ahead(tail.reached.bytes + (limit - from));
             writer.pad_ahead(tail.reached.bytes + (limit - from))?;
             writer.append_time(tail)?;
-            if writer.is_synced != writer.says_synced {
+            if writer.is_synced != writer.line_is_synced {
                 writer.append_line(tail)?;
             }
             writer.append_units(reader, limit, tail)
         })?;
-        self.says_synced = self.is_synced;
+        self.line_is_synced = self.is_synced;
         self.write_back();
         Ok(())
     }
@@ -388,7 +388,7 @@ impl<F: File> Writer<F> {
         self.is_syncing = false;
         match outcome {
             Ok(()) if !self.has_sync_failed => {
-                (self.safe, self.is_safe_told) = (job.reached, false);
+                (self.safe, self.is_safe_written) = (job.reached, false);
             }
             Ok(()) => {}
             Err(_) => self.has_sync_failed = true,
@@ -427,9 +427,9 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of a write.
-    pub fn tell_safe(&mut self, now: Steady) -> Result<(), WriteError> {
+    pub fn write_safe_line(&mut self, now: Steady) -> Result<(), WriteError> {
         self.write_line(now)?;
-        (self.is_safe_told, self.told) = (true, now);
+        (self.is_safe_written, self.safe_written_at) = (true, now);
         Ok(())
     }
 
@@ -439,14 +439,14 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of a write.
-    pub fn tell_end(&mut self, now: Steady) -> Result<(), WriteError> {
+    pub fn write_end_line(&mut self, now: Steady) -> Result<(), WriteError> {
         self.is_synced = false;
-        self.tell_safe(now)
+        self.write_safe_line(now)
     }
 
     fn write_line(&mut self, now: Steady) -> Result<(), WriteError> {
         self.attempt(now, |writer, tail| writer.append_line(tail))?;
-        self.says_synced = self.is_synced;
+        self.line_is_synced = self.is_synced;
         Ok(())
     }
 

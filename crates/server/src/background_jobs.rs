@@ -79,7 +79,7 @@ impl BackgroundJobs {
         let statistics = instance.statistics.worker();
         let (other_memory, aged, appended, removed) = (OtherMemory::default(), 0, 0, 0);
         let (caller, calls) = bounded(1);
-        // One call that is not heard yet says as much as two.
+        // One call that is not answered yet says as much as two.
         let waker = move || {
             let _ = caller.try_send(());
         };
@@ -172,7 +172,7 @@ impl BackgroundJobs {
     /// Returns true if the jobs may remove what has expired, or has to go.
     fn may_remove(&self) -> bool {
         // What nobody asks for adds no events to mail that is not read yet.
-        !(self.instance.store.hears_any(Interests::EVENTS) && self.instance.clients.is_any_behind())
+        !(self.instance.store.wants_any(Interests::EVENTS) && self.instance.clients.is_any_behind())
     }
 
     fn may_expire(&self) -> bool {

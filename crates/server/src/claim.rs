@@ -146,12 +146,12 @@ fn claim(place: Place, wanted: Wanted<'_>, port: u16) -> Result<Option<Claim>, T
     let path = folder.join(format!(".{name}.lock"));
     match lock(&path) {
         Ok(Lock::Ours(file)) => {
-            say_who(&file, port);
+            write_holder(&file, port);
             Ok(Some(Claim { place, path, file }))
         }
         Ok(Lock::Another(file)) => Err(Taken {
             path: folder.join(name).display().to_string(),
-            holder: read_who(file),
+            holder: read_holder(file),
             remedy,
         }),
         Err(error) => {
@@ -188,18 +188,18 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (open.dev(), open.ino())))
 }
 
-/// Has the file tell who holds it. On a full disk it tells nothing.
-fn say_who(mut file: &File, port: u16) {
+/// Writes down in the file who holds it. On a full disk it stays empty.
+fn write_holder(mut file: &File, port: u16) {
     let host = uname().nodename().to_string_lossy().into_owned();
     let who = format!("pid {}, port {port}, host {host}", std::process::id());
     let _ = file.set_len(0).and_then(|()| file.write_all(who.as_bytes()));
 }
 
-fn read_who(file: File) -> String {
+fn read_holder(file: File) -> String {
     let mut who = String::new();
-    let is_told = file.take(HOLDER_BYTES).read_to_string(&mut who).is_ok();
+    let is_read = file.take(HOLDER_BYTES).read_to_string(&mut who).is_ok();
     let is_plain = !who.is_empty() && !who.chars().any(char::is_control);
-    if is_told && is_plain { format!(" ({who})") } else { String::new() }
+    if is_read && is_plain { format!(" ({who})") } else { String::new() }
 }
 
 #[cfg(test)]

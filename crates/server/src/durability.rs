@@ -8,7 +8,7 @@ use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::snapshots::{DBFILENAME, SAVE};
 
 /// Logs what is kept, how much may be lost, and which setting changes it.
-pub fn tell(settings: &Settings) {
+pub fn log(settings: &Settings) {
     lines(settings).iter().for_each(|line| tracing::info!("{line}"));
 }
 
@@ -60,16 +60,16 @@ mod tests {
     use settings::{Sources, load_text};
 
     #[test]
-    fn it_is_told_what_may_be_lost() {
+    fn it_is_logged_what_may_be_lost() {
         let settings = Settings::new();
-        let told = lines(&settings).join("\n");
-        assert!(told.contains("1 change in 3600 s, 100 changes in 300 s"), "{told}");
+        let logged = lines(&settings).join("\n");
+        assert!(logged.contains("1 change in 3600 s, 100 changes in 300 s"), "{logged}");
         load_text(&settings, "test", b"save \"\"", Sources::Nowhere).expect("a setting");
-        let told = lines(&settings).join("\n");
-        assert!(told.contains("lost when the server ends"), "{told}");
+        let logged = lines(&settings).join("\n");
+        assert!(logged.contains("lost when the server ends"), "{logged}");
         let on = b"appendonly yes\nappendfsync always";
         load_text(&settings, "test", on, Sources::Nowhere).expect("settings");
-        let told = lines(&settings).join("\n");
-        assert!(told.contains("no acknowledged change is lost"), "{told}");
+        let logged = lines(&settings).join("\n");
+        assert!(logged.contains("no acknowledged change is lost"), "{logged}");
     }
 }

@@ -23,9 +23,9 @@ pub fn shutdown_of_signal(settings: &Settings, signal: i32) -> Shutdown {
         _ => general::SHUTDOWN_ON_SIGTERM.get(settings),
     };
     let has = |flag| flags.contains(flag);
-    let is_told = has(ShutdownFlags::SAVE) || has(ShutdownFlags::NOSAVE);
+    let is_explicit = has(ShutdownFlags::SAVE) || has(ShutdownFlags::NOSAVE);
     Shutdown {
-        saves: is_told.then_some(has(ShutdownFlags::SAVE)),
+        saves: is_explicit.then_some(has(ShutdownFlags::SAVE)),
         force: has(ShutdownFlags::FORCE),
         now: has(ShutdownFlags::NOW),
     }

@@ -12,7 +12,7 @@ use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
     Call, Environment, Execution, Invocation, Observer, Outstanding, Row, Seen, Table, execute,
-    granted_for_batch, tell_monitors,
+    granted_for_batch, send_monitor_lines,
 };
 use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
 use settings::{OutputLimits, general, limits};
@@ -403,7 +403,7 @@ impl Executor {
         }
         self.instance.settle_messages();
         if connection.session.has_lines() {
-            tell_monitors(&self.instance, &mut connection.session);
+            send_monitor_lines(&self.instance, &mut connection.session);
         }
         self.commands_served += commands as u64;
         let client = &connection.session.client;

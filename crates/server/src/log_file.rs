@@ -77,7 +77,7 @@ impl<'a> MakeWriter<'a> for LogFile {
 mod tests {
     use super::*;
 
-    fn say(log: &LogFile, line: &str) {
+    fn write_line(log: &LogFile, line: &str) {
         log.make_writer().write_all(line.as_bytes()).expect("written");
     }
 
@@ -87,12 +87,12 @@ mod tests {
         let (path, old) = (folder.path().join("log"), folder.path().join("log.1"));
         let log = LogFile::open(&path).expect("opened");
         let read = |path| fs::read_to_string(path).expect("there");
-        say(&log, "1");
-        say(&log, "2");
+        write_line(&log, "1");
+        write_line(&log, "2");
         fs::rename(&path, &old).expect("renamed");
-        say(&log, "3");
+        write_line(&log, "3");
         fs::remove_file(&path).expect("removed");
-        say(&log, "4");
+        write_line(&log, "4");
         assert_eq!((read(&old), read(&path)), ("12".into(), "4".into()));
     }
 
@@ -103,7 +103,7 @@ mod tests {
         fs::create_dir(&before).expect("made");
         let log = LogFile::open(&before.join("log")).expect("opened");
         fs::rename(&before, &after).expect("renamed");
-        say(&log, "1");
+        write_line(&log, "1");
         assert_eq!(fs::read_to_string(after.join("log")).expect("there"), "1");
     }
 }

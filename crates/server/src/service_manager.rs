@@ -1,5 +1,5 @@
-//! `supervised`: the service manager that has started the server is told when clients may come, and
-//! when the server ends.
+//! `supervised`: the service manager that has started the server is notified when clients may come,
+//! and when the server ends.
 
 use settings::{Settings, Supervised, general};
 use std::ffi::OsStr;
@@ -43,8 +43,8 @@ pub(crate) fn warn(settings: &Settings) {
     }
 }
 
-/// Tells the service manager, if there is one.
-pub(crate) fn tell(settings: &Settings, notice: Notice) {
+/// Notifies the service manager, if there is one.
+pub(crate) fn notify(settings: &Settings, notice: Notice) {
     if !is_there(settings) {
         return;
     }

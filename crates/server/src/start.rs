@@ -201,17 +201,17 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let served =
         has_memory.and_then(|()| load_data(&instance, table, source)).and_then(|recovered| {
             let writer = start_journal(&instance, &services, recovered)?;
-            durability::tell(&settings);
+            durability::log(&settings);
             tracing::info!("{} threads serve clients", instance.identity.threads);
             kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
-            service_manager::tell(&settings, Notice::Ready);
+            service_manager::notify(&settings, Notice::Ready);
             end::wait(&instance, &services, &end_asked);
             Ok(writer)
         });
     if served.is_ok() {
         tracing::info!("User requested shutdown...");
     }
-    service_manager::tell(&settings, Notice::Stopping);
+    service_manager::notify(&settings, Notice::Stopping);
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
     drop(stop_background);
     services.saver.stop();

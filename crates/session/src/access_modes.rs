@@ -10,8 +10,8 @@ bitflags! {
         const NO_TOUCH = 1 << 0;
         /// Those whose deadline has passed are seen: the client loads data in import mode.
         const IMPORT_SOURCE = 1 << 1;
-        /// Those that are read are entered into the table of keys whose changes the client is told
-        /// of.
+        /// Those that are read are entered into the table of keys whose changes the client is
+        /// notified of.
         const ENTERS_READS = 1 << 2;
         /// They were executed elsewhere, and stand in a file or in the stream of a primary: forms
         /// that only those have are taken, and limits on what a client may send are not asked

@@ -77,10 +77,10 @@ pub struct Client {
     counted: AtomicU64,
     /// Bytes that counted when it was chosen to be closed for its memory.
     leaving: AtomicU64,
-    /// Id of the client that is told of changed keys in its place; zero for none, and -1 if this
-    /// one is not told either.
+    /// Id of the client that is notified of changed keys in its place; zero for none, and -1 if
+    /// this one is not notified either.
     pub redirection: AtomicI64,
-    /// Memory of the prefixes of keys that it is told of, in bytes.
+    /// Memory of the prefixes of keys that it is notified of, in bytes.
     pub prefix_bytes: AtomicU64,
     /// Name, library and capabilities reported by the client.
     pub info: Mutex<ClientInfo>,
@@ -237,7 +237,7 @@ impl Client {
     }
 
     /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what
-    /// it has subscribed to, prefixes of keys that it is told of, and what it says of itself.
+    /// it has subscribed to, prefixes of keys that it is notified of, and what it says of itself.
     pub fn memory(&self) -> u64 {
         let parts = [
             &self.argument_bytes,

@@ -26,11 +26,11 @@ bitflags! {
         const CHANGED = 1 << 8;
         /// Has subscribed to something.
         const PUBSUB = 1 << 9;
-        /// Is told when keys change that it may have cached.
+        /// Is notified when keys change that it may have cached.
         const TRACKING = 1 << 10;
-        /// The client that was to be told in its place is gone.
+        /// The client that was to be notified in its place is gone.
         const TRACKING_BROKEN = 1 << 11;
-        /// Is told of all changes behind prefixes.
+        /// Is notified of all changes behind prefixes.
         const BROADCAST = 1 << 12;
         /// Runs MONITOR.
         const MONITOR = 1 << 13;

@@ -159,7 +159,7 @@ impl Clients {
 
     /// Has every worker look again at connections that are held back.
     pub fn look_again(&self) {
-        self.tell_workers(&Notice::Unpaused);
+        self.notify_workers(&Notice::Unpaused);
     }
 
     /// Returns true if a worker has more letters to read than it is to have.
@@ -168,7 +168,7 @@ impl Clients {
     }
 
     /// Sends a notice to every worker.
-    pub fn tell_workers(&self, notice: &Notice) {
+    pub fn notify_workers(&self, notice: &Notice) {
         self.workers().iter().for_each(|post| post.send(notice.clone()));
     }
 

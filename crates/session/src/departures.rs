@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! MIGRATE        under the lock of the key: its value is copied, a departure noted
-//! a change       under the lock of the key: its departures are told, and forgotten; where whole
+//! a change       under the lock of the key: its departures are marked, and forgotten; where whole
 //!                databases change, all are
-//! it has arrived under the lock of the key: told? then it is sent again, and else it leaves
+//! it has arrived under the lock of the key: marked? then it is sent again, and else it leaves
 //! ```
-//! Values cannot tell: who sends the key that it was sent has made a change, and leaves the same
-//! value.
+//! Values cannot tell: a client that sends the key that it was sent has made a change, and leaves
+//! the same value.
 
 use crate::sparse::smaller_room;
 use base::mutex::{Mutex, MutexGuard};
@@ -26,7 +26,7 @@ pub struct Departures {
     /// Keys in the table. A key that a change is looked for was added under the lock that the
     /// change holds, so it is counted.
     count: AtomicUsize,
-    /// Keys that are in the table: of others mostly nothing is told.
+    /// Keys that are in the table: of others mostly there is nothing to mark.
     marked: Arc<KeyFilter>,
 }
 
@@ -35,7 +35,7 @@ pub struct Departures {
 struct Departing {
     key: OwnedKey,
     /// Migrations that want to know whether the key changes.
-    told: SmallVec<[Arc<AtomicBool>; 1]>,
+    changed: SmallVec<[Arc<AtomicBool>; 1]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,11 +88,11 @@ impl Departures {
         let has_changed = Arc::new(AtomicBool::new(false));
         let mut table = self.table();
         match table.entry(hash.0, |it| it.key == key, |it| it.key.hash.0) {
-            Entry::Occupied(entry) => entry.into_mut().told.push(Arc::clone(&has_changed)),
+            Entry::Occupied(entry) => entry.into_mut().changed.push(Arc::clone(&has_changed)),
             Entry::Vacant(entry) => {
                 self.marked.add(hash);
-                let told = SmallVec::from_iter([Arc::clone(&has_changed)]);
-                entry.insert(Departing { key: key.clone(), told });
+                let changed = SmallVec::from_iter([Arc::clone(&has_changed)]);
+                entry.insert(Departing { key: key.clone(), changed });
             }
         }
         self.count.store(table.len(), Relaxed);
@@ -103,15 +103,15 @@ impl Departures {
     fn forget(&self, key: &OwnedKey, has_changed: &Arc<AtomicBool>) {
         let mut table = self.table();
         let Ok(mut entry) = table.find_entry(key.hash.0, |it| it.key == *key) else { return };
-        let told = &mut entry.get_mut().told;
-        told.retain(|it| !Arc::ptr_eq(it, has_changed));
-        if told.is_empty() {
+        let changed = &mut entry.get_mut().changed;
+        changed.retain(|it| !Arc::ptr_eq(it, has_changed));
+        if changed.is_empty() {
             entry.remove();
             self.has_removed(&mut table, key.hash);
         }
     }
 
-    fn tell(&self, key: &Key<'_>) {
+    fn mark_changed(&self, key: &Key<'_>) {
         let mut table = self.table();
         let is_its = |it: &Departing| {
             let own = &it.key;
@@ -119,7 +119,7 @@ impl Departures {
         };
         let Ok(entry) = table.find_entry(key.hash.0, is_its) else { return };
         let (departing, _) = entry.remove();
-        departing.told.iter().for_each(|told| told.store(true, Relaxed));
+        departing.changed.iter().for_each(|changed| changed.store(true, Relaxed));
         self.has_removed(&mut table, key.hash);
     }
 
@@ -135,7 +135,7 @@ impl Departures {
 impl Listener for Departures {
     fn before(&self, change: &Change<'_>) {
         if !self.is_empty() {
-            self.tell(&change.key);
+            self.mark_changed(&change.key);
         }
     }
 
@@ -148,7 +148,7 @@ impl Listener for Departures {
     ) {
         let mut table = self.table();
         for departing in std::mem::take(&mut *table) {
-            departing.told.iter().for_each(|told| told.store(true, Relaxed));
+            departing.changed.iter().for_each(|changed| changed.store(true, Relaxed));
             self.marked.remove(departing.key.hash);
         }
         self.count.store(0, Relaxed);

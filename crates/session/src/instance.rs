@@ -218,7 +218,7 @@ impl Instance {
         let tracking = Arc::new(Tracking::new(store.hasher().clone(), Arc::clone(&settings)));
         let listeners: [Arc<dyn Listener>; 4] =
             [watches.clone(), departures.clone(), tracking.clone(), notifications.clone()];
-        listeners.iter().for_each(|listener| store.listen(listener));
+        listeners.iter().for_each(|listener| store.add_listener(listener));
         Instance {
             store,
             settings,
@@ -371,8 +371,8 @@ impl Instance {
     /// Has listeners told which keys change, from now on, or which of those that they mark. To be
     /// called before the locks of the first key that somebody wants to know of.
     pub fn hear(&self, keys: Interests) {
-        if !self.store.hears_any(keys) {
-            self.store.hear(keys, true);
+        if !self.store.wants_any(keys) {
+            self.store.set_interest(keys, true);
         }
     }
 
@@ -386,11 +386,11 @@ impl Instance {
     }
 
     fn hear_no_more(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {
-        if self.store.hears_any(keys) && is_idle() {
+        if self.store.wants_any(keys) && is_idle() {
             // Threads that make a listener want a key are inside the gate.
             self.store.exclusively_at_once(thread, |store| {
                 if is_idle() {
-                    store.hear(keys, false);
+                    store.set_interest(keys, false);
                 }
             });
         }
@@ -399,7 +399,7 @@ impl Instance {
     /// Follows the setting of keyspace notifications.
     pub fn follow_event_classes(&self) {
         let classes = settings::observing::NOTIFY_KEYSPACE_EVENTS.get(&self.settings);
-        self.store.hear(Interests::EVENTS, self.notifications.follow(classes));
+        self.store.set_interest(Interests::EVENTS, self.notifications.follow(classes));
     }
 
     /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.

@@ -1,12 +1,12 @@
-//! Who is connected, what they may, and who is told.
+//! Who is connected, what they may, and who is notified.
 //!
 //! ```text
 //! instance                            handles to all parts, shared by all workers
 //! clients, client, session            the registry; a client as others see it; as its worker does
 //! needs                               what is granted: admission asks it
 //! transaction, waiters, acknowledged  what a client has queued, watches, waits for
-//! pubsub, tracking, notifications, monitors   who is told of what
-//! letter, message, notice, receivers  how it is told: by mail to the workers
+//! pubsub, tracking, notifications, monitors   who is notified of what
+//! letter, message, notice, receivers  how: by mail to the workers
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
 //! ```

@@ -74,7 +74,7 @@ enum Kind {
     Resp3Only,
     /// Replies that are the same in both, for clients that want replies.
     Lines,
-    /// Keys that are not valid any more, told to another client than has read them: under RESP2, a
+    /// Keys that are not valid any more, sent to another client than has read them: under RESP2, a
     /// message of a channel, for a subscriber.
     Redirected,
 }
@@ -132,12 +132,12 @@ impl Message {
         Message::of(Kind::Resp3Only, Protocol::Resp3, invalidation(keys))
     }
 
-    /// Formats the same for clients that are told in the place of others.
+    /// Formats the same for clients that are notified in the place of others.
     pub(crate) fn redirected_invalidation(keys: Option<&[&[u8]]>) -> Message {
         Message::of(Kind::Redirected, Protocol::Resp3, invalidation(keys))
     }
 
-    /// Formats the message that the client which was to be told in place of another is gone.
+    /// Formats the message that the client which was to be notified in place of another is gone.
     pub(crate) fn broken_redirection(client: u64) -> Message {
         let mut out = Vec::with_capacity(64);
         let mut push = Reply::new(&mut out, Protocol::Resp3);

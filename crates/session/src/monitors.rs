@@ -1,7 +1,7 @@
 //! Clients that run MONITOR: they see every command after it has run.
 //!
 //! ```text
-//! a command has run ──▶ note: a line in the session ──▶ its batch has ended ──▶ tell: one letter
+//! a command has run ──▶ note: a line in the session ──▶ its batch has ended ──▶ send: one letter
 //!                                                                              for each worker
 //! ```
 //! While there is one, `UNMONITORED` is not granted, so commands take the path on which lines are

@@ -16,7 +16,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use store::{Author, EventClass, Happened, Listener, Unit};
+use store::{Author, EventClass, KeyEvent, Listener, Unit};
 
 /// Listener that publishes events.
 pub struct Notifications {
@@ -78,8 +78,8 @@ impl Notifications {
         self.left.lock()
     }
 
-    fn publish(&self, classes: EventClasses, happened: &Happened, author: u64) {
-        let Happened { event, database, key } = happened;
+    fn publish(&self, classes: EventClasses, happened: &KeyEvent, author: u64) {
+        let KeyEvent { event, database, key } = happened;
         if !classes.has(letter(event.class)) {
             return;
         }

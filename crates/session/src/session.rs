@@ -52,18 +52,18 @@ pub struct Session {
     pub watching: Option<Box<Watching>>,
     /// What it has subscribed to.
     pub subscriptions: Option<Box<Subscriptions>>,
-    /// How it is told of keys that change.
+    /// How it is notified of keys that change.
     pub tracking: Option<Box<OwnTracking>>,
     /// What commands of its last transaction have pushed, whose other replies it does not get.
     pub behind_exec: Vec<u8>,
     /// True if its transaction has ended a subscription. The reply of EXEC goes by mail, behind
     /// what others have published before.
-    pub is_told_by_mail: bool,
+    pub answers_by_mail: bool,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
-    /// Protocol of the messages that it is told: that of before RESET until RESET is answered, as
+    /// Protocol of the messages to it: that of before RESET until RESET is answered, as
     /// they come ahead of the answer.
-    told_in: Protocol,
+    message_protocol: Protocol,
     /// True if messages that its last command has caused may be on their way to itself: they come
     /// before its next command runs.
     pub yields: bool,
@@ -96,9 +96,9 @@ impl Session {
             subscriptions: None,
             tracking: None,
             behind_exec: Vec::new(),
-            is_told_by_mail: false,
+            answers_by_mail: false,
             last_unit: 0,
-            told_in: Protocol::Resp2,
+            message_protocol: Protocol::Resp2,
             yields: false,
             has_other_limits: false,
             mailed_bytes: 0,
@@ -268,9 +268,9 @@ impl Session {
     }
 
     /// Switches to another version of the protocol.
-    pub fn speak(&mut self, protocol: Protocol) {
+    pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
-        self.told_in = protocol;
+        self.message_protocol = protocol;
         let version = if protocol == Protocol::Resp3 { 3 } else { 2 };
         self.client.protocol.store(version, Relaxed);
         self.grant_by_subscriptions();
@@ -283,7 +283,7 @@ impl Session {
     }
 
     /// Lets messages that a command may have caused come before the next command.
-    pub fn yield_if_told(&mut self) {
+    pub fn yield_if_subscriber(&mut self) {
         self.yields |= self.is_subscriber();
     }
 
@@ -304,7 +304,7 @@ impl Session {
         self.grant_by_subscriptions();
     }
 
-    /// Sets how the client is told of keys that change; returns how it was.
+    /// Sets how the client is notified of keys that change; returns how it was.
     pub fn set_tracking(&mut self, tracking: Option<Box<OwnTracking>>) -> Option<Box<OwnTracking>> {
         self.grants.set(Needs::UNTRACKED, tracking.is_none());
         let enters = tracking.as_ref().is_some_and(|it| it.enters_reads());
@@ -365,15 +365,15 @@ impl Session {
         }
     }
 
-    /// Returns the protocol of the messages that the client is told.
+    /// Returns the protocol of the messages to the client.
     #[inline]
-    pub fn told_in(&self) -> Protocol {
-        self.told_in
+    pub fn message_protocol(&self) -> Protocol {
+        self.message_protocol
     }
 
     /// Notes that all that was on its way when the protocol changed has come.
     pub fn settle_protocol(&mut self) {
-        self.told_in = self.protocol;
+        self.message_protocol = self.protocol;
     }
 
     /// Resets the session to its state when the client connected, except what the client's library
@@ -381,9 +381,9 @@ impl Session {
     pub fn reset(&mut self, authenticated: bool) {
         self.discard_queue();
         self.select(0);
-        let told_in = self.told_in;
-        self.speak(Protocol::Resp2);
-        self.told_in = told_in;
+        let message_protocol = self.message_protocol;
+        self.set_protocol(Protocol::Resp2);
+        self.message_protocol = message_protocol;
         self.set_authenticated(authenticated);
         self.modes = AccessModes::empty();
         if self.reply_mode == ReplyMode::Off {

@@ -28,7 +28,7 @@ pub struct ShutdownRequests {
 /// A requested shutdown.
 struct Ending {
     how: Shutdown,
-    /// Clients that hear of it if it fails.
+    /// Clients that get a reply if it fails.
     askers: Vec<Asker>,
 }
 

@@ -28,9 +28,9 @@ fn main() {
         let key = store.key(store.keyspace(0).expect("it exists"), name.as_bytes());
         value.iter_mut().for_each(|byte| *byte = narrow::low_u8(random.next()));
         store.enter(&thread);
-        let mut access = store.lock(&mut thread, &key, NOW).unheard();
+        let mut access = store.lock(&mut thread, &key, NOW).muted();
         access.set_string(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
-        access.changed_silently(1);
+        access.report_changes_silently(1);
         drop(access);
         store.leave(&thread);
     }

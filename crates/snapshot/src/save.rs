@@ -46,7 +46,7 @@ pub struct Save<'a> {
     /// Pause after each key in microseconds; if negative, a number of keys after which one
     /// microsecond passes.
     pub key_delay: i32,
-    /// Where to tell how far it has come, and to hear that it is to end.
+    /// Where to report how far it has come, and to see that it is to end.
     pub progress: &'a SaveProgress,
 }
 

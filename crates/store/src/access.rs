@@ -36,7 +36,7 @@ impl<'a> Access<'a> {
     }
 
     /// Returns the access with its changes hidden from listeners.
-    pub fn unheard(mut self) -> Access<'a> {
+    pub fn muted(mut self) -> Access<'a> {
         self.guard.mute();
         self
     }
@@ -124,13 +124,13 @@ impl<'a> Access<'a> {
     /// Returns true if WATCH or client-side caching listens to changes, so that it is worth finding
     /// out whether a command changes anything.
     #[inline]
-    pub fn tells_readers(&self) -> bool {
-        self.guard.tells_readers()
+    pub fn has_key_listener(&self) -> bool {
+        self.guard.has_key_listener()
     }
 
-    /// Makes a change; if `is_unseen`, WATCH and client-side caching are not told. The keys must
-    /// have been looked up before, since a look-up removes a key past its deadline, and that must
-    /// be told.
+    /// Makes a change; if `is_unseen`, WATCH and client-side caching are not notified. The keys
+    /// must have been looked up before, since a look-up removes a key past its deadline, and that
+    /// must be announced.
     pub fn unseen_if<T>(
         &mut self,
         is_unseen: bool,
@@ -139,9 +139,9 @@ impl<'a> Access<'a> {
         if !is_unseen {
             return change(self);
         }
-        let hidden = self.guard.hide_from_readers();
+        let hidden = self.guard.hide_from_key_listeners();
         let done = change(self);
-        self.guard.show_to_readers(hidden);
+        self.guard.show_to_key_listeners(hidden);
         done
     }
 
@@ -149,88 +149,88 @@ impl<'a> Access<'a> {
     /// reports while one access holds its locks are one unit. With zero changes, nothing has
     /// changed for others.
     #[inline(always)]
-    pub fn changed(&mut self, changes: u64, event: Event, key: &Key<'_>) {
-        self.guard.say(changes, event, key);
+    pub fn report_changes(&mut self, changes: u64, event: Event, key: &Key<'_>) {
+        self.guard.report_changes(changes, event, key);
     }
 
     /// Reports that a command made `changes` changes for which clients know no event.
     #[inline]
-    pub fn changed_silently(&mut self, changes: u64) {
-        self.guard.say_silently(changes);
+    pub fn report_changes_silently(&mut self, changes: u64) {
+        self.guard.report_changes_silently(changes);
     }
 
-    /// Reports one more event of what the command has changed.
+    /// Records one more event of what the command has changed.
     #[inline]
-    pub fn happened(&mut self, event: Event, key: &Key<'_>) {
-        if self.guard.is_heard() {
-            self.guard.note_event(event, key);
+    pub fn record_event(&mut self, event: Event, key: &Key<'_>) {
+        if self.guard.is_recording() {
+            self.guard.record_event(event, key);
         }
     }
 
-    /// Reports that a key was replaced as a whole, which to clients is a new key, unless it was
-    /// removed on the way and is told as new already.
-    pub fn happened_anew(&mut self, key: &Key<'_>) {
-        if self.guard.is_heard() && !self.guard.has_last_event(Event::NEW, key) {
-            self.guard.note_event(Event::NEW, key);
+    /// Records that a key was replaced as a whole, which to clients is a new key, unless it was
+    /// removed on the way and is recorded as new already.
+    pub fn record_new_event(&mut self, key: &Key<'_>) {
+        if self.guard.is_recording() && !self.guard.has_last_event(Event::NEW, key) {
+            self.guard.record_event(Event::NEW, key);
         }
     }
 
-    /// Puts the event that a key is new, told where it was made, behind all events since.
-    pub fn put_off_new(&mut self, key: &Key<'_>) {
-        if self.guard.is_heard() {
+    /// Puts the event that a key is new, recorded where it was made, behind all events since.
+    pub fn put_off_new_event(&mut self, key: &Key<'_>) {
+        if self.guard.is_recording() {
             self.guard.put_off_event(Event::NEW, key);
         }
     }
 
-    /// Reports that a key was removed with its last element, if it was.
+    /// Records that a key was removed with its last element, if it was.
     #[inline]
-    pub fn happened_if_gone(&mut self, key: &Key<'_>) {
-        if self.guard.is_heard() && self.guard.lookup_without_touch(key).is_none() {
-            self.guard.note_event(Event::DEL, key);
+    pub fn record_del_if_gone(&mut self, key: &Key<'_>) {
+        if self.guard.is_recording() && self.guard.lookup_without_touch(key).is_none() {
+            self.guard.record_event(Event::DEL, key);
         }
     }
 
     /// Reports that a command removed `elements` elements of a key and, if they were the last, that
     /// the key was removed with them.
     #[inline]
-    pub fn removed(&mut self, elements: u64, event: Event, key: &Key<'_>) {
-        self.guard.say(elements, event, key);
+    pub fn report_removals(&mut self, elements: u64, event: Event, key: &Key<'_>) {
+        self.guard.report_changes(elements, event, key);
         if elements > 0 {
-            self.happened_if_gone(key);
+            self.record_del_if_gone(key);
         }
     }
 
     /// Returns true if a listener receives events and effects, so that they are worth preparing.
     #[inline]
-    pub fn is_heard(&self) -> bool {
-        self.guard.is_heard()
+    pub fn is_recording(&self) -> bool {
+        self.guard.is_recording()
     }
 
-    /// Notes a request, which `write` appends in RESP, and the keyspace of its client, as the
-    /// effect of the changes that follow. Does nothing if nobody hears.
+    /// Records a request, which `write` appends in RESP, and the keyspace of its client, as the
+    /// effect of the changes that follow. Does nothing if there is no listener.
     #[inline(always)]
-    pub fn speak_for(&mut self, keyspace: KeyspaceId, write: impl FnOnce(&mut Vec<u8>)) {
-        self.guard.speak_for(keyspace, write);
+    pub fn record_request(&mut self, keyspace: KeyspaceId, write: impl FnOnce(&mut Vec<u8>)) {
+        self.guard.record_request(keyspace, write);
     }
 
-    /// Sets arguments that have the effect of what was changed, in place of those of the request:
-    /// they depend on the data alone, neither on chance nor on time.
+    /// Records arguments that have the effect of what was changed, in place of those of the
+    /// request: they depend on the data alone, neither on chance nor on time.
     ///
-    /// [`Access::is_heard`] tells whether they are worth making.
-    pub fn effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
-        self.guard.set_effect(keyspace, args);
+    /// [`Access::is_recording`] tells whether they are worth making.
+    pub fn record_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
+        self.guard.record_effect(keyspace, args);
     }
 
-    /// Sets the commands of some pieces as the effect on a key, in place of the request, unless
+    /// Records the commands of some pieces as the effect on a key, in place of the request, unless
     /// there are none.
-    pub fn effects(&mut self, key: &Key<'_>, pieces: Pieces) {
+    pub fn record_effects(&mut self, key: &Key<'_>, pieces: Pieces) {
         for args in pieces.into_commands() {
-            self.guard.set_effect(key.keyspace, args);
+            self.guard.record_effect(key.keyspace, args);
         }
     }
 
-    /// Keeps the request out of the effects: those that were set say all that has changed, which
-    /// may be nothing that matters to others.
+    /// Keeps the request out of the effects: those that were recorded are all that has changed,
+    /// which may be nothing that matters to others.
     pub fn leave_out_request(&mut self) {
         self.guard.leave_out_request();
     }

@@ -14,7 +14,7 @@ use base::KeyspaceId;
 pub struct Aside(Vec<(usize, KeyspaceId)>);
 
 impl Store {
-    /// Sets all databases aside; they are empty from then on. Listeners are told as of a flush.
+    /// Sets all databases aside; they are empty from then on. Listeners are notified as of a flush.
     pub fn set_aside(&self, thread: &mut ThreadContext) -> Aside {
         let mut aside = Vec::new();
         loop {

@@ -177,7 +177,7 @@ impl Store {
                 self.announce(thread, &Databases::Exchanged(one, other), now);
                 self.shards.keyspaces.swap(one, other);
             }
-            self.tell(thread, one, || {
+            self.record_effect(thread, one, || {
                 vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
             });
         });
@@ -189,13 +189,13 @@ impl Store {
     pub fn act_for_all(&self, thread: &mut ThreadContext, words: &[&[u8]], act: impl FnOnce()) {
         self.closed(thread, |thread| {
             act();
-            self.tell(thread, 0, || words.iter().map(|word| word.to_vec()).collect());
+            self.record_effect(thread, 0, || words.iter().map(|word| word.to_vec()).collect());
         });
     }
 
     /// Tells listeners of a change of databases as a whole. To be called while the gate is closed.
     pub(crate) fn announce(&self, thread: &mut ThreadContext, change: &Databases, now: Millis) {
-        if !self.hears_any(Interests::KEYS | Interests::MARKED_KEYS) {
+        if !self.wants_any(Interests::KEYS | Interests::MARKED_KEYS) {
             return;
         }
         let author = thread.author;
@@ -209,17 +209,23 @@ impl Store {
                 Some(_) => Presence::Present,
             }
         };
-        let tell = |listener: &dyn Listener| listener.before_databases(change, author, &mut has);
-        self.shards.listeners.tell(tell);
+        let notify = |listener: &dyn Listener| listener.before_databases(change, author, &mut has);
+        self.shards.listeners.notify(notify);
     }
 
-    /// Makes an action on databases as a whole a unit, or a part of one, while the gate is closed.
-    fn tell(&self, thread: &mut ThreadContext, database: usize, args: impl FnOnce() -> OwnedArgs) {
-        if self.shards.listeners.hears_effects() {
+    /// Records an action on databases as a whole as a unit, or a part of one, while the gate is
+    /// closed.
+    fn record_effect(
+        &self,
+        thread: &mut ThreadContext,
+        database: usize,
+        args: impl FnOnce() -> OwnedArgs,
+    ) {
+        if self.shards.listeners.wants_effects() {
             let words = EffectWords::Args(args());
             thread.pending.unit.effects.push(Effect { database, words });
             if !thread.lent.is_any() {
-                self.shards.tell_unit(&mut thread.pending, thread.author);
+                self.shards.deliver_unit(&mut thread.pending, thread.author);
             }
         }
     }
@@ -286,20 +292,22 @@ impl Store {
     }
 
     /// Empties databases as long as there are free ids; returns true if all are empty. Listeners
-    /// are told of it even if they were empty before. To be called while the gate is closed.
+    /// are notified of it even if they were empty before. To be called while the gate is closed.
     fn flush_all_of(&self, thread: &mut ThreadContext, what: Flush, flushed: &mut u64) -> bool {
         self.announce(thread, &Databases::Emptied(self.flushed_by(what)), NO_TIME);
         for database in self.flushed_by(what) {
             let Some(keys) = self.hand_to_lazy_free(database) else {
                 let emptied = self.flushed_by(what).start..database;
-                emptied.for_each(|database| self.tell(thread, database, || vec![FLUSHDB.to_vec()]));
+                emptied.for_each(|database| {
+                    self.record_effect(thread, database, || vec![FLUSHDB.to_vec()])
+                });
                 return false;
             };
             *flushed += keys;
         }
         match what {
-            Flush::All => self.tell(thread, 0, || vec![FLUSHALL.to_vec()]),
-            Flush::One(database) => self.tell(thread, database, || vec![FLUSHDB.to_vec()]),
+            Flush::All => self.record_effect(thread, 0, || vec![FLUSHALL.to_vec()]),
+            Flush::One(database) => self.record_effect(thread, database, || vec![FLUSHDB.to_vec()]),
         }
         true
     }

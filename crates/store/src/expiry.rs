@@ -201,10 +201,10 @@ mod tests {
         store.enter(thread);
         let key = store.key(store.keyspace(0).expect("one"), name.as_bytes());
         store.reserve(thread, 1_000, NOW).expect("room");
-        let mut access = store.lock(thread, &key, NOW).unheard();
+        let mut access = store.lock(thread, &key, NOW).muted();
         let deadline = Expiry::At(Millis(deadline));
         access.set_string(&key, b"value", Encoding::Raw, deadline).expect("room");
-        access.changed_silently(1);
+        access.report_changes_silently(1);
         drop(access);
         store.leave(thread);
     }

@@ -220,7 +220,7 @@ mod tests {
             store.enter(thread);
             let key = store.key(store.keyspace(0).expect("one"), name);
             store.reserve(thread, 1_000, NOW).expect("room");
-            act(&mut store.lock(thread, &key, NOW).unheard(), &key);
+            act(&mut store.lock(thread, &key, NOW).muted(), &key);
             store.leave(thread);
         }
 

@@ -55,8 +55,8 @@ pub use packed::Element;
 pub use pieces::Pieces;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
-    Author, Change, Copied, Copies, Databases, Effect, EffectWords, Event, EventClass, Happened,
-    Hold, Interests, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought,
+    Author, Change, Copied, Copies, Databases, Effect, EffectWords, Event, EventClass, Hold,
+    Interests, KeyEvent, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought,
     ThreadContext, Unit, UnitLog, ValueRef,
 };
 pub use store::{Store, StoreConfig};

@@ -61,7 +61,7 @@ impl Access<'_> {
         if from.keyspace == to.keyspace && from.bytes == to.bytes {
             return Ok(true);
         }
-        source.tell_readers_ahead();
+        source.notify_key_listeners_early();
         let tree = source.collection();
         guard.copy_value(from, to, None)?;
         if let Some(id) = tree {

@@ -8,7 +8,7 @@ const PIECE_ARGS: usize = 1024;
 /// Bytes of arguments at which a piece ends.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// A command with many arguments, said as several of bounded size.
+/// A command with many arguments, recorded as several of bounded size.
 #[derive(Debug, Default)]
 pub struct Pieces {
     head: OwnedArgs,
@@ -49,7 +49,7 @@ impl Pieces {
     #[inline]
     pub fn add(&mut self, row: &[&[u8]]) {
         if self.is_needed {
-            self.add_heard(row);
+            self.push_row(row);
         }
     }
 
@@ -57,12 +57,12 @@ impl Pieces {
     #[inline]
     pub fn add_element(&mut self, element: Element<'_>) {
         if self.is_needed {
-            element.with_text(|text| self.add_heard(&[text]));
+            element.with_text(|text| self.push_row(&[text]));
         }
     }
 
     #[cold]
-    fn add_heard(&mut self, row: &[&[u8]]) {
+    fn push_row(&mut self, row: &[&[u8]]) {
         let bytes = row.iter().map(|word| word.len()).sum::<usize>();
         let is_full = self.last.len() + row.len() > PIECE_ARGS || self.bytes + bytes > PIECE_BYTES;
         if is_full && !self.last.is_empty() {

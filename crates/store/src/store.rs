@@ -111,19 +111,19 @@ impl Store {
         self.shards.try_hold(thread, set)
     }
 
-    /// Tells listeners of what has happened so far in the unit of a thread that lends its locks, so
-    /// that it comes before what the next command of the unit tells by itself.
+    /// Delivers to listeners what has happened so far in the unit of a thread that lends its locks,
+    /// so that it comes before what the next command of the unit sends by itself.
     #[inline]
-    pub fn tell_events(&self, thread: &mut ThreadContext) {
-        self.shards.tell_events(&mut thread.pending, thread.author);
+    pub fn deliver_events(&self, thread: &mut ThreadContext) {
+        self.shards.deliver_events(&mut thread.pending, thread.author);
     }
 
     /// Does the same if so much has happened that it is not to gather until the end of the unit. To
     /// be called between two commands.
     #[inline]
-    pub fn tell_if_many_events(&self, thread: &mut ThreadContext) {
+    pub fn deliver_events_if_many(&self, thread: &mut ThreadContext) {
         if thread.pending.unit.events.len() >= EVENTS_GATHERED {
-            self.shards.tell_events(&mut thread.pending, thread.author);
+            self.shards.deliver_events(&mut thread.pending, thread.author);
         }
     }
 
@@ -212,28 +212,28 @@ impl Store {
         }
     }
 
-    /// Adds a listener, which stays for good and is told what `hear` switches on.
+    /// Adds a listener, which stays for good and is notified of what `set_interest` switches on.
     ///
     /// # Panics
     /// If there are too many.
-    pub fn listen(&self, listener: &Arc<dyn Listener>) {
+    pub fn add_listener(&self, listener: &Arc<dyn Listener>) {
         self.shards.listeners.add(listener);
     }
 
     /// Switches interests of listeners on or off. A thread follows the switch from the next lock of
     /// a shard that it takes.
-    pub fn hear(&self, interests: Interests, on: bool) {
-        self.shards.listeners.hear(interests, on);
+    pub fn set_interest(&self, interests: Interests, on: bool) {
+        self.shards.listeners.set_interest(interests, on);
     }
 
-    /// Returns true if listeners are told of one of these.
+    /// Returns true if listeners want one of these.
     #[inline]
-    pub fn hears_any(&self, interests: Interests) -> bool {
-        self.shards.listeners.hears_any(interests)
+    pub fn wants_any(&self, interests: Interests) -> bool {
+        self.shards.listeners.wants_any(interests)
     }
 
-    /// Filter of marked keys: a listener with the interest [`Interests::MARKED_KEYS`] is told of
-    /// changes of these keys only.
+    /// Filter of marked keys: a listener with the interest [`Interests::MARKED_KEYS`] is notified
+    /// of changes of these keys only.
     pub fn marked_keys(&self) -> &Arc<KeyFilter> {
         &self.shards.listeners.marked
     }
@@ -336,7 +336,7 @@ mod tests {
             let name = format!("key{number:013}");
             let key = store.key(keyspace, name.as_bytes());
             store.enter(&thread);
-            let mut access = store.lock(&mut thread, &key, Millis(1)).unheard();
+            let mut access = store.lock(&mut thread, &key, Millis(1)).muted();
             access.set_string(&key, value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
             store.leave(&thread);

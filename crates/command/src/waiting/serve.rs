@@ -211,8 +211,8 @@ fn run_and_serve<'c, T>(
 struct Served {
     client: Arc<Client>,
     reply: Vec<u8>,
-    /// True if the client is told which keys change that it may have cached.
-    is_told: bool,
+    /// True if the client is notified which keys change that it may have cached.
+    is_tracking: bool,
 }
 
 /// Waiters that may be served, as far as they have been found.
@@ -409,10 +409,10 @@ impl<'s> Waker<'s> {
     /// Sends the replies to the waiters that were served. The replies leave once `position` is
     /// safe.
     fn send_answers(&self, position: u64) {
-        for Served { client, reply, is_told } in self.answers.take() {
+        for Served { client, reply, is_tracking } in self.answers.take() {
             let answer = Answer { reply, position, unserved: None };
             client.notify(Notice::Answer(client.id, answer));
-            if is_told {
+            if is_tracking {
                 self.environment.instance.tracking.end_answer();
             }
         }

@@ -23,7 +23,7 @@ pub fn setbit(call: &mut Call<'_>) -> Outcome {
     call.reserve(string::bytes_before((offset / 8) as usize + 1))?;
     let (mut access, key, reply) = call.on_key(1);
     let done = bitmap::set(&mut access, &key, offset, on)?;
-    access.changed(done.changed.into(), SETBIT, &key);
+    access.report_changes(done.changed.into(), SETBIT, &key);
     reply.integer(i64::from(done.old));
     Ok(())
 }

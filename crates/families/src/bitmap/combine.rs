@@ -19,7 +19,7 @@ pub fn bitop(call: &mut Call<'_>) -> Outcome {
     let (mut access, keys, reply) = call.on_keys(2..args.len());
     let done = combine::store(&mut access, operation, &keys[0], &keys[1..])?;
     let event = if done.len > 0 { SET } else { Event::DEL };
-    access.changed(done.changed.into(), event, &keys[0]);
+    access.report_changes(done.changed.into(), event, &keys[0]);
     reply.integer(done.len as i64);
     Ok(())
 }

@@ -89,7 +89,7 @@ fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
     // Until a step changes the string, each finds what is there now.
-    let is_same = access.tells_readers()
+    let is_same = access.has_key_listener()
         && bitmap::stays(&access, &key, last, |string| {
             steps.iter().all(|step| step.leaves(string))
         });
@@ -100,8 +100,8 @@ fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
         let changes = steps.iter().map(|step| step.run_on(&mut string, grown, reply));
         Ok::<(u64, bool), Refusal>((changes.map(u64::from).sum(), grown))
     })?;
-    access.changed(changes, SETBIT, &key);
-    if grown && changes == 0 && access.is_heard() {
+    access.report_changes(changes, SETBIT, &key);
+    if grown && changes == 0 && access.is_recording() {
         // No field was set, but the string has become longer for it.
         effects::words(&mut access, &key, &args.from(0).collect::<Vec<_>>());
     }

@@ -144,7 +144,7 @@ impl Test<'_> {
     fn holds(&self, client: &Client, now: Steady) -> bool {
         let is_older = |since: u64, seconds: u64| now.since(Steady(since)) / 1000 >= seconds;
         // A text that was never set equals nothing.
-        let is_told = |told: &str, wanted: &[u8]| !told.is_empty() && told.as_bytes() == wanted;
+        let is_equal = |own: &str, wanted: &[u8]| !own.is_empty() && own.as_bytes() == wanted;
         match *self {
             Test::Ids(ref ids) => ids.contains(&client.id.cast_signed()),
             Test::AgeSeconds(seconds) => is_older(client.created.0, seconds),
@@ -155,9 +155,9 @@ impl Test<'_> {
             Test::Ip(ip) => comes_from(client.address.as_bytes(), ip),
             Test::AnyUser => true,
             Test::Flags(ref wanted) => has_flags(client, wanted),
-            Test::Name(name) => is_told(&client.info().name, name),
-            Test::Library(name) => is_told(&client.info().library, name),
-            Test::LibraryVersion(version) => is_told(&client.info().library_version, version),
+            Test::Name(name) => is_equal(&client.info().name, name),
+            Test::Library(name) => is_equal(&client.info().library, name),
+            Test::LibraryVersion(version) => is_equal(&client.info().library_version, version),
             Test::Database(number) => client.database.load(Relaxed) as usize == number,
             Test::Capabilities(ref wanted) => {
                 let info = client.info();

@@ -1,6 +1,6 @@
 //! Tests of commands of and about connections.
 
-use crate::testing::{STARTED, World, check, say};
+use crate::testing::{STARTED, World, check, reply_to};
 use session::{Endpoint, Owner, Pause, ReplyMode, Session};
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Protocol;
@@ -8,7 +8,7 @@ use wire::Protocol;
 #[test]
 fn hello_switches_the_protocol_of_its_own_reply() {
     let mut world = World::new();
-    let reply = say(&mut world, "HELLO 3 SETNAME tester");
+    let reply = reply_to(&mut world, "HELLO 3 SETNAME tester");
     assert!(reply.starts_with("%7 $6 server $6 valkey $7 version"), "{reply}");
     assert_eq!(world.session.protocol, Protocol::Resp3);
     check(
@@ -75,10 +75,10 @@ fn select_takes_only_databases_that_exist() {
 #[test]
 fn the_list_shows_what_a_client_told() {
     let mut world = World::new();
-    say(&mut world, "CLIENT SETNAME tester");
-    say(&mut world, "CLIENT SETINFO lib-ver 1.2");
-    say(&mut world, "CLIENT CAPA redirect");
-    let line = say(&mut world, "CLIENT INFO");
+    reply_to(&mut world, "CLIENT SETNAME tester");
+    reply_to(&mut world, "CLIENT SETINFO lib-ver 1.2");
+    reply_to(&mut world, "CLIENT CAPA redirect");
+    let line = reply_to(&mut world, "CLIENT INFO");
     let parts = [
         "id=1 addr=127.0.0.1:1 laddr=127.0.0.1:2 fd=3 name=tester age=0 idle=0 flags=N",
         " capa=r db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 ",
@@ -119,7 +119,7 @@ fn listed(conditions: &str) -> String {
     check(&mut world, &rows);
     connect(&mut world, 3);
     world.session = first;
-    let reply = say(&mut world, &format!("CLIENT LIST {conditions}"));
+    let reply = reply_to(&mut world, &format!("CLIENT LIST {conditions}"));
     if reply.starts_with('-') {
         return reply;
     }
@@ -257,9 +257,9 @@ fn connections_beyond_the_limit_are_not_admitted_until_others_are_gone() {
 #[test]
 fn hello_tells_the_zone_when_there_is_one() {
     let mut world = World::new();
-    assert!(!say(&mut world, "HELLO 3").contains("availability_zone"));
+    assert!(!reply_to(&mut world, "HELLO 3").contains("availability_zone"));
     check(&mut world, &[("CONFIG SET availability-zone here", "+OK")]);
-    assert!(say(&mut world, "HELLO 3").ends_with("$17 availability_zone $4 here"));
+    assert!(reply_to(&mut world, "HELLO 3").ends_with("$17 availability_zone $4 here"));
 }
 
 #[test]

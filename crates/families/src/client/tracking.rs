@@ -1,6 +1,6 @@
 //! CLIENT subcommands about the keys that the client may have cached.
 
-use command::{Call, Outcome, forget_tracking, tell_by_mail};
+use command::{Call, Outcome, forget_tracking, mail_invalidations};
 use session::{
     Args, ClientFlags, Instance, OwnTracking, Prefix, Refusal, Session, Tracker, TrackingOptions,
 };
@@ -21,7 +21,7 @@ const OTHER_MODE: &str = "before disabling tracking for this client, and then re
 #[derive(Default)]
 struct Wanted<'c> {
     options: TrackingOptions,
-    /// Id of the client that is told in the place of this one; zero for none.
+    /// Id of the client that is notified in the place of this one; zero for none.
     redirection: u64,
     prefixes: Vec<&'c [u8]>,
 }
@@ -132,10 +132,10 @@ pub fn tracking(call: &mut Call<'_>) -> Outcome {
     let wanted = Wanted::parse(call.instance, call.args)?;
     if call.args.is(2, "ON") {
         wanted.check(call.session.tracking.as_deref())?;
-        tell_by_mail(call.session);
+        mail_invalidations(call.session);
         begin(call, &wanted);
     } else if call.args.is(2, "OFF") {
-        tell_by_mail(call.session);
+        mail_invalidations(call.session);
         forget_tracking(call.instance, call.session);
     } else {
         return Err(Refusal::SYNTAX.into());
@@ -202,13 +202,13 @@ pub fn caching(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Returns the client that is told in the place of this one.
+/// Returns the client that is notified in the place of this one.
 pub fn redirection(call: &mut Call<'_>) -> Outcome {
     call.reply.integer(call.session.client.redirection.load(Relaxed));
     Ok(())
 }
 
-/// Tells how the client is told of keys.
+/// Tells how the client is notified of keys.
 pub fn tracking_info(call: &mut Call<'_>) -> Outcome {
     let Call { session, reply, .. } = call;
     let flags = shown_flags(session);

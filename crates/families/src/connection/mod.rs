@@ -85,7 +85,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
         call.session.memory_changed = true;
     }
     if let Some(protocol) = greeting.protocol {
-        call.session.speak(protocol);
+        call.session.set_protocol(protocol);
         call.reply.set_protocol(protocol);
     }
     introduce(call);
@@ -196,12 +196,12 @@ fn quit(call: &mut Call<'_>) -> Outcome {
 fn reset(call: &mut Call<'_>) -> Outcome {
     let Call { instance, session, reply, .. } = call;
     let is_open = REQUIREPASS.get(&instance.settings).is_empty();
-    let is_told_more =
+    let gets_messages =
         session.is_subscriber() || session.is_monitor() || session.tracking.is_some();
     forget_all(instance, session);
     session.reset(is_open);
     reply.set_protocol(Protocol::Resp2);
-    if is_told_more {
+    if gets_messages {
         // Behind all that was on its way to it.
         session.mailed_bytes = "+RESET\r\n".len();
         Asker::of(session).answer(|reply| reply.simple("RESET"));

@@ -31,7 +31,7 @@ pub fn copy(call: &mut Call<'_>) -> Outcome {
             let is_done = access.read(&from).is_some()
                 && (access.lookup_for_write(&to).is_none() || options.replace)
                 && access.copy(&from, &to)?;
-            access.changed(is_done.into(), COPY_TO, &to);
+            access.report_changes(is_done.into(), COPY_TO, &to);
             reply.integer(is_done.into());
             return Ok(());
         }
@@ -78,8 +78,8 @@ pub fn move_key(call: &mut Call<'_>) -> Outcome {
         && access.lookup_for_write(&to).is_none()
         && access.rename(&from, &to)?;
     if is_done {
-        access.changed(1, MOVE_FROM, &from);
-        access.happened(MOVE_TO, &to);
+        access.report_changes(1, MOVE_FROM, &from);
+        access.record_event(MOVE_TO, &to);
     }
     reply.integer(is_done.into());
     Ok(())
@@ -109,7 +109,7 @@ fn rename_if(call: &mut Call<'_>, only_new: bool) -> Result<bool, Refusal> {
         return Ok(false);
     }
     access.rename(&from, &to)?;
-    access.changed(1, RENAME_FROM, &from);
-    access.happened(RENAME_TO, &to);
+    access.report_changes(1, RENAME_FROM, &from);
+    access.record_event(RENAME_TO, &to);
     Ok(true)
 }

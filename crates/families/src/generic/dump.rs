@@ -80,33 +80,38 @@ fn put(
     if is_over {
         if access.remove(&key) {
             effects::del(&mut access, &key);
-            access.changed(1, Event::DEL, &key);
+            access.report_changes(1, Event::DEL, &key);
         }
     } else {
         if collected.store(&mut access, &key, deadline, &limits).is_err() {
             let is_lost = is_there && access.lookup_without_touch(&key).is_none();
             if is_lost {
                 effects::del(&mut access, &key);
-                access.changed(1, Event::DEL, &key);
+                access.report_changes(1, Event::DEL, &key);
             }
             return Err(NoSpace.into());
         }
         if let Some(used) = options.used {
             access.set_use(&key, used);
         }
-        say_restored(&mut access, &key, payload, deadline);
-        access.happened_anew(&key);
-        access.changed(1, RESTORE, &key);
+        record_restore_effect(&mut access, &key, payload, deadline);
+        access.record_new_event(&key);
+        access.report_changes(1, RESTORE, &key);
     }
     reply.ok();
     Ok(())
 }
 
-/// Says that a key holds the value of a payload now, in place of any other, and its deadline. A
+/// Records that a key holds the value of a payload now, in place of any other, and its deadline. A
 /// payload that only younger servers read is written anew; with deadlines of fields, which no
 /// payload for all has, commands make the value.
-fn say_restored(access: &mut Access<'_>, key: &Key<'_>, payload: &[u8], deadline: Option<Millis>) {
-    if !access.is_heard() {
+fn record_restore_effect(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    payload: &[u8],
+    deadline: Option<Millis>,
+) {
+    if !access.is_recording() {
         return;
     }
     let anew = match is_common_payload(payload) {
@@ -123,7 +128,7 @@ fn say_restored(access: &mut Access<'_>, key: &Key<'_>, payload: &[u8], deadline
     let mut commands = Vec::new();
     access.value_in_words(key, |args| commands.push(args));
     effects::del(access, key);
-    commands.into_iter().for_each(|args| access.effect(key.keyspace, args));
+    commands.into_iter().for_each(|args| access.record_effect(key.keyspace, args));
 }
 
 /// The deadline that the second argument stands for; zero is none.

@@ -53,10 +53,10 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
         .is_some_and(|value| condition.allows(Millis(when.cast_unsigned()), value.deadline));
     if allowed && is_over {
         let is_removed = access.expire(&key);
-        access.changed_silently(is_removed.into());
+        access.report_changes_silently(is_removed.into());
     } else if allowed {
         access.set_deadline(&key, Some(deadline))?;
-        access.changed(1, EXPIRE, &key);
+        access.report_changes(1, EXPIRE, &key);
         effects::expire_at(&mut access, &key, deadline);
     }
     reply.integer(allowed.into());
@@ -127,30 +127,30 @@ pub fn persist(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let is_done = access.lookup_for_write(&key).is_some_and(|value| value.deadline.is_some())
         && access.set_deadline(&key, None)?;
-    access.changed(is_done.into(), PERSIST, &key);
+    access.report_changes(is_done.into(), PERSIST, &key);
     reply.integer(is_done.into());
     Ok(())
 }
 
 pub fn ttl(call: &mut Call<'_>) -> Outcome {
-    tell(call, |deadline, now| in_seconds((deadline - now).max(0)))
+    reply_with_deadline(call, |deadline, now| in_seconds((deadline - now).max(0)))
 }
 
 pub fn pttl(call: &mut Call<'_>) -> Outcome {
-    tell(call, |deadline, now| (deadline - now).max(0))
+    reply_with_deadline(call, |deadline, now| (deadline - now).max(0))
 }
 
 pub fn expiretime(call: &mut Call<'_>) -> Outcome {
-    tell(call, |deadline, _| in_seconds(deadline))
+    reply_with_deadline(call, |deadline, _| in_seconds(deadline))
 }
 
 pub fn pexpiretime(call: &mut Call<'_>) -> Outcome {
-    tell(call, |deadline, _| deadline)
+    reply_with_deadline(call, |deadline, _| deadline)
 }
 
 /// Replies with `number` of the deadline and the present time; -1 without a deadline, -2 without a
 /// key.
-fn tell(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
+fn reply_with_deadline(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     access.do_not_touch();
     let now = signed(access.now());

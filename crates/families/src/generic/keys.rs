@@ -7,7 +7,7 @@ use store::{Access, Event, Key};
 pub fn del(call: &mut Call<'_>) -> Outcome {
     let removed = count_keys(call, |access, key| {
         let is_removed = access.remove(key);
-        access.changed(is_removed.into(), Event::DEL, key);
+        access.report_changes(is_removed.into(), Event::DEL, key);
         is_removed
     })?;
     call.reply.integer(removed.cast_signed());

@@ -75,7 +75,7 @@ fn drop_expired(call: &mut Call<'_>, keyspace: KeyspaceId, keys: &[Vec<u8>]) {
     for key in keys {
         let key = store.key(keyspace, key);
         store.lock(call.thread, &key, call.now).drop_expired(&key);
-        call.session.yield_if_told();
+        call.session.yield_if_subscriber();
     }
 }
 

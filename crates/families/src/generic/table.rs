@@ -83,7 +83,7 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Tells the Unix time in seconds at which a key ends.",
         complexity: "O(1)",
-        ..telling("EXPIRETIME", "7.0.0", expire::expiretime)
+        ..looking_at_deadline("EXPIRETIME", "7.0.0", expire::expiretime)
     },
     Command {
         locks: Locks::All,
@@ -169,14 +169,14 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Tells the Unix time in milliseconds at which a key ends.",
         complexity: "O(1)",
-        ..telling("PEXPIRETIME", "7.0.0", expire::pexpiretime)
+        ..looking_at_deadline("PEXPIRETIME", "7.0.0", expire::pexpiretime)
     },
     Command {
         tips: tips::NONDETERMINISTIC,
         summary: "Tells how many milliseconds a key has left.",
         complexity: "O(1)",
         history: &[("2.8.0", "The reply -2 for a missing key.")],
-        ..telling("PTTL", "2.6.0", expire::pttl)
+        ..looking_at_deadline("PTTL", "2.6.0", expire::pttl)
     },
     Command {
         locks: Locks::All,
@@ -264,7 +264,7 @@ pub const TABLE: &[Command] = &[
         summary: "Tells how many seconds a key has left.",
         complexity: "O(1)",
         history: &[("2.8.0", "The reply -2 for a missing key.")],
-        ..telling("TTL", "1.0.0", expire::ttl)
+        ..looking_at_deadline("TTL", "1.0.0", expire::ttl)
     },
     Command {
         keys: &[KeySpec::one(READS)],
@@ -356,7 +356,7 @@ const fn restoring(name: &'static str, since: &'static str, also: Flags) -> Comm
     }
 }
 
-const fn telling(name: &'static str, since: &'static str, run: Handler) -> Command {
+const fn looking_at_deadline(name: &'static str, since: &'static str, run: Handler) -> Command {
     Command { keys: LOOKED_AT, syntax: "key", ..row(name, 2, READ_FAST, since, run) }
 }
 

@@ -1,6 +1,6 @@
 //! Tests of commands on keys of any kind.
 
-use crate::testing::{BEGIN, World, check, say};
+use crate::testing::{BEGIN, World, check, reply_to};
 use std::collections::BTreeSet;
 
 #[test]
@@ -153,10 +153,10 @@ fn keys_are_copied_and_moved_between_databases() {
 #[test]
 fn scanning_finds_every_key_and_ends_at_zero() {
     let mut world = World::new();
-    (0..300).for_each(|n| assert_eq!(say(&mut world, &format!("SET key:{n} v")), "+OK"));
+    (0..300).for_each(|n| assert_eq!(reply_to(&mut world, &format!("SET key:{n} v")), "+OK"));
     let (mut found, mut cursor) = (BTreeSet::new(), "0".to_owned());
     loop {
-        let reply = say(&mut world, &format!("SCAN {cursor} COUNT 7 MATCH key:*"));
+        let reply = reply_to(&mut world, &format!("SCAN {cursor} COUNT 7 MATCH key:*"));
         let words: Vec<&str> = reply.split(' ').collect();
         found.extend(words.iter().filter(|word| word.starts_with("key:")).map(|it| it.to_string()));
         cursor = words[2].to_owned();
@@ -165,16 +165,19 @@ fn scanning_finds_every_key_and_ends_at_zero() {
         }
     }
     assert_eq!(found.len(), 300);
-    assert_eq!(say(&mut world, "SCAN 0 TYPE hash COUNT 1000").split(' ').next_back(), Some("*0"));
-    assert_eq!(say(&mut world, "KEYS key:29?").split(' ').next(), Some("*10"));
-    assert_eq!(say(&mut world, "KEYS *").split(' ').next(), Some("*300"));
+    assert_eq!(
+        reply_to(&mut world, "SCAN 0 TYPE hash COUNT 1000").split(' ').next_back(),
+        Some("*0")
+    );
+    assert_eq!(reply_to(&mut world, "KEYS key:29?").split(' ').next(), Some("*10"));
+    assert_eq!(reply_to(&mut world, "KEYS *").split(' ').next(), Some("*300"));
 }
 
 #[test]
 fn scan_removes_the_expired_among_the_keys_that_it_looks_for() {
     let mut world = World::new();
     for line in ["SET s1 v PX 1", "SET s2 v PX 1", "HSET h f v", "PEXPIRE h 1"] {
-        say(&mut world, line);
+        reply_to(&mut world, line);
     }
     world.instance.clock.advance(2);
     for (options, left) in [("TYPE stream", 3), ("MATCH s1", 2), ("TYPE string", 1), ("", 0)] {
@@ -233,7 +236,7 @@ fn a_pattern_with_too_many_stars_matches_nothing() {
     let key = "a".repeat(2_000);
     check(&mut world, &[(&format!("SET {key} v"), "+OK")]);
     check(&mut world, &[(&format!("KEYS {}", "*?".repeat(1_001)), "*0")]);
-    let found = say(&mut world, &format!("KEYS {}", "*?".repeat(1_000)));
+    let found = reply_to(&mut world, &format!("KEYS {}", "*?".repeat(1_000)));
     assert_eq!(found, format!("*1 $2000 {key}"));
 }
 

@@ -3,7 +3,7 @@
 
 use super::seek::{Asked, CenterSyntax, Parser, Sorting, Style, store_key};
 use super::{write_distance, write_point};
-use crate::sorted_set::{limit, say_stored, stored};
+use crate::sorted_set::{limit, record_stored_effects, stored};
 use command::{Call, Outcome, element};
 use store::value::geo::{Point, Search, geohash};
 use store::value::sorted_set::{
@@ -97,9 +97,9 @@ fn store(call: &mut Call<'_>, style: Style, source_at: usize, store_at: usize) -
     let found = gathered.len();
     let changes = if found == 0 { u64::from(is_change) } else { found as u64 };
     let event = if style.is_store { GEOSEARCHSTORE } else { GEORADIUSSTORE };
-    access.changed(changes, stored(event, &gathered), &keys[0]);
+    access.report_changes(changes, stored(event, &gathered), &keys[0]);
     if changes > 0 {
-        say_stored(&mut access, &keys[0], &gathered);
+        record_stored_effects(&mut access, &keys[0], &gathered);
     }
     reply.integer(found as i64);
     Ok(())

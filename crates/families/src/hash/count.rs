@@ -1,6 +1,6 @@
 //! Counting in a field: HINCRBY, HINCRBYFLOAT.
 
-use super::{limit, say_set};
+use super::{limit, record_field_effect};
 use command::{Call, Outcome};
 use session::Refusal;
 use store::Event;
@@ -17,9 +17,9 @@ pub fn hincrby(call: &mut Call<'_>) -> Outcome {
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let has_deadlines = hash.has_deadlines();
     let sum = hash::add(&mut hash, field, by)?;
-    access.changed(1, HINCRBY, &key);
+    access.report_changes(1, HINCRBY, &key);
     if has_deadlines {
-        say_set(&mut access, &key, field, IntegerText::new().format(sum));
+        record_field_effect(&mut access, &key, field, IntegerText::new().format(sum));
     }
     reply.integer(sum);
     Ok(())
@@ -35,8 +35,8 @@ pub fn hincrbyfloat(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let sum = hash::add_float(&mut hash, field, by)?;
-    access.changed(1, HINCRBYFLOAT, &key);
-    say_set(&mut access, &key, field, sum.as_bytes());
+    access.report_changes(1, HINCRBYFLOAT, &key);
+    record_field_effect(&mut access, &key, field, sum.as_bytes());
     reply.bulk(sum.as_bytes());
     Ok(())
 }

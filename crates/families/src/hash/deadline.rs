@@ -33,7 +33,7 @@ pub fn parse(call: &Call<'_>, at: usize, scale: Scale) -> Result<Millis, Refusal
 }
 
 /// Returns a deadline as clients see it: as a number of units, rounded, from the origin.
-pub fn tell(deadline: Millis, now: Millis, scale: Scale) -> i64 {
+pub fn format(deadline: Millis, now: Millis, scale: Scale) -> i64 {
     let left = if scale.is_relative { deadline.since(now) } else { deadline.0 };
     let millis = i64::try_from(left).unwrap_or(i64::MAX);
     if scale.unit == 1 { millis } else { millis.saturating_add(scale.unit / 2) / scale.unit }

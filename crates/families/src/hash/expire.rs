@@ -37,11 +37,11 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let deadline = deadline::parse(call, 2, scale)?;
     let is_over = call.is_over(deadline);
     let (mut access, key, reply) = call.on_key(1);
-    let is_heard = access.is_heard();
+    let is_recording = access.is_recording();
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let mut changed = match is_over {
-        true => Pieces::new(is_heard, &[b"HDEL", key.bytes]),
-        false => expiring(is_heard, &key, deadline),
+        true => Pieces::new(is_recording, &[b"HDEL", key.bytes]),
+        false => expiring(is_recording, &key, deadline),
     };
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -65,8 +65,8 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
         }
         reply.integer(answer);
     }
-    access.removed(changes, if is_over { HEXPIRED } else { HEXPIRE }, &key);
-    access.effects(&key, changed);
+    access.report_removals(changes, if is_over { HEXPIRED } else { HEXPIRE }, &key);
+    access.record_effects(&key, changed);
     Ok(())
 }
 
@@ -74,7 +74,7 @@ pub fn hpersist(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let first = fields::at(args, 2)?;
     let (mut access, key, reply) = call.on_key(1);
-    let mut changed = Pieces::of_fields(access.is_heard(), &[b"HPERSIST", key.bytes]);
+    let mut changed = Pieces::of_fields(access.is_recording(), &[b"HPERSIST", key.bytes]);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -91,29 +91,29 @@ pub fn hpersist(call: &mut Call<'_>) -> Outcome {
         };
         reply.integer(answer);
     }
-    access.changed(changes, HPERSIST, &key);
-    access.effects(&key, changed);
+    access.report_changes(changes, HPERSIST, &key);
+    access.record_effects(&key, changed);
     Ok(())
 }
 
 pub fn httl(call: &mut Call<'_>) -> Outcome {
-    tell(call, SECONDS)
+    reply_with_deadlines(call, SECONDS)
 }
 
 pub fn hpttl(call: &mut Call<'_>) -> Outcome {
-    tell(call, MILLIS)
+    reply_with_deadlines(call, MILLIS)
 }
 
 pub fn hexpiretime(call: &mut Call<'_>) -> Outcome {
-    tell(call, UNIX_SECONDS)
+    reply_with_deadlines(call, UNIX_SECONDS)
 }
 
 pub fn hpexpiretime(call: &mut Call<'_>) -> Outcome {
-    tell(call, UNIX_MILLIS)
+    reply_with_deadlines(call, UNIX_MILLIS)
 }
 
 /// Replies with the deadlines of fields.
-fn tell(call: &mut Call<'_>, scale: Scale) -> Outcome {
+fn reply_with_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let (args, now) = (call.args, call.now);
     let first = fields::at(args, 2).map_err(|refusal| {
         // A wrong number has another error text here.
@@ -127,7 +127,7 @@ fn tell(call: &mut Call<'_>, scale: Scale) -> Outcome {
         reply.integer(match pair.map(|pair| pair.deadline) {
             None => NO_FIELD,
             Some(None) => NO_DEADLINE,
-            Some(Some(deadline)) => deadline::tell(deadline, now, scale),
+            Some(Some(deadline)) => deadline::format(deadline, now, scale),
         });
     }
     Ok(())

@@ -33,23 +33,23 @@ fn limit(call: &Call<'_>) -> HashLimit {
     hash_limit(&call.instance.settings)
 }
 
-/// Says that a field holds a value now, and which deadline it has kept.
-fn say_set(access: &mut Access<'_>, key: &Key<'_>, field: &[u8], value: &[u8]) {
-    if access.is_heard() {
+/// Records that a field holds a value now, and which deadline it has kept.
+fn record_field_effect(access: &mut Access<'_>, key: &Key<'_>, field: &[u8], value: &[u8]) {
+    if access.is_recording() {
         effects::words(access, key, &[b"HSET", key.bytes, field, value]);
-        say_deadline(access, key, field);
+        record_deadline_effect(access, key, field);
     }
 }
 
 /// Begins the effect of fields that get a deadline.
-fn expiring(is_heard: bool, key: &Key<'_>, at: Millis) -> Pieces {
+fn expiring(is_recording: bool, key: &Key<'_>, at: Millis) -> Pieces {
     let mut millis = IntegerText::new();
     let millis = millis.format_unsigned(at.0);
-    Pieces::of_fields(is_heard, &[b"HPEXPIREAT", key.bytes, millis])
+    Pieces::of_fields(is_recording, &[b"HPEXPIREAT", key.bytes, millis])
 }
 
-/// Says which deadline a field has, if it has one.
-fn say_deadline(access: &mut Access<'_>, key: &Key<'_>, field: &[u8]) {
+/// Records which deadline a field has, if it has one.
+fn record_deadline_effect(access: &mut Access<'_>, key: &Key<'_>, field: &[u8]) {
     let hash = hash::lookup_without_touch(access, key).ok().flatten();
     if let Some(at) = hash.and_then(|hash| hash.get(field)).and_then(|pair| pair.deadline) {
         effects::field_expires_at(access, key, field, at);

@@ -41,21 +41,21 @@ fn several(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     match hash::read(&mut access, &key)?.filter(|_| count != 0) {
         None => reply.array(0),
-        Some(hash) => tell(reply, &hash, count, with_values, &mut random),
+        Some(hash) => reply_with_fields(reply, &hash, count, with_values, &mut random),
     }
     Ok(())
 }
 
 /// Replies with `count` different fields; for a negative count, with as many fields that may
 /// repeat.
-fn tell(
+fn reply_with_fields(
     reply: &mut Reply<'_>,
     hash: &Hash<'_>,
     count: i64,
     with_values: bool,
     random: &mut Random,
 ) {
-    let (mark, mut told) = (reply.deferred_array(), 0);
+    let (mark, mut written) = (reply.deferred_array(), 0);
     let is_nested = with_values && reply.protocol() == Protocol::Resp3;
     let mut one = |reply: &mut Reply<'_>, pair: Pair<'_>| {
         if is_nested {
@@ -65,7 +65,7 @@ fn tell(
         if with_values {
             pair.value.with_text(|text| reply.bulk(text));
         }
-        told += 1;
+        written += 1;
     };
     if count > 0 {
         hash::random_fields(hash, count.unsigned_abs(), random, |pair| one(reply, pair));
@@ -79,5 +79,5 @@ fn tell(
         }
     }
     let width = if with_values && !is_nested { 2 } else { 1 };
-    reply.close_array(mark, told * width);
+    reply.close_array(mark, written * width);
 }

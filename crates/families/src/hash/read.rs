@@ -59,17 +59,17 @@ pub fn hgetall(call: &mut Call<'_>) -> Outcome {
         reply.map(narrow::to_usize(hash.len()));
         None
     };
-    let mut told = 0;
+    let mut written = 0;
     for pair in hash.iter() {
         if reply.is_over_limit() {
             break;
         }
         pair.field.with_text(|text| reply.bulk(text));
         pair.value.with_text(|text| reply.bulk(text));
-        told += 1;
+        written += 1;
     }
     if let Some(mark) = mark {
-        reply.close_map(mark, told);
+        reply.close_map(mark, written);
     }
     Ok(())
 }
@@ -94,16 +94,16 @@ fn each(call: &mut Call<'_>, tell: impl Fn(&mut Reply<'_>, Pair<'_>)) -> Outcome
     if mark.is_none() {
         reply.array(narrow::to_usize(hash.len()));
     }
-    let mut told = 0;
+    let mut written = 0;
     for pair in hash.iter() {
         if reply.is_over_limit() {
             break;
         }
         tell(reply, pair);
-        told += 1;
+        written += 1;
     }
     if let Some(mark) = mark {
-        reply.close_array(mark, told);
+        reply.close_array(mark, written);
     }
     Ok(())
 }

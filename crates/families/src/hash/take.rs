@@ -9,7 +9,7 @@ pub fn hgetdel(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let first = fields::at(args, 2)?;
     let (mut access, key, reply) = call.on_key(1);
-    let mut gone = Pieces::new(access.is_heard(), &[b"HDEL", key.bytes]);
+    let mut gone = Pieces::new(access.is_recording(), &[b"HDEL", key.bytes]);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -20,8 +20,8 @@ pub fn hgetdel(call: &mut Call<'_>) -> Outcome {
             changes += 1;
         }
     }
-    access.removed(changes, HDEL, &key);
-    access.effects(&key, gone);
+    access.report_removals(changes, HDEL, &key);
+    access.record_effects(&key, gone);
     Ok(())
 }
 
@@ -33,13 +33,13 @@ pub fn hgetex(call: &mut Call<'_>) -> Outcome {
     let deadline = options.deadline(call);
     let over = deadline.as_ref().is_ok_and(|at| at.is_some_and(|at| call.is_over(at)));
     let (mut access, key, reply) = call.on_key(1);
-    let is_heard = access.is_heard();
+    let is_recording = access.is_recording();
     let mut hash = HashMut::open_to_read(&mut access, &key, limit)?;
     let deadline = deadline?;
     let mut changed = match deadline {
-        Some(_) if over => Pieces::new(is_heard, &[b"HDEL", key.bytes]),
-        Some(at) => expiring(is_heard, &key, at),
-        None => Pieces::of_fields(is_heard, &[b"HPERSIST", key.bytes]),
+        Some(_) if over => Pieces::new(is_recording, &[b"HDEL", key.bytes]),
+        Some(at) => expiring(is_recording, &key, at),
+        None => Pieces::of_fields(is_recording, &[b"HPERSIST", key.bytes]),
     };
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -64,7 +64,7 @@ pub fn hgetex(call: &mut Call<'_>) -> Outcome {
         Some(_) => HEXPIRE,
         None => HPERSIST,
     };
-    access.removed(changes, event, &key);
-    access.effects(&key, changed);
+    access.report_removals(changes, event, &key);
+    access.record_effects(&key, changed);
     Ok(())
 }

@@ -1,4 +1,4 @@
-use crate::testing::{World, check, play, say};
+use crate::testing::{World, check, play, reply_to};
 
 #[test]
 fn fields_are_set_read_and_removed() {
@@ -98,10 +98,10 @@ fn changes_are_counted() {
     ];
     for (line, changes) in rows {
         let before = world.changes();
-        say(&mut world, line);
+        reply_to(&mut world, line);
         assert_eq!(world.changes() - before, changes, "{line}");
     }
-    assert_eq!(say(&mut world, "EXISTS h"), ":0");
+    assert_eq!(reply_to(&mut world, "EXISTS h"), ":0");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writing: HSET, HMSET, HSETNX, HSETEX, HDEL.
 
 use super::options::{Condition, Of, Options};
-use super::{HDEL, HEXPIRE, HEXPIRED, HSET, fields, limit, say_deadline};
+use super::{HDEL, HEXPIRE, HEXPIRED, HSET, fields, limit, record_deadline_effect};
 use base::Millis;
 use command::{Call, Outcome, Pieces, effects};
 use session::Refusal;
@@ -32,7 +32,7 @@ fn set_pairs(call: &mut Call<'_>) -> Result<u64, Refusal> {
     let changes = pairs.len() as u64;
     let (mut access, key, _) = call.on_key(1);
     let created = HashMut::open(&mut access, &key, limit)?.set_all(pairs)?;
-    access.changed(changes, HSET, &key);
+    access.report_changes(changes, HSET, &key);
     Ok(created)
 }
 
@@ -43,7 +43,7 @@ pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
     let (is_new, has_deadlines) = (hash.get(args.get(2)).is_none(), hash.has_deadlines());
     if is_new {
         hash.set_all(std::iter::once((args.get(2), args.get(3))))?;
-        access.changed(1, HSET, &key);
+        access.report_changes(1, HSET, &key);
         if has_deadlines {
             // A replica, which ignores deadlines, may still have the field, so the effect is an
             // HSET.
@@ -57,17 +57,17 @@ pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
 pub fn hdel(call: &mut Call<'_>) -> Outcome {
     let (fields, limit) = (call.args.from(2), limit(call));
     let (mut access, key, reply) = call.on_key(1);
-    let is_heard = access.is_heard();
+    let is_recording = access.is_recording();
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     // Fields that have expired are left to the sweep.
-    let mut gone = Pieces::new(is_heard && hash.has_deadlines(), &[b"HDEL", key.bytes]);
+    let mut gone = Pieces::new(is_recording && hash.has_deadlines(), &[b"HDEL", key.bytes]);
     let mut removed = 0;
     for field in fields.filter(|field| hash.remove(field)) {
         gone.add(&[field]);
         removed += 1;
     }
-    access.removed(removed, HDEL, &key);
-    access.effects(&key, gone);
+    access.report_removals(removed, HDEL, &key);
+    access.record_effects(&key, gone);
     reply.integer(removed as i64);
     Ok(())
 }
@@ -81,7 +81,7 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     let is_over = |deadline: Millis| call.is_over(deadline);
     let over = deadline.as_ref().is_ok_and(|deadline| deadline.is_some_and(is_over));
     let (mut access, key, reply) = call.on_key(1);
-    let is_heard = access.is_heard();
+    let is_recording = access.is_recording();
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     if !options.key.holds(hash.exists()) {
         reply.integer(0);
@@ -101,8 +101,8 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     }
     let mut changes = 0;
     let (mut set, mut gone) = (
-        Pieces::new(is_heard, &[b"HSET", key.bytes]),
-        Pieces::new(is_heard, &[b"HDEL", key.bytes]),
+        Pieces::new(is_recording, &[b"HSET", key.bytes]),
+        Pieces::new(is_recording, &[b"HDEL", key.bytes]),
     );
     for at in pairs.clone() {
         if !over {
@@ -114,15 +114,15 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
             changes += 1;
         }
     }
-    access.effects(&key, set);
-    access.effects(&key, gone);
-    if is_heard && !over && deadline != Deadline::Never {
-        pairs.for_each(|at| say_deadline(&mut access, &key, args.get(at)));
+    access.record_effects(&key, set);
+    access.record_effects(&key, gone);
+    if is_recording && !over && deadline != Deadline::Never {
+        pairs.for_each(|at| record_deadline_effect(&mut access, &key, args.get(at)));
     }
     // Fields set with a past deadline raise events even if none existed and none is created.
-    access.changed_silently(changes);
+    access.report_changes_silently(changes);
     if over && is_new {
-        access.happened(Event::NEW, &key);
+        access.record_event(Event::NEW, &key);
     }
     happened_set(&mut access, &key, deadline, over);
     reply.integer(1);
@@ -131,12 +131,12 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
 
 /// Reports that fields were set with a deadline, which is over or not.
 fn happened_set(access: &mut Access<'_>, key: &Key<'_>, deadline: Deadline, over: bool) {
-    access.happened(HSET, key);
+    access.record_event(HSET, key);
     if let Deadline::At(_) = deadline {
-        access.happened(HEXPIRE, key);
+        access.record_event(HEXPIRE, key);
     }
     if over {
-        access.happened(HEXPIRED, key);
-        access.happened_if_gone(key);
+        access.record_event(HEXPIRED, key);
+        access.record_del_if_gone(key);
     }
 }

@@ -14,7 +14,7 @@ pub fn pfadd(call: &mut Call<'_>) -> Outcome {
     call.reserve(DENSE_BYTES)?;
     let (mut access, key, reply) = call.on_key(1);
     let added = hyperloglog::add(&mut access, &key, args.from(2), sparse_bytes_max);
-    access.changed(added.unwrap_or(0), PFADD, &key);
+    access.report_changes(added.unwrap_or(0), PFADD, &key);
     reply.integer(i64::from(added? > 0));
     Ok(())
 }
@@ -33,7 +33,7 @@ pub fn pfcount(call: &mut Call<'_>) -> Outcome {
     let count = hyperloglog::count(&mut access, &key);
     reader.enter(&[key]);
     // A kept count is part of the value, so a command that reads may count as a change.
-    access.changed_silently(count.is_ok_and(|count| count.is_new).into());
+    access.report_changes_silently(count.is_ok_and(|count| count.is_new).into());
     reply.integer(count?.elements.cast_signed());
     Ok(())
 }
@@ -44,7 +44,7 @@ pub fn pfmerge(call: &mut Call<'_>) -> Outcome {
     call.reserve(DENSE_BYTES)?;
     let (mut access, keys, reply) = call.on_keys(1..args.len());
     hyperloglog::merge(&mut access, &keys, sparse_bytes_max)?;
-    access.changed(1, PFADD, &keys[0]);
+    access.report_changes(1, PFADD, &keys[0]);
     reply.ok();
     Ok(())
 }

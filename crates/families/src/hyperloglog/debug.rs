@@ -24,10 +24,10 @@ pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
     } else if args.is(1, "GETREG") {
         registers(&sketch, reply)?;
         let is_changed = hyperloglog::make_dense(&mut access, &key)?;
-        access.changed_silently(is_changed.into());
+        access.report_changes_silently(is_changed.into());
     } else if args.is(1, "TODENSE") {
         let is_changed = hyperloglog::make_dense(&mut access, &key)?;
-        access.changed_silently(is_changed.into());
+        access.report_changes_silently(is_changed.into());
         reply.integer(i64::from(is_changed));
     } else {
         return Err(Refusal::naming("ERR Unknown PFDEBUG subcommand '{}'", &[args.get(1)]).into());

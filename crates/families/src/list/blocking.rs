@@ -2,7 +2,7 @@
 
 use super::ends::ManyPop;
 use super::moves::transfer;
-use super::{end, limit, popped, say_popped};
+use super::{end, limit, popped, record_pop_effect};
 use command::{Call, Outcome, Timeout, effects, element};
 use session::Wants;
 use store::Kind;
@@ -28,8 +28,8 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
             reply.array(2);
             reply.bulk(key.bytes);
             list::pop(&mut access, key, end, 1, limit, |it| element::bulk(reply, it))?;
-            access.removed(1, popped(end), key);
-            say_popped(&mut access, key, end, 1);
+            access.report_removals(1, popped(end), key);
+            record_pop_effect(&mut access, key, end, 1);
             return Ok(());
         }
     }

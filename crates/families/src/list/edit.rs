@@ -27,7 +27,7 @@ pub fn lset(call: &mut Call<'_>) -> Outcome {
         Some(false) => return Err(INDEX_OUT_OF_RANGE.into()),
         Some(true) => {}
     }
-    access.changed(1, LSET, &key);
+    access.report_changes(1, LSET, &key);
     reply.ok();
     Ok(())
 }
@@ -44,7 +44,7 @@ pub fn linsert(call: &mut Call<'_>) -> Outcome {
         None => reply.integer(0),
         Some(None) => reply.integer(-1),
         Some(Some(len)) => {
-            access.changed(1, LINSERT, &key);
+            access.report_changes(1, LINSERT, &key);
             reply.integer(len as i64);
         }
     }
@@ -56,7 +56,7 @@ pub fn lrem(call: &mut Call<'_>) -> Outcome {
     let count = args.integer_above(2, i64::MIN)?;
     let (mut access, key, reply) = call.on_key(1);
     let removed = list::remove(&mut access, &key, count, args.get(3), limit)?;
-    access.removed(removed, LREM, &key);
+    access.report_removals(removed, LREM, &key);
     reply.integer(removed as i64);
     Ok(())
 }
@@ -67,10 +67,10 @@ pub fn ltrim(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let removed = list::trim(&mut access, &key, start, end, limit)?;
     if removed > 0 {
-        access.removed(removed, LTRIM, &key);
-    } else if access.is_heard() && access.lookup_without_touch(&key).is_some() {
+        access.report_removals(removed, LTRIM, &key);
+    } else if access.is_recording() && access.lookup_without_touch(&key).is_some() {
         // The event happens even if no element is removed.
-        access.happened(LTRIM, &key);
+        access.record_event(LTRIM, &key);
     }
     reply.ok();
     Ok(())

@@ -1,6 +1,6 @@
 //! Pushing and popping at the ends of lists: LPUSH, RPUSH, LPUSHX, RPUSHX, LPOP, RPOP, LMPOP.
 
-use super::{end, limit, popped, pushed, say_popped};
+use super::{end, limit, popped, pushed, record_pop_effect};
 use command::{Call, Outcome, element};
 use session::Refusal;
 use store::Access;
@@ -30,7 +30,7 @@ fn push(call: &mut Call<'_>, end: End, only_existing: bool) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let len = list::push(&mut access, &key, end, args.from(2), limit, only_existing)?;
     if len > 0 {
-        access.changed(args.len() as u64 - 2, pushed(end), &key);
+        access.report_changes(args.len() as u64 - 2, pushed(end), &key);
     }
     reply.integer(len as i64);
     Ok(())
@@ -58,7 +58,7 @@ fn pop_one(call: &mut Call<'_>, end: End) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let mut show = |popped: store::Element<'_>| element::bulk(reply, popped);
     if list::pop(&mut access, &key, end, 1, limit, &mut show)?.is_some() {
-        access.removed(1, popped(end), &key);
+        access.report_removals(1, popped(end), &key);
     } else {
         reply.null();
     }
@@ -77,7 +77,7 @@ fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
     let taken = count.min(len);
     reply.array(narrow::to_usize(taken));
     list::pop(&mut access, &key, end, taken, limit, |popped| element::bulk(reply, popped))?;
-    access.removed(taken, popped(end), &key);
+    access.report_removals(taken, popped(end), &key);
     Ok(())
 }
 
@@ -148,8 +148,8 @@ impl ManyPop {
             reply.array(narrow::to_usize(taken));
             let show = |popped: store::Element<'_>| element::bulk(reply, popped);
             list::pop(access, key, self.end, taken, limit, show)?;
-            access.removed(taken, popped(self.end), key);
-            say_popped(access, key, self.end, taken);
+            access.report_removals(taken, popped(self.end), key);
+            record_pop_effect(access, key, self.end, taken);
             return Ok(true);
         }
         Ok(false)

@@ -28,8 +28,8 @@ fn popped(end: End) -> Event {
     if end == End::Front { LPOP } else { RPOP }
 }
 
-/// Says that so many elements were taken from an end.
-fn say_popped(access: &mut Access<'_>, key: &Key<'_>, end: End, count: u64) {
+/// Records that so many elements were taken from an end.
+fn record_pop_effect(access: &mut Access<'_>, key: &Key<'_>, end: End, count: u64) {
     match end {
         End::Front => effects::popped(access, key, b"LPOP", count),
         End::Back => effects::popped(access, key, b"RPOP", count),

@@ -37,9 +37,9 @@ pub fn transfer(
     let show = |text: &[u8]| reply.bulk(text);
     let is_moved = list::move_between(access, (source, from), (target, to), limit, show)?;
     if is_moved {
-        access.changed(1, pushed(to), target);
-        access.happened(popped(from), source);
-        access.happened_if_gone(source);
+        access.report_changes(1, pushed(to), target);
+        access.record_event(popped(from), source);
+        access.record_del_if_gone(source);
     }
     Ok(is_moved)
 }

@@ -1,7 +1,7 @@
 //! Tests of lists through commands, for what clients cannot see; the transcripts test what they
 //! see.
 
-use crate::testing::{World, check, play, say};
+use crate::testing::{World, check, play, reply_to};
 
 #[test]
 fn a_list_that_is_emptied_is_no_key_any_more() {
@@ -27,7 +27,7 @@ fn a_move_counts_as_one_change() {
     check(&mut world, &[("RPUSH a 1 2 3", ":3")]);
     for command in ["LMOVE a b LEFT LEFT", "RPOPLPUSH a b", "BLMOVE a b LEFT LEFT 0"] {
         let before = world.changes();
-        say(&mut world, command);
+        reply_to(&mut world, command);
         assert_eq!(world.changes(), before + 1, "{command}");
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of what is seen of commands: with limits of zero, every command passes them.
 
-use crate::testing::{BEGIN, World, check, say};
+use crate::testing::{BEGIN, World, check, reply_to};
 use base::Stopwatch;
 use command::{Observer, Seen};
 use std::sync::Arc;
@@ -31,11 +31,11 @@ fn a_slow_command_is_kept_with_its_arguments_truncated() {
     let many = format!("SADD many {}", ["m"; 31].join(" "));
     run(&mut world, &many, 3_000_000);
     check(&mut world, &[("SLOWLOG LEN", ":2"), ("COMMANDLOG LEN slow", ":2")]);
-    let latest = say(&mut world, "SLOWLOG GET 1");
+    let latest = reply_to(&mut world, "SLOWLOG GET 1");
     let expected = "*1 *6 :2 :1700000000 :3000 *32 $4 SADD $4 many";
     assert!(latest.starts_with(expected), "{latest}");
     assert!(latest.ends_with("$1 m $22 ... (2 more arguments) $11 127.0.0.1:1 $0"), "{latest}");
-    let all = say(&mut world, "SLOWLOG GET -1");
+    let all = reply_to(&mut world, "SLOWLOG GET -1");
     assert!(all.contains("xxx... (2 more bytes)"), "{all}");
     check(&mut world, &[("SLOWLOG RESET", "+OK"), ("SLOWLOG GET", "*0")]);
 }
@@ -72,7 +72,7 @@ fn secrets_are_not_kept() {
         run(&mut world, line, 1);
     }
     run(&mut world, "CONFIG SET requirepass \"\"", 1);
-    let log = say(&mut world, "SLOWLOG GET -1");
+    let log = reply_to(&mut world, "SLOWLOG GET -1");
     assert!(!log.contains("secret"), "{log}");
     assert!(log.contains("$4 AUTH $10 (redacted)") && log.contains("$7 SETNAME $2 me"), "{log}");
 }
@@ -83,9 +83,9 @@ fn times_are_shown_by_powers_of_two_and_by_percentiles() {
     (0..10).for_each(|_| run(&mut world, "GET k", 1500));
     run(&mut world, "GET k", 1_000_000);
     let expected = "*2 $3 get *4 $5 calls :11 $14 histogram_usec *4 :2 :10 :1056 :11";
-    let shown = say(&mut world, "LATENCY HISTOGRAM get nosuch");
+    let shown = reply_to(&mut world, "LATENCY HISTOGRAM get nosuch");
     assert_eq!(shown, expected);
-    let info = say(&mut world, "INFO latencystats");
+    let info = reply_to(&mut world, "INFO latencystats");
     assert!(info.contains("latency_percentiles_usec_get:p50=1.503,p99.9=1003.519"), "{info}");
     check(&mut world, &[("CONFIG RESETSTAT", "+OK"), ("LATENCY HISTOGRAM", "*0")]);
 }
@@ -158,6 +158,6 @@ fn what_took_long_is_noted_with_the_time_of_its_end() {
         observer.count(call, Seen { nanos: 9_000_000, reply_bytes: 5 });
     });
     check(&mut world, &[("LATENCY HISTORY fast-command", "*1 *2 :1700000003 :9")]);
-    let latest = say(&mut world, "SLOWLOG GET 1");
+    let latest = reply_to(&mut world, "SLOWLOG GET 1");
     assert!(latest.starts_with("*1 *6 :0 :1700000003 :9000 "), "{latest}");
 }

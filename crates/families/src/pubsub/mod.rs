@@ -21,7 +21,7 @@ fn publish(call: &mut Call<'_>, topic: Topic) -> Outcome {
     if left.is_behind {
         call.instance.grants.withdraw(Needs::MAIL_ROOM);
     }
-    call.session.yield_if_told();
+    call.session.yield_if_subscriber();
     call.reply.integer(i64::try_from(left.receivers).unwrap_or(i64::MAX));
     Ok(())
 }
@@ -38,7 +38,7 @@ fn subscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
             let name = instance.pubsub.subscribe(topic, name, &session.client, protocol);
             subscriptions.add(topic, name);
         }
-        confirm(reply, row, Some(name), subscriptions.told_count(topic));
+        confirm(reply, row, Some(name), subscriptions.confirmed_count(topic));
     }
     session.note_subscriptions();
     Ok(())
@@ -61,14 +61,14 @@ fn unsubscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
             instance.pubsub.unsubscribe(topic, name, &session.client);
             has_ended = true;
         }
-        confirm(&mut confirmations, row, Some(name), subscriptions.told_count(topic));
+        confirm(&mut confirmations, row, Some(name), subscriptions.confirmed_count(topic));
     }
     if names.is_empty() {
-        confirm(&mut confirmations, row, None, subscriptions.told_count(topic));
+        confirm(&mut confirmations, row, None, subscriptions.confirmed_count(topic));
     }
     session.note_subscriptions();
     if !has_ended || call.turn == Turn::Only {
-        session.is_told_by_mail |= has_ended;
+        session.answers_by_mail |= has_ended;
         reply.raw(&bytes);
         return Ok(());
     }

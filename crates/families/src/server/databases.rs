@@ -65,7 +65,7 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
     };
     call.instance.store.swap_databases(call.thread, one, other, call.now);
     // Clients that wait for keys of the other database may be served now.
-    call.session.yield_if_told();
+    call.session.yield_if_subscriber();
     call.reply.ok();
     Ok(())
 }

@@ -60,7 +60,7 @@ fn store_with(call: &mut Call<'_>, operation: Operation) -> Outcome {
         Operation::Union => SUNIONSTORE,
         Operation::Difference => SDIFFSTORE,
     };
-    access.changed(stored.is_change.into(), event, target);
+    access.report_changes(stored.is_change.into(), event, target);
     reply.integer(stored.len.cast_signed());
     Ok(())
 }

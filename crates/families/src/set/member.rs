@@ -12,7 +12,7 @@ pub fn sadd(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1);
     let added = set::add(&mut access, &key, args.from(2), limit)?;
-    access.changed(added, SADD, &key);
+    access.report_changes(added, SADD, &key);
     reply.integer(added.cast_signed());
     Ok(())
 }
@@ -21,7 +21,7 @@ pub fn srem(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
     let removed = set::remove(&mut access, &key, args.from(2))?;
-    access.removed(removed, SREM, &key);
+    access.report_removals(removed, SREM, &key);
     reply.integer(removed.cast_signed());
     Ok(())
 }
@@ -30,16 +30,16 @@ pub fn smove(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, keys, reply) = call.on_keys([1, 2]);
     let (from, to) = (keys[0], keys[1]);
-    let is_new_set = access.is_heard() && access.lookup_without_touch(&to).is_none();
+    let is_new_set = access.is_recording() && access.lookup_without_touch(&to).is_none();
     let moved = set::move_member(&mut access, &from, &to, args.get(3), limit)?;
     if from.bytes != to.bytes
         && let Some(is_new) = moved
     {
-        access.removed(1, SREM, &from);
+        access.report_removals(1, SREM, &from);
         if is_new_set {
-            access.put_off_new(&to);
+            access.put_off_new_event(&to);
         }
-        access.changed(is_new.into(), SADD, &to);
+        access.report_changes(is_new.into(), SADD, &to);
     }
     reply.integer(moved.is_some().into());
     Ok(())

@@ -20,7 +20,7 @@ pub fn spop(call: &mut Call<'_>) -> Outcome {
 fn pop_one(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1);
-    let mut gone = Pieces::new(access.is_heard(), &[b"SREM", key.bytes]);
+    let mut gone = Pieces::new(access.is_recording(), &[b"SREM", key.bytes]);
     let Some(pop) = set::pop(&mut access, &key, 1, limit)? else {
         reply.null();
         return Ok(());
@@ -29,8 +29,8 @@ fn pop_one(call: &mut Call<'_>) -> Outcome {
         bulk(reply, member);
         gone.add_element(member);
     })?;
-    access.removed(1, SPOP, &key);
-    access.effects(&key, gone);
+    access.report_removals(1, SPOP, &key);
+    access.record_effects(&key, gone);
     Ok(())
 }
 
@@ -38,20 +38,20 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
     let count = call.args.positive(2)?;
     let (mut access, key, reply) = call.on_key(1);
-    let is_heard = access.is_heard();
+    let is_recording = access.is_recording();
     let Some(pop) = set::pop(&mut access, &key, count, limit)? else {
         reply.set(0);
         return Ok(());
     };
     let (popped, takes_all) = (pop.count(), pop.takes_all());
-    let mut gone = Pieces::new(is_heard && !takes_all, &[b"SREM", key.bytes]);
+    let mut gone = Pieces::new(is_recording && !takes_all, &[b"SREM", key.bytes]);
     reply.set(narrow::to_usize(popped));
     pop.finish(|member| {
         bulk(reply, member);
         gone.add_element(member);
     })?;
-    access.removed(popped, SPOP, &key);
-    access.effects(&key, gone);
+    access.report_removals(popped, SPOP, &key);
+    access.record_effects(&key, gone);
     if takes_all {
         effects::del(&mut access, &key);
     }

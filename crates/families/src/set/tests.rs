@@ -1,6 +1,6 @@
 //! Tests of sets through commands, for what clients cannot see; the transcripts test what they see.
 
-use crate::testing::{World, check, play, say};
+use crate::testing::{World, check, play, reply_to};
 
 #[test]
 fn a_set_that_is_emptied_is_no_key_any_more() {
@@ -88,8 +88,8 @@ fn raised_limits_keep_the_name_of_a_compact_form_whatever_the_size() {
         ("SPOP u 80000", ""),
     ];
     for (line, expected) in rows {
-        let answer = say(&mut world, line);
+        let answer = reply_to(&mut world, line);
         assert!(expected.is_empty() || answer == expected, "{line}: {answer}");
     }
-    assert_eq!(say(&mut world, "SCARD u"), ":1");
+    assert_eq!(reply_to(&mut world, "SCARD u"), ":1");
 }

@@ -103,9 +103,9 @@ pub fn add(
     let done = sorted_set::add(&mut access, &key, pairs, terms, limit)?;
     let Added { added, updated, score, is_not_a_number } = done;
     let event = if terms.is_increment { ZINCR } else { ZADD };
-    access.changed(added + updated, event, &key);
+    access.report_changes(added + updated, event, &key);
     if is_computed && added + updated > 0 {
-        say_scores(&mut access, &key, pairs, terms);
+        record_scores_effect(&mut access, &key, pairs, terms);
     }
     if is_not_a_number {
         return Err(NOT_A_NUMBER.into());
@@ -119,15 +119,22 @@ pub fn add(
     Ok(())
 }
 
-/// Says which scores members got.
-fn say_scores(access: &mut Access<'_>, key: &Key<'_>, pairs: &[(f64, &[u8])], terms: Terms) {
+/// Records which scores members got.
+fn record_scores_effect(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    pairs: &[(f64, &[u8])],
+    terms: Terms,
+) {
     let mut words = match () {
-        () if terms.only_new => Pieces::new(access.is_heard(), &[b"ZADD", key.bytes, b"NX"]),
-        () if terms.only_existing => Pieces::new(access.is_heard(), &[b"ZADD", key.bytes, b"XX"]),
-        () => Pieces::new(access.is_heard(), &[b"ZADD", key.bytes]),
+        () if terms.only_new => Pieces::new(access.is_recording(), &[b"ZADD", key.bytes, b"NX"]),
+        () if terms.only_existing => {
+            Pieces::new(access.is_recording(), &[b"ZADD", key.bytes, b"XX"])
+        }
+        () => Pieces::new(access.is_recording(), &[b"ZADD", key.bytes]),
     };
     pairs
         .iter()
         .for_each(|(score, member)| words.add(&[text::format_f64(*score).as_bytes(), member]));
-    access.effects(key, words);
+    access.record_effects(key, words);
 }

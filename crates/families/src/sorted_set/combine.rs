@@ -1,6 +1,6 @@
 //! Several sets at once: ZUNION, ZINTER, ZDIFF, their forms that store, and ZINTERCARD.
 
-use super::{Shown, limit, say_stored, stored};
+use super::{Shown, limit, record_stored_effects, stored};
 use command::{Call, Outcome};
 use session::{Args, Refusal};
 use smallvec::SmallVec;
@@ -100,9 +100,9 @@ fn store(call: &mut Call<'_>, operation: Operation, event: Event) -> Outcome {
         combined.into_iter().for_each(|(member, score)| gathered.push(member, score));
     }
     let is_change = sorted_set::store(&mut access, &all[0], &mut gathered, limit)?;
-    access.changed(u64::from(is_change), stored(event, &gathered), &all[0]);
+    access.report_changes(u64::from(is_change), stored(event, &gathered), &all[0]);
     if is_change && is_rounded {
-        say_stored(&mut access, &all[0], &gathered);
+        record_stored_effects(&mut access, &all[0], &gathered);
     }
     reply.integer(gathered.len() as i64);
     Ok(())

@@ -36,9 +36,9 @@ pub fn stored(event: Event, gathered: &Gathered) -> Event {
     if gathered.is_empty() { Event::DEL } else { event }
 }
 
-/// Says what a key holds that got a result, for results that others might not find again.
-pub fn say_stored(access: &mut Access<'_>, key: &Key<'_>, gathered: &Gathered) {
-    if !access.is_heard() {
+/// Records what a key holds that got a result, for results that others might not find again.
+pub fn record_stored_effects(access: &mut Access<'_>, key: &Key<'_>, gathered: &Gathered) {
+    if !access.is_recording() {
         return;
     }
     effects::del(access, key);
@@ -46,7 +46,7 @@ pub fn say_stored(access: &mut Access<'_>, key: &Key<'_>, gathered: &Gathered) {
     for (member, score) in gathered.iter() {
         pairs.add(&[text::format_f64(score).as_bytes(), member]);
     }
-    access.effects(key, pairs);
+    access.record_effects(key, pairs);
 }
 
 /// Form in which members are shown.

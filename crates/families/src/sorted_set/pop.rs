@@ -49,7 +49,7 @@ pub fn take(
 ) -> Result<bool, Fault> {
     let popped = sorted_set::pop(access, key, end, count, show)?;
     let event = if end == End::Min { ZPOPMIN } else { ZPOPMAX };
-    access.removed(popped.unwrap_or(0), event, key);
+    access.report_removals(popped.unwrap_or(0), event, key);
     match end {
         End::Min => effects::popped(access, key, b"ZPOPMIN", popped.unwrap_or(0)),
         End::Max => effects::popped(access, key, b"ZPOPMAX", popped.unwrap_or(0)),

@@ -1,6 +1,6 @@
 //! Ranges of members: ZRANGE, its older forms, and ZRANGESTORE.
 
-use super::{Shown, limit, say_stored, stored};
+use super::{Shown, limit, record_stored_effects, stored};
 use command::{Call, Outcome};
 use session::{Args, Refusal};
 use store::Event;
@@ -106,10 +106,10 @@ pub fn zrangestore(call: &mut Call<'_>) -> Outcome {
         });
     }
     let is_change = sorted_set::store(&mut access, &keys[0], &mut gathered, limit)?;
-    access.changed(u64::from(is_change), stored(ZRANGESTORE, &gathered), &keys[0]);
+    access.report_changes(u64::from(is_change), stored(ZRANGESTORE, &gathered), &keys[0]);
     if is_change && matches!(range.pick, Pick::Members(_)) {
         // Among members with several scores, others may find other ones in the range.
-        say_stored(&mut access, &keys[0], &gathered);
+        record_stored_effects(&mut access, &keys[0], &gathered);
     }
     reply.integer(gathered.len() as i64);
     Ok(())

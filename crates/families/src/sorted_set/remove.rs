@@ -14,7 +14,7 @@ pub fn zrem(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
     let removed = sorted_set::remove(&mut access, &key, args.from(2))?;
-    access.removed(removed, ZREM, &key);
+    access.report_removals(removed, ZREM, &key);
     reply.integer(removed as i64);
     Ok(())
 }
@@ -38,8 +38,8 @@ fn remove(call: &mut Call<'_>, pick: &Pick<'_>, event: Event) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let gone = members_in(&access, &key, pick);
     let removed = sorted_set::remove_picked(&mut access, &key, pick)?;
-    access.removed(removed, event, &key);
-    access.effects(&key, gone);
+    access.report_removals(removed, event, &key);
+    access.record_effects(&key, gone);
     reply.integer(removed as i64);
     Ok(())
 }
@@ -47,7 +47,7 @@ fn remove(call: &mut Call<'_>, pick: &Pick<'_>, event: Event) -> Outcome {
 /// Returns the removal of the members in a range of members. Among members with several scores,
 /// others may find other ones there.
 fn members_in(access: &Access<'_>, key: &Key<'_>, pick: &Pick<'_>) -> Pieces {
-    let is_needed = access.is_heard() && matches!(pick, Pick::Members(_));
+    let is_needed = access.is_recording() && matches!(pick, Pick::Members(_));
     let mut gone = Pieces::new(is_needed, &[b"ZREM", key.bytes]);
     if !is_needed {
         return gone;

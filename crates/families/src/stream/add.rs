@@ -1,6 +1,6 @@
 //! XADD, XTRIM, XDEL, XSETID, XLEN.
 
-use super::effects::{say_added, say_trimmed};
+use super::effects::{record_entry_effect, record_trim_effect};
 use super::id;
 use command::{Call, Outcome};
 use session::{Args, Refusal};
@@ -164,12 +164,12 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     match stream::add(&mut access, &key, Add { id, only_existing, trim, limit }, texts)? {
         Some(added) => {
-            access.changed(1, XADD, &key);
+            access.report_changes(1, XADD, &key);
             if added.trimmed > 0 {
-                access.happened(XTRIM, &key);
+                access.record_event(XTRIM, &key);
             }
             if !matches!(id, NewId::Given(_)) || trim.is_some_and(|trim| trim.is_approximate()) {
-                say_added(&mut access, &key, added.id, added.trimmed, args.from(at + 1));
+                record_entry_effect(&mut access, &key, added.id, added.trimmed, args.from(at + 1));
             }
             id::write(reply, added.id);
         }
@@ -185,9 +185,9 @@ pub fn xtrim(call: &mut Call<'_>) -> Outcome {
         Some(trim) => stream::trim(&mut access, &key, trim)?,
         None => 0,
     };
-    access.changed(count, XTRIM, &key);
+    access.report_changes(count, XTRIM, &key);
     if count > 0 && options.trim.is_some_and(|trim| trim.is_approximate()) {
-        say_trimmed(&mut access, &key);
+        record_trim_effect(&mut access, &key);
     }
     reply.integer(count as i64);
     Ok(())
@@ -210,7 +210,7 @@ pub fn xdel(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     }
     let count = stream::delete(&mut access, &key, ids(args, 2)?.into_iter())?;
-    access.changed(count, XDEL, &key);
+    access.report_changes(count, XDEL, &key);
     reply.integer(count as i64);
     Ok(())
 }
@@ -241,7 +241,7 @@ pub fn xsetid(call: &mut Call<'_>) -> Outcome {
     }
     let (mut access, key, reply) = call.on_key(1);
     stream::set_id(&mut access, &key, to)?;
-    access.changed(1, XSETID, &key);
+    access.report_changes(1, XSETID, &key);
     reply.ok();
     Ok(())
 }

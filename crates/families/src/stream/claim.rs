@@ -29,9 +29,9 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let is_new = lacks_consumer(stream, args);
     let (claimed, ids, just_ids) = parse_claim(args, now)?;
     let (mark, mut len) = (reply.deferred_array(), 0);
-    let (is_heard, mut taken) = (access.is_heard(), Ids::new());
+    let (is_recording, mut taken) = (access.is_recording(), Ids::new());
     let changes = claim(&mut access, &key, claimed, &ids, |entry| {
-        taken.extend(is_heard.then_some(entry.id));
+        taken.extend(is_recording.then_some(entry.id));
         if just_ids {
             id::write(reply, entry.id)
         } else {
@@ -42,14 +42,14 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let changes = changes.map_err(|error| refusal_of(error, || no_group(key.bytes, name)))?;
     reply.close_array(mark, len);
     let reader = Reader { group: name, consumer: args.get(3) };
-    say_claimed(&mut access, &key, changes, is_new.then_some(reader));
+    report_claim(&mut access, &key, changes, is_new.then_some(reader));
     if changes > 0 {
         if changes > taken.len() as u64 + u64::from(is_new) {
-            reader.say_forgotten(&mut access, &key, &ids);
+            reader.record_forgotten_effect(&mut access, &key, &ids);
         }
-        reader.say_pending(&mut access, &key, &taken);
+        reader.record_pending_effects(&mut access, &key, &taken);
         if taken.is_empty() {
-            reader.say_position(&mut access, &key);
+            reader.record_position_effect(&mut access, &key);
         }
     }
     Ok(())
@@ -62,13 +62,13 @@ fn lacks_consumer(stream: Option<Stream<'_>>, args: Args<'_>) -> bool {
 }
 
 /// Reports the changes of a claim; only the creation of its consumer is an event.
-fn say_claimed(access: &mut Access<'_>, key: &Key<'_>, changes: u64, made: Option<Reader<'_>>) {
+fn report_claim(access: &mut Access<'_>, key: &Key<'_>, changes: u64, made: Option<Reader<'_>>) {
     let new = u64::from(made.is_some());
-    access.changed(new, XGROUP_CREATECONSUMER, key);
-    access.changed_silently(changes - new);
+    access.report_changes(new, XGROUP_CREATECONSUMER, key);
+    access.report_changes_silently(changes - new);
     access.leave_out_request();
     if let Some(reader) = made {
-        reader.say_created(access, key);
+        reader.record_consumer_effect(access, key);
     }
 }
 
@@ -139,9 +139,9 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     // them.
     let mut out = Vec::new();
     let (mut listed, mut len) = (reply.part(&mut out), 0);
-    let (is_heard, mut taken) = (access.is_heard(), Ids::new());
+    let (is_recording, mut taken) = (access.is_recording(), Ids::new());
     let done = auto_claim(&mut access, &key, claimed, |entry| {
-        taken.extend(is_heard.then_some(entry.id));
+        taken.extend(is_recording.then_some(entry.id));
         if just_ids {
             id::write(&mut listed, entry.id)
         } else {
@@ -157,9 +157,9 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     reply.array(done.deleted.len());
     done.deleted.iter().for_each(|id| id::write(reply, *id));
     let reader = Reader { group: args.get(2), consumer: args.get(3) };
-    say_claimed(&mut access, &key, done.changes, is_new.then_some(reader));
-    reader.say_forgotten(&mut access, &key, &done.deleted);
-    reader.say_pending(&mut access, &key, &taken);
+    report_claim(&mut access, &key, done.changes, is_new.then_some(reader));
+    reader.record_forgotten_effect(&mut access, &key, &done.deleted);
+    reader.record_pending_effects(&mut access, &key, &taken);
     Ok(())
 }
 

@@ -3,21 +3,21 @@
 
 use super::id;
 use command::Pieces;
-use command::effects::words as say;
+use command::effects::words as record_effect;
 use store::value::stream::group::Group;
 use store::value::stream::{self, Id};
 use store::{Access, Key};
 use text::IntegerText;
 
-/// Says that an entry was added under this id, and what is left of the stream if it was trimmed.
-pub fn say_added<'t>(
+/// Records that an entry was added under this id, and what is left of the stream if it was trimmed.
+pub fn record_entry_effect<'t>(
     access: &mut Access<'_>,
     key: &Key<'_>,
     id: Id,
     trimmed: u64,
     texts: impl Iterator<Item = &'t [u8]>,
 ) {
-    if !access.is_heard() {
+    if !access.is_recording() {
         return;
     }
     let (mut len, id) = (IntegerText::new(), id::text(id));
@@ -28,15 +28,15 @@ pub fn say_added<'t>(
     }
     words.push(&id);
     texts.for_each(|text| words.push(text));
-    say(access, key, &words);
+    record_effect(access, key, &words);
 }
 
-/// Says what is left of a stream that was trimmed.
-pub fn say_trimmed(access: &mut Access<'_>, key: &Key<'_>) {
-    if access.is_heard() {
+/// Records what is left of a stream that was trimmed.
+pub fn record_trim_effect(access: &mut Access<'_>, key: &Key<'_>) {
+    if access.is_recording() {
         let mut len = IntegerText::new();
         let len = len.format_unsigned(len_of(access, key));
-        say(access, key, &[b"XTRIM", key.bytes, b"MAXLEN", b"=", len]);
+        record_effect(access, key, &[b"XTRIM", key.bytes, b"MAXLEN", b"=", len]);
     }
 }
 
@@ -53,16 +53,16 @@ pub struct Reader<'c> {
 }
 
 impl Reader<'_> {
-    /// Says that the consumer was created.
-    pub fn say_created(self, access: &mut Access<'_>, key: &Key<'_>) {
+    /// Records that the consumer was created.
+    pub fn record_consumer_effect(self, access: &mut Access<'_>, key: &Key<'_>) {
         let Reader { group, consumer } = self;
-        say(access, key, &[b"XGROUP", b"CREATECONSUMER", key.bytes, group, consumer]);
+        record_effect(access, key, &[b"XGROUP", b"CREATECONSUMER", key.bytes, group, consumer]);
     }
 
-    /// Says that these entries are pending for the consumer now, since when, and after how many
+    /// Records that these entries are pending for the consumer now, since when, and after how many
     /// deliveries.
-    pub fn say_pending(self, access: &mut Access<'_>, key: &Key<'_>, ids: &[Id]) {
-        if !access.is_heard() {
+    pub fn record_pending_effects(self, access: &mut Access<'_>, key: &Key<'_>, ids: &[Id]) {
+        if !access.is_recording() {
             return;
         }
         let mut claims: Vec<(Delivery, Pieces)> = Vec::new();
@@ -79,7 +79,7 @@ impl Reader<'_> {
                 }
             }
         });
-        claims.into_iter().for_each(|(_, claim)| access.effects(key, claim));
+        claims.into_iter().for_each(|(_, claim)| access.record_effects(key, claim));
     }
 
     fn claim(self, key: &Key<'_>, (delivered, deliveries): Delivery, last: Id) -> Pieces {
@@ -93,10 +93,10 @@ impl Reader<'_> {
         claim.with_tail(&tail)
     }
 
-    /// Says that those of these entries that are not pending now were forgotten.
-    pub fn say_forgotten(self, access: &mut Access<'_>, key: &Key<'_>, ids: &[Id]) {
-        let mut gone = Pieces::new(access.is_heard(), &[b"XACK", key.bytes, self.group]);
-        if access.is_heard() {
+    /// Records that those of these entries that are not pending now were forgotten.
+    pub fn record_forgotten_effect(self, access: &mut Access<'_>, key: &Key<'_>, ids: &[Id]) {
+        let mut gone = Pieces::new(access.is_recording(), &[b"XACK", key.bytes, self.group]);
+        if access.is_recording() {
             self.with_group(access, key, |group| {
                 let is_pending =
                     |id: &&Id| group.pending(**id).next().is_some_and(|it| it.id == **id);
@@ -104,12 +104,12 @@ impl Reader<'_> {
                 ids.for_each(|id| gone.add(&[&id::text(*id)]));
             });
         }
-        access.effects(key, gone);
+        access.record_effects(key, gone);
     }
 
-    /// Says behind which entry the group goes on.
-    pub fn say_position(self, access: &mut Access<'_>, key: &Key<'_>) {
-        if !access.is_heard() {
+    /// Records behind which entry the group goes on.
+    pub fn record_position_effect(self, access: &mut Access<'_>, key: &Key<'_>) {
+        if !access.is_recording() {
             return;
         }
         let mut position = None;
@@ -120,7 +120,7 @@ impl Reader<'_> {
         let (mut number, name) = (IntegerText::new(), self.group);
         let read = number.format(read);
         let words: [&[u8]; 7] = [b"XGROUP", b"SETID", key.bytes, name, &last, b"ENTRIESREAD", read];
-        say(access, key, &words);
+        record_effect(access, key, &words);
     }
 
     fn with_group(self, access: &Access<'_>, key: &Key<'_>, each: impl FnOnce(Group<'_>)) {

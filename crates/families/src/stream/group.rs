@@ -90,7 +90,7 @@ pub fn create(call: &mut Call<'_>) -> Outcome {
     let Options { makes_stream, entries_read } = options;
     group::create(&mut access, &key, name, last_id, entries_read, makes_stream)
         .map_err(|error| refuse(error, &key, name))?;
-    access.changed(1, XGROUP_CREATE, &key);
+    access.report_changes(1, XGROUP_CREATE, &key);
     reply.ok();
     Ok(())
 }
@@ -109,7 +109,7 @@ pub fn setid(call: &mut Call<'_>) -> Outcome {
     let last_id = begin(args.get(4), id::parse_any)?;
     group::set(&mut access, &key, name, last_id, options.entries_read)
         .map_err(|error| refuse(error, &key, name))?;
-    access.changed(1, XGROUP_SETID, &key);
+    access.report_changes(1, XGROUP_SETID, &key);
     reply.ok();
     Ok(())
 }
@@ -119,7 +119,7 @@ pub fn destroy(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(2);
     let is_gone =
         group::destroy(&mut access, &key, name).map_err(|error| refuse(error, &key, name))?;
-    access.changed(u64::from(is_gone), XGROUP_DESTROY, &key);
+    access.report_changes(u64::from(is_gone), XGROUP_DESTROY, &key);
     reply.integer(i64::from(is_gone));
     Ok(())
 }
@@ -130,7 +130,7 @@ pub fn createconsumer(call: &mut Call<'_>) -> Outcome {
     let name = args.get(3);
     let is_new = group::create_consumer(&mut access, &key, name, args.get(4))
         .map_err(|error| refuse(error, &key, name))?;
-    access.changed(u64::from(is_new), XGROUP_CREATECONSUMER, &key);
+    access.report_changes(u64::from(is_new), XGROUP_CREATECONSUMER, &key);
     reply.integer(i64::from(is_new));
     Ok(())
 }
@@ -141,7 +141,7 @@ pub fn delconsumer(call: &mut Call<'_>) -> Outcome {
     let name = args.get(3);
     let forgotten = group::delete_consumer(&mut access, &key, name, args.get(4))
         .map_err(|error| refuse(error, &key, name))?;
-    access.changed(u64::from(forgotten.is_some()), XGROUP_DELCONSUMER, &key);
+    access.report_changes(u64::from(forgotten.is_some()), XGROUP_DELCONSUMER, &key);
     reply.integer(forgotten.unwrap_or(0) as i64);
     Ok(())
 }

@@ -19,7 +19,7 @@ pub fn xack(call: &mut Call<'_>) -> Outcome {
         Err(GroupError::NoStream | GroupError::NoGroup) => 0,
         Err(error) => return Err(refusal_of(error, || no_group(key.bytes, name)).into()),
         Ok(count) => {
-            access.changed_silently(count);
+            access.report_changes_silently(count);
             ids?;
             count
         }

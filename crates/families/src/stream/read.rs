@@ -259,7 +259,7 @@ impl<'c> Request<'c> {
         reply: &mut Reply<'_>,
     ) -> Result<bool, Refusal> {
         let (mut list, mut len) = (None, 0);
-        let (is_heard, mut given_ids) = (access.is_heard(), Ids::new());
+        let (is_recording, mut given_ids) = (access.is_recording(), Ids::new());
         let read =
             GroupRead { group, consumer, after: begin, count: self.count, no_ack: self.no_ack };
         let done = read_group(access, key, read, |given| match given {
@@ -269,7 +269,7 @@ impl<'c> Request<'c> {
             }
             Given::Entry(entry) => {
                 entries::write(reply, entry);
-                given_ids.extend(is_heard.then_some(entry.id));
+                given_ids.extend(is_recording.then_some(entry.id));
                 len += 1;
             }
             Given::Gone(id) => {
@@ -283,18 +283,18 @@ impl<'c> Request<'c> {
         if let Some(list) = list {
             reply.close_array(list, len);
         }
-        access.changed(u64::from(done.is_new_consumer), XGROUP_CREATECONSUMER, key);
-        access.changed_silently(u64::from(done.is_served));
+        access.report_changes(u64::from(done.is_new_consumer), XGROUP_CREATECONSUMER, key);
+        access.report_changes_silently(u64::from(done.is_served));
         access.leave_out_request();
         let reader = Reader { group, consumer };
         if done.is_new_consumer {
-            reader.say_created(access, key);
+            reader.record_consumer_effect(access, key);
         }
         if !self.no_ack || begin.is_some() {
-            reader.say_pending(access, key, &given_ids);
+            reader.record_pending_effects(access, key, &given_ids);
         }
         if done.is_served && begin.is_none() {
-            reader.say_position(access, key);
+            reader.record_position_effect(access, key);
         }
         Ok(done.is_served)
     }

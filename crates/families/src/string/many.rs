@@ -78,19 +78,19 @@ fn set_pairs(
     for (key, at) in keys.iter().zip((first + 1..end).step_by(2)) {
         let value = args.get(at);
         access.set_string(key, value, Encoding::of_new(value), expiry)?;
-        access.changed(1, SET, key);
+        access.report_changes(1, SET, key);
         if matches!(expiry, Expiry::At(_)) {
-            access.happened(EXPIRE, key);
+            access.record_event(EXPIRE, key);
         }
         if expiry != Expiry::Never {
             effects::set(&mut access, key, value, expiry);
         }
     }
     // MSETEX is a younger word.
-    if expiry == Expiry::Never && first > 1 && access.is_heard() {
+    if expiry == Expiry::Never && first > 1 && access.is_recording() {
         let mut pairs = Pieces::new(true, &[b"MSET"]);
         (first..end).step_by(2).for_each(|at| pairs.add(&[args.get(at), args.get(at + 1)]));
-        access.effects(&keys[0], pairs);
+        access.record_effects(&keys[0], pairs);
     }
     Ok(true)
 }

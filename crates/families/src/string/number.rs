@@ -30,7 +30,7 @@ pub fn decrby(call: &mut Call<'_>) -> Outcome {
 fn add(call: &mut Call<'_>, by: i64) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     reply.integer(string::add(&mut access, &key, by)?);
-    access.changed(1, INCRBY, &key);
+    access.report_changes(1, INCRBY, &key);
     Ok(())
 }
 
@@ -38,7 +38,7 @@ pub fn incrbyfloat(call: &mut Call<'_>) -> Outcome {
     let by = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1);
     let sum = string::add_float(&mut access, &key, by)?;
-    access.changed(1, INCRBYFLOAT, &key);
+    access.report_changes(1, INCRBYFLOAT, &key);
     effects::set(&mut access, &key, sum.as_bytes(), Expiry::Keep);
     reply.bulk(sum.as_bytes());
     Ok(())

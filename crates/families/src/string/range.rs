@@ -14,7 +14,7 @@ pub fn append(call: &mut Call<'_>) -> Outcome {
     let len_max = call.bulk_bytes_max();
     let (mut access, key, reply) = call.on_key(1);
     let len = string::append(&mut access, &key, tail, len_max)?;
-    access.changed(1, APPEND, &key);
+    access.report_changes(1, APPEND, &key);
     reply.integer(len as i64);
     Ok(())
 }
@@ -29,7 +29,7 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
     }
     let (mut access, key, reply) = call.on_key(1);
     let len = string::set_range(&mut access, &key, at, patch, len_max)?;
-    access.changed(u64::from(!patch.is_empty()), SETRANGE, &key);
+    access.report_changes(u64::from(!patch.is_empty()), SETRANGE, &key);
     reply.integer(len as i64);
     Ok(())
 }

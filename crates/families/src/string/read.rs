@@ -33,16 +33,16 @@ pub fn getex(call: &mut Call<'_>) -> Outcome {
     match deadline {
         Some(_) if is_over => {
             let is_removed = access.expire(&key);
-            access.changed_silently(is_removed.into());
+            access.report_changes_silently(is_removed.into());
         }
         Some(deadline) => {
             access.set_deadline(&key, Some(deadline))?;
-            access.changed(1, EXPIRE, &key);
+            access.report_changes(1, EXPIRE, &key);
             effects::expire_at(&mut access, &key, deadline);
         }
         None if options.persist && has_deadline => {
             access.set_deadline(&key, None)?;
-            access.changed(1, PERSIST, &key);
+            access.report_changes(1, PERSIST, &key);
             effects::persist(&mut access, &key);
         }
         None => {}
@@ -54,7 +54,7 @@ pub fn getdel(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     bulk_or_null(reply, access.read_string(&key)?);
     let removed = access.remove(&key);
-    access.changed(removed.into(), Event::DEL, &key);
+    access.report_changes(removed.into(), Event::DEL, &key);
     Ok(())
 }
 
@@ -63,7 +63,7 @@ pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let is_equal = access.lookup_string_for_write(&key)?.is_some_and(|string| string == *wanted);
     let removed = is_equal && access.remove(&key);
-    access.changed(removed.into(), Event::DEL, &key);
+    access.report_changes(removed.into(), Event::DEL, &key);
     if removed {
         effects::del(&mut access, &key);
     }

@@ -15,7 +15,7 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     let value = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1);
     access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
-    access.changed(1, SET, &key);
+    access.report_changes(1, SET, &key);
     reply.ok();
     Ok(())
 }
@@ -44,14 +44,14 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
     }
     if is_over {
         let is_removed = access.expire(&key);
-        access.changed_silently(is_removed.into());
+        access.report_changes_silently(is_removed.into());
     } else {
         let value = args.get(2);
         let expiry = options::expiry(deadline, options.keep);
         access.set_string(&key, value, Encoding::of_new(value), expiry)?;
-        access.changed(1, SET, &key);
+        access.report_changes(1, SET, &key);
         if deadline.is_some() {
-            access.happened(EXPIRE, &key);
+            access.record_event(EXPIRE, &key);
         }
         effects::set(&mut access, &key, value, expiry);
     }
@@ -74,8 +74,8 @@ fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
     let expiry = options::expiry(Some(options::deadline(call, 2, time)?), false);
     let (mut access, key, reply) = call.on_key(1);
     access.set_string(&key, value, Encoding::of_new(value), expiry)?;
-    access.changed(1, SET, &key);
-    access.happened(EXPIRE, &key);
+    access.report_changes(1, SET, &key);
+    access.record_event(EXPIRE, &key);
     effects::set(&mut access, &key, value, expiry);
     reply.ok();
     Ok(())
@@ -87,7 +87,7 @@ pub fn setnx(call: &mut Call<'_>) -> Outcome {
     let is_new = access.lookup_for_write(&key).is_none();
     if is_new {
         access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
-        access.changed(1, SET, &key);
+        access.report_changes(1, SET, &key);
     }
     reply.integer(i64::from(is_new));
     Ok(())
@@ -98,6 +98,6 @@ pub fn getset(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     bulk_or_null(reply, access.read_string(&key)?);
     access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
-    access.changed(1, SET, &key);
+    access.report_changes(1, SET, &key);
     Ok(())
 }

@@ -138,8 +138,8 @@ fn row_with(need: Needs) -> &'static Row {
 
 #[test]
 fn every_need_has_a_line_in_the_table() {
-    let told = FATES.iter().fold(Needs::empty(), |told, line| told | line.0);
-    assert_eq!(told, Needs::all());
+    let listed = FATES.iter().fold(Needs::empty(), |listed, line| listed | line.0);
+    assert_eq!(listed, Needs::all());
     assert!(FATES.iter().all(|line| line.0.bits().is_power_of_two()));
 }
 
@@ -189,11 +189,11 @@ fn a_need_that_nobody_answers_refuses() {
 }
 
 #[test]
-fn what_exec_of_a_queue_lacks_is_told_before_anything_of_it_runs() {
+fn what_exec_of_a_queue_lacks_is_answered_before_anything_of_it_runs() {
     let mut world = World::new();
     check(&mut world, &[("MULTI", "+OK"), ("PING", "+QUEUED"), ("SET k v", "+QUEUED")]);
     world.instance.grants.withdraw(Needs::PRIMARY);
-    let told = "-EXECABORT Transaction discarded because of: READONLY You can't write against a \
+    let refused = "-EXECABORT Transaction discarded because of: READONLY You can't write against a \
                 read only replica.";
-    check(&mut world, &[("EXEC", told), ("EXISTS k", ":0")]);
+    check(&mut world, &[("EXEC", refused), ("EXISTS k", ":0")]);
 }

@@ -1,7 +1,7 @@
 //! Tests of `applier` with the commands of all families.
 
 use crate::commands::table;
-use crate::testing::{STARTED, World, say};
+use crate::testing::{STARTED, World, reply_to};
 use command::Applier;
 use session::{
     Asker, Begun, Cancelled, Client, DataFiles, Instance, NoDataFiles, Refusal, Reload, Rewrite,
@@ -55,14 +55,14 @@ impl DataFiles for Emptied {
 fn a_flush_of_all_makes_no_snapshot_where_it_comes_from_a_file() {
     let snapshots = Arc::new(AtomicUsize::new(0));
     let mut world = World::with_files(Box::new(Emptied(Arc::clone(&snapshots))));
-    assert_eq!(say(&mut world, "SET k v"), "+OK");
+    assert_eq!(reply_to(&mut world, "SET k v"), "+OK");
     let instance = Arc::clone(&world.instance);
     let mut applier = Applier::new(&instance, table(), Client::of_file("a.aof", STARTED));
     instance.store.enter(&world.thread);
     let applied = applier.apply_words(&mut world.thread, 0, &[b"FLUSHALL".to_vec()]);
     instance.store.leave(&world.thread);
     assert!(applied.is_ok());
-    assert_eq!((say(&mut world, "DBSIZE"), snapshots.load(Relaxed)), (":0".to_owned(), 0));
-    assert_eq!(say(&mut world, "FLUSHALL"), "+OK");
+    assert_eq!((reply_to(&mut world, "DBSIZE"), snapshots.load(Relaxed)), (":0".to_owned(), 0));
+    assert_eq!(reply_to(&mut world, "FLUSHALL"), "+OK");
     assert_eq!(snapshots.load(Relaxed), 1);
 }

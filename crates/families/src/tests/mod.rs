@@ -10,10 +10,10 @@ mod find_row;
 mod monitor;
 mod notifications;
 mod pubsub;
+mod recorded;
 mod rerun;
 mod secrets;
 mod serve;
 #[cfg(shuttle)]
 mod shuttle_tests;
-mod told;
 mod tracking;

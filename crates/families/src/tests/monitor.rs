@@ -2,7 +2,7 @@
 
 use crate::testing::{Mailbox, STARTED, World, check, here};
 use command::forget_all;
-use command::{begin_monitor, tell_monitors};
+use command::{begin_monitor, send_monitor_lines};
 use session::{ClientFlags, Endpoint, Needs, Owner, Post, Session};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -27,7 +27,7 @@ impl Onlooker {
     /// Returns what it sees of the commands of the world's client: database and arguments.
     fn sees(&self, world: &mut World) -> Vec<String> {
         if world.session.has_lines() {
-            tell_monitors(&world.instance, &mut world.session);
+            send_monitor_lines(&world.instance, &mut world.session);
         }
         let letters = self.mailbox.take();
         let texts = letters.iter().flat_map(|(_, text)| text.trim_end().split(" +"));
@@ -48,7 +48,7 @@ fn world() -> (World, Onlooker) {
 fn a_line_tells_when_and_where_and_who() {
     let (mut world, onlooker) = world();
     world.answer(r#"SET k "a\"b\n\x01\xff" "#);
-    tell_monitors(&world.instance, &mut world.session);
+    send_monitor_lines(&world.instance, &mut world.session);
     let expected = r#"+1700000000.000000 [0 127.0.0.1:1] "SET" "k" "a\"b\n\x01\xff" "#;
     let sent = [(onlooker.session.client.id, expected.to_owned())];
     assert_eq!(onlooker.mailbox.take(), sent);
@@ -139,7 +139,7 @@ fn lines_are_formatted_once_and_sleepers_are_woken_at_the_end() {
 }
 
 #[test]
-fn long_lines_are_told_before_the_batch_ends() {
+fn long_lines_are_sent_before_the_batch_ends() {
     let (mut world, onlooker) = world();
     let long = "x".repeat(40 << 10);
     world.answer(&format!("ECHO {long}"));

@@ -20,7 +20,7 @@ fn world(classes: &str) -> (World, Arc<Mailbox>) {
 }
 
 /// Returns channels and payloads of the messages.
-fn told(mailbox: &Mailbox) -> Vec<String> {
+fn notified(mailbox: &Mailbox) -> Vec<String> {
     let texts = mailbox.take().into_iter().map(|(_, text)| text);
     texts.map(|text| text.split(' ').skip(6).step_by(2).collect::<Vec<_>>().join(" ")).collect()
 }
@@ -29,7 +29,7 @@ fn told(mailbox: &Mailbox) -> Vec<String> {
 fn each_event_goes_to_the_channel_of_its_key_and_to_that_of_its_name() {
     let (mut world, mailbox) = world("KEA");
     world.answer("SET k v");
-    assert_eq!(told(&mailbox), ["__keyspace@0__:k set", "__keyevent@0__:set k"]);
+    assert_eq!(notified(&mailbox), ["__keyspace@0__:k set", "__keyevent@0__:set k"]);
     world.answer("SELECT 3");
     world.answer("DEL nothing");
     world.answer("SADD s x");
@@ -37,7 +37,7 @@ fn each_event_goes_to_the_channel_of_its_key_and_to_that_of_its_name() {
     let expected = ["sadd", "spop", "del"];
     let expected =
         expected.map(|it| [format!("__keyspace@3__:s {it}"), format!("__keyevent@3__:{it} s")]);
-    assert_eq!(told(&mailbox), expected.concat());
+    assert_eq!(notified(&mailbox), expected.concat());
 }
 
 #[test]
@@ -54,17 +54,17 @@ fn classes_are_chosen_by_their_letters() {
     ] {
         let (mut world, mailbox) = world(classes);
         world.answer(line);
-        assert_eq!(told(&mailbox).len(), count, "{classes}: {line}");
+        assert_eq!(notified(&mailbox).len(), count, "{classes}: {line}");
     }
 }
 
 #[test]
-fn what_expires_is_told_when_it_is_asked_for() {
+fn what_expires_is_notified_when_it_is_asked_for() {
     let (mut world, mailbox) = world("Ex");
     world.answer("SET k v PX 10");
     world.instance.clock.advance(20);
     world.answer("GET k");
-    assert_eq!(told(&mailbox), ["__keyevent@0__:expired k"]);
+    assert_eq!(notified(&mailbox), ["__keyevent@0__:expired k"]);
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn who_sleeps_is_woken_behind_the_locks() {
 }
 
 #[test]
-fn nothing_is_told_once_the_setting_is_empty_again() {
+fn nothing_is_notified_once_the_setting_is_empty_again() {
     let (mut world, mailbox) = world("KEA");
     check(&mut world, &[("CONFIG SET notify-keyspace-events \"\"", "+OK")]);
     world.instance.follow_event_classes();
     world.answer("SET k v");
-    assert!(told(&mailbox).is_empty());
+    assert!(notified(&mailbox).is_empty());
 }

@@ -3,7 +3,7 @@
 //! in the wrong order as a deadlock.
 
 use crate::table;
-use crate::testing::{Answers, STARTED, World, check, here, say};
+use crate::testing::{Answers, STARTED, World, check, here, reply_to};
 use command::{Environment, Execution};
 use session::{Client, Owner, Session};
 use shuttle::rand::{Rng, thread_rng};
@@ -157,7 +157,7 @@ fn check_end(world: &mut World, workers: &mut [Worker]) {
     for database in [1, 0] {
         check(world, &[(&format!("SELECT {database}"), "+OK")]);
         for key in KEYS {
-            let reply = say(world, &format!("LRANGE {key} 0 -1"));
+            let reply = reply_to(world, &format!("LRANGE {key} 0 -1"));
             left.extend(reply.split(' ').filter(|word| word.contains('.')).map(str::to_owned));
         }
     }
@@ -256,12 +256,12 @@ fn exec_succeeds_only_where_nobody_has_changed_what_was_watched() {
 /// Adds one to both numbers in a transaction; returns false if somebody has changed them.
 fn add_one(world: &mut World) -> bool {
     check(world, &[("WATCH a b", "+OK")]);
-    let reply = say(world, "MGET a b");
+    let reply = reply_to(world, "MGET a b");
     let words: Vec<&str> = reply.split(' ').collect();
     check(world, &[("MULTI", "+OK")]);
     let next = words[2].parse::<u64>().expect("a number") + 1;
     let lines = [format!("SET a {next}"), "PING".to_owned(), format!("SET b {next}")];
     lines.iter().for_each(|line| check(world, &[(line, "+QUEUED")]));
     assert_eq!(words[2], words[4], "half of a transaction was read");
-    say(world, "EXEC") != "*-1"
+    reply_to(world, "EXEC") != "*-1"
 }

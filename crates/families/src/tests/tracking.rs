@@ -1,6 +1,6 @@
-//! Tests of what clients are told of keys that they may have cached.
+//! Tests of the invalidations that clients get for keys that they may have cached.
 
-use crate::testing::{Mailbox, STARTED, World, check, here, say};
+use crate::testing::{Mailbox, STARTED, World, check, here, reply_to};
 use command::forget_tracking;
 use session::{Client, Owner, Post, Session};
 use std::sync::Arc;
@@ -32,10 +32,10 @@ impl Two {
         let session = Session::new(second, true);
         let mut two = Two { world, session, mailbox, first };
         for _ in 0..2 {
-            say(&mut two.world, "HELLO 3");
+            reply_to(&mut two.world, "HELLO 3");
             two.turn();
         }
-        two.say(line, "+OK");
+        two.expects(line, "+OK");
         two
     }
 
@@ -45,14 +45,14 @@ impl Two {
     }
 
     #[track_caller]
-    fn say(&mut self, line: &str, reply: &str) {
+    fn expects(&mut self, line: &str, reply: &str) {
         check(&mut self.world, &[(line, reply)]);
     }
 
     /// Has the other client send a request, whose reply does not matter.
     fn other(&mut self, line: &str) {
         self.turn();
-        say(&mut self.world, line);
+        reply_to(&mut self.world, line);
         self.turn();
     }
 
@@ -74,57 +74,57 @@ impl Two {
     }
 
     /// Returns what was sent to the first client at the end of a batch.
-    fn told(&mut self) -> Vec<String> {
+    fn invalidated(&mut self) -> Vec<String> {
         self.world.instance.settle_messages();
-        let told = self.mailbox.take().into_iter();
+        let messages = self.mailbox.take().into_iter();
         let keys = |text: String| text.trim().replace(">2 $10 invalidate ", "");
-        let own = told.filter(|(client, _)| *client == self.first.id);
-        let mut told: Vec<String> = own.map(|(_, text)| keys(text)).collect();
+        let own = messages.filter(|(client, _)| *client == self.first.id);
+        let mut keys_of_all: Vec<String> = own.map(|(_, text)| keys(text)).collect();
         // In no order if other keys than one have changed.
-        told.sort();
-        told
+        keys_of_all.sort();
+        keys_of_all
     }
 }
 
 #[test]
-fn a_client_is_told_once_of_a_key_that_it_has_read() {
+fn a_client_is_notified_once_of_a_key_that_it_has_read() {
     let mut two = Two::new("CLIENT TRACKING ON");
-    two.say("GET k", "_");
+    two.expects("GET k", "_");
     two.other("SET k 1");
     two.other("SET k 2");
     two.other("SET other 2");
-    assert_eq!(two.told(), ["*1 $1 k"]);
-    two.say("GET k", "$1 2");
+    assert_eq!(two.invalidated(), ["*1 $1 k"]);
+    two.expects("GET k", "$1 2");
     two.other("DEL k");
-    assert_eq!(two.told(), ["*1 $1 k"]);
+    assert_eq!(two.invalidated(), ["*1 $1 k"]);
 }
 
 #[test]
-fn what_a_command_of_the_client_itself_changes_is_told_behind_its_reply() {
+fn what_a_command_of_the_client_itself_changes_is_sent_behind_its_reply() {
     let mut two = Two::new("CLIENT TRACKING ON");
-    two.say("MGET a b", "*2 _ _");
-    two.say("MSET a 1 b 2", "+OK >2 $10 invalidate *1 $1 a >2 $10 invalidate *1 $1 b");
-    two.say("GET a", "$1 1");
-    two.say("MULTI", "+OK");
-    two.say("INCR a", "+QUEUED");
-    two.say("PING", "+QUEUED");
-    two.say("EXEC", "*2 :2 +PONG >2 $10 invalidate *1 $1 a");
-    two.say("GET a", "$1 2");
-    two.say("FLUSHALL", "+OK >2 $10 invalidate _");
-    assert!(two.told().is_empty());
+    two.expects("MGET a b", "*2 _ _");
+    two.expects("MSET a 1 b 2", "+OK >2 $10 invalidate *1 $1 a >2 $10 invalidate *1 $1 b");
+    two.expects("GET a", "$1 1");
+    two.expects("MULTI", "+OK");
+    two.expects("INCR a", "+QUEUED");
+    two.expects("PING", "+QUEUED");
+    two.expects("EXEC", "*2 :2 +PONG >2 $10 invalidate *1 $1 a");
+    two.expects("GET a", "$1 2");
+    two.expects("FLUSHALL", "+OK >2 $10 invalidate _");
+    assert!(two.invalidated().is_empty());
 }
 
 #[test]
 fn a_client_without_a_loop_hears_of_others_and_of_what_expires() {
     let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
-    two.say("MGET a b c", "*3 _ _ _");
-    two.say("SET a 1", "+OK");
+    two.expects("MGET a b c", "*3 _ _ _");
+    two.expects("SET a 1", "+OK");
     two.other("SET b 1 PX 10");
-    two.say("GET b", "$1 1");
-    assert_eq!(two.told(), ["*1 $1 b"]);
+    two.expects("GET b", "$1 1");
+    assert_eq!(two.invalidated(), ["*1 $1 b"]);
     two.world.instance.clock.advance(20);
-    two.say("GET b", "_ >2 $10 invalidate *1 $1 b");
-    assert!(two.told().is_empty());
+    two.expects("GET b", "_ >2 $10 invalidate *1 $1 b");
+    assert!(two.invalidated().is_empty());
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn a_client_without_a_loop_does_not_hear_of_keys_that_it_lets_expire() {
         ("SET x 1 PXAT 1", "+OK"),
     ];
     for (line, reply) in removals {
-        two.say("SET x 1", "+OK");
-        two.say("GET x", "$1 1");
-        two.say(line, reply);
-        assert!(two.told().is_empty(), "{line}");
+        two.expects("SET x 1", "+OK");
+        two.expects("GET x", "$1 1");
+        two.expects(line, reply);
+        assert!(two.invalidated().is_empty(), "{line}");
     }
 }
 
@@ -148,103 +148,103 @@ fn a_client_without_a_loop_does_not_hear_of_keys_that_it_lets_expire() {
 fn a_client_whose_count_is_kept_with_the_key_may_keep_what_it_has_read() {
     let mut two = Two::new("CLIENT TRACKING ON");
     two.other("PFADD k a");
-    two.say("PFCOUNT k", ":1");
-    assert!(two.told().is_empty());
+    two.expects("PFCOUNT k", ":1");
+    assert!(two.invalidated().is_empty());
     two.other("PFADD k b");
-    assert_eq!(two.told(), ["*1 $1 k"]);
-    say(&mut two.world, "STRLEN k");
-    two.say("PFCOUNT k", ":2 >2 $10 invalidate *1 $1 k");
+    assert_eq!(two.invalidated(), ["*1 $1 k"]);
+    reply_to(&mut two.world, "STRLEN k");
+    two.expects("PFCOUNT k", ":2 >2 $10 invalidate *1 $1 k");
     two.other("DEL k");
-    assert_eq!(two.told(), ["*1 $1 k"]);
+    assert_eq!(two.invalidated(), ["*1 $1 k"]);
 }
 
 #[test]
 fn exceptions_hold_for_the_next_command_and_for_a_transaction() {
     let mut two = Two::new("CLIENT TRACKING ON OPTIN");
-    two.say("GET a", "_");
-    two.say("CLIENT CACHING YES", "+OK");
-    two.say("GET b", "_");
-    two.say("GET c", "_");
-    two.say("CLIENT CACHING YES", "+OK");
+    two.expects("GET a", "_");
+    two.expects("CLIENT CACHING YES", "+OK");
+    two.expects("GET b", "_");
+    two.expects("GET c", "_");
+    two.expects("CLIENT CACHING YES", "+OK");
     for line in ["MULTI", "GET d", "GET e"] {
-        say(&mut two.world, line);
+        reply_to(&mut two.world, line);
     }
-    two.say("EXEC", "*2 _ _");
-    two.say("GET f", "_");
+    two.expects("EXEC", "*2 _ _");
+    two.expects("GET f", "_");
     two.other("MSET a 1 b 1 c 1 d 1 e 1 f 1");
-    assert_eq!(two.told(), ["*1 $1 b", "*1 $1 d", "*1 $1 e"]);
+    assert_eq!(two.invalidated(), ["*1 $1 b", "*1 $1 d", "*1 $1 e"]);
 
     let mut two = Two::new("CLIENT TRACKING ON OPTOUT");
-    two.say("GET a", "_");
-    two.say("CLIENT CACHING NO", "+OK");
-    two.say("GET b", "_");
-    two.say("GET c", "_");
+    two.expects("GET a", "_");
+    two.expects("CLIENT CACHING NO", "+OK");
+    two.expects("GET b", "_");
+    two.expects("GET c", "_");
     two.other("MSET a 1 b 1 c 1");
-    assert_eq!(two.told(), ["*1 $1 a", "*1 $1 c"]);
+    assert_eq!(two.invalidated(), ["*1 $1 a", "*1 $1 c"]);
 }
 
 #[test]
 fn changes_behind_prefixes_are_gathered_until_the_end_of_a_batch() {
     let mut two = Two::new("CLIENT TRACKING ON BCAST PREFIX a: PREFIX b:");
-    two.say("GET c:1", "_");
+    two.expects("GET c:1", "_");
     two.other("MSET a:1 1 c:1 1 a:2 1");
     two.other("SET a:1 2");
-    two.say("SET b:1 2", "+OK");
-    assert_eq!(two.told(), ["*1 $3 b:1", "*2 $3 a:1 $3 a:2"]);
+    two.expects("SET b:1 2", "+OK");
+    assert_eq!(two.invalidated(), ["*1 $3 b:1", "*2 $3 a:1 $3 a:2"]);
     let overlap = "-ERR Prefix 'a:1' overlaps with an existing prefix 'a:'. Prefixes for a single \
                    client must not overlap.";
-    two.say("CLIENT TRACKING ON BCAST PREFIX a:1", overlap);
-    two.say("CLIENT TRACKING OFF", "+OK");
+    two.expects("CLIENT TRACKING ON BCAST PREFIX a:1", overlap);
+    two.expects("CLIENT TRACKING OFF", "+OK");
     assert_eq!(two.world.instance.tracking.prefixes(), 0);
 }
 
 #[test]
 fn behind_prefixes_a_client_without_a_loop_hears_what_others_changed_too() {
     let mut two = Two::new("CLIENT TRACKING ON BCAST NOLOOP");
-    two.say("MSET own 1 both 1", "+OK");
+    two.expects("MSET own 1 both 1", "+OK");
     two.other("MSET both 2 others 1");
-    assert_eq!(two.told(), ["*2 $4 both $6 others"]);
-    two.say("SET own 1", "+OK");
-    assert!(two.told().is_empty());
+    assert_eq!(two.invalidated(), ["*2 $4 both $6 others"]);
+    two.expects("SET own 1", "+OK");
+    assert!(two.invalidated().is_empty());
 }
 
 #[test]
-fn another_client_is_told_in_its_place_until_it_is_gone() {
+fn another_client_is_notified_in_its_place_until_it_is_gone() {
     let mut two = Two::new("CLIENT TRACKING OFF");
     let id = two.first.id;
     let line = format!("CLIENT TRACKING ON REDIRECT {id}");
     two.turn();
-    two.say(&line, "+OK");
-    two.say("GET a", "_");
+    two.expects(&line, "+OK");
+    two.expects("GET a", "_");
     two.turn();
-    two.say("SET a 1", "+OK");
-    assert_eq!(two.told(), ["*1 $1 a"]);
+    two.expects("SET a 1", "+OK");
+    assert_eq!(two.invalidated(), ["*1 $1 a"]);
     two.world.instance.clients.remove(id);
     two.turn();
-    two.say("GET a", "$1 1");
+    two.expects("GET a", "$1 1");
     two.turn();
-    two.say("SET a 2", "+OK");
+    two.expects("SET a 2", "+OK");
     two.world.instance.settle_messages();
     let broken = format!(">2 $21 tracking-redir-broken :{id} ");
     assert_eq!(two.mailbox.take(), [(two.session.client.id, broken)]);
     two.turn();
     let info = "%3 $5 flags ~2 $2 on $15 broken_redirect $8 redirect";
-    two.say("CLIENT TRACKINGINFO", &format!("{info} :{id} $8 prefixes *0"));
+    two.expects("CLIENT TRACKINGINFO", &format!("{info} :{id} $8 prefixes *0"));
 }
 
 #[test]
 fn a_table_that_is_full_tells_readers_to_forget_keys() {
     let mut two = Two::new("CLIENT TRACKING ON");
-    two.say("CONFIG SET tracking-table-max-keys 3", "+OK");
-    two.say("MGET a b c d e", "*5 _ _ _ _ _");
-    assert_eq!(two.told().len(), 2);
+    two.expects("CONFIG SET tracking-table-max-keys 3", "+OK");
+    two.expects("MGET a b c d e", "*5 _ _ _ _ _");
+    assert_eq!(two.invalidated().len(), 2);
     assert_eq!(two.world.instance.tracking.keys(), 3);
 }
 
 #[test]
 fn nothing_is_left_of_a_client_that_is_gone() {
     let mut two = Two::new("CLIENT TRACKING ON");
-    (0..100).for_each(|number| drop(say(&mut two.world, &format!("GET k{number}"))));
+    (0..100).for_each(|number| drop(reply_to(&mut two.world, &format!("GET k{number}"))));
     two.other("CLIENT TRACKING ON BCAST");
     assert_eq!(two.world.instance.tracking.keys(), 100);
     forget_tracking(&two.world.instance, &mut two.world.session);
@@ -256,53 +256,53 @@ fn nothing_is_left_of_a_client_that_is_gone() {
 }
 
 #[test]
-fn what_is_evicted_to_make_room_for_a_command_is_told_before_its_reply() {
+fn what_is_evicted_to_make_room_for_a_command_is_sent_before_its_reply() {
     let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
     two.limit_memory();
     let value = "x".repeat(100_000);
     for number in 0..1000 {
-        let reply = say(&mut two.world, &format!("SET k{number} {value}"));
+        let reply = reply_to(&mut two.world, &format!("SET k{number} {value}"));
         if let Some(keys) = reply.strip_suffix("+OK").filter(|keys| !keys.is_empty()) {
             let pushes = keys.matches(">2 $10 invalidate *1 $").count();
             assert_eq!(keys.split(' ').count(), 1 + pushes * 6, "{reply}");
             return;
         }
         assert_eq!(reply, "+OK");
-        say(&mut two.world, &format!("STRLEN k{number}"));
+        reply_to(&mut two.world, &format!("STRLEN k{number}"));
     }
     panic!("nothing was evicted");
 }
 
 #[test]
-fn what_is_evicted_to_make_room_for_a_transaction_is_told_before_its_reply() {
+fn what_is_evicted_to_make_room_for_a_transaction_is_sent_before_its_reply() {
     let mut two = Two::new("CLIENT TRACKING ON");
     two.limit_memory();
     let value = "x".repeat(100_000);
     for number in 0..150 {
-        say(&mut two.world, &format!("SET k{number} {value}"));
-        say(&mut two.world, &format!("STRLEN k{number}"));
+        reply_to(&mut two.world, &format!("SET k{number} {value}"));
+        reply_to(&mut two.world, &format!("STRLEN k{number}"));
     }
-    say(&mut two.world, "MULTI");
-    (0..100).for_each(|number| drop(say(&mut two.world, &format!("SET new{number} {value}"))));
-    let reply = say(&mut two.world, "EXEC");
+    reply_to(&mut two.world, "MULTI");
+    (0..100).for_each(|number| drop(reply_to(&mut two.world, &format!("SET new{number} {value}"))));
+    let reply = reply_to(&mut two.world, "EXEC");
     let (pushes, behind) = reply.split_once("*100 ").expect("a reply to all");
     assert!(pushes.contains(">2 $10 invalidate *1 $"), "nothing was evicted");
     assert!(!behind.contains("invalidate"), "{behind}");
 }
 
 #[test]
-fn what_is_evicted_in_vain_is_told_before_the_refusal() {
+fn what_is_evicted_in_vain_is_sent_before_the_refusal() {
     let value = "x".repeat(100_000);
     for is_queued in [false, true] {
         let mut two = Two::new("CLIENT TRACKING ON NOLOOP");
         two.limit_memory_by(EvictionPolicy::VolatileLru);
-        two.say("SET timed v EX 1000", "+OK");
-        two.say("GET timed", "$1 v");
+        two.expects("SET timed v EX 1000", "+OK");
+        two.expects("GET timed", "$1 v");
         let reply = (0..1000).find_map(|number| {
             let line = format!("SET k{number} {value}");
             let reply = match is_queued {
-                true => ["MULTI", &line, "EXEC"].map(|it| say(&mut two.world, it))[2].clone(),
-                false => say(&mut two.world, &line),
+                true => ["MULTI", &line, "EXEC"].map(|it| reply_to(&mut two.world, it))[2].clone(),
+                false => reply_to(&mut two.world, &line),
             };
             reply.contains("OOM").then_some(reply)
         });
@@ -344,7 +344,7 @@ fn every_command_that_reads_enters_its_keys_whatever_it_finds() {
             if filled {
                 two.other("SET a value");
             }
-            say(&mut two.world, line);
+            reply_to(&mut two.world, line);
             let keys = 1 + usize::from(line.contains(" b"));
             assert_eq!(two.world.instance.tracking.keys(), keys, "{line}");
             missing.retain(|name| !line.starts_with(&format!("{} ", name.replace('|', " "))));

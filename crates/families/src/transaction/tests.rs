@@ -1,6 +1,6 @@
 //! Tests of transactions: what of them only the server itself can see.
 
-use crate::testing::{World, check, say};
+use crate::testing::{World, check, reply_to};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use store::{Author, Change, EvictionPolicy, Interests, Limits, Listener, Reason, Unit};
@@ -19,12 +19,12 @@ impl Listener for Units {
 fn effects_of(world: &mut World, lines: &[&str]) -> Vec<Vec<String>> {
     let units = Arc::new(Units::default());
     let listener: Arc<dyn Listener> = units.clone();
-    world.instance.store.listen(&listener);
-    world.instance.store.hear(Interests::EFFECTS, true);
+    world.instance.store.add_listener(&listener);
+    world.instance.store.set_interest(Interests::EFFECTS, true);
     check(world, &[("MULTI", "+OK")]);
     lines.iter().for_each(|line| check(world, &[(line, "+QUEUED")]));
-    say(world, "EXEC");
-    world.instance.store.hear(Interests::EFFECTS, false);
+    reply_to(world, "EXEC");
+    world.instance.store.set_interest(Interests::EFFECTS, false);
     let units = std::mem::take(&mut *units.0.lock().expect("no panic"));
     let words = |args: Vec<Vec<u8>>| String::from_utf8_lossy(&args.join(&b' ')).into_owned();
     let effects = |unit: &Unit| unit.commands().map(|(_, args)| words(args)).collect();
@@ -67,7 +67,7 @@ fn the_bytes_of_long_keys_and_prefixes_count_for_the_client() {
     let mut world = World::new();
     let long = "k".repeat(100_000);
     check(&mut world, &[(&format!("WATCH {long} {long}2"), "+OK")]);
-    say(&mut world, "HELLO 3");
+    reply_to(&mut world, "HELLO 3");
     let client = Arc::clone(&world.session.client);
     let (least, most) = (200_000, 201_000);
     assert!((least..most).contains(&client.watch_bytes.load(Relaxed)));
@@ -84,13 +84,13 @@ fn however_a_transaction_ends_its_client_watches_nothing() {
     let mut world = World::new();
     for end in [&["UNWATCH"][..], &["MULTI", "EXEC"], &["MULTI", "DISCARD"], &["RESET"]] {
         check(&mut world, &[("WATCH a b", "+OK")]);
-        end.iter().for_each(|line| drop(say(&mut world, line)));
+        end.iter().for_each(|line| drop(reply_to(&mut world, line)));
         assert_eq!(world.instance.watches.keys(), 0, "{end:?}");
     }
     for refusal in ["NOSUCH", "EXEC x"] {
         check(&mut world, &[("WATCH a", "+OK"), ("MULTI", "+OK")]);
-        say(&mut world, refusal);
-        say(&mut world, "EXEC");
+        reply_to(&mut world, refusal);
+        reply_to(&mut world, "EXEC");
         assert_eq!(world.instance.watches.keys(), 0, "{refusal}");
         check(&mut world, &[("PING", "+PONG")]);
     }
@@ -110,7 +110,7 @@ fn changes_look_for_watched_keys_until_no_key_has_an_entry() {
     let mut world = World::new();
     let hears = |world: &World| {
         world.instance.look_after_keys(&world.thread);
-        world.instance.store.hears_any(Interests::MARKED_KEYS)
+        world.instance.store.wants_any(Interests::MARKED_KEYS)
     };
     assert!(!hears(&world));
     check(&mut world, &[("WATCH a b", "+OK")]);
@@ -156,7 +156,7 @@ fn a_transaction_for_which_there_is_never_room_is_refused_whole() {
         for key in 0..count {
             check(&mut world, &[(&format!("SET k{key} {value}"), "+QUEUED")]);
         }
-        let reply = say(&mut world, "EXEC");
+        let reply = reply_to(&mut world, "EXEC");
         assert_eq!(reply.starts_with("-EXECABORT"), !fits, "{count}");
         let keys = if fits { count } else { 0 };
         check(&mut world, &[("DBSIZE", &format!(":{keys}"))]);
@@ -200,7 +200,7 @@ fn eviction_spoils_a_watch_unless_the_key_had_expired_when_it_was_watched() {
 #[test]
 fn who_ends_itself_in_a_transaction_hears_nothing_behind_that() {
     let mut world = World::new();
-    say(&mut world, "HELLO 3 SETNAME leaver");
+    reply_to(&mut world, "HELLO 3 SETNAME leaver");
     let kill = "CLIENT KILL NAME leaver SKIPME no";
     check(&mut world, &[("CLIENT TRACKING ON BCAST", "+OK"), ("MULTI", "+OK")]);
     for line in ["SET a 1", kill, "SET b 2", "SUBSCRIBE news", "INCR b"] {

@@ -82,10 +82,10 @@ impl<P: Poller> EventLoop<P> {
                 let is_wanted = message.is_push() || session.reply_mode == ReplyMode::On;
                 if is_wanted
                     && let Some(bytes) =
-                        message.bytes_for(session.told_in(), session.is_subscriber())
+                        message.bytes_for(session.message_protocol(), session.is_subscriber())
                 {
                     given += bytes.size().max(MESSAGE_BYTES_MIN);
-                    if session.is_told_by_mail && letter.author() == receiver.client {
+                    if session.answers_by_mail && letter.author() == receiver.client {
                         let (head, payload) = (bytes.head, bytes.payload);
                         connection.keep_own(Arc::clone(head), payload.map(Arc::clone));
                         if pipeline.executor.is_over_limits(connection) {

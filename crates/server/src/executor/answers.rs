@@ -2,7 +2,7 @@
 
 use super::Executor;
 use crate::connection::Connection;
-use command::{Environment, Seen, tell_behind_answer};
+use command::{Environment, Seen, append_invalidations};
 use session::{Answer, Waiter};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,12 +35,12 @@ impl Executor {
         if !connection.session.takes_reply() {
             reply.clear();
         }
-        let is_of_exec = std::mem::take(&mut connection.session.is_told_by_mail);
+        let is_of_exec = std::mem::take(&mut connection.session.answers_by_mail);
         if is_of_exec {
             reply.append(&mut connection.session.behind_exec);
         }
         if is_outstanding {
-            tell_behind_answer(&connection.session, &mut reply);
+            append_invalidations(&connection.session, &mut reply);
         }
         let last_unit = &mut connection.session.last_unit;
         *last_unit = position.max(*last_unit);
@@ -67,7 +67,7 @@ impl Executor {
             self.note_sent(connection, sent);
         }
         connection.put_own();
-        tell_behind_answer(&connection.session, &mut self.replies);
+        append_invalidations(&connection.session, &mut self.replies);
         Ok(())
     }
 }

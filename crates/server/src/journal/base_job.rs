@@ -102,7 +102,7 @@ pub struct BaseJob {
     pub form: BaseForm,
     /// True once the rotation was given up.
     pub is_void: Arc<AtomicBool>,
-    pub tell: Sender<Event>,
+    pub events: Sender<Event>,
 }
 
 /// The base on its way to the disk.
@@ -149,7 +149,7 @@ impl Job for BaseJob {
 impl BaseJob {
     fn send(&self, event: Event) {
         // An error is ignored: the rotation was given up, and nothing receives the event.
-        let _ = self.tell.send(event);
+        let _ = self.events.send(event);
         self.journal.rest.end();
     }
 }

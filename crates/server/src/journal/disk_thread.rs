@@ -45,11 +45,11 @@ impl<J: DiskJob> DiskThread<J> {
     /// When the system refuses a thread.
     pub fn start(name: &str, writer: Thread) -> io::Result<DiskThread<J>> {
         let (jobs, taken) = unbounded::<J>();
-        let (tell, ended) = unbounded();
+        let (done, ended) = unbounded();
         let work = move || {
             for job in taken {
                 let outcome = job.run();
-                if tell.send((job, outcome)).is_err() {
+                if done.send((job, outcome)).is_err() {
                     return;
                 }
                 writer.unpark();
@@ -66,7 +66,7 @@ impl<J: DiskJob> DiskThread<J> {
         let _ = self.jobs.send(job);
     }
 
-    /// Returns true from `begin` until the end of the job is told.
+    /// Returns true from `begin` until the end of the job is reported.
     pub fn is_at_work(&self) -> bool {
         self.is_at_work
     }

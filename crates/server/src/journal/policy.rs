@@ -124,7 +124,7 @@ impl Journal {
             self.holds_replies.store(false, Release);
             self.safe.store(ALL_SAFE, Release);
             self.awaited.store(0, Relaxed);
-            instance.clients.tell_workers(&Notice::Safe);
+            instance.clients.notify_workers(&Notice::Safe);
         }
     }
 }

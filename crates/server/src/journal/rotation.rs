@@ -60,7 +60,7 @@ impl Journal {
 impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
     pub(super) fn rotate(&mut self, now: Steady) {
-        self.hear_of_rotation(now);
+        self.poll_rotation(now);
         if self.journal.asked.at_once.swap(false, Acquire) {
             self.rotations.end_rest();
         }
@@ -130,7 +130,7 @@ impl JournalThread {
             }
         };
         let file = Some(set.create_base()?);
-        let (tell, events) = unbounded();
+        let (sender, events) = unbounded();
         let is_rdb = AOF_USE_RDB_PREAMBLE.get(settings);
         let form = if is_rdb { BaseForm::Rdb } else { BaseForm::Commands };
         let turns_on = self.log.is_none() && self.journal.asked.on.load(Acquire);
@@ -145,7 +145,7 @@ impl JournalThread {
             turns_on,
             form,
             is_void: Arc::clone(&is_void),
-            tell,
+            events: sender,
         }));
         self.rotations.current = Some(Rotation {
             events,
@@ -160,7 +160,7 @@ impl JournalThread {
         Ok(())
     }
 
-    fn hear_of_rotation(&mut self, now: Steady) {
+    fn poll_rotation(&mut self, now: Steady) {
         let Some(rotation) = &mut self.rotations.current else { return };
         for event in rotation.events.try_iter() {
             match event {

@@ -1,7 +1,7 @@
 //! The thread that writes the ring to files.
 //!
 //! ```text
-//! round   settings ─▶ write what is whole ─▶ sync, or have it synced ─▶ tell who waits ─▶ rest
+//! round   settings ─▶ write what is whole ─▶ sync, or have it synced ─▶ notify waiters ─▶ rest
 //! ```
 //! It rests for milliseconds while there are changes, and is woken by the first one after a quiet
 //! time; under `appendfsync always` by each batch. After a failure changes are refused, and it
@@ -183,7 +183,7 @@ impl JournalThread {
             self.begin_waiting_log(now);
             self.write(now);
             self.sync(now);
-            self.tell();
+            self.notify_waiting();
             self.delete_history();
             self.each_second(now);
             self.rest(began);
@@ -274,8 +274,9 @@ impl JournalThread {
         }
     }
 
-    /// Tells who waits: for a position, for room, or for the disk to work again.
-    fn tell(&mut self) {
+    /// Notifies clients and threads that wait: for a position, for room, or for the disk to work
+    /// again.
+    fn notify_waiting(&mut self) {
         self.let_changes_go_on();
         let (journal, instance) = (&self.journal, &self.instance);
         let synced = self.log.as_ref().filter(|log| !log.is_apart()).map(|log| log.safe().position);
@@ -290,7 +291,7 @@ impl JournalThread {
         if !log.is_apart() && journal.holds_replies.load(Relaxed) {
             let before = journal.move_safe(safe.position);
             if before < safe.position && journal.awaited.load(SeqCst) > before {
-                instance.clients.tell_workers(&Notice::Safe);
+                instance.clients.notify_workers(&Notice::Safe);
             }
         }
         let pending = journal.pending_bytes();

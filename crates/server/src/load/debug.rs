@@ -120,7 +120,7 @@ impl DataFiles for Files {
 }
 
 impl Files {
-    /// Loads data. The thread is inside the gate. A journal does not hear of it.
+    /// Loads data. The thread is inside the gate. A journal does not get it.
     fn while_others_wait(
         &self,
         instance: &Instance,

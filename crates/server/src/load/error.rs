@@ -30,7 +30,7 @@ pub enum LoadFailed {
         error: io::Error,
     },
     /// The set of append-only files.
-    #[error("the append-only files in {directory}: {}", told(.error))]
+    #[error("the append-only files in {directory}: {}", words_of(.error))]
     Set {
         /// Directory of the set.
         directory: String,
@@ -119,7 +119,7 @@ fn remedy(error: &LoadError) -> &'static str {
 }
 
 /// What is wrong with a set, with the words under which operators of other servers know it.
-fn told(error: &SetError) -> String {
+fn words_of(error: &SetError) -> String {
     let words = match error {
         SetError::Missing(name) => {
             return format!("{name} is named in the manifest: No such file or directory");

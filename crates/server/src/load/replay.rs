@@ -190,7 +190,7 @@ impl<'a> Replay<'a> {
             }
             Err(why) => why,
         };
-        let what = told(args, &why);
+        let what = words_of(args, &why);
         let behavior = PROPAGATION_ERROR_BEHAVIOR.get(&self.instance.settings);
         if why.can_be_left_out() && behavior != PropagationErrorBehavior::Panic {
             self.instance.loading.left_out.fetch_add(1, Relaxed);
@@ -235,7 +235,7 @@ impl<'a> Replay<'a> {
 }
 
 /// A command that cannot be executed, and why.
-fn told(args: Args<'_>, why: &NotApplied) -> String {
+fn words_of(args: Args<'_>, why: &NotApplied) -> String {
     let command = shown(args);
     match why {
         NotApplied::Unknown => format!("Unknown command {command}"),

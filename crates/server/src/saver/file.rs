@@ -27,7 +27,7 @@ impl RdbFile {
         // A directory that is gone was taken away by somebody who has to know.
         let failed = |what: &str| {
             let place = format!("{what} {}", path.display());
-            move |error| told(&place, &error)
+            move |error| with_context(&place, &error)
         };
         std::fs::metadata(path).map_err(failed("looking for the directory"))?;
         let directory = Directory::open(path).map_err(failed("opening the directory"))?;
@@ -76,31 +76,31 @@ fn is_another(process: u32) -> bool {
     process != std::process::id() && test_kill_process(pid) != Err(Errno::SRCH)
 }
 
-fn told(what: &str, error: &io::Error) -> io::Error {
+fn with_context(what: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 impl<D: Files> Write for RdbFile<D> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(|error| told("writing", &error))
+        self.file.write(bytes).map_err(|error| with_context("writing", &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(|error| told("writing", &error))
+        self.file.flush().map_err(|error| with_context("writing", &error))
     }
 }
 
 impl<D: Files> Sink for RdbFile<D> {
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync().map_err(|error| told("syncing", &error))
+        self.file.sync().map_err(|error| with_context("syncing", &error))
     }
 
     fn put_in_place(mut self: Box<Self>) -> io::Result<()> {
         let what = format!("renaming {} to {}", self.temporary, self.name);
         let renamed = self.directory.rename(&self.temporary, &self.name);
-        renamed.map_err(|error| told(&what, &error))?;
+        renamed.map_err(|error| with_context(&what, &error))?;
         self.is_in_place = true;
-        self.directory.sync_names().map_err(|error| told("syncing the directory", &error))
+        self.directory.sync_names().map_err(|error| with_context("syncing the directory", &error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Snapshots that were asked for, and what is known of those that were made.
 
 use super::job::{Job, JobKind};
-use super::rdb_job::{RdbJob, Tell};
+use super::rdb_job::{Notify, RdbJob};
 use crate::claim::Claims;
 use base::mutex::{Condvar, Mutex, MutexGuard};
 use base::{Clock, Steady};
@@ -57,7 +57,7 @@ struct State {
 pub struct Work {
     /// The snapshot.
     pub job: Box<dyn Job>,
-    /// Where to tell how far it has come.
+    /// Where to report how far it has come.
     pub progress: Arc<SaveProgress>,
 }
 
@@ -118,7 +118,7 @@ impl State {
         self.last_try = instance.clock.steady();
         self.is_scheduled = false;
         tracing::info!("Background saving started");
-        let progress = self.push(Box::new(RdbJob { tell: Tell::Nobody }));
+        let progress = self.push(Box::new(RdbJob { notify: Notify::Nobody }));
         // INFO before the cut shows this guess; the cut counts the keys.
         progress.total_keys.store(instance.store.keys(), Relaxed);
     }
@@ -216,7 +216,7 @@ impl Saver {
         let mut state = self.state();
         loop {
             if state.is_stopping {
-                // Clients that wait for this snapshot are told that it will not come.
+                // Clients that wait for this snapshot are answered that it will not come.
                 state.queue.clear();
                 return None;
             }
@@ -303,7 +303,7 @@ impl Saver {
             return Err(Refusal::SAVING);
         }
         state.record.saves += 1;
-        state.push(Box::new(RdbJob { tell: Tell::Asker(asker) }));
+        state.push(Box::new(RdbJob { notify: Notify::Asker(asker) }));
         self.changed.notify_all();
         Ok(())
     }
@@ -319,7 +319,7 @@ impl Saver {
         instance.store.free_given_up(thread);
         let saves = saves_by_itself(instance);
         if saves {
-            self.push(Box::new(RdbJob { tell: Tell::Bystander(asker) }));
+            self.push(Box::new(RdbJob { notify: Notify::Bystander(asker) }));
         }
         saves
     }
@@ -365,11 +365,11 @@ impl Saver {
     }
 
     /// Ends the writing of a base, if one is written or waits, so that the same is done again for
-    /// what is there now. `tell` is called before its end is noted.
-    pub fn restart_rotation(&self, tell: impl FnOnce()) {
+    /// what is there now. `before_end` is called before its end is noted.
+    pub fn restart_rotation(&self, before_end: impl FnOnce()) {
         let state = self.state();
         if state.has(JobKind::Rotation) {
-            tell();
+            before_end();
             state.cancel(|kind| kind == JobKind::Rotation);
         }
     }
@@ -399,7 +399,7 @@ impl Saver {
     /// Makes a snapshot for the thread that holds the receiver.
     pub fn save_for_thread(&self) -> Receiver<Result<(), SaveError>> {
         let (sender, receiver) = bounded(1);
-        self.push(Box::new(RdbJob { tell: Tell::Thread(sender) }));
+        self.push(Box::new(RdbJob { notify: Notify::Thread(sender) }));
         receiver
     }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Receiver of the outcome of a snapshot.
 #[derive(Debug)]
-pub enum Tell {
+pub enum Notify {
     /// Nobody.
     Nobody,
     /// A client that asked for the snapshot.
@@ -27,12 +27,16 @@ pub enum Tell {
 #[derive(Debug)]
 pub struct RdbJob {
     /// Receiver of the outcome.
-    pub tell: Tell,
+    pub notify: Notify,
 }
 
 impl Job for RdbJob {
     fn kind(&self) -> JobKind {
-        if matches!(self.tell, Tell::Nobody) { JobKind::Background } else { JobKind::Foreground }
+        if matches!(self.notify, Notify::Nobody) {
+            JobKind::Background
+        } else {
+            JobKind::Foreground
+        }
     }
 
     fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {
@@ -60,14 +64,14 @@ impl Job for RdbJob {
                  disk, or change `dir` or `dbfilename`, then send BGSAVE"
             ),
         }
-        match self.tell {
-            Tell::Nobody => {}
-            Tell::Asker(asker) if saved.is_err() => {
+        match self.notify {
+            Notify::Nobody => {}
+            Notify::Asker(asker) if saved.is_err() => {
                 asker.refuse(&instance.statistics, &Refusal::SAVE_FAILED);
             }
-            Tell::Asker(asker) | Tell::Bystander(asker) => asker.answer(|reply| reply.ok()),
+            Notify::Asker(asker) | Notify::Bystander(asker) => asker.answer(|reply| reply.ok()),
             // An error is ignored: the thread has ended, and nothing receives the outcome.
-            Tell::Thread(sender) => drop(sender.send(saved)),
+            Notify::Thread(sender) => drop(sender.send(saved)),
         }
     }
 }

@@ -54,9 +54,9 @@ impl World {
         let store = &self.instance.store;
         let mut thread = store.thread_context().expect("a thread");
         let key = store.key(store.keyspace(0).expect("it exists"), b"k");
-        let mut access = store.lock(&mut thread, &key, BEGIN).unheard();
+        let mut access = store.lock(&mut thread, &key, BEGIN).muted();
         access.set_string(&key, b"v", Encoding::Raw, Expiry::Never).expect("room");
-        access.changed_silently(1);
+        access.report_changes_silently(1);
     }
 
     fn look(&self) -> SavingFacts {
@@ -287,16 +287,16 @@ fn a_base_that_is_made_worthless_is_cancelled_where_there_is_one() {
     let world = World::new();
     world.saver.restart_rotation(|| unreachable!("there is none"));
     world.saver.push(Box::new(Rotation));
-    let (work, mut told) = (world.saver.next().expect("work"), false);
+    let (work, mut was_called) = (world.saver.next().expect("work"), false);
     world.saver.restart_rotation(|| {
         assert!(!work.progress.is_cancelled.load(Relaxed), "its end comes behind the wish");
-        told = true;
+        was_called = true;
     });
-    assert!(told && work.progress.is_cancelled.load(Relaxed));
+    assert!(was_called && work.progress.is_cancelled.load(Relaxed));
 }
 
 #[test]
-fn the_pause_at_the_cut_is_told_from_the_cut_on() {
+fn the_pause_at_the_cut_is_reported_from_the_cut_on() {
     let world = World::new();
     world.saver.push(Box::new(Rotation));
     let work = world.saver.next().expect("work");
@@ -355,9 +355,9 @@ fn a_snapshot_that_holds_much_is_given_up_when_its_sink_takes_nothing_for_a_seco
     let mut set = |number: u32, value: &[u8]| {
         let name = number.to_le_bytes();
         let key = store.key(store.keyspace(0).expect("it exists"), &name);
-        let mut access = store.lock(&mut thread, &key, BEGIN).unheard();
+        let mut access = store.lock(&mut thread, &key, BEGIN).muted();
         access.set_string(&key, value, Encoding::Raw, Expiry::Never).expect("room");
-        access.changed_silently(1);
+        access.report_changes_silently(1);
     };
     let value = vec![7; 1 << 20];
     (0..20).for_each(|number| set(number, &value));
@@ -388,7 +388,7 @@ fn a_snapshot_that_holds_much_is_given_up_when_its_sink_takes_nothing_for_a_seco
 }
 
 #[test]
-fn what_a_snapshot_held_at_most_is_told_of_a_file_and_of_a_base() {
+fn what_a_snapshot_held_at_most_is_reported_of_a_file_and_of_a_base() {
     let world = World::new();
     for (held, job) in [(7, None), (9, Some(Box::new(Rotation)))] {
         match job {

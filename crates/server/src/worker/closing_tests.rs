@@ -21,11 +21,11 @@ fn the_requests_of_a_client_that_has_closed_its_side_are_served_and_it_is_forgot
 fn a_client_that_quits_behind_a_mark_gets_its_reply_before_it_is_closed() {
     let mut world = World::new();
     let peer = world.connect();
-    world.tell_safe(1);
+    world.mark_safe(1);
     let at = peer.at();
     world.worker.event_loop.connections.get_mut(at).expect("it is not away").mark(0, 2);
     assert_eq!(world.ask(&peer, "QUIT\r\n"), "");
-    world.tell_safe(2);
+    world.mark_safe(2);
     assert_eq!(peer.read(), "+OK");
     assert!(peer.is_closed());
 }
@@ -34,14 +34,14 @@ fn a_client_that_quits_behind_a_mark_gets_its_reply_before_it_is_closed() {
 fn a_client_that_ends_its_side_behind_a_mark_gets_its_reply_before_it_is_closed() {
     let mut world = World::new();
     let peer = world.connect();
-    world.tell_safe(1);
+    world.mark_safe(1);
     world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
     peer.send("PING\r\n");
     peer.end();
     world.iterate(&[peer.ending()]);
     world.settle();
     assert_eq!((peer.read(), world.instance.clients.count()), (String::new(), 1));
-    world.tell_safe(2);
+    world.mark_safe(2);
     assert_eq!(peer.read(), "+PONG");
     assert!(peer.is_closed());
 }
@@ -51,7 +51,7 @@ fn a_client_that_waits_or_is_owed_nothing_behind_a_mark_is_closed_at_its_end() {
     for requests in ["CLIENT REPLY OFF\r\n", "BLPOP l 0\r\n", "PING\r\nBLPOP l 0\r\n"] {
         let mut world = World::new();
         let peer = world.connect();
-        world.tell_safe(1);
+        world.mark_safe(1);
         world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
         assert_eq!(world.ask(&peer, requests), "");
         peer.end();
@@ -66,12 +66,12 @@ fn a_client_that_waits_or_is_owed_nothing_behind_a_mark_is_closed_at_its_end() {
 fn a_mark_before_nothing_goes_once_its_position_is_safe() {
     let mut world = World::new();
     let peer = world.connect();
-    world.tell_safe(1);
+    world.mark_safe(1);
     let at = peer.at();
     let connections = &mut world.worker.event_loop.connections;
     connections.get_mut(at).expect("it is not away").mark(0, 2);
     assert_eq!(world.ask(&peer, "CLIENT REPLY OFF\r\n"), "");
-    world.tell_safe(2);
+    world.mark_safe(2);
     let connections = &mut world.worker.event_loop.connections;
     assert!(!connections.get_mut(at).expect("it is not away").has_output());
 }

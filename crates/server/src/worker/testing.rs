@@ -45,12 +45,12 @@ pub struct Script {
 impl Script {
     /// Sets the events of the next wait. That a socket takes bytes is left out where the worker has
     /// not asked for it.
-    pub fn tell(&mut self, ready: &[Ready]) {
-        let told = |it: &Ready| Ready {
+    pub fn set_ready(&mut self, ready: &[Ready]) {
+        let as_watched = |it: &Ready| Ready {
             is_writable: it.is_writable && self.watched.contains(&it.token),
             ..*it
         };
-        self.next = ready.iter().map(told).collect();
+        self.next = ready.iter().map(as_watched).collect();
     }
 }
 
@@ -201,7 +201,7 @@ impl World {
     }
 
     /// Makes positions up to this one safe, and tells the worker.
-    pub fn tell_safe(&mut self, position: u64) {
+    pub fn mark_safe(&mut self, position: u64) {
         self.journal.set_safe(position);
         self.mailbox.send(Mail::Notice(Notice::Safe));
         self.iterate(&[]);
@@ -240,7 +240,7 @@ impl World {
 
     /// Runs a loop iteration with events of these sockets.
     pub fn iterate(&mut self, ready: &[Ready]) {
-        self.worker.event_loop.poller.tell(ready);
+        self.worker.event_loop.poller.set_ready(ready);
         self.worker.iterate(&mut Vec::new()).expect("a script does not break");
     }
 
@@ -254,7 +254,7 @@ impl World {
     /// first.
     pub fn turn_meanwhile(&mut self, second: &mut Pipeline, ready: &[Ready]) {
         let event_loop = &mut self.worker.event_loop;
-        event_loop.poller.tell(ready);
+        event_loop.poller.set_ready(ready);
         event_loop.serve_meanwhile(second, &mut Vec::new()).expect("a script does not break");
     }
 

@@ -318,15 +318,15 @@ fn messages_to_one_that_does_not_read_count_as_its_output() {
 fn replies_behind_a_mark_leave_once_its_position_is_safe() {
     let mut world = World::new();
     let (peer, other) = (world.connect(), world.connect());
-    world.tell_safe(7);
+    world.mark_safe(7);
     let at = peer.at();
     let connection = world.worker.event_loop.connections.get_mut(at).expect("it is not away");
     connection.mark(b"+PONG\r\n".len(), 9);
     assert_eq!(world.ask(&peer, "PING\r\nECHO written\r\nPING\r\n"), "+PONG");
     assert_eq!(world.ask(&other, "PING\r\n"), "+PONG", "nobody else waits");
-    world.tell_safe(8);
+    world.mark_safe(8);
     assert_eq!(peer.read(), "");
-    world.tell_safe(9);
+    world.mark_safe(9);
     assert_eq!(peer.read(), "$7 written +PONG");
     assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG");
 }
@@ -345,7 +345,7 @@ fn others_are_served_while_a_command_holds_its_thread_context_and_its_locks() {
     let access = instance.store.lock(&mut pipeline.executor.thread, &key, BEGIN);
     peer.send("PING\r\n");
     world.mailbox.send(Mail::Accepted(newcomer.0));
-    event_loop.poller.tell(&[peer.readable()]);
+    event_loop.poller.set_ready(&[peer.readable()]);
     event_loop.serve_meanwhile(&mut second, &mut Vec::new()).expect("a script does not break");
     assert_eq!(peer.read(), "+PONG");
     drop(access);
@@ -355,7 +355,7 @@ fn others_are_served_while_a_command_holds_its_thread_context_and_its_locks() {
 }
 
 #[test]
-fn what_is_heard_of_a_connection_that_is_away_is_kept_until_it_is_back() {
+fn what_comes_for_a_connection_that_is_away_is_kept_until_it_is_back() {
     let mut world = World::new();
     let (away, other) = (world.connect(), world.connect());
     let mut second = world.second_pipeline();
@@ -371,7 +371,7 @@ fn what_is_heard_of_a_connection_that_is_away_is_kept_until_it_is_back() {
     world.worker.event_loop.connections.put(away.at(), lent);
     world.settle();
     assert_eq!(away.read_bytes(), "first second +PONG\r\n");
-    assert_eq!(world.instance.clients.count(), 1, "its end was heard too");
+    assert_eq!(world.instance.clients.count(), 1, "its end was noticed too");
 }
 
 #[test]
@@ -379,12 +379,12 @@ fn replies_behind_a_mark_stay_there_while_another_command_is_at_work() {
     let mut world = World::new();
     let peer = world.connect();
     let mut second = world.second_pipeline();
-    world.tell_safe(1);
+    world.mark_safe(1);
     world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
     peer.send("PING\r\n");
     world.turn_meanwhile(&mut second, &[peer.readable()]);
     assert_eq!(peer.read(), "");
-    world.tell_safe(2);
+    world.mark_safe(2);
     assert_eq!(peer.read(), "+PONG");
 }
 
@@ -467,8 +467,8 @@ fn each_client_reads_its_replies_in_order_whatever_comes_when() {
                     _ => {}
                 }
             }
-            let heard = talkers.iter_mut().filter(|_| random.one_in(2));
-            let ready: Vec<_> = heard.filter_map(|talker| talker.ready.take()).collect();
+            let drawn = talkers.iter_mut().filter(|_| random.one_in(2));
+            let ready: Vec<_> = drawn.filter_map(|talker| talker.ready.take()).collect();
             world.iterate(&ready);
             world.instance.clock.advance(random.below(3));
             iterations += 1;

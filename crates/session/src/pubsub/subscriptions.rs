@@ -31,7 +31,7 @@ impl Subscriptions {
 
     /// Returns the number that a confirmation tells: channels and patterns count together, shard
     /// channels alone.
-    pub fn told_count(&self, topic: Topic) -> usize {
+    pub fn confirmed_count(&self, topic: Topic) -> usize {
         match topic {
             Topic::ShardChannel => self.shard_channels.len(),
             _ => self.channels.len() + self.patterns.len(),

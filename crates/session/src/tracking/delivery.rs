@@ -1,6 +1,6 @@
-//! Delivery of what clients are to be told: messages in letters to their workers.
+//! Delivery of invalidations: messages in letters to their workers.
 
-use super::pending::Told;
+use super::pending::PendingInvalidation;
 use super::prefixes::{All, Prefix};
 use super::tracker::{Invalid, Tracker};
 use crate::client::{Client, ClientFlags};
@@ -23,17 +23,19 @@ impl<'d> Delivery<'d> {
         Delivery { clients, messages: Vec::new() }
     }
 
-    /// Adds the messages for all that is to be told. Keys behind the same prefix are one message.
-    pub fn add(&mut self, told: Vec<Told>, prefixes: &All) {
+    /// Adds the messages for all that is pending. Keys behind the same prefix are one message.
+    pub fn add(&mut self, pending: Vec<PendingInvalidation>, prefixes: &All) {
         // A key that several clients have changed has no author.
         let mut changed: BTreeMap<Box<[u8]>, u64> = BTreeMap::new();
-        for told in told {
-            match told {
-                Told::Read { invalid: Invalid::Key(key), readers } => {
-                    self.tell(&readers, Some(&[&key]));
+        for invalidation in pending {
+            match invalidation {
+                PendingInvalidation::Read { invalid: Invalid::Key(key), readers } => {
+                    self.notify(&readers, Some(&[&key]));
                 }
-                Told::Read { invalid: Invalid::Everything, readers } => self.tell(&readers, None),
-                Told::Changed { key, author } => {
+                PendingInvalidation::Read { invalid: Invalid::Everything, readers } => {
+                    self.notify(&readers, None)
+                }
+                PendingInvalidation::Changed { key, author } => {
                     let known = changed.entry(key).or_insert(author);
                     *known = if *known == author { author } else { 0 };
                 }
@@ -46,7 +48,7 @@ impl<'d> Delivery<'d> {
             }
         }
         for (prefix, keys) in by_prefix {
-            self.broadcast(prefixes.told(prefix), &keys);
+            self.broadcast(prefixes.trackers_of(prefix), &keys);
         }
     }
 
@@ -57,27 +59,26 @@ impl<'d> Delivery<'d> {
         let (excepted, others): (Vec<_>, Vec<_>) =
             trackers.iter().cloned().partition(|tracker| is_excepted(tracker));
         let all: Vec<&[u8]> = keys.iter().map(|(key, _)| *key).collect();
-        self.tell(&others, Some(&all));
+        self.notify(&others, Some(&all));
         for tracker in excepted {
             let of_others = keys.iter().filter(|(_, author)| *author != tracker.client.id);
             let of_others: Vec<&[u8]> = of_others.map(|(key, _)| *key).collect();
             if !of_others.is_empty() {
-                self.tell(&[tracker], Some(&of_others));
+                self.notify(&[tracker], Some(&of_others));
             }
         }
     }
 
-    /// Tells clients, or those in their place, of keys; `None` for all keys.
-    fn tell(&mut self, trackers: &[Arc<Tracker>], keys: Option<&[&[u8]]>) {
+    /// Notifies clients, or those in their place, of keys; `None` for all keys.
+    fn notify(&mut self, trackers: &[Arc<Tracker>], keys: Option<&[&[u8]]>) {
         let (mut direct, mut redirected) = (Receivers::default(), Receivers::default());
         for tracker in trackers {
             if tracker.redirection == 0 {
-                if speaks_resp3(&tracker.client) {
+                if has_resp3(&tracker.client) {
                     direct.add(&tracker.client, Protocol::Resp3);
                 }
             } else if let Some(other) = self.in_place_of(tracker) {
-                let is_reached =
-                    speaks_resp3(&other) || other.flags().contains(ClientFlags::PUBSUB);
+                let is_reached = has_resp3(&other) || other.flags().contains(ClientFlags::PUBSUB);
                 if is_reached {
                     redirected.add(&other, Protocol::Resp3);
                 }
@@ -91,8 +92,8 @@ impl<'d> Delivery<'d> {
         }
     }
 
-    /// Returns the client that is told in the place of another. If it is gone, the other is told
-    /// that.
+    /// Returns the client that is notified in the place of another. If it is gone, the other is
+    /// notified that.
     fn in_place_of(&mut self, tracker: &Tracker) -> Option<Arc<Client>> {
         let there = self.clients.find(tracker.redirection);
         let is_leaving =
@@ -100,7 +101,7 @@ impl<'d> Delivery<'d> {
         let there = there.filter(|client| !is_leaving(client));
         if there.is_none() {
             tracker.client.set_flag(ClientFlags::TRACKING_BROKEN, true);
-            if speaks_resp3(&tracker.client) {
+            if has_resp3(&tracker.client) {
                 let mut receivers = Receivers::default();
                 receivers.add(&tracker.client, Protocol::Resp3);
                 self.messages.push((Message::broken_redirection(tracker.redirection), receivers));
@@ -123,6 +124,6 @@ impl<'d> Delivery<'d> {
     }
 }
 
-fn speaks_resp3(client: &Client) -> bool {
+fn has_resp3(client: &Client) -> bool {
     client.protocol.load(Relaxed) == 3
 }

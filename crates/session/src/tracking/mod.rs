@@ -1,4 +1,4 @@
-//! Client-side caching: clients are told when keys change that they may have cached.
+//! Client-side caching: clients are notified when keys change that they may have cached.
 //!
 //! ```text
 //! a read    under the lock of its key: the client into the table         table.rs
@@ -33,7 +33,7 @@ use crate::sparse::smaller_room;
 use base::mutex::{RwLock, RwLockReadGuard};
 use base::{KeyHasher, PositionHash};
 use delivery::Delivery;
-use pending::{Pending, Told};
+use pending::{Pending, PendingInvalidation};
 use prefixes::Prefixes;
 use settings::Settings;
 use settings::limits::TRACKING_TABLE_MAX_KEYS;
@@ -50,16 +50,16 @@ const EVICTED_AT_ONCE: usize = 1000;
 /// Parts of the table that are swept at a time.
 const SWEPT_AT_ONCE: usize = PARTS / 8;
 
-/// Table of client-side caching: which clients are told when which keys change.
+/// Table of client-side caching: which clients are notified when which keys change.
 #[derive(Debug)]
 pub struct Tracking {
     table: Table,
     prefixes: Prefixes,
     pending: Pending,
-    /// Clients that are told, by id.
+    /// Clients that are notified, by id.
     trackers: RwLock<HashMap<u64, Arc<Tracker>>>,
     count: AtomicUsize,
-    /// Parts of the table to be swept of clients that are told no more.
+    /// Parts of the table to be swept of clients that are notified no more.
     unswept: AtomicUsize,
     settings: Arc<Settings>,
 }
@@ -77,7 +77,7 @@ impl Tracking {
         }
     }
 
-    /// Returns the number of clients that are told.
+    /// Returns the number of clients that are notified.
     #[inline]
     pub fn count(&self) -> usize {
         self.count.load(Relaxed)
@@ -105,12 +105,12 @@ impl Tracking {
         self.count.store(trackers.len(), Relaxed);
     }
 
-    /// Adds a prefix of a client that is told of all changes behind it.
+    /// Adds a prefix of a client that is notified of all changes behind it.
     pub fn add_prefix(&self, prefix: &[u8], tracker: &Arc<Tracker>) -> Prefix {
         self.prefixes.add(prefix, tracker)
     }
 
-    /// Has a client told of changes behind one of its prefixes as `tracker` says from now on.
+    /// Has a client notified of changes behind one of its prefixes as `tracker` says from now on.
     pub fn replace_prefix(&self, prefix: &Prefix, tracker: &Arc<Tracker>) {
         self.prefixes.replace(prefix, tracker);
     }
@@ -170,18 +170,18 @@ impl Tracking {
     #[cold]
     pub(crate) fn settle(&self, clients: &Clients) -> bool {
         self.shrink();
-        let told = self.pending.take();
-        if told.is_empty() {
+        let pending = self.pending.take();
+        if pending.is_empty() {
             return false;
         }
         let mut delivery = Delivery::new(clients);
-        delivery.add(told, &self.prefixes.read());
+        delivery.add(pending, &self.prefixes.read());
         delivery.leave()
     }
 
     /// Takes keys out of a table that is too large: their readers cannot cache them any more.
     fn shrink(&self) {
-        let mut told = Vec::new();
+        let mut invalidations = Vec::new();
         for _ in 0..EVICTED_AT_ONCE {
             if !self.is_too_large() {
                 break;
@@ -189,15 +189,16 @@ impl Tracking {
             let Some((key, readers)) = self.table.take_any() else { break };
             let readers = self.trackers_of(&readers, |_| true);
             if !readers.is_empty() {
-                told.push(Told::Read { invalid: Invalid::Key(key), readers });
+                invalidations
+                    .push(PendingInvalidation::Read { invalid: Invalid::Key(key), readers });
             }
         }
-        if !told.is_empty() {
-            self.pending.put_back(told);
+        if !invalidations.is_empty() {
+            self.pending.put_back(invalidations);
         }
     }
 
-    /// Removes clients that are told no more from a share of the table.
+    /// Removes clients that are notified no more from a share of the table.
     pub fn sweep(&self) {
         let unswept = self.unswept.load(Relaxed);
         if unswept > 0 {
@@ -222,49 +223,53 @@ impl Tracking {
         self.trackers.read()
     }
 
-    /// Returns those of some readers who are told of what they have read, and fit.
+    /// Returns those of some readers who are notified of what they have read, and fit.
     fn trackers_of(
         &self,
         readers: &Readers,
         fits: impl Fn(&Tracker) -> bool,
     ) -> SmallVec<[Arc<Tracker>; 1]> {
         let trackers = self.trackers();
-        let told = readers.iter().filter_map(|client| trackers.get(&client));
-        told.filter(|tracker| !tracker.is_broadcast() && fits(tracker)).cloned().collect()
+        let trackers_of_key = readers.iter().filter_map(|client| trackers.get(&client));
+        trackers_of_key
+            .filter(|tracker| !tracker.is_broadcast() && fits(tracker))
+            .cloned()
+            .collect()
     }
 }
 
 /// Returns true if a client's own thread executes the command that changes something, so that it is
-/// told beside the reply.
-fn is_told_beside_reply(tracker: &Tracker, author: Author) -> bool {
+/// notified beside the reply.
+fn gets_invalidation_beside_reply(tracker: &Tracker, author: Author) -> bool {
     author.client == tracker.client.id && !author.is_served && tracker.redirection == 0
 }
 
 impl Listener for Tracking {
     fn before(&self, change: &Change<'_>) {
-        // What was read by clients that are told no more leaves the table too: they may begin anew.
+        // What was read by clients that are notified no more leaves the table too: they may begin
+        // anew.
         if self.is_idle() {
             return;
         }
         let (key, author) = (&change.key, change.author);
         let by = if change.is_asked_for() { author.client } else { 0 };
         if self.prefixes.has_any_of(key.bytes) {
-            let told = Told::Changed { key: key.bytes.into(), author: by };
-            self.pending.add(key.hash, told);
+            let invalidation = PendingInvalidation::Changed { key: key.bytes.into(), author: by };
+            self.pending.add(key.hash, invalidation);
         }
         let Some(readers) = self.table.take(key.hash, key.bytes) else { return };
         let hears = |it: &Tracker| !(it.has_no_loop() && it.client.id == by);
         let mut readers = self.trackers_of(&readers, hears);
         let invalid = Invalid::Key(key.bytes.into());
         readers.retain(|reader| {
-            let is_own = is_told_beside_reply(reader, author);
+            let is_own = gets_invalidation_beside_reply(reader, author);
             if is_own {
                 reader.note_own(invalid.clone());
             }
             !is_own
         });
         if !readers.is_empty() {
-            self.pending.add(key.hash, Told::Read { invalid, readers });
+            self.pending.add(key.hash, PendingInvalidation::Read { invalid, readers });
         }
     }
 
@@ -277,15 +282,15 @@ impl Listener for Tracking {
         self.table.clear();
         let mut readers: SmallVec<[Arc<Tracker>; 1]> = self.trackers().values().cloned().collect();
         readers.retain(|reader| {
-            let is_own = is_told_beside_reply(reader, author);
+            let is_own = gets_invalidation_beside_reply(reader, author);
             if is_own {
                 reader.note_own(Invalid::Everything);
             }
             !is_own
         });
         if !readers.is_empty() {
-            let told = Told::Read { invalid: Invalid::Everything, readers };
-            self.pending.add(PositionHash(0), told);
+            let invalidation = PendingInvalidation::Read { invalid: Invalid::Everything, readers };
+            self.pending.add(PositionHash(0), invalidation);
         }
     }
 }

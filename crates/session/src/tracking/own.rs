@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct OwnTracking {
     /// What other threads see of it.
     pub tracker: Arc<Tracker>,
-    /// Prefixes behind which it is told of all changes.
+    /// Prefixes behind which it is notified of all changes.
     pub prefixes: Vec<Prefix>,
     /// True behind CLIENT CACHING, until the next command has run.
     pub is_exception: bool,

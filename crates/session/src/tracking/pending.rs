@@ -1,13 +1,13 @@
-//! What clients are to be told, until a thread without locks sends it.
+//! Invalidations that clients are to get, until a thread without locks sends it.
 
 use super::tracker::{Invalid, Tracker};
 use base::Outbox;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Something that clients are to be told.
+/// An invalidation that clients are to get.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum PendingInvalidation {
     /// These clients have read what is not valid any more.
     Read { invalid: Invalid, readers: SmallVec<[Arc<Tracker>; 1]> },
     /// A key has changed that begins with a prefix, by a command of the client with this id; zero:
@@ -15,5 +15,5 @@ pub(super) enum Told {
     Changed { key: Box<[u8]>, author: u64 },
 }
 
-/// All that is to be told.
-pub(super) type Pending = Outbox<Told>;
+/// All invalidations that are to be sent.
+pub(super) type Pending = Outbox<PendingInvalidation>;

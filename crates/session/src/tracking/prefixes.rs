@@ -1,4 +1,4 @@
-//! Prefixes of keys whose changes are told to clients, whether or not they have read them.
+//! Prefixes of keys whose changes are sent to clients, whether or not they have read them.
 
 use super::tracker::Tracker;
 use crate::sparse::smaller_room;
@@ -10,7 +10,7 @@ use std::sync::{atomic::AtomicUsize, atomic::Ordering::Relaxed};
 /// Bytes that begin the names of keys; the table and the clients share them.
 pub type Prefix = Arc<[u8]>;
 
-/// Prefixes with the clients that are told of changes.
+/// Prefixes with the clients that are notified of changes.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
     all: RwLock<All>,
@@ -33,8 +33,8 @@ impl All {
         lengths.filter_map(|len| Some(self.by_bytes.get_key_value(&key[..len])?.0))
     }
 
-    /// Returns the clients that are told of changes of keys with a prefix.
-    pub fn told(&self, prefix: &Prefix) -> &[Arc<Tracker>] {
+    /// Returns the clients that are notified of changes of keys with a prefix.
+    pub fn trackers_of(&self, prefix: &Prefix) -> &[Arc<Tracker>] {
         self.by_bytes.get(prefix).map_or(&[], Vec::as_slice)
     }
 }
@@ -70,21 +70,22 @@ impl Prefixes {
         prefix
     }
 
-    /// Has a client, which is told of changes behind a prefix, told as `tracker` says from now on;
-    /// there is no moment at which it is not told.
+    /// Has a client, which is notified of changes behind a prefix, notified as `tracker` says from
+    /// now on; there is no moment at which it is not notified.
     pub fn replace(&self, prefix: &Prefix, tracker: &Arc<Tracker>) {
         let mut all = self.all.write();
-        let told = all.by_bytes.get_mut(prefix).into_iter().flatten();
-        told.filter(|other| other.client.id == tracker.client.id)
+        let trackers = all.by_bytes.get_mut(prefix).into_iter().flatten();
+        trackers
+            .filter(|other| other.client.id == tracker.client.id)
             .for_each(|other| other.clone_from(tracker));
     }
 
     /// Removes a client from those of a prefix.
     pub fn remove(&self, prefix: &Prefix, client: u64) {
         let mut all = self.all.write();
-        let Some(told) = all.by_bytes.get_mut(prefix) else { return };
-        told.retain(|tracker| tracker.client.id != client);
-        if told.is_empty() {
+        let Some(trackers) = all.by_bytes.get_mut(prefix) else { return };
+        trackers.retain(|tracker| tracker.client.id != client);
+        if trackers.is_empty() {
             all.by_bytes.remove(prefix);
             if let Some(room) = smaller_room(all.by_bytes.len(), all.by_bytes.capacity()) {
                 all.by_bytes.shrink_to(room);

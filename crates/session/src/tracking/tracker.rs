@@ -1,4 +1,4 @@
-//! Client that is told when keys change which it may have cached.
+//! Client that is notified when keys change which it may have cached.
 
 use crate::client::Client;
 use crate::message::write_invalidation;
@@ -12,25 +12,25 @@ bitflags! {
     /// Options of CLIENT TRACKING.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct TrackingOptions: u8 {
-        /// Told of all changes behind prefixes.
+        /// Notified of all changes behind prefixes.
         const BROADCAST = 1 << 0;
-        /// Told of what it has read behind CLIENT CACHING YES.
+        /// Notified of what it has read behind CLIENT CACHING YES.
         const OPT_IN = 1 << 1;
-        /// Told of what it has read, except behind CLIENT CACHING NO.
+        /// Notified of what it has read, except behind CLIENT CACHING NO.
         const OPT_OUT = 1 << 2;
-        /// Not told of changes by its own commands.
+        /// Not notified of changes by its own commands.
         const NO_LOOP = 1 << 3;
     }
 }
 
-/// Client that is told when keys change.
+/// Client that is notified when keys change.
 #[derive(Debug)]
 pub struct Tracker {
     /// The client.
     pub(crate) client: Arc<Client>,
-    /// What it is told of.
+    /// What it is notified of.
     pub options: TrackingOptions,
-    /// Id of the client that is told in its place; zero for none.
+    /// Id of the client that is notified in its place; zero for none.
     pub(crate) redirection: u64,
     /// What its own command at work has changed.
     own: Mutex<Vec<Invalid>>,
@@ -55,8 +55,8 @@ impl Invalid {
 }
 
 impl Tracker {
-    /// A client that begins to be told; `redirection` is the id of the client that is told in its
-    /// place, zero for none.
+    /// A client that begins to be notified; `redirection` is the id of the client that is notified
+    /// in its place, zero for none.
     pub fn new(client: Arc<Client>, options: TrackingOptions, redirection: u64) -> Tracker {
         Tracker {
             client,
@@ -67,7 +67,7 @@ impl Tracker {
         }
     }
 
-    /// Returns true if it is told of all changes behind prefixes, and of nothing else.
+    /// Returns true if it is notified of all changes behind prefixes, and of nothing else.
     pub(super) fn is_broadcast(&self) -> bool {
         self.options.contains(TrackingOptions::BROADCAST)
     }

@@ -89,7 +89,7 @@ type Part = HashTable<Watched>;
 #[derive(Debug)]
 pub struct Watches {
     parts: Box<[Mutex<Part>]>,
-    /// Keys that have entries: of others mostly nothing is told.
+    /// Keys that have entries: of others mostly there is nothing to mark.
     marked: Arc<KeyFilter>,
 }
 

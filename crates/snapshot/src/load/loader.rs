@@ -68,7 +68,7 @@ impl<'a> Loader<'a> {
                 }
             }
         }
-        self.tell(block.piece.len());
+        self.count_progress(block.piece.len());
         Ok(())
     }
 
@@ -79,8 +79,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Tells how far loading has come, and lets go first who wants the store for itself.
-    fn tell(&mut self, bytes: u64) {
+    /// Counts how far loading has come, and lets a thread go first that wants the store for itself.
+    fn count_progress(&mut self, bytes: u64) {
         let Rules { progress, store, .. } = self.rules;
         progress.keys.fetch_add(std::mem::take(&mut self.stored), Relaxed);
         progress.bytes.fetch_add(bytes, Relaxed);
@@ -167,7 +167,7 @@ impl<'a> Loader<'a> {
                 large.append(access, &key, &limits)
             })?;
         }
-        self.tell(piece.len());
+        self.count_progress(piece.len());
         Ok(())
     }
 
@@ -180,7 +180,7 @@ impl<'a> Loader<'a> {
         if ended.is_err() || !large.is_complete {
             self.give_up_large(&large);
         }
-        self.tell(0);
+        self.count_progress(0);
         ended
     }
 
@@ -211,7 +211,7 @@ impl<'a> Loader<'a> {
         let Rules { store, now, .. } = self.rules;
         if let (true, Ok(keyspace)) = (large.is_begun, self.keyspace(large.database, large.at)) {
             let key = store.key(keyspace, &large.facts.name);
-            store.lock(self.thread, &key, now).unheard().remove(&key);
+            store.lock(self.thread, &key, now).muted().remove(&key);
         }
     }
 
@@ -291,7 +291,7 @@ impl<'a> Loader<'a> {
         let Rules { store, now, replaces, .. } = self.rules;
         let no_space = |NoSpace| LoadError::NoSpace { at };
         store.reserve(self.thread, bytes, now).map_err(no_space)?;
-        let mut access = store.lock(self.thread, key, now).unheard();
+        let mut access = store.lock(self.thread, key, now).muted();
         access.show_expired();
         if is_new && !replaces && access.lookup_without_touch(key).is_some() {
             return Err(LoadError::Twice { at });

@@ -59,7 +59,7 @@ pub struct Load<'a> {
     pub replaces: bool,
     /// What is compared before and after.
     pub checks: Checks,
-    /// Where to tell how far it has come.
+    /// Where to report how far it has come.
     pub progress: &'a Progress,
 }
 

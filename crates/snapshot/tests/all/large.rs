@@ -31,7 +31,7 @@ impl World {
         let key = self.store.key(self.store.keyspace(0).expect("the first"), key.as_bytes());
         self.store.reserve(&mut self.thread, 4 << 20, NOW).expect("room");
         self.store.enter(&self.thread);
-        let done = act(&mut self.store.lock(&mut self.thread, &key, NOW).unheard(), &key);
+        let done = act(&mut self.store.lock(&mut self.thread, &key, NOW).muted(), &key);
         self.store.leave(&self.thread);
         done
     }

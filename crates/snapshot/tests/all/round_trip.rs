@@ -48,7 +48,7 @@ impl World {
         let key = store.key(*keyspace, key.as_bytes());
         store.reserve(thread, 4 << 20, NOW).expect("room");
         store.enter(thread);
-        let done = act(&mut store.lock(thread, &key, NOW).unheard(), &key);
+        let done = act(&mut store.lock(thread, &key, NOW).muted(), &key);
         store.leave(thread);
         done
     }

@@ -215,7 +215,7 @@ impl<'s> Worker<'s> {
         let key = self.key(name, sought);
         let mut access = self.store.lock(&mut self.thread, &key, now);
         access.set_string(&key, value, Encoding::Embedded, Expiry::Never).expect("room was made");
-        access.changed(1, SET, &key);
+        access.report_changes(1, SET, &key);
     }
 
     #[inline]
@@ -229,7 +229,7 @@ impl<'s> Worker<'s> {
         let mut access = self.store.lock(&mut self.thread, &key, now);
         let done = sorted_set::add(&mut access, &key, &pairs, Terms::default(), LIMIT);
         let done = done.expect("all are sorted sets");
-        access.changed(done.added + done.updated, ZADD, &key);
+        access.report_changes(done.added + done.updated, ZADD, &key);
     }
 
     #[inline]
@@ -238,7 +238,7 @@ impl<'s> Worker<'s> {
         let key = self.key(name, sought);
         let mut access = self.store.lock(&mut self.thread, &key, now);
         let sum = string::add(&mut access, &key, 1).expect("it is a number");
-        access.changed(1, INCRBY, &key);
+        access.report_changes(1, INCRBY, &key);
         self.replies.extend_from_slice(&sum.to_le_bytes());
     }
 }

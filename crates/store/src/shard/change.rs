@@ -1,18 +1,18 @@
-//! Changes of keys, their meaning to others, and the listeners that are told.
+//! Changes of keys, their meaning to others, and the listeners that are notified.
 //!
 //! ```text
 //! guard      before_writing, before_removal ─▶ change ─▶ the command reports it ─▶ locks go
 //!                         │                                                          │
 //! listener          before(change)                                              unit(unit)
 //! ```
-//! *That* something changes is known by the guard, which tells listeners before the first byte
+//! *That* something changes is known by the guard, which notifies listeners before the first byte
 //! changes, while the old value can still be read. *What* it was is reported by the command before
 //! the locks are given up: all reports under one hold of locks are one unit. Removals that no
 //! command asked for report themselves.
 //!
 //! Some changes are *unseen*: bytes change, but no reader of the key sees another value, as when a
 //! group of a stream moves on. They are made inside `KeyMut::unseen` or `Access::unseen_if`: then
-//! WATCH and client-side caching are not told, and all other listeners are.
+//! WATCH and client-side caching are not notified, and all other listeners are.
 //!
 //! `Listener::before` is called under the lock of the key, by the change point itself, so no
 //! handler can leave it out: there WATCH marks its clients, client-side caching takes the readers
@@ -22,9 +22,9 @@
 //! Reports gather in the pending unit of the thread. The unit ends before the locks go: in
 //! `Guard::drop` with one command, in `Hold::drop` with several. There it goes into the journal,
 //! which gives it a position, and to `Listener::unit`, where notifications are left in mailboxes. A
-//! transaction tells its events earlier, ahead of a command that publishes or changes settings or
-//! subscriptions, and whenever many have gathered. Sleeping workers are woken without locks, when
-//! the batch ends.
+//! transaction delivers its events earlier, ahead of a command that publishes or changes settings
+//! or subscriptions, and whenever many have gathered. Sleeping workers are woken without locks,
+//! when the batch ends.
 //!
 //! A build with assertions panics if a change was made and not reported. Removals by expiry, by
 //! eviction and of fields past their deadline report themselves; FLUSHALL, FLUSHDB and SWAPDB
@@ -208,7 +208,7 @@ pub type OwnedArgs = Vec<Vec<u8>>;
 
 /// An event with its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happened {
+pub struct KeyEvent {
     /// The event.
     pub event: Event,
     /// Number of the key's database.
@@ -241,7 +241,7 @@ pub struct Unit {
     /// Commands with the same effect, in order.
     pub effects: Vec<Effect>,
     /// Events, in order.
-    pub events: Vec<Happened>,
+    pub events: Vec<KeyEvent>,
     /// Requests of clients that are effects, in RESP, one after the other.
     pub requests: Vec<u8>,
 }
@@ -321,7 +321,7 @@ pub trait Listener: fmt::Debug + Send + Sync {
 }
 
 bitflags! {
-    /// What listeners are told.
+    /// What listeners are notified of.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Interests: u32 {
         /// Which keys are about to change.
@@ -349,21 +349,21 @@ pub trait UnitLog: fmt::Debug + Send {
     }
 }
 
-/// Bits of what is heard, so that a check reads a single word.
-pub(super) type Heard = u32;
-/// Bit of the journal, which hears of effects alone.
-pub(super) const JOURNAL: Heard = 1;
+/// Bits of what is interests, so that a check reads a single word.
+pub(super) type InterestBits = u32;
+/// Bit of the journal, which wants effects alone.
+pub(super) const JOURNAL: InterestBits = 1;
 /// Bits of listeners.
-pub(super) const KEYS: Heard = Interests::KEYS.bits();
-pub(super) const EVENTS: Heard = Interests::EVENTS.bits();
-pub(super) const MARKED_KEYS: Heard = Interests::MARKED_KEYS.bits();
-/// Bits of readers, the listeners that are told which keys change: WATCH, client-side caching,
+pub(super) const KEYS: InterestBits = Interests::KEYS.bits();
+pub(super) const EVENTS: InterestBits = Interests::EVENTS.bits();
+pub(super) const MARKED_KEYS: InterestBits = Interests::MARKED_KEYS.bits();
+/// Bits of key listeners, which are notified which keys change: WATCH, client-side caching,
 /// MIGRATE.
-pub(super) const READERS: Heard = KEYS | MARKED_KEYS;
-/// Bits of the listeners that are told of effects.
-pub(super) const EFFECTS: Heard = Interests::EFFECTS.bits() | JOURNAL;
+pub(super) const KEY_LISTENERS: InterestBits = KEYS | MARKED_KEYS;
+/// Bits of the listeners that are notified of effects.
+pub(super) const EFFECTS: InterestBits = Interests::EFFECTS.bits() | JOURNAL;
 /// Bit of a snapshot, to which keys are handed over before they change.
-pub(super) const CUT: Heard = 1 << 31;
+pub(super) const CUT: InterestBits = 1 << 31;
 
 /// Most listeners that a store has.
 const LISTENERS_MAX: usize = 8;
@@ -373,34 +373,34 @@ const MARKS: usize = 1 << 20;
 /// The listeners.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    heard: AtomicU32,
+    interests: AtomicU32,
     /// Keys that are marked.
     pub marked: Arc<KeyFilter>,
-    /// Listeners, which stay for good: whether they are told is a matter of `heard`.
+    /// Listeners, which stay for good: whether they are notified is a matter of `interests`.
     all: [OnceLock<Arc<dyn Listener>>; LISTENERS_MAX],
 }
 
 impl Default for Listeners {
     fn default() -> Listeners {
-        let (heard, marked) = (AtomicU32::new(0), Arc::new(KeyFilter::new(MARKS)));
-        Listeners { heard, marked, all: Default::default() }
+        let (interests, marked) = (AtomicU32::new(0), Arc::new(KeyFilter::new(MARKS)));
+        Listeners { interests, marked, all: Default::default() }
     }
 }
 
 impl Listeners {
     #[inline(always)]
-    pub(super) fn heard(&self) -> Heard {
-        self.heard.load(Relaxed)
+    pub(super) fn interests(&self) -> InterestBits {
+        self.interests.load(Relaxed)
     }
 
-    /// Returns true if somebody hears of effects.
-    pub fn hears_effects(&self) -> bool {
-        self.heard() & EFFECTS != 0
+    /// Returns true if somebody wants effects.
+    pub fn wants_effects(&self) -> bool {
+        self.interests() & EFFECTS != 0
     }
 
     /// Sets whether keys are handed over to a snapshot before they change. To be set while the gate
     /// is closed.
-    pub(super) fn hear_cut(&self, on: bool) {
+    pub(super) fn set_cut(&self, on: bool) {
         self.set(CUT, on);
     }
 
@@ -413,14 +413,14 @@ impl Listeners {
         assert!(is_added, "a store has few listeners");
     }
 
-    /// Sets whether listeners are told. A thread that locks a shard afterwards tells them.
-    pub fn hear(&self, interests: Interests, on: bool) {
+    /// Sets whether listeners are notified. A thread that locks a shard afterwards notifies them.
+    pub fn set_interest(&self, interests: Interests, on: bool) {
         self.set(interests.bits(), on);
     }
 
-    /// Returns true if listeners are told of one of these.
-    pub fn hears_any(&self, interests: Interests) -> bool {
-        self.heard() & interests.bits() != 0
+    /// Returns true if listeners want one of these.
+    pub fn wants_any(&self, interests: Interests) -> bool {
+        self.interests() & interests.bits() != 0
     }
 
     /// Sets whether units go to the journal. To be called while the gate is closed.
@@ -430,20 +430,20 @@ impl Listeners {
 
     /// Returns true if units go to the journal.
     pub fn has_journal(&self) -> bool {
-        self.heard() & JOURNAL != 0
+        self.interests() & JOURNAL != 0
     }
 
-    /// Calls `tell` for every listener.
+    /// Calls `notify` for every listener.
     #[cold]
-    pub fn tell(&self, mut tell: impl FnMut(&dyn Listener)) {
-        self.all.iter().map_while(OnceLock::get).for_each(|listener| tell(&**listener));
+    pub fn notify(&self, mut notify: impl FnMut(&dyn Listener)) {
+        self.all.iter().map_while(OnceLock::get).for_each(|listener| notify(&**listener));
     }
 
-    fn set(&self, heard: Heard, on: bool) {
+    fn set(&self, interests: InterestBits, on: bool) {
         if on {
-            self.heard.fetch_or(heard, Relaxed);
+            self.interests.fetch_or(interests, Relaxed);
         } else {
-            self.heard.fetch_and(!heard, Relaxed);
+            self.interests.fetch_and(!interests, Relaxed);
         }
     }
 }

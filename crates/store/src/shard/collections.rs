@@ -362,7 +362,7 @@ mod tests {
         for _ in 0..20 {
             let mut shards = ShardSet::new();
             [made, kept].iter().for_each(|key| shards.add(key.hash));
-            let mut access = store.lock_all(&mut thread, shards, Millis(1)).unheard();
+            let mut access = store.lock_all(&mut thread, shards, Millis(1)).muted();
             access.set_string(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
             assert_eq!(access.rename(&made, &kept), Ok(true));
             drop(access);

@@ -82,7 +82,7 @@ impl<'a> Guard<'a> {
         now: Millis,
         history: AccessHistory,
     ) -> Guard<'a> {
-        let changes = Changes::new(shards.listeners.heard());
+        let changes = Changes::new(shards.listeners.interests());
         Guard { shards, thread, held, now, history, shows_expired: false, changes }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Guard<'a> {
             }
             None => {
                 self.thread.counters.misses.add(1);
-                self.note_event(Event::MISS, key);
+                self.record_event(Event::MISS, key);
             }
         }
     }

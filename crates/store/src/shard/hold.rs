@@ -114,7 +114,7 @@ impl Hold<'_> {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         let held = self.thread.lent.0.take().unwrap_or_default();
-        self.shards.tell_unit(&mut self.thread.pending, self.thread.author);
+        self.shards.deliver_unit(&mut self.thread.pending, self.thread.author);
         // SAFETY: they were taken for this hold, or for a command under it, and were left locked.
         unsafe { self.shards.locks.release_all(&held) };
     }

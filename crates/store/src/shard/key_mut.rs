@@ -315,19 +315,19 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }
 
-    /// Tells readers of the key now that it is about to change, although another key changes first:
-    /// they are told of keys in the order in which the command names them.
-    pub fn tell_readers_ahead(&mut self) {
+    /// Notifies key listeners now that it is about to change, although another key changes first:
+    /// they are notified of keys in the order in which the command names them.
+    pub fn notify_key_listeners_early(&mut self) {
         let found = *self.found();
-        self.guard.tell_readers_ahead(&self.key, &found);
+        self.guard.notify_key_listeners_early(&self.key, &found);
     }
 
-    /// Makes a change that WATCH and client-side caching are not told of, since readers of the key
-    /// see the same value.
+    /// Makes a change that WATCH and client-side caching are not notified of, since readers of the
+    /// key see the same value.
     pub fn unseen<T>(&mut self, change: impl FnOnce(&mut KeyMut<'g, 'a>) -> T) -> T {
-        let hidden = self.guard.hide_from_readers();
+        let hidden = self.guard.hide_from_key_listeners();
         let done = change(self);
-        self.guard.show_to_readers(hidden);
+        self.guard.show_to_key_listeners(hidden);
         done
     }
 

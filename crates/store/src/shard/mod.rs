@@ -11,16 +11,16 @@
 //! table of a locked shard, so its record stays where it is, and no other thread touches it.
 //!
 //! Every change of user data passes the guard's change point, `before_writing` or `before_removal`,
-//! which tells listeners before the first byte changes.
+//! which notifies listeners before the first byte changes.
 //!
 //! | file | what is there |
 //! |---|---|
 //! | `shards` | what lies behind the locks |
 //! | `locks`, `hold` | which shards are held, and by which thread; locks that are lent |
-//! | `change`, `pending` | what changes, who listens, and what is not yet told |
+//! | `change`, `pending` | what changes, who listens, and what is not yet delivered |
 //! | `thread_context` | what belongs to one thread |
 //! | `guard` | locked shards: finding keys |
-//! | `unit` | what a guard tells listeners |
+//! | `unit` | what a guard records for listeners |
 //! | `append` | records that come and go, and all that is counted for them |
 //! | `value_ref`, `read_nodes` | reading a value, and nodes of trees |
 //! | `nodes` | changing nodes; `collections` and `node_table` tell where they lie |
@@ -59,7 +59,7 @@ mod visit;
 
 pub use ahead::{LOCKS_AHEAD, Sought};
 pub use change::{
-    Author, Change, Databases, Effect, EffectWords, Event, EventClass, Happened, Interests,
+    Author, Change, Databases, Effect, EffectWords, Event, EventClass, Interests, KeyEvent,
     Listener, OwnedArgs, Presence, Reason, Unit, UnitLog,
 };
 pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};

@@ -1,7 +1,7 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
 use super::change::{
-    CUT, EFFECTS, EVENTS, Heard, JOURNAL, KEYS, MARKED_KEYS, READERS, Unit, UnitLog,
+    CUT, EFFECTS, EVENTS, InterestBits, JOURNAL, KEY_LISTENERS, KEYS, MARKED_KEYS, Unit, UnitLog,
 };
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
@@ -10,31 +10,31 @@ use base::{KeyspaceId, PositionHash};
 #[derive(Debug)]
 pub(super) struct Changes {
     /// Listeners at the moment the locks were taken, one bit each, and the bit of a cut.
-    pub heard: Heard,
+    pub interests: InterestBits,
     /// Number of changes that were announced.
     pub begun: u32,
-    pub said: Said,
+    pub report_check: ReportCheck,
 }
 
-/// Interests from before `hide_from_readers`, with which `show_to_readers` restores them. Readers
-/// are the listeners that are told which keys change: WATCH, client-side caching, MIGRATE.
+/// Interests from before `hide_from_key_listeners`, with which `show_to_key_listeners` restores
+/// them. Key listeners are notified which keys change: WATCH, client-side caching, MIGRATE.
 #[derive(Debug)]
 #[must_use = "what is hidden is shown again"]
-pub(crate) struct Hidden(Heard);
+pub(crate) struct Hidden(InterestBits);
 
 /// Check in builds with assertions that every change was reported.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ReportCheck {
     /// True while a change was made that has not been reported yet.
     #[cfg(debug_assertions)]
-    is_unsaid: bool,
+    is_unreported: bool,
     /// True if no report is due: nothing listens, or a change was refused, so that only a part of a
     /// command may have been made.
     #[cfg(debug_assertions)]
     is_excused: bool,
 }
 
-/// Unit to be told to listeners. Each thread has one, and fills it while it holds locks.
+/// Unit to be delivered to listeners. Each thread has one, and fills it while it holds locks.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub unit: Unit,
@@ -42,7 +42,7 @@ pub(crate) struct Pending {
     /// gives others.
     pub request: Option<(usize, KeyspaceId)>,
     /// True if a command has reported a change.
-    pub is_said: bool,
+    pub is_reported: bool,
     /// True if the command gave arguments of its own, which replace those of the request.
     pub has_own_effects: bool,
     /// Keys that were changed.
@@ -60,7 +60,7 @@ impl Pending {
     #[inline]
     pub fn lone_request(&self) -> Option<KeyspaceId> {
         let (begin, keyspace) = self.request?;
-        let is_alone = self.is_said
+        let is_alone = self.is_reported
             && !self.has_own_effects
             && !self.is_partial
             && self.unit.effects.is_empty()
@@ -118,100 +118,100 @@ impl ChangedKeys {
 
 impl Changes {
     #[inline(always)]
-    pub fn new(heard: Heard) -> Changes {
-        Changes { heard, begun: 0, said: Said::default() }
+    pub fn new(interests: InterestBits) -> Changes {
+        Changes { interests, begun: 0, report_check: ReportCheck::default() }
     }
 }
 
 impl Changes {
-    /// Returns true if somebody hears that a key changes, which `is_marked` or not.
+    /// Returns true if somebody wants to know that a key changes, which `is_marked` or not.
     #[inline]
-    pub fn hears_key(&self, is_marked: impl FnOnce() -> bool) -> bool {
-        self.heard & KEYS != 0 || (self.heard & MARKED_KEYS != 0 && is_marked())
+    pub fn wants_key(&self, is_marked: impl FnOnce() -> bool) -> bool {
+        self.interests & KEYS != 0 || (self.interests & MARKED_KEYS != 0 && is_marked())
     }
 
-    /// Returns true if somebody hears that marked keys change, and nobody of anything else.
+    /// Returns true if somebody wants to know that marked keys change, and nobody anything else.
     #[inline]
-    pub fn hears_marked_keys_only(&self) -> bool {
-        self.heard == MARKED_KEYS
+    pub fn wants_only_marked_keys(&self) -> bool {
+        self.interests == MARKED_KEYS
     }
 
-    /// Returns true if somebody hears of events.
+    /// Returns true if somebody wants events.
     #[inline]
-    pub fn hears_events(&self) -> bool {
-        self.heard & EVENTS != 0
+    pub fn wants_events(&self) -> bool {
+        self.interests & EVENTS != 0
     }
 
-    /// Returns true if somebody hears of effects.
+    /// Returns true if somebody wants effects.
     #[inline(always)]
-    pub fn hears_effects(&self) -> bool {
-        self.heard & EFFECTS != 0
+    pub fn wants_effects(&self) -> bool {
+        self.interests & EFFECTS != 0
     }
 
-    /// Returns true if somebody hears of effects or of events, which make a unit.
+    /// Returns true if somebody wants effects or events, which make a unit.
     #[inline(always)]
-    pub fn is_heard(&self) -> bool {
-        self.heard & (EFFECTS | EVENTS) != 0
+    pub fn is_recording(&self) -> bool {
+        self.interests & (EFFECTS | EVENTS) != 0
     }
 
-    /// Returns true if somebody besides the journal is told of units.
+    /// Returns true if somebody besides the journal wants units.
     #[inline]
-    pub fn is_told(&self) -> bool {
-        self.heard & (EFFECTS | EVENTS) & !JOURNAL != 0
+    pub fn has_unit_listener(&self) -> bool {
+        self.interests & (EFFECTS | EVENTS) & !JOURNAL != 0
     }
 
     /// Returns true if a snapshot must keep what changes.
     #[inline]
     pub fn is_cut(&self) -> bool {
-        self.heard & CUT != 0
+        self.interests & CUT != 0
     }
 
     /// Returns true if the journal listens, and nobody else.
     #[inline(always)]
     pub fn is_journaled_only(&self) -> bool {
-        self.heard == JOURNAL
+        self.interests == JOURNAL
     }
 
-    /// Returns true if a listener is told that keys change, or that marked keys do.
+    /// Returns true if a listener wants to know that keys change, or that marked keys do.
     #[inline]
-    pub fn hears_readers(&self) -> bool {
-        self.heard & READERS != 0
+    pub fn has_key_listener(&self) -> bool {
+        self.interests & KEY_LISTENERS != 0
     }
 
-    /// Hides changes from readers.
+    /// Hides changes from key listeners.
     #[inline]
-    pub fn hide_from_readers(&mut self) -> Hidden {
-        let hidden = Hidden(self.heard);
-        self.heard &= !READERS;
+    pub fn hide_from_key_listeners(&mut self) -> Hidden {
+        let hidden = Hidden(self.interests);
+        self.interests &= !KEY_LISTENERS;
         hidden
     }
 
-    /// Ends `hide_from_readers`: restores the interests from before it.
+    /// Ends `hide_from_key_listeners`: restores the interests from before it.
     #[inline]
-    pub fn show_to_readers(&mut self, Hidden(heard): Hidden) {
-        self.heard = heard;
+    pub fn show_to_key_listeners(&mut self, Hidden(interests): Hidden) {
+        self.interests = interests;
     }
 
     /// Hides changes from listeners.
     pub fn mute(&mut self) {
-        self.heard &= CUT;
+        self.interests &= CUT;
     }
 }
 
-impl Said {
+impl ReportCheck {
     #[inline(always)]
     pub fn changed(&mut self) {
         #[cfg(debug_assertions)]
         {
-            self.is_unsaid = true;
+            self.is_unreported = true;
         }
     }
 
     #[inline(always)]
-    pub fn said(&mut self) {
+    pub fn reported(&mut self) {
         #[cfg(debug_assertions)]
         {
-            self.is_unsaid = false;
+            self.is_unreported = false;
         }
     }
 
@@ -229,7 +229,7 @@ impl Said {
     pub fn check(&self) {
         #[cfg(debug_assertions)]
         {
-            let is_fine = !self.is_unsaid || self.is_excused || std::thread::panicking();
+            let is_fine = !self.is_unreported || self.is_excused || std::thread::panicking();
             assert!(is_fine, "who changes a value says what has happened to its key");
         }
     }

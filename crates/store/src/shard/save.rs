@@ -35,12 +35,12 @@ impl Shards {
     pub fn begin_cut(&self, keyspaces: Vec<KeyspaceId>) {
         self.keyspaces.keep(&keyspaces);
         self.cuts.begin(keyspaces);
-        self.listeners.hear_cut(true);
+        self.listeners.set_cut(true);
     }
 
     /// Ends the cut: nothing is handed over any more. What was stays in the shards.
     pub fn end_cut(&self) {
-        self.listeners.hear_cut(false);
+        self.listeners.set_cut(false);
         self.cuts.end();
     }
 

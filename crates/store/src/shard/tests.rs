@@ -56,7 +56,7 @@ impl World {
         let key = self.shards.key(KeyspaceId(0), name);
         let mut guard = self.shards.lock(&mut self.thread, key.hash.shard(), NOW);
         let done = act(&mut guard, &key);
-        guard.say(1, WRITTEN, &key);
+        guard.report_changes(1, WRITTEN, &key);
         done
     }
 
@@ -146,25 +146,25 @@ impl World {
 }
 
 #[test]
-fn values_are_those_of_a_map_and_every_change_is_heard_with_what_was_there() {
+fn values_are_those_of_a_map_and_every_change_is_announced_with_what_was_there() {
     for seed in 0..if cfg!(miri) { 1 } else { 4 } {
         let mut world = World::new(seed);
-        let heard = listened_to(&world);
+        let recorder = recorder_of(&world);
         for step in 0..STEPS {
             let before = world.model.clone();
             world.step();
-            let told = std::mem::take(&mut *heard.before.lock().expect("no panic"));
+            let announced = std::mem::take(&mut *recorder.before.lock().expect("no panic"));
             for name in before.keys().chain(world.model.keys()) {
                 let old = before.get(name);
                 if old != world.model.get(name) {
                     let value = old.map(|(_, value, _)| value);
                     let is_it = |it: &Before| it.0 == *name && it.2.as_ref() == value;
-                    assert!(told.iter().any(is_it), "a change of {name:?} was not heard");
+                    assert!(announced.iter().any(is_it), "a change of {name:?} was not announced");
                 }
             }
             if step % 64 == 0 {
                 world.verify();
-                heard.units.lock().expect("no panic").clear();
+                recorder.units.lock().expect("no panic").clear();
             }
         }
         world.verify();
@@ -246,18 +246,18 @@ fn keys_with_deadlines_are_visited_without_a_look_at_others() {
 /// A key before a change, the reason for its removal, and its old value.
 type Before = (Vec<u8>, Option<Reason>, Option<Vec<u8>>);
 
-/// Listener that keeps what it is told.
+/// Listener that keeps what it is notified of.
 #[derive(Debug, Default)]
-struct Heard {
+struct Recorder {
     before: Mutex<Vec<Before>>,
     units: Mutex<Vec<Unit>>,
 }
 
-impl Listener for Heard {
+impl Listener for Recorder {
     fn before(&self, change: &Change<'_>) {
         let old = change.old.map(|value| value.bytes.to_vec());
-        let heard = (change.key.bytes.to_vec(), change.removal, old);
-        self.before.lock().expect("no panic").push(heard);
+        let seen = (change.key.bytes.to_vec(), change.removal, old);
+        self.before.lock().expect("no panic").push(seen);
     }
 
     fn unit(&self, unit: &Unit, _: Author) {
@@ -265,66 +265,66 @@ impl Listener for Heard {
     }
 }
 
-fn listened_to(world: &World) -> Arc<Heard> {
-    let heard = Arc::new(Heard::default());
-    let listener: Arc<dyn Listener> = heard.clone();
+fn recorder_of(world: &World) -> Arc<Recorder> {
+    let recorder = Arc::new(Recorder::default());
+    let listener: Arc<dyn Listener> = recorder.clone();
     world.shards.listeners.add(&listener);
-    world.shards.listeners.hear(Interests::all(), true);
-    heard
+    world.shards.listeners.set_interest(Interests::all(), true);
+    recorder
 }
 
 #[test]
-fn a_change_is_heard_while_the_old_value_can_be_read_and_told_as_one_unit() {
+fn a_change_is_announced_while_the_old_value_can_be_read_and_delivered_as_one_unit() {
     let mut world = World::new(3);
     world.with(b"k", |guard, key| guard.key_mut(key).replace(STRING, b"old")).expect("room");
-    let heard = listened_to(&world);
+    let recorder = recorder_of(&world);
     world.with(b"k", |guard, key| {
-        guard.speak_for(KeyspaceId(0), |to| to.extend_from_slice(b"*1\r\n$5\r\nASKED\r\n"));
+        guard.record_request(KeyspaceId(0), |to| to.extend_from_slice(b"*1\r\n$5\r\nASKED\r\n"));
         let mut key = guard.key_mut(key);
         key.replace(STRING, b"a longer one, elsewhere").expect("room");
         key.bytes_mut()[0] = b'A';
     });
-    let before = std::mem::take(&mut *heard.before.lock().expect("no panic"));
+    let before = std::mem::take(&mut *recorder.before.lock().expect("no panic"));
     let change = |old: &[u8]| (b"k".to_vec(), None, Some(old.to_vec()));
     assert_eq!(before, [change(b"old"), change(b"a longer one, elsewhere")]);
-    let units = std::mem::take(&mut *heard.units.lock().expect("no panic"));
+    let units = std::mem::take(&mut *recorder.units.lock().expect("no panic"));
     assert_eq!(units.len(), 1);
     assert_eq!(units[0].args(&units[0].effects[0]), [b"ASKED".to_vec()]);
     assert_eq!((units[0].events.len(), units[0].events[0].event), (1, WRITTEN));
 }
 
 #[test]
-fn an_unseen_change_is_told_as_a_unit_and_not_before() {
+fn an_unseen_change_is_delivered_as_a_unit_and_not_announced_before() {
     let mut world = World::new(5);
     world.with(b"k", |guard, key| guard.key_mut(key).replace(STRING, b"old")).expect("room");
-    let heard = listened_to(&world);
+    let recorder = recorder_of(&world);
     world.with(b"k", |guard, key| {
-        guard.speak_for(KeyspaceId(0), |to| to.extend_from_slice(b"*1\r\n$5\r\nASKED\r\n"));
+        guard.record_request(KeyspaceId(0), |to| to.extend_from_slice(b"*1\r\n$5\r\nASKED\r\n"));
         let mut key = guard.key_mut(key);
         key.unseen(|key| key.bytes_mut()[0] = b'O');
-        assert!(key.guard().tells_readers(), "what follows is seen");
+        assert!(key.guard().has_key_listener(), "what follows is seen");
     });
-    assert!(heard.before.lock().expect("no panic").is_empty());
-    let units = heard.units.lock().expect("no panic");
+    assert!(recorder.before.lock().expect("no panic").is_empty());
+    let units = recorder.units.lock().expect("no panic");
     assert_eq!(units[0].args(&units[0].effects[0]), [b"ASKED".to_vec()]);
     assert_eq!((units[0].events.len(), units[0].events[0].event), (1, WRITTEN));
 }
 
 #[test]
-fn a_removal_that_nobody_asked_for_says_what_it_is() {
+fn a_removal_that_nobody_asked_for_reports_what_it_is() {
     let mut world = World::new(4);
     let end = Some(Millis(NOW.0 - 1));
     world
         .with(b"late", |guard, key| guard.key_mut(key).replace_until(STRING, b"v", end))
         .expect("room");
-    let heard = listened_to(&world);
+    let recorder = recorder_of(&world);
     let key = world.shards.key(KeyspaceId(0), b"late");
     let mut guard = world.shards.lock(&mut world.thread, key.hash.shard(), NOW);
     assert!(guard.read(&key).is_none());
     drop(guard);
-    let before = heard.before.lock().expect("no panic");
+    let before = recorder.before.lock().expect("no panic");
     assert_eq!(*before, [(b"late".to_vec(), Some(Reason::Expired), Some(b"v".to_vec()))]);
-    let units = heard.units.lock().expect("no panic");
+    let units = recorder.units.lock().expect("no panic");
     assert_eq!(units[0].args(&units[0].effects[0]), [b"DEL".to_vec(), b"late".to_vec()]);
     assert_eq!(units[0].events[0].event, Event::EXPIRED);
 }
@@ -332,7 +332,7 @@ fn a_removal_that_nobody_asked_for_says_what_it_is() {
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic = "who changes a value says what has happened"]
-fn locks_are_not_given_up_before_a_change_is_said() {
+fn locks_are_not_given_up_before_a_change_is_reported() {
     let mut world = World::new(6);
     let key = world.shards.key(KeyspaceId(0), b"k");
     let mut guard = world.shards.lock(&mut world.thread, key.hash.shard(), NOW);
@@ -355,7 +355,7 @@ fn a_thread_that_has_locked_several_shards_locks_no_others_beside_them() {
 #[test]
 fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
     let mut world = World::new(7);
-    let heard = listened_to(&world);
+    let recorder = recorder_of(&world);
     let names: [&[u8]; 3] = [b"a", b"b", b"c"];
     let mut set = ShardSet::new();
     names.iter().for_each(|name| set.add(world.shards.hasher.hash(name)));
@@ -363,13 +363,13 @@ fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
     for name in names {
         let key = world.shards.key(KeyspaceId(0), name);
         let mut guard = world.shards.lock(hold.thread(), key.hash.shard(), NOW);
-        guard.speak_for(KeyspaceId(0), |to| to.extend_from_slice(b"*1\r\n$5\r\nASKED\r\n"));
+        guard.record_request(KeyspaceId(0), |to| to.extend_from_slice(b"*1\r\n$5\r\nASKED\r\n"));
         guard.key_mut(&key).replace(STRING, b"v").expect("room");
-        guard.say(1, WRITTEN, &key);
+        guard.report_changes(1, WRITTEN, &key);
     }
-    assert!(heard.units.lock().expect("no panic").is_empty(), "the unit is not complete");
+    assert!(recorder.units.lock().expect("no panic").is_empty(), "the unit is not complete");
     drop(hold);
-    let units = heard.units.lock().expect("no panic");
+    let units = recorder.units.lock().expect("no panic");
     assert_eq!(units.len(), 1);
     assert_eq!(units[0].effects.len(), 3);
     drop(units);

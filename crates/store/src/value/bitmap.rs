@@ -39,7 +39,7 @@ pub fn set(
 ) -> Result<BitSet, StringError> {
     let at = (offset / 8) as usize;
     let is_same =
-        access.tells_readers() && stays(access, key, offset, |string| get(string, offset) == on);
+        access.has_key_listener() && stays(access, key, offset, |string| get(string, offset) == on);
     access.unseen_if(is_same, |access| {
         let (string, grown) = reaching(access, key, offset, std::iter::once(at..at + 1))?;
         let old = match string {

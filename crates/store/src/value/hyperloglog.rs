@@ -129,7 +129,7 @@ fn add_in_place<'e>(
     key: &Key<'_>,
     elements: impl Iterator<Item = &'e [u8]> + Clone,
 ) -> u64 {
-    let is_same = access.tells_readers()
+    let is_same = access.has_key_listener()
         && access.lookup_without_touch(key).is_some_and(|value| {
             elements.clone().all(|element| !sketch::raises_dense(value.bytes, element))
         });

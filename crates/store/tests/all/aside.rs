@@ -36,7 +36,7 @@ impl World {
             let name = number.to_string();
             let key = store.key(store.keyspace(database).expect("one"), name.as_bytes());
             store.reserve(thread, 64 << 10, NOW).expect("room");
-            let mut access = store.lock(thread, &key, NOW).unheard();
+            let mut access = store.lock(thread, &key, NOW).muted();
             if number.is_multiple_of(50) {
                 let members: Vec<Vec<u8>> =
                     (0..2_000).map(|at| format!("member {at}").into_bytes()).collect();
@@ -129,7 +129,7 @@ fn a_snapshot_goes_on_reading_what_was_set_aside() {
         for number in 0..100 {
             let name = [number];
             let key = world.store.key(world.store.keyspace(0).expect("one"), &name);
-            let mut access = world.store.lock(&mut world.thread, &key, NOW).unheard();
+            let mut access = world.store.lock(&mut world.thread, &key, NOW).muted();
             access.set_string(&key, b"later", Encoding::Raw, Expiry::Never).expect("room");
         }
         if returns {

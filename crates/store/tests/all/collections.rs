@@ -114,7 +114,7 @@ impl<'a> Worker<'a> {
         if store.reserve(&mut self.thread, count as usize * 60 + 4_096, now).is_err() {
             return self.refused += 1;
         }
-        let mut access = store.lock(&mut self.thread, key, now).unheard();
+        let mut access = store.lock(&mut self.thread, key, now).muted();
         let window = read(&access, key);
         if let Some(window) = window.as_ref().filter(|_| expires) {
             let set = expire_lowest(&mut access, key, window, Millis(now.0 + 500));
@@ -143,14 +143,14 @@ impl<'a> Worker<'a> {
     }
 
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).muted();
         access.remove(key);
         assert!(access.lookup_without_touch(key).is_none());
     }
 
     fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
         let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
-        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).muted();
         match access.set_deadline(key, deadline) {
             Ok(true) => {
                 assert_eq!(access.lookup_without_touch(key).expect("there").deadline, deadline)
@@ -170,7 +170,7 @@ impl<'a> Worker<'a> {
         let mut shards = ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
         let moves = self.random.one_in(2);
-        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).unheard();
+        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).muted();
         let before = read(&access, from);
         let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
         let Ok(done) = done else { return self.refused += 1 };
@@ -259,7 +259,7 @@ fn verify(shared: &Shared) {
         bytes += store.keyspace_facts(database).bytes;
         for name in &names {
             let key = shared.key(database, name);
-            let mut access = store.lock(&mut thread, &key, now).unheard();
+            let mut access = store.lock(&mut thread, &key, now).muted();
             read(&access, &key);
             if database != 0 {
                 access.remove(&key);

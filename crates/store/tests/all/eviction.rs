@@ -56,7 +56,7 @@ impl World {
         let reserved =
             if bytes > 0 { store.reserve(&mut self.thread, bytes, self.now) } else { Ok(()) };
         let done = reserved
-            .map(|()| work(&mut store.lock(&mut self.thread, &key, self.now).unheard(), &key));
+            .map(|()| work(&mut store.lock(&mut self.thread, &key, self.now).muted(), &key));
         store.upkeep(&mut self.thread, self.now);
         store.free_some(&mut self.thread, 50);
         store.leave(&self.thread);

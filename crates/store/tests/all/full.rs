@@ -34,7 +34,7 @@ fn writes_refused(maxmemory: u64, lens: &[u64], writes: u64, seed: u64) -> u64 {
         store.enter(&thread);
         let reserved = store.reserve(&mut thread, value.len() + 40, NOW);
         let written = reserved.and_then(|()| {
-            store.lock(&mut thread, &key, NOW).unheard().set_string(
+            store.lock(&mut thread, &key, NOW).muted().set_string(
                 &key,
                 &value,
                 Encoding::Raw,

@@ -40,7 +40,7 @@ impl Bank {
         for number in 0..KEYS {
             let name = name(number);
             let key = store.key(KeyspaceId(0), &name);
-            let mut access = store.lock(&mut thread, &key, NOW).unheard();
+            let mut access = store.lock(&mut thread, &key, NOW).muted();
             let text = START.to_string();
             access.set_string(&key, text.as_bytes(), Encoding::Int, Expiry::Never).expect("room");
         }
@@ -49,7 +49,7 @@ impl Bank {
     }
 
     fn add(&self, thread: &mut ThreadContext, key: &Key<'_>, by: i64) -> i64 {
-        let mut access = self.store.lock(thread, key, NOW).unheard();
+        let mut access = self.store.lock(thread, key, NOW).muted();
         string::add(&mut access, key, by).expect("an integer, and room")
     }
 
@@ -168,7 +168,7 @@ fn what_a_unit_takes_beyond_its_room_is_made_good_by_the_next_write() {
         let name = name(number);
         let key = store.key(KeyspaceId(0), &name);
         store.reserve(thread, value.len() + 64, NOW).expect("room");
-        let mut access = store.lock(thread, &key, NOW).unheard();
+        let mut access = store.lock(thread, &key, NOW).muted();
         access.set_string(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
     };
     let mut next = 0;

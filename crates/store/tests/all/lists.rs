@@ -65,7 +65,7 @@ impl World {
         let keyspace = self.store.keyspace(0).expect("the first database");
         let key = self.store.key(keyspace, bytes);
         self.store.reserve(&mut self.thread, 4_000, now).expect("room");
-        let done = work(&mut self.store.lock(&mut self.thread, &key, now).unheard(), &key);
+        let done = work(&mut self.store.lock(&mut self.thread, &key, now).muted(), &key);
         self.store.leave(&self.thread);
         done
     }
@@ -82,7 +82,7 @@ impl World {
         let mut shards = ShardSet::new();
         [one.hash, other.hash].into_iter().for_each(|hash| shards.add(hash));
         let done =
-            work(&mut self.store.lock_all(&mut self.thread, shards, now).unheard(), &one, &other);
+            work(&mut self.store.lock_all(&mut self.thread, shards, now).muted(), &one, &other);
         self.store.leave(&self.thread);
         done
     }

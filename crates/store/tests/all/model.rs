@@ -1,7 +1,7 @@
 //! The store against a `BTreeMap`, with the cleaner, expiry and lazy free at work at every step, a
 //! journal that records all units, and snapshots now and then.
 
-use crate::journaled::{self, Database, Follower, Journal, assert_same, say};
+use crate::journaled::{self, Database, Follower, Journal, assert_same, report};
 use base::{Clock, KeyHasher, Millis, Random};
 use std::sync::Arc;
 use store::{
@@ -110,7 +110,7 @@ impl World {
         let mut access = self.store.lock(&mut self.thread, &key, now);
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
         access.set_string(&key, &value, Encoding::of_new(&value), expiry).expect("room");
-        say(&mut access, &key);
+        report(&mut access, &key);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
     }
 
@@ -120,7 +120,7 @@ impl World {
         let key = key(&self.store, database, bytes);
         let mut access = self.store.lock(&mut self.thread, &key, now);
         assert_eq!(access.remove(&key), expected);
-        say(&mut access, &key);
+        report(&mut access, &key);
         self.models[database].remove(bytes);
     }
 
@@ -133,7 +133,7 @@ impl World {
         self.store.reserve(&mut self.thread, len + 100, now).expect("room");
         let mut access = self.store.lock(&mut self.thread, &key, now);
         assert_eq!(access.resize(&key, len).expect("room"), value);
-        say(&mut access, &key);
+        report(&mut access, &key);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
     }
 
@@ -145,7 +145,7 @@ impl World {
         self.store.reserve(&mut self.thread, VALUE_BYTES_MAX + 100, now).expect("room");
         let mut access = self.store.lock(&mut self.thread, &key, now);
         assert_eq!(access.set_deadline(&key, deadline), Ok(expected.is_some()));
-        say(&mut access, &key);
+        report(&mut access, &key);
         if let Some((value, _)) = expected {
             self.models[database].insert(bytes.to_vec(), (value, deadline));
         }
@@ -163,7 +163,7 @@ impl World {
         self.store.reserve(&mut self.thread, VALUE_BYTES_MAX + 1_000, now).expect("room");
         let mut access = self.store.lock_all(&mut self.thread, shards, now);
         assert_eq!(access.rename(&from, &to), Ok(expected.is_some()));
-        [&from, &to].into_iter().for_each(|key| say(&mut access, key));
+        [&from, &to].into_iter().for_each(|key| report(&mut access, key));
         if let Some(value) = expected {
             self.models[database].remove(bytes);
             self.models[other].insert(target, value);
@@ -299,7 +299,7 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
             let bytes = format!("key:{:08}", if round == 0 { number } else { any });
             let key = key(&world.store, 0, bytes.as_bytes());
             let value = vec![b'v'; 100 + (round * 37 % 90) as usize];
-            let mut access = world.store.lock(&mut world.thread, &key, now).unheard();
+            let mut access = world.store.lock(&mut world.thread, &key, now).muted();
             access.set_string(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
             world.store.upkeep(&mut world.thread, now);
@@ -331,7 +331,7 @@ fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
     for number in &numbers {
         let bytes = name(*number);
         let key = key(&world.store, 0, bytes.as_bytes());
-        let mut access = world.store.lock(&mut world.thread, &key, now).unheard();
+        let mut access = world.store.lock(&mut world.thread, &key, now).muted();
         access.set_string(&key, &[b'v'; 260], Encoding::Raw, Expiry::Never).expect("room");
     }
     for last in (1..numbers.len()).rev() {
@@ -340,7 +340,7 @@ fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
     for number in &numbers[..numbers.len() * 9 / 10] {
         let bytes = name(*number);
         let key = key(&world.store, 0, bytes.as_bytes());
-        assert!(world.store.lock(&mut world.thread, &key, now).unheard().remove(&key));
+        assert!(world.store.lock(&mut world.thread, &key, now).muted().remove(&key));
         world.store.upkeep(&mut world.thread, now);
         let utilisation = world.utilisation();
         assert!(utilisation > 0.4, "{utilisation}");
@@ -375,7 +375,7 @@ impl World {
         let bytes = format!("key:{number:012}");
         let key = key(&self.store, 0, bytes.as_bytes());
         self.store.reserve(&mut self.thread, 1_100, now).expect("eviction makes room");
-        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, now).muted();
         access.set_string(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
         drop(access);
         self.store.upkeep(&mut self.thread, now);
@@ -415,7 +415,7 @@ fn a_limit_that_tightens_evicts_no_more_than_it_needs() {
     let mut world = World::new(11);
     let mut lowest = u64::MAX;
     for number in 0..200_000 {
-        // Other memory of the process grows: buffers of clients, say.
+        // Other memory of the process grows: buffers of clients, report.
         if number % 10_000 == 0 {
             world.limit((6 << 20) + number * 20, 16);
         }

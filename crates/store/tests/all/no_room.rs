@@ -34,7 +34,7 @@ impl World {
     fn on<T>(&mut self, name: &[u8], work: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T) -> T {
         self.store.enter(&self.thread);
         let key = self.store.key(self.store.keyspace(0).expect("a database"), name);
-        let done = work(&mut self.store.lock(&mut self.thread, &key, NOW).unheard(), &key);
+        let done = work(&mut self.store.lock(&mut self.thread, &key, NOW).muted(), &key);
         self.store.leave(&self.thread);
         done
     }
@@ -43,7 +43,7 @@ impl World {
         self.store.enter(&self.thread);
         let keyspace = self.store.keyspace(0).expect("a database");
         let (from, to) = (self.store.key(keyspace, from), self.store.key(keyspace, to));
-        let mut access = self.store.lock_all(&mut self.thread, ShardSet::all(), NOW).unheard();
+        let mut access = self.store.lock_all(&mut self.thread, ShardSet::all(), NOW).muted();
         assert_eq!(access.copy(&from, &to), Ok(true));
         drop(access);
         self.store.leave(&self.thread);

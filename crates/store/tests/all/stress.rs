@@ -4,7 +4,7 @@
 //! the data of its snapshot, and all of them the data at the end.
 
 use crate::background_jobs;
-use crate::journaled::{self, Follower, Journal, assert_same, say};
+use crate::journaled::{self, Follower, Journal, assert_same, report};
 use base::{Clock, KeyHasher, Millis, Random};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -197,14 +197,14 @@ impl<'a> Worker<'a> {
         if written.is_err() {
             return self.refused += 1;
         }
-        say(&mut access, key);
+        report(&mut access, key);
         assert!(string_of(&access, key).expect("just written") == value);
     }
 
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
         let mut access = self.shared.store.lock(&mut self.thread, key, now);
         access.remove(key);
-        say(&mut access, key);
+        report(&mut access, key);
         assert!(access.lookup_without_touch(key).is_none());
     }
 
@@ -222,7 +222,7 @@ impl<'a> Worker<'a> {
         assert!(value[..kept] == old[..kept] && value[kept..].iter().all(|byte| *byte == 0));
         let sum = checksum(&value[16..]);
         value[8..16].copy_from_slice(&sum.to_le_bytes());
-        say(&mut access, key);
+        report(&mut access, key);
     }
 
     fn rewrite(&mut self, key: &Key<'_>, now: Millis) {
@@ -232,7 +232,7 @@ impl<'a> Worker<'a> {
         check(key.bytes, &old);
         let value = value_of(key.bytes, old.len(), salt);
         string::set_range(&mut access, key, 0, &value, u64::MAX).expect("it is as long");
-        say(&mut access, key);
+        report(&mut access, key);
     }
 
     fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
@@ -245,7 +245,7 @@ impl<'a> Worker<'a> {
             Ok(false) => {}
             Err(_) => self.refused += 1,
         }
-        say(&mut access, key);
+        report(&mut access, key);
     }
 
     /// Renames or copies to another key, under both locks, and makes the value the other key's.
@@ -266,12 +266,12 @@ impl<'a> Worker<'a> {
         let Ok(done) = done else { return self.refused += 1 };
         assert_eq!(done, before.is_some());
         let Some(mut expected) = before else { return };
-        [from, &to].into_iter().for_each(|key| say(&mut access, key));
+        [from, &to].into_iter().for_each(|key| report(&mut access, key));
         assert!(string_of(&access, &to).expect("renamed or copied") == expected);
         assert_eq!(access.lookup_without_touch(from).is_none(), moves);
         expected[..8].copy_from_slice(&number.to_le_bytes());
         string::set_range(&mut access, &to, 0, &expected[..8], u64::MAX).expect("it is as long");
-        say(&mut access, &to);
+        report(&mut access, &to);
     }
 
     /// Changes all keys of a batch at once, as MSET and MGET have them.
@@ -289,7 +289,7 @@ impl<'a> Worker<'a> {
             if written.is_err() {
                 return self.refused += 1;
             }
-            say(&mut access, key);
+            report(&mut access, key);
         }
         for key in keys {
             let value = access.lookup_without_touch(key).expect("written under the same locks");

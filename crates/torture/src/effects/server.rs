@@ -74,8 +74,8 @@ impl Server {
     pub fn record(&self) -> Arc<Recorder> {
         let recorder = Arc::new(Recorder::default());
         let listener: Arc<dyn Listener> = recorder.clone();
-        self.instance.store.listen(&listener);
-        self.instance.store.hear(Interests::EFFECTS, true);
+        self.instance.store.add_listener(&listener);
+        self.instance.store.set_interest(Interests::EFFECTS, true);
         recorder
     }
 

@@ -121,11 +121,11 @@ impl Waker<'_> {
     }
 
     fn add_answer(&self, client: Arc<Client>, reply: Vec<u8>) {
-        let is_told = client.flags().contains(ClientFlags::TRACKING);
-        if is_told {
+        let is_tracking = client.flags().contains(ClientFlags::TRACKING);
+        if is_tracking {
             self.environment.instance.tracking.begin_answer();
         }
-        self.answers.borrow_mut().push(Served { client, reply, is_told });
+        self.answers.borrow_mut().push(Served { client, reply, is_tracking });
     }
 
     /// Bytes that a reply to a client may take before the client is over its limit.

@@ -77,14 +77,14 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
     let texts = results.iter().map(Vec::as_slice);
     let is_removed = results.is_empty() && access.lookup_for_write(&target).is_some();
     list::store(&mut access, &target, texts, ListLimit::of_setting(setting))?;
-    access.changed(is_removed.into(), Event::DEL, &target);
-    access.changed(results.len() as u64, SORTSTORE, &target);
+    access.report_changes(is_removed.into(), Event::DEL, &target);
+    access.report_changes(results.len() as u64, SORTSTORE, &target);
     if is_removed || !results.is_empty() {
         effects::del(&mut access, &target);
     }
-    let mut pushed = Pieces::new(access.is_heard(), &[b"RPUSH", target.bytes]);
+    let mut pushed = Pieces::new(access.is_recording(), &[b"RPUSH", target.bytes]);
     results.iter().for_each(|text| pushed.add(&[text]));
-    access.effects(&target, pushed);
+    access.record_effects(&target, pushed);
     reply.integer(results.len() as i64);
     Ok(())
 }

@@ -86,7 +86,7 @@ const INTEGERS: [&str; 42] = [
 /// Returns the arguments of a row.
 pub(super) fn arguments(row: &Row) -> Vec<Argument> {
     let mut arguments = of_syntax(row);
-    tell_all(&mut row.spec.arguments.to_vec(), &mut arguments);
+    apply_facts(&mut row.spec.arguments.to_vec(), &mut arguments);
     arguments
 }
 
@@ -96,7 +96,7 @@ fn of_syntax(row: &Row) -> Vec<Argument> {
 }
 
 /// Gives each argument the facts about it, and takes them from the list.
-fn tell_all(facts: &mut Vec<(&'static str, ArgumentFact)>, arguments: &mut [Argument]) {
+fn apply_facts(facts: &mut Vec<(&'static str, ArgumentFact)>, arguments: &mut [Argument]) {
     for argument in arguments {
         let called = argument.token.map_or_else(|| argument.name.clone(), str::to_owned);
         let mut kinds = Vec::new();
@@ -104,16 +104,16 @@ fn tell_all(facts: &mut Vec<(&'static str, ArgumentFact)>, arguments: &mut [Argu
             let is_meant = *of == called && !kinds.contains(&discriminant(fact));
             if is_meant {
                 kinds.push(discriminant(fact));
-                argument.tell(*fact);
+                argument.apply(*fact);
             }
             !is_meant
         });
-        tell_all(facts, &mut argument.arguments);
+        apply_facts(facts, &mut argument.arguments);
     }
 }
 
 impl Argument {
-    fn tell(&mut self, fact: ArgumentFact) {
+    fn apply(&mut self, fact: ArgumentFact) {
         match fact {
             ArgumentFact::Name(name) => {
                 self.name = name.to_owned();
@@ -339,7 +339,7 @@ mod tests {
     fn every_fact_of_a_row_is_about_one_of_its_arguments() {
         for row in table().rows() {
             let mut facts = row.spec.arguments.to_vec();
-            tell_all(&mut facts, &mut of_syntax(row));
+            apply_facts(&mut facts, &mut of_syntax(row));
             assert_eq!(facts, [], "{}: {:?}", row.full_name, of_syntax(row));
         }
     }

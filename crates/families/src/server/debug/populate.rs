@@ -51,7 +51,7 @@ fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>)
         let encoding = if size.is_some() { Encoding::Raw } else { Encoding::of_new(&value) };
         access.set_string(&key, &value, encoding, Expiry::Never)?;
         // Filling a server for tests is neither counted nor reported as a change.
-        access.changed_silently(0);
+        access.report_changes_silently(0);
     }
     Ok(())
 }

@@ -120,7 +120,7 @@ impl<'s> Client<'s> {
             if self.store.reserve(&mut self.thread, 256, self.now).is_err() {
                 return;
             }
-            let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
+            let mut access = self.store.lock(&mut self.thread, &key, self.now).muted();
             if removes {
                 access.remove(&key);
             } else {
@@ -161,7 +161,7 @@ impl<'s> Client<'s> {
 
     fn on(&mut self, key: &Key<'_>, act: impl FnOnce(&mut Access<'_>, &Key<'_>, &mut Random)) {
         let Client { store, thread, random, now } = self;
-        act(&mut store.lock(thread, key, *now).unheard(), key, random);
+        act(&mut store.lock(thread, key, *now).muted(), key, random);
     }
 
     /// Renames or copies a key.
@@ -174,7 +174,7 @@ impl<'s> Client<'s> {
         let mut shards = ShardSet::new();
         [key, &to].iter().for_each(|key| shards.add(key.hash));
         let copies = self.random.one_in(2);
-        let mut access = self.store.lock_all(&mut self.thread, shards, self.now).unheard();
+        let mut access = self.store.lock_all(&mut self.thread, shards, self.now).muted();
         let _ = if copies { access.copy(key, &to) } else { access.rename(key, &to) };
     }
 

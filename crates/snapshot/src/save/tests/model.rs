@@ -38,7 +38,7 @@ pub fn read_model(store: &Store, thread: &mut ThreadContext, now: Millis) -> Mod
         }
         for name in names {
             let key = store.key(keyspace, &name);
-            let mut access = store.lock(thread, &key, now).unheard();
+            let mut access = store.lock(thread, &key, now).muted();
             access.show_expired();
             let value = access.value(&key).expect("it was found");
             let rows = rows_of(value, now);

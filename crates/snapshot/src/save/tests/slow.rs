@@ -40,9 +40,9 @@ impl<'s> Writer<'s> {
         let value = vec![narrow::low_u8(self.made); VALUE_BYTES];
         store.enter(&self.thread);
         store.reserve(&mut self.thread, 1 << 16, START).expect("room");
-        let mut access = store.lock(&mut self.thread, &key, START).unheard();
+        let mut access = store.lock(&mut self.thread, &key, START).muted();
         access.set_string(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
-        access.changed_silently(1);
+        access.report_changes_silently(1);
         drop(access);
         store.upkeep(&mut self.thread, START);
         store.leave(&self.thread);

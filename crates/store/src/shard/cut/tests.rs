@@ -45,7 +45,7 @@ impl World {
         let key = self.shards.key(DATABASE, name);
         let mut guard = self.shards.lock(&mut self.thread, key.hash.shard(), NOW);
         let done = act(&mut guard, &key);
-        guard.say(1, Event::string("set"), &key);
+        guard.report_changes(1, Event::string("set"), &key);
         done
     }
 

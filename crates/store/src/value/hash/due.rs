@@ -170,7 +170,7 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
         return Removed::default();
     }
     // Names of fields are copied only if a listener will see them.
-    let mut names = hash.guard().is_heard().then(Vec::new);
+    let mut names = hash.guard().is_recording().then(Vec::new);
     let removed = if hash.value_tag().is_tree() {
         remove_from_trees(&mut hash, most, &mut names)
     } else {
@@ -180,14 +180,14 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
     let guard = access.guard();
     guard.count_expired_parts(removed.fields);
     if removed.fields == 0 {
-        guard.say_nothing();
+        guard.report_nothing();
         return removed;
     }
-    guard.say_unasked(Event::FIELDS_EXPIRED, key, || {
+    guard.report_unasked(Event::FIELDS_EXPIRED, key, || {
         let words = [b"HDEL".to_vec(), key.bytes.to_vec()];
         words.into_iter().chain(names.unwrap_or_default()).collect()
     });
-    access.happened_if_gone(key);
+    access.record_del_if_gone(key);
     removed
 }
 

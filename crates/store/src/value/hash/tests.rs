@@ -35,7 +35,7 @@ impl Fixture {
     fn on<T>(&mut self, act: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T) -> T {
         self.store.enter(&self.thread);
         let key = self.store.key(KeyspaceId(0), NAME);
-        let done = act(&mut self.store.lock(&mut self.thread, &key, self.now).unheard(), &key);
+        let done = act(&mut self.store.lock(&mut self.thread, &key, self.now).muted(), &key);
         self.store.leave(&self.thread);
         done
     }
@@ -330,7 +330,7 @@ fn copies_and_renamed_hashes_expire_in_part_too() {
         let others = [store.key(KeyspaceId(0), b"copy"), store.key(KeyspaceId(0), b"renamed")];
         let mut shards = crate::shard::ShardSet::new();
         [key, others[0], others[1]].iter().for_each(|key| shards.add(key.hash));
-        let mut access = store.lock_all(thread, shards, *now).unheard();
+        let mut access = store.lock_all(thread, shards, *now).muted();
         assert_eq!(access.copy(&key, &others[0]), Ok(true));
         assert_eq!(access.rename(&key, &others[1]), Ok(true));
         drop(access);

@@ -67,7 +67,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
     }
 
     /// Sets a field; the hash is created if need be. A field past its deadline counts as expired,
-    /// which listeners are told.
+    /// which listeners are notified of.
     ///
     /// # Errors
     /// When there is no room.
@@ -234,7 +234,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
         self.count_expired();
         if !std::mem::replace(&mut self.overwrote_expired, true) {
             let key = *self.key.key();
-            self.key.guard().note_event(HEXPIRED, &key);
+            self.key.guard().record_event(HEXPIRED, &key);
         }
     }
 

@@ -35,7 +35,7 @@ impl Fixture {
         let keys: Vec<_> = names.iter().map(|name| self.store.key(KeyspaceId(0), name)).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        act(&mut self.store.lock_all(&mut self.thread, shards, Millis(1_000_000)).unheard(), &keys)
+        act(&mut self.store.lock_all(&mut self.thread, shards, Millis(1_000_000)).muted(), &keys)
     }
 
     fn add(&mut self, name: &[u8], elements: &[&[u8]]) -> Result<u64, HyperLogLogError> {

@@ -39,7 +39,7 @@ impl World {
         let keys: Vec<_> = names.iter().map(|name| self.store.key(KeyspaceId(0), name)).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        act(&mut self.store.lock_all(&mut self.thread, shards, self.now).unheard(), &keys)
+        act(&mut self.store.lock_all(&mut self.thread, shards, self.now).muted(), &keys)
     }
 
     fn below(&mut self, most: usize) -> usize {

@@ -127,7 +127,7 @@ pub fn move_member(
     if from.keyspace == to.keyspace && from.bytes == to.bytes {
         return Ok(Some(false));
     }
-    access.open(from, Kind::Set)?.tell_readers_ahead();
+    access.open(from, Kind::Set)?.notify_key_listeners_early();
     let added = add_one(access, to, text, limit)?;
     remove(access, from, std::iter::once(text))?;
     Ok(Some(added > 0))

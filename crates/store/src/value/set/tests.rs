@@ -44,7 +44,7 @@ impl Fixture {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         self.store.enter(&self.thread);
-        let done = act(&mut self.store.lock_all(&mut self.thread, shards, NOW).unheard(), &keys);
+        let done = act(&mut self.store.lock_all(&mut self.thread, shards, NOW).muted(), &keys);
         self.store.leave(&self.thread);
         done
     }

@@ -49,7 +49,7 @@ impl Fixture {
         let keys: Vec<Key<'_>> = names.iter().map(key).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        act(&mut self.store.lock_all(&mut self.thread, shards, NOW).unheard(), &keys)
+        act(&mut self.store.lock_all(&mut self.thread, shards, NOW).muted(), &keys)
     }
 
     fn add_all(&mut self, pairs: &[(f64, &[u8])], terms: Terms, limit: SortedSetLimit) -> Added {

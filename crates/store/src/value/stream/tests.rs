@@ -231,7 +231,7 @@ impl Fixture {
 
     fn on<T>(&mut self, act: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T) -> T {
         let key = self.store.key(KeyspaceId(0), b"s");
-        act(&mut self.store.lock(&mut self.thread, &key, self.now).unheard(), &key)
+        act(&mut self.store.lock(&mut self.thread, &key, self.now).muted(), &key)
     }
 
     fn add(&mut self, id: NewId, texts: &[Vec<u8>]) -> Result<Id, AddError> {

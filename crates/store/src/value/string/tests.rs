@@ -26,7 +26,7 @@ impl Fixture {
 
     fn on<T>(&mut self, name: &[u8], act: impl FnOnce(&mut Access<'_>, &crate::Key<'_>) -> T) -> T {
         let key = self.store.key(KeyspaceId(0), name);
-        act(&mut self.store.lock(&mut self.thread, &key, Millis(1_000_000)).unheard(), &key)
+        act(&mut self.store.lock(&mut self.thread, &key, Millis(1_000_000)).muted(), &key)
     }
 
     fn value(&mut self, name: &[u8]) -> Option<Vec<u8>> {

@@ -97,10 +97,10 @@ impl Follower {
     }
 }
 
-/// Says what a key holds after it was changed, or that it is gone. Of a key that was not changed
-/// nothing may be said: one past its deadline may still be there, and is in snapshots.
-pub fn say(access: &mut Access<'_>, key: &Key<'_>) {
-    if access.is_heard() {
+/// Reports what a key holds after it was changed, or that it is gone. Of a key that was not changed
+/// nothing may be reported: one past its deadline may still be there, and is in snapshots.
+pub fn report(access: &mut Access<'_>, key: &Key<'_>) {
+    if access.is_recording() {
         let found = access.lookup_string_without_touch(key).expect("all are strings");
         let mut args = vec![b"DEL".to_vec(), key.bytes.to_vec()];
         if let Some(string) = found {
@@ -109,9 +109,9 @@ pub fn say(access: &mut Access<'_>, key: &Key<'_>) {
             let deadline = string.deadline.map(|at| [b"PXAT".to_vec(), at.0.to_string().into()]);
             args.extend(deadline.into_iter().flatten());
         }
-        access.effect(key.keyspace, args);
+        access.record_effect(key.keyspace, args);
     }
-    access.changed_silently(1);
+    access.report_changes_silently(1);
 }
 
 /// Reads all keys, those past their deadline too. Nobody else uses the store.

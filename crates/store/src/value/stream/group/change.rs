@@ -46,8 +46,8 @@ pub(super) struct GroupMut<'n, N> {
     pub entries: Root,
 }
 
-/// Changes the tree of groups. Readers of the key (WATCH, client-side caching) are not told, since
-/// groups are no part of what it holds.
+/// Changes the tree of groups. Readers of the key (WATCH, client-side caching) are not notified,
+/// since groups are no part of what it holds.
 fn change_groups<'a, T>(
     key: &mut KeyMut<'_, 'a>,
     change: impl FnOnce(&mut Tree<'_, WriteNodes<'_, 'a>, GroupLeaf>) -> Result<T, NoRoom>,

@@ -62,8 +62,8 @@ pub fn claim(
         if is_active {
             group.put_consumer(how.consumer, ConsumerFacts { active: now, ..consumer })?;
         }
-        let is_told = is_set && changes == 0;
-        Ok(changes + u64::from(is_new) + u64::from(is_told))
+        let is_announced = is_set && changes == 0;
+        Ok(changes + u64::from(is_new) + u64::from(is_announced))
     })
 }
 

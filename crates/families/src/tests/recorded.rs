@@ -15,12 +15,12 @@ use store::{Author, Change, EventClass, Interests, Listener, Unit};
 
 /// Listener that keeps the units and changes it gets.
 #[derive(Debug, Default)]
-struct Heard {
+struct Recorder {
     units: Mutex<Vec<Unit>>,
     changes: Mutex<Vec<Vec<u8>>>,
 }
 
-impl Listener for Heard {
+impl Listener for Recorder {
     fn before(&self, change: &Change<'_>) {
         self.changes.lock().expect("no panic").push(change.key.bytes.to_vec());
     }
@@ -30,21 +30,21 @@ impl Listener for Heard {
     }
 }
 
-impl Heard {
+impl Recorder {
     /// Returns a server and the listener registered with its store.
-    fn world() -> (World, Arc<Heard>) {
-        let (world, heard) = (World::new(), Arc::new(Heard::default()));
-        let listener: Arc<dyn Listener> = heard.clone();
-        world.instance.store.listen(&listener);
-        world.instance.store.hear(Interests::all(), true);
-        (world, heard)
+    fn world() -> (World, Arc<Recorder>) {
+        let (world, recorder) = (World::new(), Arc::new(Recorder::default()));
+        let listener: Arc<dyn Listener> = recorder.clone();
+        world.instance.store.add_listener(&listener);
+        world.instance.store.set_interest(Interests::all(), true);
+        (world, recorder)
     }
 
     fn take(&self) -> Vec<Unit> {
         self.take_all().0
     }
 
-    /// Removes and returns the units, and the keys that were said to change.
+    /// Removes and returns the units, and the keys that were announced to change.
     fn take_all(&self) -> (Vec<Unit>, Vec<Vec<u8>>) {
         let units = std::mem::take(&mut *self.units.lock().expect("no panic"));
         (units, std::mem::take(&mut *self.changes.lock().expect("no panic")))
@@ -113,16 +113,16 @@ struct Played<'f> {
     line: &'f str,
     words: Vec<Vec<u8>>,
     units: Vec<Unit>,
-    /// Keys that were said to change.
+    /// Keys that were announced to change.
     changes: Vec<Vec<u8>>,
     expected: Words,
 }
 
-/// Plays a file; returns the requests of which something else is told than the file expects.
-fn differences(file: &str, told: fn(&[Vec<u8>], &[Unit]) -> Words) -> Vec<String> {
+/// Plays a file; returns the requests of which something else is recorded than the file expects.
+fn differences(file: &str, recorded: fn(&[Vec<u8>], &[Unit]) -> Words) -> Vec<String> {
     let mut wrong = Vec::new();
     play(file, |played| {
-        let events = told(&played.words, &played.units);
+        let events = recorded(&played.words, &played.units);
         if events != played.expected {
             let (events, expected) = (shown(&events), shown(&played.expected));
             wrong.push(format!("{}: {events:?}, and not {expected:?}", played.line));
@@ -133,11 +133,11 @@ fn differences(file: &str, told: fn(&[Vec<u8>], &[Unit]) -> Words) -> Vec<String
 
 /// Plays a file, and shows each request.
 fn play<'f>(file: &'f str, mut show: impl FnMut(Played<'f>)) {
-    let (mut world, mut heard) = Heard::world();
+    let (mut world, mut recorder) = Recorder::world();
     let mut lines = file.lines().peekable();
     while let Some(line) = lines.next() {
         if line.starts_with('#') {
-            (world, heard) = Heard::world();
+            (world, recorder) = Recorder::world();
             continue;
         }
         if let Some(millis) = line.strip_prefix('+') {
@@ -150,7 +150,7 @@ fn play<'f>(file: &'f str, mut show: impl FnMut(Played<'f>)) {
         }
         let words = words(line);
         world.answer_words(&words.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        let (units, changes) = heard.take_all();
+        let (units, changes) = recorder.take_all();
         show(Played { line, words, units, changes, expected });
     }
 }
@@ -179,44 +179,44 @@ fn events_are_those_that_clients_know() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Commands that write and of which clients are not told both, in Valkey either: one changes the
-/// form of a value; a change of groups and ids of a stream is no change for clients that watch it
-/// or have cached it; keys that are sent elsewhere leave when they have arrived there; RESTORE is
-/// played; and those that name no keys, or are refused without a cluster.
-const HALF_TOLD: &str = "\
+/// Commands that write and of which listeners are not notified of both, in Valkey either: one
+/// changes the form of a value; a change of groups and ids of a stream is no change for clients
+/// that watch it or have cached it; keys that are sent elsewhere leave when they have arrived
+/// there; RESTORE is played; and those that name no keys, or are refused without a cluster.
+const HALF_RECORDED: &str = "\
 pfdebug xack xautoclaim xclaim xgroup|createconsumer xgroup|delconsumer xgroup|destroy \
 xgroup|setid xreadgroup xsetid migrate restore-asking flushall flushdb function|flush swapdb \
 cluster|flushslot";
 
 #[test]
-fn every_command_that_writes_says_which_keys_change_and_what_happened() {
-    let mut heard = BTreeSet::new();
+fn every_command_that_writes_reports_which_keys_change_and_what_happened() {
+    let mut named = BTreeSet::new();
     for file in EVENTS {
         play(file, |played| {
             let has_events = !written(&played.words, &played.units).is_empty();
             if has_events && !played.changes.is_empty() {
                 let words = played.words.iter().map(Vec::as_slice);
                 let name = |count| words.clone().take(count).collect::<Vec<_>>().join(&b'|');
-                heard.extend([name(1), name(2)].map(|name| name.to_ascii_lowercase()));
+                named.extend([name(1), name(2)].map(|name| name.to_ascii_lowercase()));
             }
         });
     }
     let writes = |row: &&Row| row.spec.flags.contains(Flags::WRITE);
     let rows = table().rows().iter().filter(writes).map(|row| &*row.full_name);
-    let half_told: Vec<&str> = rows.filter(|name| !heard.contains(name.as_bytes())).collect();
-    assert_eq!(half_told.join(" "), HALF_TOLD);
+    let half_recorded: Vec<&str> = rows.filter(|name| !named.contains(name.as_bytes())).collect();
+    assert_eq!(half_recorded.join(" "), HALF_RECORDED);
 }
 
 #[test]
-fn a_request_is_told_in_its_own_words_and_what_expired_before_it() {
-    let (mut world, heard) = Heard::world();
+fn a_request_is_recorded_in_its_own_words_and_what_expired_before_it() {
+    let (mut world, recorder) = Recorder::world();
     world.answer("SET k v PX 10");
-    heard.take();
+    recorder.take();
     world.answer("GET k");
-    assert!(heard.take().is_empty(), "nothing has changed");
+    assert!(recorder.take().is_empty(), "nothing has changed");
     world.instance.clock.advance(20);
     world.answer("SETNX k w");
-    let units = heard.take();
+    let units = recorder.take();
     let effects: Vec<Vec<Vec<u8>>> =
         units.iter().flat_map(Unit::commands).map(|(_, args)| args).collect();
     let words = |line: &str| line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
