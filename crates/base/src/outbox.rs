@@ -179,7 +179,7 @@ mod race {
             self.sent.lock().push(sent);
         }
 
-        pub fn settle(&self) {
+        pub fn send_all(&self) {
             self.outbox.take().into_iter().for_each(|sent| self.send(sent));
         }
 
@@ -190,7 +190,7 @@ mod race {
             drop(is_changed);
             self.send(reply);
             self.outbox.end_reply();
-            self.settle();
+            self.send_all();
         }
 
         pub fn change(&self) {
@@ -198,10 +198,10 @@ mod race {
             *is_changed = true;
             self.outbox.add(PositionHash(0), Sent::Invalid);
             drop(is_changed);
-            self.settle();
+            self.send_all();
         }
 
-        /// Both were sent, and an old value is never heard of behind the news.
+        /// Both were sent, and an old value never comes behind the news.
         pub fn check(&self) {
             let sent = self.sent.lock();
             let is_fine = match sent[..] {
@@ -220,10 +220,10 @@ mod loom_tests {
     use loom::sync::Arc;
 
     #[test]
-    fn no_client_hears_that_a_value_is_old_before_it_has_it() {
+    fn no_client_learns_that_a_value_is_old_before_it_has_it() {
         loom::model(|| {
             let race = Arc::new(Race::new());
-            let others = [Race::change, Race::settle].map(|act| {
+            let others = [Race::change, Race::send_all].map(|act| {
                 let race = Arc::clone(&race);
                 loom::thread::spawn(move || act(&race))
             });
@@ -240,11 +240,11 @@ mod shuttle_tests {
     use std::sync::Arc;
 
     #[test]
-    fn no_client_hears_that_a_value_is_old_before_it_has_it() {
+    fn no_client_learns_that_a_value_is_old_before_it_has_it() {
         shuttle::check_random(
             || {
                 let race = Arc::new(Race::new());
-                let others = [Race::change, Race::settle].map(|act| {
+                let others = [Race::change, Race::send_all].map(|act| {
                     let race = Arc::clone(&race);
                     shuttle::thread::spawn(move || act(&race))
                 });

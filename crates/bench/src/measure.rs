@@ -122,12 +122,12 @@ pub fn metered<T>(
     watch: Option<Watch>,
     run: impl FnOnce() -> T,
 ) -> (T, Measured) {
-    let before = settled_cpu_time(server).ok();
+    let before = cpu_time_at_rest(server).ok();
     let (ran, samples) = match watch {
         Some(watch) => sampled(server.pid, watch, monitor, run),
         None => (run(), Vec::new()),
     };
-    let used = before.zip(settled_cpu_time(server).ok());
+    let used = before.zip(cpu_time_at_rest(server).ok());
     let used = used.and_then(|(before, after)| after.checked_sub(before));
     // The CPU time of a server that has ended is only in the samples.
     let last = samples.iter().rev().find_map(|sample| sample.cpu);
@@ -183,12 +183,12 @@ fn on_threads<T: Send>(
 
 /// Returns the server's CPU time after a short pause: the kernel adds up the time of a running
 /// thread when it leaves the core, so the server must go to sleep first.
-pub fn settled_cpu_time(server: &Server) -> Result<Duration> {
-    thread::sleep(SETTLE);
+pub fn cpu_time_at_rest(server: &Server) -> Result<Duration> {
+    thread::sleep(PAUSE_BEFORE);
     server.cpu_time()
 }
 
-const SETTLE: Duration = Duration::from_millis(2);
+const PAUSE_BEFORE: Duration = Duration::from_millis(2);
 /// End of a load that something else ends before.
 const LONGEST: Stop = Stop::After(Duration::from_secs(3600));
 

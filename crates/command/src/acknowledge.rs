@@ -15,13 +15,13 @@ pub fn await_sync(instance: &Instance, waiter: Arc<Waiter>, position: u64, wants
     // In between it may have been synced, or the journal turned off.
     let is_synced = !wants_replicas && instance.journal.is_synced(position);
     if is_synced || !APPENDONLY.get(&instance.settings) {
-        settle_acknowledged(instance);
+        answer_acknowledged(instance);
     }
 }
 
 /// Answers the clients whose changes were synced, or never will be as the journal is off. To be
 /// called when more is synced, and from time to time, to forget clients that do not wait any more.
-pub fn settle_acknowledged(instance: &Instance) {
+pub fn answer_acknowledged(instance: &Instance) {
     if instance.acknowledged.is_empty() {
         return;
     }

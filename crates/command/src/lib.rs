@@ -50,7 +50,7 @@ mod table;
 pub mod tips;
 pub mod waiting;
 
-pub use acknowledge::{NO_JOURNAL, await_sync, settle_acknowledged, time_out, write_counts};
+pub use acknowledge::{NO_JOURNAL, answer_acknowledged, await_sync, time_out, write_counts};
 pub use admission::granted_for_batch;
 pub use applier::{Applier, Next};
 pub use argument_fact::{ArgumentFact, ArgumentFacts};
@@ -63,7 +63,7 @@ pub use file_commands::{Followed, NotApplied, changes_data};
 pub use find_row::RowMemo;
 pub use forget::{forget_all, forget_subscriptions, forget_tracking};
 pub use key_spec::{FoundKeys, KeyFlags, KeySearch, KeySpec};
-pub use migration::{Settled, answer_migration, pack, settle_arrived};
+pub use migration::{ArrivalOutcome, answer_migration, finish_arrived, pack};
 pub use monitor_lines::{begin_monitor, end_monitor, send_monitor_lines};
 pub use observer::{Observer, Seen};
 pub use outstanding::Outstanding;

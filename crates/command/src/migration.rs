@@ -22,7 +22,7 @@ use store::{Access, Author, Event, Interests, Key, ShardSet, ThreadContext};
 
 /// What became of a key that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum ArrivalOutcome {
     /// It has left this server.
     Left,
     /// It has changed: its parcel has the new value, which is to be sent.
@@ -48,16 +48,16 @@ pub fn pack(access: &Access<'_>, key: &Key<'_>, instance: &Instance) -> Option<P
 
 /// Removes the keys of these parcels, which have arrived, under one hold of their locks. Tells
 /// for each what became of it. The thread is inside the gate.
-pub fn settle_arrived(
+pub fn finish_arrived(
     migration: &mut Migration,
     instance: &Instance,
     thread: &mut ThreadContext,
     arrived: &[usize],
-) -> Vec<Settled> {
+) -> Vec<ArrivalOutcome> {
     let store = &instance.store;
     // Other keys may have taken the place of those that were sent. Departures know of it.
     let Some(keyspace) = store.keyspace(migration.database) else {
-        return vec![Settled::Gone; arrived.len()];
+        return vec![ArrivalOutcome::Gone; arrived.len()];
     };
     migration.keyspace = keyspace;
     let hashes: Vec<_> =
@@ -67,9 +67,9 @@ pub fn settle_arrived(
     // They go by the command of the client, which is notified of them behind its answer.
     let author = Author { client: migration.waiter.client, is_served: false };
     let others = std::mem::replace(&mut thread.author, author);
-    let settled = remove_arrived(migration, instance, thread, (arrived, hashes), shards);
+    let outcomes = remove_arrived(migration, instance, thread, (arrived, hashes), shards);
     thread.author = others;
-    settled
+    outcomes
 }
 
 fn remove_arrived(
@@ -78,40 +78,40 @@ fn remove_arrived(
     thread: &mut ThreadContext,
     (arrived, hashes): (&[usize], Vec<PositionHash>),
     shards: ShardSet,
-) -> Vec<Settled> {
+) -> Vec<ArrivalOutcome> {
     let store = &instance.store;
     // Before the locks: a thread that changes a key behind them marks it, while it is sent again.
     instance.hear(Interests::MARKED_KEYS);
     let mut access = store.lock_all(thread, shards, instance.clock.now());
-    let (mut left, mut settled) = (HashSet::new(), Vec::with_capacity(arrived.len()));
+    let (mut left, mut outcomes) = (HashSet::new(), Vec::with_capacity(arrived.len()));
     for (at, hash) in arrived.iter().zip(hashes) {
         let parcel = &mut migration.parcels[*at];
         let key = Key { bytes: &parcel.name, hash, keyspace: migration.keyspace };
         if left.contains(&parcel.name) {
             // It was named twice.
-            settled.push(Settled::Left);
+            outcomes.push(ArrivalOutcome::Left);
             continue;
         }
-        settled.push(match pack(&access, &key, instance) {
-            None => Settled::Gone,
+        outcomes.push(match pack(&access, &key, instance) {
+            None => ArrivalOutcome::Gone,
             Some(present) if is_unchanged(parcel, &present) => {
                 access.remove(&key);
                 effects::del(&mut access, &key);
                 access.report_changes(1, Event::DEL, &key);
                 left.insert(parcel.name.clone());
-                Settled::Left
+                ArrivalOutcome::Left
             }
             Some(mut present) => {
                 present.departure = Some(instance.departures.add(&key));
                 *parcel = present;
-                Settled::Changed
+                ArrivalOutcome::Changed
             }
         });
     }
-    settled
+    outcomes
 }
 
-/// Answers the client of MIGRATE with OK or an error, once what was settled before `position` is
+/// Answers the client of MIGRATE with OK or an error, once what was removed before `position` is
 /// safe.
 pub fn answer_migration(
     migration: &Migration,

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Past {
     /// True if the server keeps keys past their deadline for this client, or it was said that it
     /// does not.
-    is_settled: bool,
+    needs_no_warning: bool,
     now: u128,
 }
 
@@ -25,14 +25,14 @@ impl Past {
     pub fn hold(link: &mut Link) -> Result<Past, Error> {
         let reply = link.ask(&["CLIENT", "IMPORT-SOURCE", "ON"])?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_millis());
-        Ok(Past { is_settled: reply.error().is_none(), now })
+        Ok(Past { needs_no_warning: reply.error().is_none(), now })
     }
 
     /// Says once what may be lost, where a command gives a key a deadline that has passed and the
     /// server does not keep it.
     pub fn look(&mut self, words: &[&[u8]]) {
-        if !self.is_settled && has_passed(words, self.now) {
-            self.is_settled = true;
+        if !self.needs_no_warning && has_passed(words, self.now) {
+            self.needs_no_warning = true;
             eprintln!(
                 "keys are given deadlines that have passed, and may be lost though they are given \
                  later ones: begin anew with CONFIG SET import-mode yes on the server, and set it \

@@ -132,7 +132,7 @@ impl Blocks {
 
     /// Returns a frame of which `bytes` were touched.
     pub(crate) fn give_back(&self, frame: u32, bytes: usize) {
-        self.settle(frame, bytes, 0);
+        self.resize_frame(frame, bytes, 0);
         lock(&self.free).frames.push(frame);
     }
 
@@ -151,7 +151,7 @@ impl Blocks {
 
     /// Changes the counted bytes of a frame from `from` to `to`, and gives back to the system
     /// whatever a rebuild touched beyond them.
-    pub(crate) fn settle(&self, frame: u32, from: usize, to: usize) {
+    pub(crate) fn resize_frame(&self, frame: u32, from: usize, to: usize) {
         // SAFETY: nothing refers to these buckets but hints, which are atomic loads.
         unsafe { self.space.release(frame as usize * FRAME_BYTES + to, FRAME_BYTES - to) };
         self.touched.fetch_add(to as u64, Relaxed);

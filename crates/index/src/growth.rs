@@ -68,7 +68,7 @@ impl Index {
         let fitting = sizes.find(|size| refill(blocks, shape(*size), entries()));
         match fitting {
             Some(size) => {
-                blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(size));
+                blocks.resize_frame(block.frame(), bytes_of(block.size()), bytes_of(size));
                 self.point_at(blocks, hash, shape(size));
             }
             None => restore(blocks, block, &scratch),
@@ -104,8 +104,8 @@ impl Index {
         };
         let halves = half(1, upper_frame).zip(half(0, block.frame()));
         if let Some((upper, lower)) = halves {
-            blocks.settle(upper_frame, 0, bytes_of(upper.size()));
-            blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(lower.size()));
+            blocks.resize_frame(upper_frame, 0, bytes_of(upper.size()));
+            blocks.resize_frame(block.frame(), bytes_of(block.size()), bytes_of(lower.size()));
             set_block_tick(blocks, upper_frame, tick);
             let upper_bit = 1_u64 << (64 - crate::table::SHARD_BITS - depth);
             self.point_at(blocks, PositionHash(hash.0 & !upper_bit), lower);
@@ -214,7 +214,7 @@ pub(crate) fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
     }
     let count = narrow::to_u32(scratch.moved.len());
     blocks.facts(block.frame()).count.store(count, Relaxed);
-    blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(block.size()));
+    blocks.resize_frame(block.frame(), bytes_of(block.size()), bytes_of(block.size()));
 }
 
 /// Reads the hashes of the records, prefetching ahead so that their cache misses overlap.

@@ -103,7 +103,7 @@ impl Index {
                 [one, other] => one.or(other),
             };
             set_block_tick(blocks, merged.frame(), tick);
-            blocks.settle(lower.frame(), bytes_of(lower.size()), bytes_of(merged.size()));
+            blocks.resize_frame(lower.frame(), bytes_of(lower.size()), bytes_of(merged.size()));
             self.point_at(blocks, hash, merged);
             blocks.give_back(upper.frame(), bytes_of(upper.size()));
             self.halve_directory(blocks);

@@ -217,7 +217,7 @@ impl<F: Files> Log<F> {
     /// # Errors
     /// Those of the file and of the names of files.
     pub fn begin_sync(&mut self, now: Steady) -> Result<SyncJob<F::File>, LogError> {
-        self.set.settle()?;
+        self.set.retry_sync_of_names()?;
         let job = self.writer.begin_sync(now)?;
         self.is_syncing = true;
         Ok(job)
@@ -242,7 +242,7 @@ impl<F: Files> Log<F> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
-        self.set.settle()?;
+        self.set.retry_sync_of_names()?;
         self.writer.write(reader, cut, now)?;
         self.writer.finish(now)?;
         self.follow(now)
@@ -256,7 +256,7 @@ impl<F: Files> Log<F> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
-        self.set.settle()?;
+        self.set.retry_sync_of_names()?;
         self.write(reader, now)?;
         self.writer.finish(now)?;
         Ok(self.writer.write_end_line(now)?)
@@ -279,7 +279,7 @@ impl<F: Files> Log<F> {
         {
             return Err(LogError::NeedsBase);
         }
-        self.set.settle()?;
+        self.set.retry_sync_of_names()?;
         self.writer.truncate_to_safe().map_err(|_| LogError::NeedsBase)?;
         self.follow(now)
     }

@@ -248,9 +248,9 @@ impl<F: Files> Set<F> {
     /// before it must be whole and safe.
     ///
     /// # Errors
-    /// Those of the disk. Nothing in the file is safe before `settle` succeeds.
+    /// Those of the disk. Nothing in the file is safe before `retry_sync_of_names` succeeds.
     pub fn begin_incremental(&mut self, header: &[u8]) -> Result<F::File, SetError> {
-        self.settle()?;
+        self.retry_sync_of_names()?;
         let entry = self.next_incremental();
         let file = self.create(&entry.name, header)?;
         let named = self.sync_names().and_then(|()| self.add_incremental(entry.clone()));
@@ -298,7 +298,7 @@ impl<F: Files> Set<F> {
     /// # Errors
     /// Those of the disk.
     pub fn begin_apart(&mut self, header: &[u8]) -> Result<F::File, SetError> {
-        self.settle()?;
+        self.retry_sync_of_names()?;
         self.restore_manifest()?;
         // One that is written to goes on without a name, and is not emptied.
         self.remove(&self.temporary_incremental())?;
@@ -351,15 +351,15 @@ impl<F: Files> Set<F> {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn settle_last(&self, whole: u64, safe: u64) -> Result<(), SetError> {
+    pub fn make_last_safe(&self, whole: u64, safe: u64) -> Result<(), SetError> {
         let Some(last) = self.manifest.to_load().last() else { return Ok(()) };
-        let settle = || {
+        let make_safe = || {
             let file = self.files.open(&last.name)?;
             file.truncate(whole)?;
             write_again(&file, safe, whole)?;
             file.sync()
         };
-        settle().map_err(|error| failed("settle", &last.name, error))
+        make_safe().map_err(|error| failed("settle", &last.name, error))
     }
 
     /// Copies what is behind `whole` of the last file to be loaded to a file beside it, which no
@@ -402,7 +402,7 @@ impl<F: Files> Set<F> {
     ///
     /// # Errors
     /// Those of the disk: nothing in the last incremental file is safe.
-    pub fn settle(&mut self) -> Result<(), SetError> {
+    pub fn retry_sync_of_names(&mut self) -> Result<(), SetError> {
         if self.has_unsafe_names { self.sync_names() } else { Ok(()) }
     }
 
@@ -425,7 +425,8 @@ impl<F: Files> Set<F> {
             _ => Err(error),
         })?;
         (self.manifest, self.removed) = (manifest, 0);
-        // From here on the files are what the manifest says; a failure is left to `settle`.
+        // From here on the files are what the manifest says; a failure is left to
+        // `retry_sync_of_names`.
         let _ = self.sync_names();
         Ok(())
     }

@@ -165,7 +165,7 @@ impl BackgroundJobs {
         let spent = self.sweep(Looking::where_due(now, until));
         self.look_gap = LOOK_GAP_MIN.max(spent * LOOK_PART);
         self.look_after_waiters(now);
-        self.instance.settle_messages();
+        self.instance.send_pending_messages();
         self.journal.after_batch(&self.instance);
     }
 
@@ -185,8 +185,8 @@ impl BackgroundJobs {
     /// Removes what has expired, and tells how much processor time that took.
     fn sweep(&mut self, looking: Looking) -> Duration {
         let (began, spent_before) = (Instant::now(), process::precise_time_of_thread());
-        let settle = || self.instance.settle_messages();
-        self.instance.store.sweep_deadlines_pausing(&mut self.thread, looking, settle);
+        let send = || self.instance.send_pending_messages();
+        self.instance.store.sweep_deadlines_pausing(&mut self.thread, looking, send);
         let took = began.elapsed();
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.statistics.server.sweep_nanos.add(nanos);
@@ -214,7 +214,7 @@ impl BackgroundJobs {
             self.evict(now);
         }
         self.look_after_waiters(now);
-        self.instance.settle_messages();
+        self.instance.send_pending_messages();
         self.instance.look_after_keys(&self.thread);
         self.age();
         self.free_lazily();
@@ -234,7 +234,7 @@ impl BackgroundJobs {
             instance.store.enter(thread);
             let is_more = instance.note_eviction(thread, evict);
             instance.store.leave(thread);
-            instance.settle_messages();
+            instance.send_pending_messages();
             is_more
         });
     }

@@ -401,7 +401,7 @@ impl Executor {
         if self.thread.owes_upkeep() {
             self.pay_upkeep(now);
         }
-        self.instance.settle_messages();
+        self.instance.send_pending_messages();
         if connection.session.has_lines() {
             send_monitor_lines(&self.instance, &mut connection.session);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! worker: MIGRATE ─▶ Migration ─▶ channel ─▶ courier ─▶ AUTH, SELECT, RESTORE ... ─▶ target
-//!                                               └─▶ settle: keys that arrived leave ─▶ answer
+//!                                               └─▶ finish: keys that arrived leave ─▶ answer
 //! ```
 //! A connection that leads to this server itself, where who sends a key would be who has it, is
 //! refused before anything is sent. A key that changed on its way is sent again, a few times; one
@@ -14,7 +14,7 @@ use crate::journal::Journal;
 use crate::services::Services;
 use base::Millis;
 use base::mutex::Mutex;
-use command::{Environment, Settled, Table};
+use command::{ArrivalOutcome, Environment, Table};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use session::{Carrier, Instance, Migration, Pause, Refusal, WorkerStatistics};
 use settings::network::PORT;
@@ -204,16 +204,16 @@ impl Courier {
         let mut replaces = migration.replaces;
         for _ in 0..ROUNDS_MAX {
             let sent = self.send(migration, &open, replaces);
-            let settled = if migration.copies {
-                vec![Settled::Left; sent.arrived.len()]
+            let outcomes = if migration.copies {
+                vec![ArrivalOutcome::Left; sent.arrived.len()]
             } else {
-                self.settle(migration, &sent.arrived)
+                self.finish_arrived(migration, &sent.arrived)
             };
-            let with = |wanted: Settled| -> Vec<usize> {
-                let pairs = sent.arrived.iter().zip(&settled);
+            let with = |wanted: ArrivalOutcome| -> Vec<usize> {
+                let pairs = sent.arrived.iter().zip(&outcomes);
                 pairs.filter(|(_, it)| **it == wanted).map(|(at, _)| *at).collect()
             };
-            let (changed, gone) = (with(Settled::Changed), with(Settled::Gone));
+            let (changed, gone) = (with(ArrivalOutcome::Changed), with(ArrivalOutcome::Gone));
             if !gone.is_empty() {
                 self.forget(migration, &gone).map_err(|failure| failure.refusal())?;
             }
@@ -232,7 +232,11 @@ impl Courier {
     /// Removes keys that have arrived, and serves waiters that the loss of a key concerns. While
     /// writes are held back it waits: the keys stay here, and are sent again if they have changed
     /// by then.
-    fn settle(&mut self, migration: &mut Migration, arrived: &[usize]) -> Vec<Settled> {
+    fn finish_arrived(
+        &mut self,
+        migration: &mut Migration,
+        arrived: &[usize],
+    ) -> Vec<ArrivalOutcome> {
         if arrived.is_empty() {
             return Vec::new();
         }
@@ -241,7 +245,7 @@ impl Courier {
         }
         let Some(instance) = self.instance.upgrade() else { return Vec::new() };
         instance.store.enter(&self.thread);
-        let settled = command::settle_arrived(migration, &instance, &mut self.thread, arrived);
+        let outcomes = command::finish_arrived(migration, &instance, &mut self.thread, arrived);
         let now = instance.clock.now();
         if instance.waiters.count() > 0 {
             let statistics = &*self.statistics;
@@ -251,8 +255,8 @@ impl Courier {
         }
         instance.store.upkeep(&mut self.thread, now);
         instance.store.leave(&self.thread);
-        instance.settle_messages();
-        settled
+        instance.send_pending_messages();
+        outcomes
     }
 
     /// Returns true while clients may not write, in a pause or as the server is about to end.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! WAITAOF ──▶ a waiter without keys, in the list with the position of its last unit
-//! the journal has synced more ──▶ settle: those whose position is synced are answered
+//! the journal has synced more ──▶ answer: those whose position is synced are answered
 //! timeout, CLIENT UNBLOCK     ──▶ time_out: what is acknowledged so far
 //! ```
 //! There are no replicas, so who waits for one waits until its time is over.

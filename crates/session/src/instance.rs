@@ -347,9 +347,9 @@ impl Instance {
     /// pending, wakes workers that have mail and the thread that removes expired keys, and holds
     /// commands back where there is too much mail.
     #[inline]
-    pub fn settle_messages(&self) {
-        let by_events = self.notifications.has_left() && self.notifications.settle();
-        let by_keys = self.tracking.has_work() && self.tracking.settle(&self.clients);
+    pub fn send_pending_messages(&self) {
+        let by_events = self.notifications.has_left() && self.notifications.wake_workers();
+        let by_keys = self.tracking.has_work() && self.tracking.send_pending(&self.clients);
         if by_events | by_keys {
             self.grants.withdraw(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
         }

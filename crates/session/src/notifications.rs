@@ -58,7 +58,7 @@ impl Notifications {
         classes.has(b'K') || classes.has(b'E')
     }
 
-    /// Returns true if there is something to settle.
+    /// Returns true if workers are to be woken.
     #[inline]
     pub fn has_left(&self) -> bool {
         self.has_left.load(Relaxed)
@@ -67,7 +67,7 @@ impl Notifications {
     /// Wakes workers that have mail; to be called without locks. Returns true if one of them has
     /// more than it is to have.
     #[cold]
-    pub fn settle(&self) -> bool {
+    pub fn wake_workers(&self) -> bool {
         self.has_left.store(false, Relaxed);
         let later = std::mem::take(&mut *self.later());
         later.sleepers.iter().for_each(|post| post.wake());

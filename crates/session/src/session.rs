@@ -372,12 +372,13 @@ impl Session {
     }
 
     /// Notes that all that was on its way when the protocol changed has come.
-    pub fn settle_protocol(&mut self) {
+    pub fn finish_protocol_change(&mut self) {
         self.message_protocol = self.protocol;
     }
 
     /// Resets the session to its state when the client connected, except what the client's library
-    /// reported about itself. Messages come in the protocol of before until `settle_protocol`.
+    /// reported about itself. Messages come in the protocol of before until
+    /// `finish_protocol_change`.
     pub fn reset(&mut self, authenticated: bool) {
         self.discard_queue();
         self.select(0);

@@ -216,12 +216,12 @@ impl Store {
         self.shards.prefetch_all_buckets(&sought);
         let (mut walked, moved_before) = (0, thread.counters.moved_bytes.get());
         for (at, record, key) in &batch {
-            let is_settled = if record.is_node() {
-                self.settle_node(thread, cleaner, *at, record.key(), now)
+            let is_cleaned = if record.is_node() {
+                self.clean_node(thread, cleaner, *at, record.key(), now)
             } else {
-                self.settle(thread, cleaner, *at, key, now)
+                self.clean_record(thread, cleaner, *at, key, now)
             };
-            if !is_settled {
+            if !is_cleaned {
                 victim.go_back_to(*at);
                 cleaner.victim = Some(victim);
                 return Step::Stuck;
@@ -251,7 +251,7 @@ impl Store {
 
     /// Moves or drops the record of a key if it is alive; returns false when there is no room for
     /// it.
-    fn settle(
+    fn clean_record(
         &self,
         thread: &mut ThreadContext,
         cleaner: &mut Cleaner,
@@ -281,7 +281,7 @@ impl Store {
 
     /// Moves or drops a node, named by the key of its record, if it is alive; returns false when
     /// there is no room for it.
-    fn settle_node(
+    fn clean_node(
         &self,
         thread: &mut ThreadContext,
         cleaner: &mut Cleaner,

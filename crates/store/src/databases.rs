@@ -106,7 +106,8 @@ impl Store {
         thread: &mut ThreadContext,
         act: impl FnOnce(&mut ThreadContext) -> T,
     ) -> T {
-        // Its flushes find ids then: what a snapshot keeps is settled, and the rest can be freed.
+        // Its flushes find ids then: what a snapshot keeps is let go, and the rest can be
+        // freed.
         self.make_ids(thread, self.databases());
         self.closed(thread, |thread| {
             thread.is_alone = true;

@@ -207,7 +207,7 @@ fn reset(call: &mut Call<'_>) -> Outcome {
         Asker::of(session).answer(|reply| reply.simple("RESET"));
         return Err(Unanswered::ByMail);
     }
-    session.settle_protocol();
+    session.finish_protocol_change();
     reply.simple("RESET");
     Ok(())
 }

@@ -20,7 +20,7 @@ fn world() -> (World, Arc<Answers>) {
 /// Lets the journal sync up to a position.
 fn sync(world: &World, position: Option<u64>) {
     world.instance.journal.set_synced(position);
-    command::settle_acknowledged(&world.instance);
+    command::answer_acknowledged(&world.instance);
 }
 
 #[test]

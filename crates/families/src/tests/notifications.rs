@@ -72,7 +72,7 @@ fn who_sleeps_is_woken_behind_the_locks() {
     let (mut world, mailbox) = world("KEA");
     world.answer("MSET a 1 b 2");
     assert_eq!((mailbox.letters(), mailbox.wakes.load(Relaxed)), (4, 0));
-    world.instance.settle_messages();
+    world.instance.send_pending_messages();
     assert!(mailbox.wakes.load(Relaxed) > 0);
     assert!(!world.instance.notifications.has_left());
 }

@@ -75,7 +75,7 @@ impl Two {
 
     /// Returns what was sent to the first client at the end of a batch.
     fn invalidated(&mut self) -> Vec<String> {
-        self.world.instance.settle_messages();
+        self.world.instance.send_pending_messages();
         let messages = self.mailbox.take().into_iter();
         let keys = |text: String| text.trim().replace(">2 $10 invalidate ", "");
         let own = messages.filter(|(client, _)| *client == self.first.id);
@@ -224,7 +224,7 @@ fn another_client_is_notified_in_its_place_until_it_is_gone() {
     two.expects("GET a", "$1 1");
     two.turn();
     two.expects("SET a 2", "+OK");
-    two.world.instance.settle_messages();
+    two.world.instance.send_pending_messages();
     let broken = format!(">2 $21 tracking-redir-broken :{id} ");
     assert_eq!(two.mailbox.take(), [(two.session.client.id, broken)]);
     two.turn();

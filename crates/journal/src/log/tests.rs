@@ -37,7 +37,7 @@ impl<F: Files> Life<F> {
     fn begin(files: F, policy: SyncPolicy) -> Option<Life<F>> {
         let mut set = Set::open(files, PREFIX).ok()?;
         let loaded = load(&set).ok()?;
-        set.settle_last(loaded.whole, loaded.safe).ok()?;
+        set.make_last_safe(loaded.whole, loaded.safe).ok()?;
         let position = loaded.position.unwrap_or(100);
         let start = Start { position, home: loaded.home, id: id() };
         let log = match loaded.line {

@@ -46,7 +46,7 @@ impl<F: Files> Set<F> {
     /// # Errors
     /// Those of the disk; the next call goes on.
     pub fn delete_step(&mut self, bytes: u64) -> Result<Deletion<F::File>, SetError> {
-        self.settle()?;
+        self.retry_sync_of_names()?;
         let Some(entry) = self.manifest.history.get(self.removed) else {
             if !self.manifest.history.is_empty() {
                 let history = Vec::new();

@@ -53,7 +53,7 @@ impl<F: Files> Set<F> {
     /// # Errors
     /// Those of the disk, after which the old base is the base.
     pub fn switch_base(&mut self, form: BaseForm, first: u64) -> Result<(), SetError> {
-        self.settle()?;
+        self.retry_sync_of_names()?;
         let ending = if form == BaseForm::Rdb { "rdb" } else { "aof" };
         let sequence = self.manifest.last_sequence(Kind::Base) + 1;
         let base = Entry { name: format!("{}.{sequence}.base.{ending}", self.prefix), sequence };

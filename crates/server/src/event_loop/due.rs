@@ -58,7 +58,7 @@ impl<P: Poller> EventLoop<P> {
         } else {
             self.timers.look_by(self.instance.clients.paused_until(now));
         }
-        self.instance.settle_messages();
+        self.instance.send_pending_messages();
         if self.inbox.has_room() {
             self.instance.resume_messages();
         }

@@ -158,7 +158,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.set_life(Life::Serving);
-        connection.session.settle_protocol();
+        connection.session.finish_protocol_change();
         let fate = pipeline.answer(&mut connection, answer);
         self.settle(pipeline, Served { at, connection, fate });
         self.flush(pipeline, at, WRITE_MAX);

@@ -17,6 +17,6 @@ impl Executor {
         if self.thread.owes_upkeep() {
             self.pay_upkeep(self.now);
         }
-        self.instance.settle_messages();
+        self.instance.send_pending_messages();
     }
 }

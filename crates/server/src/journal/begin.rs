@@ -13,7 +13,7 @@ pub struct Begin {
     /// The files.
     pub set: Set<Directory>,
     /// What is to be done with the last of them before.
-    pub unsettled: Option<Unsettled>,
+    pub unsafe_end: Option<UnsafeEnd>,
     /// Position behind all that they hold.
     pub position: u64,
     /// Home database from there on.
@@ -28,7 +28,7 @@ pub struct Begin {
 
 /// A last file whose end was not looked after yet.
 #[derive(Debug)]
-pub struct Unsettled {
+pub struct UnsafeEnd {
     /// The directory, for the log.
     pub path: String,
     /// Length up to which the file is whole, and up to which it is known to be safe.
@@ -58,7 +58,7 @@ impl Begin {
     }
 
     fn writer(&mut self, start: Start, now: Steady) -> Result<Writer<OpenFile>, SetError> {
-        self.settle()?;
+        self.make_end_safe()?;
         if let Some((form, bytes)) = &self.base {
             self.set.put_base(*form, bytes)?;
             self.base = None;
@@ -75,16 +75,16 @@ impl Begin {
     }
 
     /// Makes all of the last file safe, and truncates what is not whole.
-    fn settle(&mut self) -> Result<(), SetError> {
-        let Some(it) = &mut self.unsettled else { return Ok(()) };
+    fn make_end_safe(&mut self) -> Result<(), SetError> {
+        let Some(it) = &mut self.unsafe_end else { return Ok(()) };
         if it.truncated_bytes > 0 {
             let kept = self.set.keep_truncated(it.whole)?.unwrap_or_default();
             let (path, bytes) = (&it.path, it.truncated_bytes);
             tracing::warn!("The {bytes} bytes that are cut off are kept in {path}/{kept}");
             it.truncated_bytes = 0;
         }
-        self.set.settle_last(it.whole, it.safe)?;
-        self.unsettled = None;
+        self.set.make_last_safe(it.whole, it.safe)?;
+        self.unsafe_end = None;
         Ok(())
     }
 }

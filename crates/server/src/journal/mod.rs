@@ -38,7 +38,7 @@ mod sync;
 mod wake;
 mod writer;
 
-pub use begin::{Begin, Unsettled};
+pub use begin::{Begin, UnsafeEnd};
 pub use claim::append_folder;
 pub use ending::Ending;
 pub use shared::Journal;

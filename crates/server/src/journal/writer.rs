@@ -281,7 +281,7 @@ impl JournalThread {
         let (journal, instance) = (&self.journal, &self.instance);
         let synced = self.log.as_ref().filter(|log| !log.is_apart()).map(|log| log.safe().position);
         instance.journal.set_synced(synced);
-        command::settle_acknowledged(instance);
+        command::answer_acknowledged(instance);
         let Some(log) = &self.log else { return };
         let safe = log.safe();
         // Stored first, so that a thread that sees what is safe also sees in which file it is.

@@ -28,7 +28,7 @@ mod replay;
 pub use debug::Files;
 pub use error::LoadFailed;
 
-use crate::journal::{Begin, Unsettled, append_folder};
+use crate::journal::{Begin, UnsafeEnd, append_folder};
 use aof::Contents;
 use command::Table;
 use first_base::first_base;
@@ -174,9 +174,9 @@ pub fn load_set(
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
     let home = if end.is_some() { contents.database } else { 0 };
-    let unsettled = Unsettled { path, whole, safe, truncated_bytes: contents.truncated_bytes };
-    let unsettled = Some(unsettled);
-    Ok(Recovered { begin: Some(Begin { set, unsettled, position, home, id, end, base }) })
+    let unsafe_end = UnsafeEnd { path, whole, safe, truncated_bytes: contents.truncated_bytes };
+    let unsafe_end = Some(unsafe_end);
+    Ok(Recovered { begin: Some(Begin { set, unsafe_end, position, home, id, end, base }) })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.

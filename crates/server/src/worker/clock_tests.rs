@@ -14,7 +14,7 @@ fn worlds() -> impl Iterator<Item = (World, Millis)> {
 impl World {
     fn pass(&mut self, millis: u64) {
         self.instance.clock.advance(millis);
-        self.settle();
+        self.run_until_idle();
     }
 
     /// Returns the words of the client's line that begin with one of these names.

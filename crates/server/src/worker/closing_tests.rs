@@ -12,7 +12,7 @@ fn the_requests_of_a_client_that_has_closed_its_side_are_served_and_it_is_forgot
     peer.send(&"INCR n\r\n".repeat(1000));
     peer.end();
     world.iterate(&[peer.ending()]);
-    world.settle();
+    world.run_until_idle();
     assert!(peer.read_bytes().ends_with(":1000\r\n"));
     assert_eq!(world.instance.clients.count(), 0);
 }
@@ -39,7 +39,7 @@ fn a_client_that_ends_its_side_behind_a_mark_gets_its_reply_before_it_is_closed(
     peer.send("PING\r\n");
     peer.end();
     world.iterate(&[peer.ending()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!((peer.read(), world.instance.clients.count()), (String::new(), 1));
     world.mark_safe(2);
     assert_eq!(peer.read(), "+PONG");
@@ -56,7 +56,7 @@ fn a_client_that_waits_or_is_owed_nothing_behind_a_mark_is_closed_at_its_end() {
         assert_eq!(world.ask(&peer, requests), "");
         peer.end();
         world.iterate(&[peer.ending()]);
-        world.settle();
+        world.run_until_idle();
         assert_eq!(world.instance.clients.count(), 0, "{requests}");
         assert_eq!(world.instance.waiters.count(), 0, "{requests}");
     }

@@ -24,7 +24,7 @@ fn a_command_that_another_thread_answers_is_counted_with_its_answer() {
     assert_eq!(world.ask(&asker, "SHUTDOWN NOSAVE\r\n"), "");
     assert_eq!(counts(&world, "SHUTDOWN").calls, 0);
     assert_eq!(world.ask(&other, "SHUTDOWN ABORT\r\n"), "+OK");
-    world.settle();
+    world.run_until_idle();
     assert_eq!(asker.read(), "-ERR Errors trying to SHUTDOWN. Check logs.");
     let counts = counts(&world, "SHUTDOWN");
     assert_eq!((counts.calls, counts.failed), (2, 1));
@@ -42,7 +42,7 @@ fn a_command_whose_reply_comes_as_mail_is_counted_at_once() {
     assert_eq!(world.ask(&other, "CONFIG SET slowlog-log-slower-than 0\r\n"), "+OK");
     for line in ["SUBSCRIBE c\r\n", "UNSUBSCRIBE c\r\n", "SUBSCRIBE c\r\n", "RESET\r\n"] {
         world.ask(&peer, line);
-        world.settle();
+        world.run_until_idle();
     }
     for name in ["UNSUBSCRIBE", "RESET"] {
         assert_eq!(counts(&world, name).calls, 1, "{name}");

@@ -23,7 +23,7 @@ fn begin_argument(world: &mut World, peer: &Peer, bytes: usize) {
         left = &left[peer.send_some(left)..];
         world.iterate(&[peer.readable()]);
     }
-    world.settle();
+    world.run_until_idle();
 }
 
 fn evicted(world: &World) -> u64 {
@@ -49,7 +49,7 @@ fn memory_of_every_kind_is_counted_and_nothing_is_left_of_it() {
         world.ask(&peer, begin);
         assert!(sum(&world) > empty, "{begin}");
         world.ask(&peer, end);
-        world.settle();
+        world.run_until_idle();
         let kept = [&peer.client.query_free, &peer.client.queue_room];
         let kept: u64 = kept.iter().map(|bytes| bytes.load(Relaxed)).sum();
         assert_eq!(sum(&world) - kept, empty, "{end}");
@@ -63,7 +63,7 @@ fn memory_of_every_kind_is_counted_and_nothing_is_left_of_it() {
         world.iterate(&[peer.ending()]);
         drop(peer);
     }
-    world.settle();
+    world.run_until_idle();
     world.iterate(&[]);
     assert!(world.instance.clients.count() < 2 && sum(&world) < empty + 2_000_000);
 }
@@ -89,7 +89,7 @@ fn a_client_that_goes_beyond_all_within_one_request_is_closed_too() {
     world.ask(&other, "SETBIT k 7999999 0\r\n");
     peer.send("GET k\r\n");
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!((world.instance.clients.count(), evicted(&world)), (1, 1));
 }
 
@@ -101,7 +101,7 @@ fn a_lower_limit_is_held_before_the_next_request() {
     assert_eq!(world.instance.clients.count(), 2);
     world.ask(&other, "CONFIG SET maxmemory-clients 200kb\r\n");
     assert!(!world.ask(&other, "CLIENT LIST\r\n").contains(&format!("id={} ", large.client.id)));
-    world.settle();
+    world.run_until_idle();
     assert_eq!((world.instance.clients.count(), evicted(&world)), (1, 1));
 }
 
@@ -113,7 +113,7 @@ fn the_limit_may_be_a_part_of_maxmemory_and_is_none_without_it() {
     begin_argument(&mut world, &large, 300_000);
     assert_eq!(world.instance.clients.count(), 2);
     world.ask(&other, "CONFIG SET maxmemory 20mb\r\n");
-    world.settle();
+    world.run_until_idle();
     assert_eq!((world.instance.clients.count(), evicted(&world)), (1, 1));
 }
 
@@ -124,7 +124,7 @@ fn a_client_that_was_killed_is_not_served_any_more() {
     peer.send("SET k v\r\n");
     assert!(peer.client.kill());
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.ask(&other, "GET k\r\n"), "$-1");
     assert_eq!(world.instance.clients.count(), 1);
 }
@@ -137,7 +137,7 @@ fn a_command_that_waits_counts_when_it_is_answered() {
     world.ask(&peer, "PING\r\nBLPOP list 0\r\nPING\r\n");
     assert_eq!(commands(&peer), 1);
     world.ask(&other, "RPUSH list x\r\n");
-    world.settle();
+    world.run_until_idle();
     assert_eq!((commands(&peer), peer.read()), (3, "*2 $4 list $1 x +PONG".to_owned()));
 }
 
@@ -163,7 +163,7 @@ fn of_a_client_that_dies_nothing_is_left_in_any_table() {
         // A message is on its way when the client is found to be gone.
         other.send("PUBLISH a x\r\nSPUBLISH a x\r\n");
         world.iterate(&[other.readable(), ending]);
-        world.settle();
+        world.run_until_idle();
         other.read();
         let info = world.ask(&other, "INFO everything\r\n");
         for field in ["watching_clients", "total_watched_keys", "pubsub_clients", "pubsub_channels"]

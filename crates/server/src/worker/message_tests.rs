@@ -41,7 +41,7 @@ fn what_a_client_publishes_to_itself_comes_behind_that_reply_and_before_the_next
     peer.read();
     peer.send("PUBLISH c 1\r\nECHO x\r\nMULTI\r\nPUBLISH c 1\r\nECHO y\r\nEXEC\r\nPING\r\n");
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     let message = ">3 $7 message $1 c $1 1";
     let queued = "+QUEUED +QUEUED";
     let expected = format!(":1 {message} $1 x +OK {queued} *2 :1 $1 y {message} +PONG");
@@ -59,7 +59,7 @@ fn what_a_client_publishes_behind_an_answer_by_mail_comes_before_its_next_reply_
     world.iterate(&[peer.readable()]);
     peer.send("PING\r\n");
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     let confirmed = ">3 $11 unsubscribe $1 d :1";
     assert_eq!(peer.read(), format!("{confirmed} :1 >3 $7 message $1 c $1 1 $1 x +PONG"));
 }
@@ -84,7 +84,7 @@ fn a_transaction_that_unsubscribes_is_answered_between_earlier_and_own_messages(
         publisher.send("PUBLISH c 1\r\n");
         peer.send(request);
         world.iterate(&[publisher.readable(), peer.readable()]);
-        world.settle();
+        world.run_until_idle();
         assert_eq!((publisher.read(), peer.read()), (":1".to_owned(), expected));
     }
 }
@@ -100,7 +100,7 @@ fn what_it_publishes_behind_that_answer_comes_before_a_request_that_is_sent_late
     world.iterate(&[peer.readable()]);
     peer.send("PING\r\n");
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     let confirmed = ">3 $11 unsubscribe $1 d :1";
     assert_eq!(peer.read(), format!("{confirmed} :1 >3 $7 message $1 c $1 1 +PONG"));
 }
@@ -119,7 +119,7 @@ fn own_messages_behind_the_end_of_a_wait_come_before_a_request_already_there() {
     let mail = Mail::Notice(Notice::Answer(peer.client.id, answer));
     let mailbox = world.mailbox.clone();
     world.turn_during(&[peer.readable()], move || mailbox.send(mail));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(peer.read(), "_ :1 >3 $7 message $1 c $1 1 +PONG");
 }
 
@@ -136,16 +136,16 @@ fn own_messages_come_before_the_next_reply_however_much_mail_is_ahead() {
     let patterns = (0..1200).map(|number| format!(" [c{number:04}]"));
     reader.send(&format!("PSUBSCRIBE{}\r\n", patterns.collect::<String>()));
     world.iterate(&[reader.readable()]);
-    world.settle();
+    world.run_until_idle();
     reader.read();
     publisher.send(&format!("MULTI\r\n{}", publishing(&"m".repeat(16 << 10)).repeat(4)));
     world.iterate(&[publisher.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(publisher.read(), "+OK +QUEUED +QUEUED +QUEUED +QUEUED");
     publisher.send("EXEC\r\n");
     peer.send("PUBLISH own 1\r\nECHO x\r\n");
     world.iterate(&[publisher.readable(), peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(publisher.read(), "*4 :1200 :1200 :1200 :1200");
     assert_eq!(peer.read(), ":1 >3 $7 message $3 own $1 1 $1 x");
 }
@@ -159,7 +159,7 @@ fn what_it_has_changed_before_it_is_tracked_otherwise_comes_before_its_next_repl
     peer.read();
     peer.send("MULTI\r\nSET g 2\r\nCLIENT TRACKING ON NOLOOP\r\nEXEC\r\nGET g\r\n");
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     let invalid = ">2 $10 invalidate *1 $1 g";
     let expected = format!("+OK +QUEUED +QUEUED *2 +OK +OK {invalid} $1 2");
     assert_eq!(peer.read(), expected);
@@ -172,7 +172,7 @@ fn the_end_of_a_subscription_is_confirmed_behind_what_was_published_before() {
     publisher.send("PUBLISH c 1\r\n");
     peer.send("UNSUBSCRIBE c\r\nPING\r\n");
     world.iterate(&[publisher.readable(), peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(publisher.read(), ":1");
     assert_eq!(peer.read(), format!("{HELLO} *3 $11 unsubscribe $1 c :0 +PONG"));
     assert_eq!(world.ask(&publisher, "PUBLISH c 1\r\n"), ":0");
@@ -188,7 +188,7 @@ fn a_reset_is_answered_behind_messages_in_the_protocol_of_before() {
     publisher.send("PUBLISH c 1\r\n");
     peer.send("RESET\r\nPING\r\n");
     world.iterate(&[publisher.readable(), peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(peer.read(), ">3 $7 message $1 c $1 1 +RESET +PONG");
     assert_eq!(world.ask(&peer, "SUBSCRIBE c\r\n"), SUBSCRIBED);
     world.ask(&publisher, "PUBLISH c 1\r\n");
@@ -201,7 +201,7 @@ fn pushes_of_a_transaction_come_although_replies_are_off() {
     let (peer, publisher) = (world.connect(), world.connect());
     peer.send("CLIENT REPLY OFF\r\nMULTI\r\nECHO x\r\nSUBSCRIBE c\r\nEXEC\r\n");
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(peer.read(), SUBSCRIBED);
     world.ask(&publisher, "PUBLISH c 1\r\n");
     assert_eq!(peer.read(), HELLO);
@@ -217,7 +217,7 @@ fn while_replies_are_off_neither_refusals_nor_replies_beyond_a_limit_are_sent() 
     let requests = "MULTI\r\nSSUBSCRIBE c\r\nGET k\r\nSUBSCRIBE c\r\nEXEC\r\n";
     peer.send(&format!("CLIENT REPLY OFF\r\n{requests}"));
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(peer.read(), SUBSCRIBED);
 }
 
@@ -236,7 +236,7 @@ fn who_is_pushed_more_than_its_limit_is_closed_although_replies_are_off() {
         unsent = &unsent[sent..];
         world.iterate(&[peer.readable()]);
     }
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.instance.clients.count(), 1);
 }
 
@@ -260,7 +260,7 @@ fn a_subscriber_that_does_not_read_is_closed_at_the_limit_of_its_class() {
     let receivers = (0..100).map(|_| {
         publisher.send(&request);
         world.iterate(&[publisher.readable()]);
-        world.settle();
+        world.run_until_idle();
         publisher.read()
     });
     let reached = receivers.take_while(|reply| reply == ":1").count();
@@ -374,7 +374,7 @@ fn a_worker_that_has_read_its_mail_frees_publishers_only_if_none_is_behind() {
         world.mailbox.send(peer.message("m"));
         world.instance.clock.advance(250);
         world.iterate(&[]);
-        world.settle();
+        world.run_until_idle();
     };
     look_over(&mut world);
     assert!(!has_room(&world));
@@ -391,6 +391,6 @@ fn a_client_that_is_closed_in_between_gets_nothing_and_its_slot_keeps_no_mail() 
     drop(peer);
     world.iterate(&[publisher.readable()]);
     let next = world.connect();
-    world.settle();
+    world.run_until_idle();
     assert_eq!(next.read(), "");
 }

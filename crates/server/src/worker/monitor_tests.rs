@@ -44,7 +44,7 @@ fn who_looks_sees_its_own_commands_each_behind_its_reply() {
     let peer = monitor(&mut world);
     peer.send("PING\r\nMULTI\r\nPING\r\nEXEC\r\nPING\r\n");
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     let multi = [r#""MULTI""#, "+QUEUED", "*1", "+PONG", r#""PING""#, r#""EXEC""#];
     let expected = [&["+PONG", r#""PING""#, "+OK"][..], &multi, &["+PONG", r#""PING""#]].concat();
     assert_eq!(lines(&peer), expected);
@@ -57,7 +57,7 @@ fn the_reply_of_reset_comes_behind_what_was_shown_before_and_nothing_behind_it()
     peer.send("PING\r\n");
     onlooker.send("RESET\r\nGET k\r\n");
     world.iterate(&[peer.readable(), onlooker.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG +PONG");
     assert_eq!(lines(&onlooker), [r#""PING""#, "+RESET", "$-1"]);
     assert_eq!(world.instance.monitors.count(), 0);
@@ -119,6 +119,6 @@ fn who_disconnects_is_no_monitor_any_more() {
     let (onlooker, peer) = (monitor(&mut world), world.connect());
     drop(onlooker);
     world.ask(&peer, "PING\r\n");
-    world.settle();
+    world.run_until_idle();
     assert_eq!((world.instance.clients.count(), world.instance.monitors.count()), (1, 0));
 }

@@ -42,7 +42,7 @@ fn a_socket_is_waited_for_to_take_bytes_only_while_it_is_full() {
     for _ in 0..2 {
         peer.send("GET k\r\n");
         world.iterate(&[peer.readable()]);
-        world.settle();
+        world.run_until_idle();
         assert!(peer.is_watched(&world) && !other.is_watched(&world));
         let mut taken = 0;
         while taken < bulk(&"\0".repeat(MIB)).len() {
@@ -50,13 +50,13 @@ fn a_socket_is_waited_for_to_take_bytes_only_while_it_is_full() {
             assert_eq!(peer.is_watched(&world), waits, "{taken} bytes were read");
             taken += peer.read_some(MIB).len();
             world.iterate(&[peer.writable()]);
-            world.settle();
+            world.run_until_idle();
         }
         assert!(!peer.is_watched(&world));
     }
     // Messages that were given to it are no reason either, once they are written.
     world.mailbox.send(peer.message("hello"));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(peer.read(), "hello");
     assert!(!peer.is_watched(&world));
 }
@@ -70,7 +70,7 @@ fn a_client_whose_backlog_passes_its_limit_is_closed() {
     assert_eq!(world.ask(&other, "SETBIT k 479999 0\r\n"), ":0");
     peer.send(&"GET k\r\n".repeat(100));
     world.iterate(&[peer.readable()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.instance.clients.count(), 1);
     assert_eq!(world.ask(&other, "PING\r\n"), "+PONG", "nobody else is");
 }
@@ -94,6 +94,6 @@ fn a_client_that_was_never_authenticated_may_leave_little_output_unread() {
             world.iterate(&[peer.readable()]);
         }
     }
-    world.settle();
+    world.run_until_idle();
     assert!(is_gone(&world, &stranger) && !is_gone(&world, &known));
 }

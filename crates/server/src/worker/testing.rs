@@ -265,7 +265,7 @@ impl World {
     }
 
     /// Runs loop iterations without events until the worker would sleep.
-    pub fn settle(&mut self) {
+    pub fn run_until_idle(&mut self) {
         loop {
             self.iterate(&[]);
             if self.waited() > 0 {

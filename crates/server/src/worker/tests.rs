@@ -42,7 +42,7 @@ fn a_pipeline_longer_than_a_batch_and_a_read_is_served_to_its_end_after_one_even
     peer.send(&"INCR n\r\n".repeat(number));
     world.iterate(&[peer.readable()]);
     assert!(world.waited() > 0, "it would have slept before the event");
-    world.settle();
+    world.run_until_idle();
     let expected: String = (1..=number).map(|n| format!(":{n}\r\n")).collect();
     assert_eq!(peer.read_bytes(), expected);
 }
@@ -118,7 +118,7 @@ fn what_a_client_sent_beyond_what_is_read_ahead_is_served_after_its_wait() {
     }
     assert!(sent > MIB, "{sent} bytes");
     assert_eq!(world.ask(&writer, "RPUSH k v\r\n"), ":1");
-    world.settle();
+    world.run_until_idle();
     let oks = "+OK\r\n".repeat(sent / request.len());
     assert!(waiter.read_bytes() == ["*2\r\n$1\r\nk\r\n$1\r\nv\r\n", &oks].concat());
 }
@@ -148,7 +148,7 @@ fn a_client_that_leaves_while_it_waits_leaves_nothing_behind() {
     peer.send(&"PING\r\n".repeat(10));
     peer.end();
     world.iterate(&[peer.ending()]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!((world.instance.waiters.count(), world.instance.waiters.deadlines()), (0, 0));
     assert_eq!(world.instance.clients.count(), 1);
     assert_eq!(world.ask(&other, "RPUSH k v\r\n"), ":1");
@@ -255,7 +255,7 @@ fn what_was_held_back_first_goes_on_first_again_and_again() {
         world.instance.clients.look_again();
         world.iterate(&[]);
         world.instance.resume_changes();
-        world.settle();
+        world.run_until_idle();
         let lengths = [1, 2].map(|more| format!(":{}", 2 * round + more));
         assert_eq!([second.read(), first.read()], lengths);
     }
@@ -369,7 +369,7 @@ fn what_comes_for_a_connection_that_is_away_is_kept_until_it_is_back() {
     world.turn_meanwhile(&mut second, &[]);
     assert_eq!((away.read(), other.read()), (String::new(), "+PONG".to_owned()));
     world.worker.event_loop.connections.put(away.at(), lent);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(away.read_bytes(), "first second +PONG\r\n");
     assert_eq!(world.instance.clients.count(), 1, "its end was noticed too");
 }

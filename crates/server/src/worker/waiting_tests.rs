@@ -21,7 +21,7 @@ fn who_has_waited_is_served_before_the_requests_that_the_same_pause_held_back() 
         } else {
             assert_eq!(world.ask(&writer, end), "+OK");
         }
-        world.settle();
+        world.run_until_idle();
         assert_eq!((waiter.read(), other.read()), ("*2 $1 k $1 v".into(), "$-1".into()), "{end}");
     }
     assert_eq!((world.instance.waiters.count(), world.instance.waiters.deadlines()), (0, 0));
@@ -38,13 +38,13 @@ fn who_finds_nothing_behind_a_pause_has_its_whole_time_again() {
         world.instance.clock.advance(millis_held);
         world.iterate(&[]);
         assert_eq!(world.ask(&writer, "CLIENT UNPAUSE\r\n"), "+OK");
-        world.settle();
+        world.run_until_idle();
         assert_eq!(first.read(), "*2 $1 k $1 v");
         world.instance.clock.advance(100);
-        world.settle();
+        world.run_until_idle();
         assert_eq!((second.read(), world.instance.waiters.deadlines()), (String::new(), 1));
         world.instance.clock.advance(1);
-        world.settle();
+        world.run_until_idle();
         assert_eq!((second.read(), world.instance.waiters.deadlines()), ("*-1".to_owned(), 0));
     }
 }

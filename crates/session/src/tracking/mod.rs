@@ -4,7 +4,7 @@
 //! a read    under the lock of its key: the client into the table         table.rs
 //! a change  under the lock of its key: its readers leave the table ──┐
 //!           the key begins with a prefix ────────────────────────────┴─▶ pending.rs
-//! settle    without locks, at the end of a batch: letters to workers     delivery.rs
+//! send      without locks, at the end of a batch: letters to workers     delivery.rs
 //! ```
 //! A client is entered under the lock under which it reads: entered later, a change in between
 //! would leave the old value with it for ever. Messages come as mail, so they stand behind the
@@ -168,7 +168,7 @@ impl Tracking {
     /// Sends what is pending; to be called without locks. Returns true if a worker has more mail
     /// than it is to have.
     #[cold]
-    pub(crate) fn settle(&self, clients: &Clients) -> bool {
+    pub(crate) fn send_pending(&self, clients: &Clients) -> bool {
         self.shrink();
         let pending = self.pending.take();
         if pending.is_empty() {

@@ -433,10 +433,10 @@ fn verify(shared: &Shared, mut follower: Follower) {
     // A header takes 5 to 17 bytes.
     assert!(bytes >= live + 5 * keys && bytes <= live + 17 * keys + spare, "{bytes} for {live}");
     let segments = store.heap().segments();
-    let is_settled = |it: &&heap::SegmentFacts| it.state != heap::SegmentState::Cleaning;
-    let settled: u64 = segments.iter().filter(is_settled).map(|it| it.live).sum();
-    let being_cleaned: u64 = segments.iter().map(|it| it.live).sum::<u64>() - settled;
-    assert!(settled <= bytes && bytes <= settled + being_cleaned, "{bytes}: {segments:?}");
+    let is_at_rest = |it: &&heap::SegmentFacts| it.state != heap::SegmentState::Cleaning;
+    let at_rest: u64 = segments.iter().filter(is_at_rest).map(|it| it.live).sum();
+    let being_cleaned: u64 = segments.iter().map(|it| it.live).sum::<u64>() - at_rest;
+    assert!(at_rest <= bytes && bytes <= at_rest + being_cleaned, "{bytes}: {segments:?}");
 }
 
 #[test]

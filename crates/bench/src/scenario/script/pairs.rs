@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::control::encode;
 use crate::generator::{Batch, Client, EventLoop, Received, Turn, shuffled};
-use crate::measure::settled_cpu_time;
+use crate::measure::cpu_time_at_rest;
 use crate::process;
 use crate::replies::{Answer, ReplyReader};
 use crate::servers::Server;
@@ -89,14 +89,14 @@ impl Pairs {
         time: Duration,
     ) -> Result<[(&'static str, f64); 3]> {
         self.check_rest(server)?;
-        let before = settled_cpu_time(server)?;
+        let before = cpu_time_at_rest(server)?;
         let client = process::cpu_time_of_this_thread();
         let began = Instant::now();
         (self.end, self.served) = (began + time, 0);
         event_loop.run(&mut [self])?;
         let elapsed = began.elapsed();
         let client = process::cpu_time_of_this_thread() - client;
-        let used = settled_cpu_time(server)?.saturating_sub(before);
+        let used = cpu_time_at_rest(server)?.saturating_sub(before);
         self.check_rest(server)?;
         let exchanges = self.served as f64 / 2.0;
         let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;

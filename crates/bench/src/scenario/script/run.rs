@@ -17,7 +17,7 @@ use super::values::Values;
 use crate::audience::Audience;
 use crate::control::encode;
 use crate::generator::{Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Sender};
-use crate::measure::{Measured, measure, measure_during, metered, settled_cpu_time};
+use crate::measure::{Measured, cpu_time_at_rest, measure, measure_during, metered};
 use crate::process;
 use crate::protocol::Protocol;
 use crate::replies::{ReplyReader, Value};
@@ -170,7 +170,7 @@ impl<'p> Running<'p> {
                 }
             }
             Step::Memory(name) => values.set(&name, server.resident_bytes()? as f64),
-            Step::Cpu(name) => values.set(&name, settled_cpu_time(server)?.as_secs_f64()),
+            Step::Cpu(name) => values.set(&name, cpu_time_at_rest(server)?.as_secs_f64()),
             Step::Keys(name) => values.set(&name, server.control()?.key_count()? as f64),
             Step::Records { workload, count } => {
                 ycsb::store(server, &ycsb::workload(&workload, count, 1)?)?;
@@ -355,10 +355,10 @@ impl<'p> Running<'p> {
     /// Notes the answer to a command, the time until it came, and what it cost the server.
     fn ask(&mut self, name: &str, command: &str) -> Result<()> {
         let mut control = self.server.control()?;
-        let (before, began) = (settled_cpu_time(&self.server)?, Instant::now());
+        let (before, began) = (cpu_time_at_rest(&self.server)?, Instant::now());
         let answer = control.ask(command.split(' '))?;
         let waited = began.elapsed();
-        let used = settled_cpu_time(&self.server)?.saturating_sub(before);
+        let used = cpu_time_at_rest(&self.server)?.saturating_sub(before);
         let times = [("ms", waited), ("cpu_ms", used)];
         self.values.set_all(name, times.map(|(what, it)| (what, it.as_secs_f64() * 1e3)));
         match answer {

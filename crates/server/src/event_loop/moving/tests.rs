@@ -42,7 +42,7 @@ fn a_client_on_its_way_hears_of_a_key_that_changes_meanwhile() {
         "*3 $11 unsubscribe $4 news :0 +OK"
     );
     let peer = arrived(&mut second, peer);
-    second.settle();
+    second.run_until_idle();
     assert_eq!(peer.read(), ">2 $10 invalidate *1 $1 k");
 }
 
@@ -54,6 +54,6 @@ fn a_notice_that_finds_its_client_on_the_way_back_waits_for_it() {
     send_all(&mut first, 1);
     second.iterate(&[]);
     send_all(&mut second, 0);
-    first.settle();
+    first.run_until_idle();
     assert!(peer.is_closed());
 }
