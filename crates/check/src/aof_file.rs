@@ -1,7 +1,7 @@
 //! What an append-only file holds.
 
 use crate::rdb_file::{self, RdbFacts};
-use crate::readers::{Asked, SET_WORDS};
+use crate::servers::{Asked, SET_WORDS};
 use crate::source::Source;
 use crate::walk::WalkError;
 use journal::disk::File;
@@ -41,7 +41,7 @@ pub struct AofFacts {
     pub broken: Option<Broken>,
     /// Bytes behind the end of an RDB file, which no server reads.
     pub unread: u64,
-    /// What a reader must know.
+    /// What a server must know.
     pub asked: Asked,
 }
 
@@ -182,7 +182,7 @@ impl AofFacts {
         self.bytes.saturating_sub(self.whole)
     }
 
-    /// Everything that a reader must know, the RDB part included.
+    /// Everything that a server must know, the RDB part included.
     pub fn asked(&self) -> Asked {
         let mut asked = Asked {
             commands: self.asked.commands.clone(),

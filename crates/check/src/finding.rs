@@ -3,7 +3,7 @@
 use crate::aof_file::{self, AofFacts, Behind, Broken};
 use crate::flaws::Flaws;
 use crate::rdb_file::{Counts, RdbFacts};
-use crate::readers::{Asked, READERS, Reader};
+use crate::servers::{Asked, SERVERS, Server};
 use crate::source::{Source, Stamp};
 use crate::walk::Sum;
 use journal::disk::File;
@@ -133,7 +133,7 @@ impl FileFinding {
         ))
     }
 
-    /// What it asks of its reader.
+    /// What it asks of a server that reads it.
     pub fn asked(&self) -> Asked {
         let mut asked = self.facts.asked();
         asked.preamble &= !self.is_rdb();
@@ -296,12 +296,12 @@ fn shown(text: &[u8]) -> String {
     }
 }
 
-/// Lines about who can read what asks for `asked` and is in this state: one reader, or all.
-pub fn servers_text(asked: &Asked, state: &State, only: Option<&Reader>) -> String {
+/// Lines about who can read what asks for `asked` and is in this state: one server, or all.
+pub fn servers_text(asked: &Asked, state: &State, only: Option<&Server>) -> String {
     let is_damaged = matches!(state, State::Damaged(_) | State::Lost(_));
     let mut lines = String::new();
-    for reader in READERS.iter().filter(|it| only.is_none_or(|only| only.name == it.name)) {
-        let mut obstacles = reader.obstacles(asked);
+    for server in SERVERS.iter().filter(|it| only.is_none_or(|only| only.name == it.name)) {
+        let mut obstacles = server.obstacles(asked);
         if is_damaged {
             obstacles.insert(0, "it is damaged".to_owned());
         }
@@ -314,7 +314,7 @@ pub fn servers_text(asked: &Asked, state: &State, only: Option<&Reader>) -> Stri
             _ => "reads it".to_owned(),
         };
         // Writing to a string cannot fail.
-        let _ = line(&mut lines, "reader", format_args!("{:<12}{verdict}", reader.name));
+        let _ = line(&mut lines, "reader", format_args!("{:<12}{verdict}", server.name));
     }
     lines
 }
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn nobody_reads_what_is_damaged() {
-        let valkey = crate::readers::find("valkey-9.1");
+        let valkey = crate::servers::find("valkey-9.1");
         let verdict = |bytes: &[u8]| {
             let found = finding(bytes);
             servers_text(&found.asked(), &found.state(), valkey)

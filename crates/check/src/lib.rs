@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! path ─▶ place (what is it?) ─▶ manifest ─▶ its files, one after the other
-//!                             ├▶ rdb_file ─▶ walk ─▶ facts ─▶ readers
-//!                             └▶ aof_file ─▶ journal's reader and inspection ─▶ facts ─▶ readers
+//!                             ├▶ rdb_file ─▶ walk ─▶ facts ─▶ servers
+//!                             └▶ aof_file ─▶ journal's reader and inspection ─▶ facts ─▶ servers
 //! findings ─▶ printed; truncate: what is behind a break goes to FILE.cut-off
 //!                      mend: wrong numbers are written anew, the file stays as FILE.before-fix
 //! ```
@@ -25,7 +25,7 @@ pub mod flaws;
 pub mod mend;
 pub mod place;
 pub mod rdb_file;
-pub mod readers;
+pub mod servers;
 pub mod source;
 pub mod truncate;
 pub mod walk;

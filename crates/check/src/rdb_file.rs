@@ -2,7 +2,7 @@
 
 use crate::content::{Content, Fingerprints, Worth};
 use crate::flaws::{Flaws, KeyFlaw};
-use crate::readers::Asked;
+use crate::servers::Asked;
 use crate::walk::{Entry, KeyEntry, Sum, Walk, WalkError};
 use rdb::{Kind, Miscount, Part, StreamPart};
 use std::cmp::Reverse;
@@ -79,7 +79,7 @@ pub struct RdbFacts {
     pub miscounted: Flaws,
     /// These numbers.
     pub miscounts: Vec<Miscount>,
-    /// What a reader must know.
+    /// What a server must know.
     pub asked: Asked,
     /// What the checksum is worth; `None` if the file was not read to its end.
     pub sum: Option<Sum>,

@@ -293,11 +293,11 @@ impl<'c> Call<'c> {
         if self.is_obeyed() { u64::MAX } else { PROTO_MAX_BULK_LEN.get(settings) }
     }
 
-    /// The client as a reader of its keys, for a command that reads and may change them: it enters
+    /// The client as a tracker of its keys, for a command that reads and may change them: it enters
     /// them itself, while their locks are held, so that its own change is none to the client.
-    pub fn late_reader(&self) -> LateReader<'c> {
+    pub fn late_tracker(&self) -> LateTracker<'c> {
         let enters = self.session.modes.contains(AccessModes::ENTERS_READS);
-        LateReader { instance: self.instance, client: enters.then_some(self.session.client.id) }
+        LateTracker { instance: self.instance, client: enters.then_some(self.session.client.id) }
     }
 
     /// The refusal of a request with a wrong number of arguments.
@@ -359,13 +359,13 @@ impl Outer<'_, '_> {
 
 /// A client whose command enters the keys that it has read.
 #[derive(Debug)]
-pub struct LateReader<'c> {
+pub struct LateTracker<'c> {
     instance: &'c Instance,
     /// Its id; `None` if it is not notified of changes.
     client: Option<u64>,
 }
 
-impl LateReader<'_> {
+impl LateTracker<'_> {
     /// Enters keys, whose locks are held.
     pub fn enter(&self, keys: &[Key<'_>]) {
         if let Some(client) = self.client {

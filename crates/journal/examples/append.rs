@@ -29,7 +29,7 @@ fn main() {
     let start = Start { position: 0, home: 0, id };
     let mut log = Log::begin(set, start, Steady(0)).expect("the first file");
     let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 30).expect("address space");
-    let mut reader = ring.read_from_end();
+    let mut consumer = ring.read_from_end();
     let mut lane = lanes.pop().expect("a lane");
     let has_ended = AtomicBool::new(false);
     let began = Instant::now();
@@ -42,9 +42,9 @@ fn main() {
         let mut is_last = false;
         while !is_last {
             is_last = has_ended.load(Ordering::Acquire);
-            log.write(&mut reader, now()).expect("written");
-            reader.release(log.written().position);
-            reader.prepare();
+            log.write(&mut consumer, now()).expect("written");
+            consumer.release(log.written().position);
+            consumer.prepare();
             if is_last || log.is_sync_due(SyncPolicy::EverySecond, now()) {
                 let job = log.begin_sync(now()).expect("a line");
                 let outcome = job.run();

@@ -6,7 +6,7 @@
 //! lanes    units, inside the gate                              behind the mark: the next file's
 //! ```
 
-use crate::ring::{Reader, Ring};
+use crate::ring::{Consumer, Ring};
 use crate::sync::{AtomicU64, Ordering};
 
 #[cfg(all(test, loom))]
@@ -42,9 +42,9 @@ impl CutMark {
     }
 
     /// Position up to which the file may be written: all that is whole, but nothing behind a cut.
-    pub fn limit(&self, reader: &mut Reader) -> u64 {
+    pub fn limit(&self, consumer: &mut Consumer) -> u64 {
         // First what is whole: who sees a unit behind a cut sees the mark, which was set before it.
-        let whole = reader.whole();
+        let whole = consumer.whole();
         whole.min(self.0.load(Ordering::Acquire))
     }
 }

@@ -7,8 +7,8 @@
 //!                │                         ▼
 //! [released]──────[whole]════[being filled]════[tail]─ ─ ─▶  positions, in chunks of 1 MiB
 //!        ▲       ▲
-//!        │       └── Ring::read_from_end, read_from           a reader is added
-//!    Reader::whole, slice, release                            each goes on at its own speed
+//!        │       └── Ring::read_from_end, read_from           a consumer is added
+//!    Consumer::whole, slice, release                          each goes on at its own speed
 //!        │
 //!        ▼ one of them is the file's
 //! Log::write ─▶ Writer ─▶ incremental file ─▶ SyncJob ─▶ safe
@@ -26,10 +26,10 @@
 //! 5. The end of what is whole is the end of a unit: tail and announcements are never anything
 //!    else.
 //! 6. A chunk has a frame of memory from its first byte that is filled until its last is released.
-//! 7. What is released is whole, and no reader needs it: `released` is never above the position of
-//!    a reader, or above what is whole, and it rises under the lock of the readers.
-//! 8. Without a reader, what is whole is released at the latest when a lane needs another chunk, so
-//!    nothing grows for nobody.
+//! 7. What is released is whole, and no consumer needs it: `released` is never above the position
+//!    of a consumer, or above what is whole, and it rises under the lock of the consumers.
+//! 8. Without a consumer, what is whole is released at the latest when a lane needs another chunk,
+//!    so nothing grows for nobody.
 //! 9. Nobody waits: taking a place is an addition, and who finds a chunk without a frame gives it
 //!    one. Only a lane a whole table ahead of what is released waits for it, when it fills; writers
 //!    are held back long before, and before they take locks.
@@ -38,9 +38,10 @@
 //! power loss or failure follows; (11) of the files that the manifest names, only the last may be
 //! torn; (12) after a failed sync nothing is written to that file again.
 //!
-//! To add a reader of the journal, beside the file's: `Ring::read_from_end`, in `ring/reader.rs`.
+//! To add a consumer of the journal, beside the file's: `Ring::read_from_end`, in
+//! `ring/consumer.rs`.
 //!
-//! Owner: the ring. A lane belongs to one thread, and so does each reader, and the log.
+//! Owner: the ring. A lane belongs to one thread, and so does each consumer, and the log.
 //! Not here: what a unit means (`command`), threads, settings, who waits for which position.
 //! Start at: `ring.rs`, then `writer.rs`, `set.rs` and `log.rs`.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
@@ -61,7 +62,7 @@ pub mod unit;
 pub mod writer;
 
 pub use cut::CutMark;
-pub use ring::{Lane, Place, ReadFromError, Reader, ReaderId, Ring, Slowest};
+pub use ring::{Consumer, ConsumerId, Lane, Place, ReadFromError, Ring, Slowest};
 pub use unit::{Command, Words};
 
 /// Bits of a position that lie within a chunk. Checkers of interleavings have chunks of four bytes.

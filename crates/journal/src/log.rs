@@ -9,7 +9,7 @@
 //! sync costs nothing; or less, and it takes a rotation, which makes all of it new.
 
 use crate::disk::Files;
-use crate::ring::Reader;
+use crate::ring::Consumer;
 use crate::set::{Set, SetError};
 use crate::sync_line::ReplicationId;
 use crate::writer::{Reached, Start, SyncJob, SyncPolicy, WriteError, Writer};
@@ -186,9 +186,9 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file, and that it is given up after a failed sync.
-    pub fn write(&mut self, reader: &mut Reader, now: Steady) -> Result<(), WriteError> {
-        let whole = reader.whole();
-        self.write_until(reader, whole, now)
+    pub fn write(&mut self, consumer: &mut Consumer, now: Steady) -> Result<(), WriteError> {
+        let whole = consumer.whole();
+        self.write_until(consumer, whole, now)
     }
 
     /// Writes what is whole up to a position, which is the end of a unit.
@@ -197,14 +197,14 @@ impl<F: Files> Log<F> {
     /// Those of `write`.
     pub fn write_until(
         &mut self,
-        reader: &Reader,
+        consumer: &Consumer,
         limit: u64,
         now: Steady,
     ) -> Result<(), WriteError> {
         if self.has_lost_files {
             return Err(WriteError::SyncFailed);
         }
-        self.writer.write(reader, limit, now)
+        self.writer.write(consumer, limit, now)
     }
 
     /// True if a sync is due.
@@ -238,12 +238,12 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file and of the set, after which the file goes on as if nothing had been asked.
-    pub fn rotate(&mut self, reader: &Reader, cut: u64, now: Steady) -> Result<u64, LogError> {
+    pub fn rotate(&mut self, consumer: &Consumer, cut: u64, now: Steady) -> Result<u64, LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
         self.set.retry_sync_of_names()?;
-        self.writer.write(reader, cut, now)?;
+        self.writer.write(consumer, cut, now)?;
         self.writer.finish(now)?;
         self.follow(now)
     }
@@ -252,12 +252,12 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// Those of the file.
-    pub fn close(&mut self, reader: &mut Reader, now: Steady) -> Result<(), LogError> {
+    pub fn close(&mut self, consumer: &mut Consumer, now: Steady) -> Result<(), LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
         self.set.retry_sync_of_names()?;
-        self.write(reader, now)?;
+        self.write(consumer, now)?;
         self.writer.finish(now)?;
         Ok(self.writer.write_end_line(now)?)
     }
@@ -266,7 +266,7 @@ impl<F: Files> Log<F> {
     ///
     /// # Errors
     /// `NeedsBase`, or those of the set; in the latter case the next call goes on.
-    pub fn replace(&mut self, reader: &Reader, now: Steady) -> Result<u64, LogError> {
+    pub fn replace(&mut self, consumer: &Consumer, now: Steady) -> Result<u64, LogError> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
@@ -275,7 +275,7 @@ impl<F: Files> Log<F> {
         }
         if self.has_lost_files
             || self.set.is_apart()
-            || reader.position() > self.writer.safe().position
+            || consumer.position() > self.writer.safe().position
         {
             return Err(LogError::NeedsBase);
         }

@@ -3,22 +3,22 @@
 //! Its folder has the unsafe code: bytes of a place are written through raw pointers, and what is
 //! whole is lent as a slice. The invariants are those of the crate's front page.
 
+mod consumer;
+mod consumers;
 mod lane;
 mod memory;
-mod reader;
-mod readers;
 
+pub use consumer::{Consumer, ReadFromError};
+pub use consumers::{ConsumerId, Slowest};
 pub use lane::{Lane, Place};
-pub use reader::{ReadFromError, Reader};
-pub use readers::{ReaderId, Slowest};
 
 use crate::chunks::{ChunkNumber, Chunks};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, relax};
 use crate::{CHUNK_BITS, CHUNK_BYTES};
 use base::mutex::{Mutex, MutexGuard};
+use consumers::Consumers;
 use crossbeam_utils::CachePadded;
 use memory::Memory;
-use readers::Readers;
 use std::io;
 use std::sync::Arc;
 
@@ -39,10 +39,11 @@ pub struct Ring {
     tail: CachePadded<AtomicU64>,
     /// For each lane a bound below its places, or `NOTHING`.
     announced: Box<[CachePadded<AtomicU64>]>,
-    /// First position of which the memory was not given up. Changes under the lock of the readers.
+    /// First position of which the memory was not given up. Changes under the lock of the
+    /// consumers.
     released: CachePadded<AtomicU64>,
     /// Lanes never wait for it.
-    readers: Mutex<Readers>,
+    consumers: Mutex<Consumers>,
     /// Database in which units stand bare. Changes while no lane puts anything.
     home: AtomicUsize,
     chunks: Chunks,
@@ -50,7 +51,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Creates a stream whose first position is `start`, with `lanes` lanes and no reader. The
+    /// Creates a stream whose first position is `start`, with `lanes` lanes and no consumer. The
     /// distance from the oldest position that was not released to the tail may come to
     /// `span_bytes`, or to half of that or a quarter, as the system has address space.
     ///
@@ -67,7 +68,7 @@ impl Ring {
             tail: CachePadded::new(AtomicU64::new(start)),
             announced: (0..lanes).map(|_| CachePadded::new(AtomicU64::new(NOTHING))).collect(),
             released: CachePadded::new(AtomicU64::new(start)),
-            readers: Mutex::new(Readers::default()),
+            consumers: Mutex::new(Consumers::default()),
             home: AtomicUsize::new(0),
             chunks: Chunks::new(memory.frames()),
             memory,
@@ -80,11 +81,11 @@ impl Ring {
     /// reads, and a database the home.
     ///
     /// # Panics
-    /// When something was put, or there is a reader.
+    /// When something was put, or there is a consumer.
     pub fn begin_at(&self, position: u64, home: usize) {
-        let readers = self.readers();
+        let consumers = self.consumers();
         let tail = self.tail.swap(position, Ordering::AcqRel);
-        let is_new = tail == self.released() && readers.slowest().is_none();
+        let is_new = tail == self.released() && consumers.slowest().is_none();
         assert!(is_new, "the stream has begun");
         self.released.store(position, Ordering::Release);
         self.set_home(home);
@@ -115,17 +116,17 @@ impl Ring {
         self.chunks.resident_bytes()
     }
 
-    /// The reader that is furthest behind; none if there is no reader.
+    /// The consumer that is furthest behind; none if there is no consumer.
     pub fn slowest(&self) -> Option<Slowest> {
-        let (reader, position) = self.readers().slowest()?;
-        Some(Slowest { reader, position, behind_bytes: self.tail().saturating_sub(position) })
+        let (consumer, position) = self.consumers().slowest()?;
+        Some(Slowest { consumer, position, behind_bytes: self.tail().saturating_sub(position) })
     }
 
-    /// Asks a reader to end, as one that is too far behind. What it pins stays until its owner has
-    /// seen that and drops it, since the owner may be reading a slice at this moment. Returns false
-    /// if it has ended already.
-    pub fn dismiss(&self, reader: ReaderId) -> bool {
-        self.readers().dismiss(reader)
+    /// Asks a consumer to end, as one that is too far behind. What it pins stays until its owner
+    /// has seen that and drops it, since the owner may be reading a slice at this moment. Returns
+    /// false if it has ended already.
+    pub fn dismiss(&self, consumer: ConsumerId) -> bool {
+        self.consumers().dismiss(consumer)
     }
 
     /// Gives memory back to the system that was not needed since the last call.
@@ -151,14 +152,14 @@ impl Ring {
         bounds.fold(tail, u64::min).max(released)
     }
 
-    fn readers(&self) -> MutexGuard<'_, Readers> {
-        self.readers.lock()
+    fn consumers(&self) -> MutexGuard<'_, Consumers> {
+        self.consumers.lock()
     }
 
-    /// Gives up the memory of all that no reader needs, up to what is whole. What is below `whole`
-    /// is known to be.
-    fn release_passed(&self, readers: &Readers, whole: u64) {
-        let lowest = readers.slowest().map_or(u64::MAX, |(_, position)| position);
+    /// Gives up the memory of all that no consumer needs, up to what is whole. What is below
+    /// `whole` is known to be.
+    fn release_passed(&self, consumers: &Consumers, whole: u64) {
+        let lowest = consumers.slowest().map_or(u64::MAX, |(_, position)| position);
         let to = if lowest <= whole { lowest } else { self.whole().max(whole).min(lowest) };
         let from = self.released();
         if to > from {
@@ -167,13 +168,13 @@ impl Ring {
         }
     }
 
-    /// Gives up the memory of what is whole where there is no reader, so that nothing grows for
-    /// nobody. If others add, move or remove a reader, they see to it.
+    /// Gives up the memory of what is whole where there is no consumer, so that nothing grows for
+    /// nobody. If others add, move or remove a consumer, they see to it.
     fn release_unread(&self) {
-        if let Some(readers) = self.readers.try_lock()
-            && readers.slowest().is_none()
+        if let Some(consumers) = self.consumers.try_lock()
+            && consumers.slowest().is_none()
         {
-            self.release_passed(&readers, 0);
+            self.release_passed(&consumers, 0);
         }
     }
 

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_unit_is_filled_after_its_place_was_taken_and_home_moves_in_the_stream() {
         let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 20).expect("address space");
-        let mut reader = ring.read_from_end();
+        let mut consumer = ring.read_from_end();
         let lane = &mut lanes[0];
         let place = lane.take_unit([del(0)].into_iter());
         let moved = lane.move_home(4);
@@ -215,6 +215,6 @@ mod tests {
         let mut place = place;
         encode(0, [del(0)].into_iter(), &mut |piece| lane.fill(&mut place, piece));
         lane.withdraw();
-        assert_eq!(reader.whole(), end);
+        assert_eq!(consumer.whole(), end);
     }
 }

@@ -15,7 +15,7 @@ pub use bounds::{End, Reached, Start};
 pub use sync_job::{SyncJob, SyncPolicy};
 
 use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache, read_pieces};
-use crate::ring::Reader;
+use crate::ring::Consumer;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use base::{Millis, Steady};
 use std::io;
@@ -206,7 +206,12 @@ impl<F: File> Writer<F> {
     ///
     /// # Errors
     /// Those of the file, once a second; meanwhile that it is waited for.
-    pub fn write(&mut self, reader: &Reader, limit: u64, now: Steady) -> Result<(), WriteError> {
+    pub fn write(
+        &mut self,
+        consumer: &Consumer,
+        limit: u64,
+        now: Steady,
+    ) -> Result<(), WriteError> {
         if self.has_sync_failed {
             return Err(WriteError::SyncFailed);
         }
@@ -227,7 +232,7 @@ impl<F: File> Writer<F> {
             if writer.is_synced != writer.line_is_synced {
                 writer.append_line(tail)?;
             }
-            writer.append_units(reader, limit, tail)
+            writer.append_units(consumer, limit, tail)
         })?;
         self.line_is_synced = self.is_synced;
         self.write_back();
@@ -285,14 +290,14 @@ impl<F: File> Writer<F> {
         Ok(())
     }
 
-    fn append_units(&mut self, reader: &Reader, limit: u64, tail: &mut Tail) -> io::Result<()> {
+    fn append_units(&mut self, consumer: &Consumer, limit: u64, tail: &mut Tail) -> io::Result<()> {
         let mut stage = std::mem::take(&mut self.stage);
         let mut append = || {
             while tail.reached.position < limit {
                 stage.begin_at(tail.reached.bytes);
                 let mut next = tail.reached.position;
                 while next < limit && stage.room() > 0 {
-                    next += stage.push(reader.slice(next, limit)) as u64;
+                    next += stage.push(consumer.slice(next, limit)) as u64;
                 }
                 // Where more and more waits, the cache takes it at once.
                 if limit - tail.reached.position > BEHIND_BYTES {

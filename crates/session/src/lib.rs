@@ -6,7 +6,7 @@
 //! needs                               what is granted: admission asks it
 //! transaction, waiters, acknowledged  what a client has queued, watches, waits for
 //! pubsub, tracking, notifications, monitors   who is notified of what
-//! letter, message, notice, receivers  how: by mail to the workers
+//! letter, message, notice, receivers  how clients are notified: by mail to the workers
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
 //! ```

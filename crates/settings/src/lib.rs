@@ -5,8 +5,9 @@
 //! the configuration file, CONFIG REWRITE, the manual) is derived from the rows.
 //!
 //! Owner: [`Settings`] owns the values; it is shared by all threads behind an `Arc`.
-//! Not here: what a setting does (its readers), replies to clients (`command`), applying a change
-//! to sockets, limits and the working directory (the server registers a hook for that).
+//! Not here: what a setting does (the crates that read it), replies to clients (`command`),
+//! applying a change to sockets, limits and the working directory (the server registers a hook for
+//! that).
 //! Start at: [`network`] for how rows look, [`Setting::get`] for reading one,
 //! [`Settings::set_many`] for changing some, [`load`] for the start of the server.
 //!

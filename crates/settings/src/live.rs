@@ -56,7 +56,8 @@ impl Settings {
         read(&self.values.read()[slot])
     }
 
-    /// Replaces values at once; readers of several settings may still see some of them earlier.
+    /// Replaces values at once; threads that read several settings may still see some of them
+    /// earlier.
     pub(crate) fn store(&self, changes: &[(usize, Value)]) {
         let mut values = self.values.write();
         for (slot, value) in changes {

@@ -19,7 +19,7 @@ use store::{Element, Encoding, Kind, ValueRef};
 pub struct Form {
     /// The type.
     pub value_type: ValueType,
-    /// Lowest version whose readers know the type.
+    /// Lowest version whose servers know the type.
     pub version: Version,
 }
 

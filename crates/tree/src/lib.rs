@@ -5,8 +5,7 @@
 //!           │
 //! inner   | child count separator | ... |        a separator is above all that is left of it
 //!           │            │
-//! leaf    | rows |     | rows |                   known by `Leaf` alone: count, redistribute,
-//! order
+//! leaf    | rows |     | rows |                   known by `Leaf` alone: count, splits, order
 //! ```
 //! A child is named by a number that the owner of the nodes maps to bytes, so moving a node changes
 //! one entry of a table and no other node. Each child has the count of what lies below it, so

@@ -3,7 +3,7 @@
 use check::finding::{FileFinding, Look, State, ask_more, read, read_alone, servers_text};
 use check::mend::mend;
 use check::place::{FileSet, Place, look};
-use check::readers::{Asked, READERS, Reader, find};
+use check::servers::{Asked, SERVERS, Server, find};
 use check::truncate::truncate;
 use clap::Parser;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -34,8 +34,8 @@ struct Options {
     #[arg(long, requires = "fix", value_name = "OFFSET")]
     cut_at: Option<u64>,
     /// Tells only of this server whether it can read the data, such as valkey-9.1 or redis-7.2.
-    #[arg(long, value_name = "SERVER", value_parser = reader)]
-    reader: Option<&'static Reader>,
+    #[arg(long, value_name = "SERVER", value_parser = server)]
+    reader: Option<&'static Server>,
     /// Databases of the server that is to load the data.
     #[arg(long, default_value_t = 16, value_name = "COUNT")]
     databases: u64,
@@ -50,8 +50,8 @@ impl Options {
     }
 }
 
-fn reader(name: &str) -> Result<&'static Reader, String> {
-    let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
+fn server(name: &str) -> Result<&'static Server, String> {
+    let names: Vec<&str> = SERVERS.iter().map(|server| server.name).collect();
     find(name).ok_or_else(|| format!("known are {}", names.join(", ")))
 }
 
@@ -161,8 +161,8 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
             }
         }
     }
-    let readers = servers_text(&asked, &state, options.reader);
-    write!(out, "{}:\n{readers}", set.manifest.display())?;
+    let servers = servers_text(&asked, &state, options.reader);
+    write!(out, "{}:\n{servers}", set.manifest.display())?;
     Ok(if let State::Refused(_) = state { End::Damaged } else { end })
 }
 

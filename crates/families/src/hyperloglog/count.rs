@@ -20,18 +20,18 @@ pub fn pfadd(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn pfcount(call: &mut Call<'_>) -> Outcome {
-    let (args, reader) = (call.args, call.late_reader());
+    let (args, tracker) = (call.args, call.late_tracker());
     // What could not be written is not kept either: nobody waits for the disk to read.
     let keeps_count = call.instance.grants.get().contains(Needs::DISK);
     if args.len() > 2 || !keeps_count {
         let (mut access, keys, reply) = call.on_keys(1..args.len());
-        reader.enter(&keys);
+        tracker.enter(&keys);
         reply.integer(hyperloglog::count_all(&mut access, &keys)?.cast_signed());
         return Ok(());
     }
     let (mut access, key, reply) = call.on_key(1);
     let count = hyperloglog::count(&mut access, &key);
-    reader.enter(&[key]);
+    tracker.enter(&[key]);
     // A kept count is part of the value, so a command that reads may count as a change.
     access.report_changes_silently(count.is_ok_and(|count| count.is_new).into());
     reply.integer(count?.elements.cast_signed());

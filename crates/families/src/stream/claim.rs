@@ -1,7 +1,7 @@
 //! XCLAIM and XAUTOCLAIM.
 
 use super::add::Ids;
-use super::effects::Reader;
+use super::effects::GroupConsumer;
 use super::group::XGROUP_CREATECONSUMER;
 use super::{entries, id, no_group, refusal_of};
 use command::{Call, Outcome};
@@ -41,15 +41,15 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     });
     let changes = changes.map_err(|error| refusal_of(error, || no_group(key.bytes, name)))?;
     reply.close_array(mark, len);
-    let reader = Reader { group: name, consumer: args.get(3) };
-    report_claim(&mut access, &key, changes, is_new.then_some(reader));
+    let group_consumer = GroupConsumer { group: name, consumer: args.get(3) };
+    report_claim(&mut access, &key, changes, is_new.then_some(group_consumer));
     if changes > 0 {
         if changes > taken.len() as u64 + u64::from(is_new) {
-            reader.record_forgotten_effect(&mut access, &key, &ids);
+            group_consumer.record_forgotten_effect(&mut access, &key, &ids);
         }
-        reader.record_pending_effects(&mut access, &key, &taken);
+        group_consumer.record_pending_effects(&mut access, &key, &taken);
         if taken.is_empty() {
-            reader.record_position_effect(&mut access, &key);
+            group_consumer.record_position_effect(&mut access, &key);
         }
     }
     Ok(())
@@ -62,13 +62,18 @@ fn lacks_consumer(stream: Option<Stream<'_>>, args: Args<'_>) -> bool {
 }
 
 /// Reports the changes of a claim; only the creation of its consumer is an event.
-fn report_claim(access: &mut Access<'_>, key: &Key<'_>, changes: u64, made: Option<Reader<'_>>) {
+fn report_claim(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    changes: u64,
+    made: Option<GroupConsumer<'_>>,
+) {
     let new = u64::from(made.is_some());
     access.report_changes(new, XGROUP_CREATECONSUMER, key);
     access.report_changes_silently(changes - new);
     access.leave_out_request();
-    if let Some(reader) = made {
-        reader.record_consumer_effect(access, key);
+    if let Some(group_consumer) = made {
+        group_consumer.record_consumer_effect(access, key);
     }
 }
 
@@ -156,10 +161,10 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     reply.append(&listed);
     reply.array(done.deleted.len());
     done.deleted.iter().for_each(|id| id::write(reply, *id));
-    let reader = Reader { group: args.get(2), consumer: args.get(3) };
-    report_claim(&mut access, &key, done.changes, is_new.then_some(reader));
-    reader.record_forgotten_effect(&mut access, &key, &done.deleted);
-    reader.record_pending_effects(&mut access, &key, &taken);
+    let group_consumer = GroupConsumer { group: args.get(2), consumer: args.get(3) };
+    report_claim(&mut access, &key, done.changes, is_new.then_some(group_consumer));
+    group_consumer.record_forgotten_effect(&mut access, &key, &done.deleted);
+    group_consumer.record_pending_effects(&mut access, &key, &taken);
     Ok(())
 }
 

@@ -47,15 +47,15 @@ fn len_of(access: &Access<'_>, key: &Key<'_>) -> u64 {
 
 /// A group, and one of its consumers.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'c> {
+pub struct GroupConsumer<'c> {
     pub group: &'c [u8],
     pub consumer: &'c [u8],
 }
 
-impl Reader<'_> {
+impl GroupConsumer<'_> {
     /// Records that the consumer was created.
     pub fn record_consumer_effect(self, access: &mut Access<'_>, key: &Key<'_>) {
-        let Reader { group, consumer } = self;
+        let GroupConsumer { group, consumer } = self;
         record_effect(access, key, &[b"XGROUP", b"CREATECONSUMER", key.bytes, group, consumer]);
     }
 
@@ -83,7 +83,7 @@ impl Reader<'_> {
     }
 
     fn claim(self, key: &Key<'_>, (delivered, deliveries): Delivery, last: Id) -> Pieces {
-        let Reader { group, consumer } = self;
+        let GroupConsumer { group, consumer } = self;
         let (mut time, mut count) = (IntegerText::new(), IntegerText::new());
         let (time, count) = (time.format_unsigned(delivered), count.format_unsigned(deliveries));
         let claim = Pieces::new(true, &[b"XCLAIM", key.bytes, group, consumer, b"0"]);

@@ -1,7 +1,7 @@
 //! XREAD and XREADGROUP.
 
 use super::add::Ids;
-use super::effects::Reader;
+use super::effects::GroupConsumer;
 use super::group::XGROUP_CREATECONSUMER;
 use super::{entries, id, refusal_of};
 use command::key_spec::find;
@@ -286,15 +286,15 @@ impl<'c> Request<'c> {
         access.report_changes(u64::from(done.is_new_consumer), XGROUP_CREATECONSUMER, key);
         access.report_changes_silently(u64::from(done.is_served));
         access.leave_out_request();
-        let reader = Reader { group, consumer };
+        let group_consumer = GroupConsumer { group, consumer };
         if done.is_new_consumer {
-            reader.record_consumer_effect(access, key);
+            group_consumer.record_consumer_effect(access, key);
         }
         if !self.no_ack || begin.is_some() {
-            reader.record_pending_effects(access, key, &given_ids);
+            group_consumer.record_pending_effects(access, key, &given_ids);
         }
         if done.is_served && begin.is_none() {
-            reader.record_position_effect(access, key);
+            group_consumer.record_position_effect(access, key);
         }
         Ok(done.is_served)
     }

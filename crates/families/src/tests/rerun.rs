@@ -120,10 +120,10 @@ fn who_does_not_write_is_served_behind_one_that_a_pause_of_writes_holds_back() {
     let mut world = World::new();
     check(&mut world, &[("XGROUP CREATE s g $ MKSTREAM", "+OK")]);
     let consumer = Waiting::begin(&mut world, "XREADGROUP GROUP g c BLOCK 0 STREAMS s >");
-    let reader = Waiting::begin(&mut world, "XREAD BLOCK 0 STREAMS s $");
+    let xread = Waiting::begin(&mut world, "XREAD BLOCK 0 STREAMS s $");
     run_and_pause(&mut world, &["XADD s 1-1 f v"]);
     let read = "*1 *2 $1 s *1 *2 $3 1-1 *2 $1 f $1 v";
-    assert_eq!((reader.answers.take(), consumer.answers.take().len()), (vec![read.to_owned()], 0));
+    assert_eq!((xread.answers.take(), consumer.answers.take().len()), (vec![read.to_owned()], 0));
     unpause(&mut world);
     assert_eq!(consumer.answers.take(), [read]);
 }

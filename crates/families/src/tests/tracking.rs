@@ -233,7 +233,7 @@ fn another_client_is_notified_in_its_place_until_it_is_gone() {
 }
 
 #[test]
-fn a_table_that_is_full_tells_readers_to_forget_keys() {
+fn a_table_that_is_full_has_trackers_forget_keys() {
     let mut two = Two::new("CLIENT TRACKING ON");
     two.expects("CONFIG SET tracking-table-max-keys 3", "+OK");
     two.expects("MGET a b c d e", "*5 _ _ _ _ _");
@@ -251,7 +251,7 @@ fn nothing_is_left_of_a_client_that_is_gone() {
     forget_tracking(&two.world.instance, &mut two.session);
     let tracking = &two.world.instance.tracking;
     (0..8).for_each(|_| tracking.sweep());
-    assert!(tracking.is_idle() && tracking.prefixes() == 0 && tracking.readers() == 0);
+    assert!(tracking.is_idle() && tracking.prefixes() == 0 && tracking.tracked_reads() == 0);
     assert!(!tracking.has_work());
 }
 

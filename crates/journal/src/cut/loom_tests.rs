@@ -33,21 +33,21 @@ impl Shared {
 }
 
 /// Writes to a file what may be written.
-fn write(reader: &mut Reader, mark: &CutMark, file: &mut Vec<u8>) {
-    let (mut at, limit) = (reader.position(), mark.limit(reader));
+fn write(consumer: &mut Consumer, mark: &CutMark, file: &mut Vec<u8>) {
+    let (mut at, limit) = (consumer.position(), mark.limit(consumer));
     while at < limit {
-        let piece = reader.slice(at, limit);
+        let piece = consumer.slice(at, limit);
         file.extend_from_slice(piece);
         at += piece.len() as u64;
     }
-    reader.release(at);
+    consumer.release(at);
 }
 
 /// What the writer's thread has, and a lane's thread that puts units.
 struct World {
     shared: Arc<Shared>,
     own: GateMember,
-    reader: Reader,
+    consumer: Consumer,
     lane: JoinHandle<Vec<u8>>,
 }
 
@@ -57,38 +57,38 @@ fn explore(is_on: bool, act: impl Fn(World) + Send + Sync + 'static) {
     model.preemption_bound = Some(2);
     model.check(move || {
         let (mut lanes, ring) = Ring::with_lanes(0, 1, 16).expect("address space");
-        let reader = ring.read_from_end();
+        let consumer = ring.read_from_end();
         let (gate, mark) = (Gate::new(), CutMark::default());
         let [member, own] = [(); 2].map(|()| gate.join().expect("a member is left"));
         let shared = Arc::new(Shared { gate, mark, is_on: AtomicBool::new(is_on) });
         let (other, mut lane) = (Arc::clone(&shared), lanes.pop().expect("a lane"));
         let lane = spawn(move || other.put(&member, &mut lane));
-        act(World { shared, own, reader, lane });
+        act(World { shared, own, consumer, lane });
     });
 }
 
 #[test]
 fn a_file_ends_at_the_cut_and_the_next_one_has_the_rest() {
-    explore(true, |World { shared, own, mut reader, lane }| {
-        let (other, ring) = (Arc::clone(&shared), Arc::clone(reader.ring()));
+    explore(true, |World { shared, own, mut consumer, lane }| {
+        let (other, ring) = (Arc::clone(&shared), Arc::clone(consumer.ring()));
         let saver = spawn(move || other.gate.close(&own, || other.mark.mark(&ring)));
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        write(&mut reader, &shared.mark, &mut old);
+        write(&mut consumer, &shared.mark, &mut old);
         let cut = saver.join().unwrap();
-        assert!(reader.whole() >= cut, "nobody filled a place at the cut");
-        write(&mut reader, &shared.mark, &mut old);
+        assert!(consumer.whole() >= cut, "nobody filled a place at the cut");
+        write(&mut consumer, &shared.mark, &mut old);
         assert_eq!(old.len() as u64, cut);
         shared.mark.clear();
         let put = lane.join().unwrap();
-        write(&mut reader, &shared.mark, &mut new);
+        write(&mut consumer, &shared.mark, &mut new);
         assert_eq!([old, new].concat(), put);
     });
 }
 
 #[test]
 fn a_file_that_begins_when_the_journal_is_turned_on_has_all_units_behind_the_cut() {
-    explore(false, |World { shared, own, mut reader, lane }| {
-        let (other, ring) = (Arc::clone(&shared), Arc::clone(reader.ring()));
+    explore(false, |World { shared, own, mut consumer, lane }| {
+        let (other, ring) = (Arc::clone(&shared), Arc::clone(consumer.ring()));
         let saver = spawn(move || {
             other.gate.close(&own, || {
                 let cut = other.mark.mark(&ring);
@@ -97,23 +97,23 @@ fn a_file_that_begins_when_the_journal_is_turned_on_has_all_units_behind_the_cut
             })
         });
         let (mut nowhere, mut file) = (Vec::new(), Vec::new());
-        write(&mut reader, &shared.mark, &mut nowhere);
-        assert_eq!(saver.join().unwrap(), reader.position());
+        write(&mut consumer, &shared.mark, &mut nowhere);
+        assert_eq!(saver.join().unwrap(), consumer.position());
         shared.mark.clear();
         let put = lane.join().unwrap();
-        write(&mut reader, &shared.mark, &mut file);
+        write(&mut consumer, &shared.mark, &mut file);
         assert_eq!((nowhere, file), (Vec::new(), put));
     });
 }
 
 #[test]
 fn when_the_journal_is_off_all_that_was_put_is_whole_and_nothing_more_comes() {
-    explore(true, |World { shared, own, mut reader, lane }| {
+    explore(true, |World { shared, own, mut consumer, lane }| {
         let mut file = Vec::new();
         shared.gate.close(&own, || shared.is_on.store(false, Ordering::Relaxed));
-        write(&mut reader, &shared.mark, &mut file);
+        write(&mut consumer, &shared.mark, &mut file);
         let put = lane.join().unwrap();
-        assert_eq!(reader.ring().tail(), reader.position());
+        assert_eq!(consumer.ring().tail(), consumer.position());
         assert_eq!(file, put);
     });
 }

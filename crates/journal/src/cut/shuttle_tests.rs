@@ -54,21 +54,21 @@ fn save(shared: &Shared, member: &GateMember, asked: &Receiver<()>, cuts: &Sende
 /// The writer: its files, each with the position at which it begins.
 struct Writer {
     shared: Arc<Shared>,
-    reader: Reader,
+    consumer: Consumer,
     files: Vec<(u64, Vec<u8>)>,
 }
 
 impl Writer {
     fn write(&mut self) {
-        let limit = self.shared.mark.limit(&mut self.reader);
+        let limit = self.shared.mark.limit(&mut self.consumer);
         let (_, file) = self.files.last_mut().expect("a file");
-        let mut at = self.reader.position();
+        let mut at = self.consumer.position();
         while at < limit {
-            let piece = self.reader.slice(at, limit);
+            let piece = self.consumer.slice(at, limit);
             file.extend_from_slice(piece);
             at += piece.len() as u64;
         }
-        self.reader.release(limit);
+        self.consumer.release(limit);
     }
 
     /// Has the saver cut, ends the file there and begins the next one.
@@ -81,9 +81,9 @@ impl Writer {
                 Err(_) => yield_now(),
             }
         };
-        assert!(self.reader.whole() >= cut, "nobody filled a place at the cut");
+        assert!(self.consumer.whole() >= cut, "nobody filled a place at the cut");
         self.write();
-        assert_eq!(self.reader.position(), cut);
+        assert_eq!(self.consumer.position(), cut);
         self.files.push((cut, Vec::new()));
         self.shared.mark.clear();
     }
@@ -93,15 +93,15 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         shared.gate.close(member, || shared.is_on.store(false, Ordering::Relaxed));
         self.write();
-        assert_eq!(self.reader.position(), shared.ring.tail());
+        assert_eq!(self.consumer.position(), shared.ring.tail());
         yield_now();
-        assert_eq!(self.reader.position(), shared.ring.tail(), "nothing more comes");
+        assert_eq!(self.consumer.position(), shared.ring.tail(), "nothing more comes");
     }
 }
 
 fn units_are_in_the_file_of_their_positions(turns_off: bool) {
     let (lanes, ring) = Ring::with_lanes(0, LANES, 128).expect("address space");
-    let reader = ring.read_from_end();
+    let consumer = ring.read_from_end();
     let (gate, mark) = (Gate::new(), CutMark::default());
     let [own, saver] = [(); 2].map(|()| gate.join().expect("a member is left"));
     let shared = Arc::new(Shared { gate, mark, is_on: AtomicBool::new(true), ring });
@@ -117,7 +117,7 @@ fn units_are_in_the_file_of_their_positions(turns_off: bool) {
     let ((ask, asked), (cut, cuts)) = (channel(), channel());
     let other = Arc::clone(&shared);
     let saver = spawn(move || save(&other, &saver, &asked, &cut));
-    let mut writer = Writer { shared, reader, files: vec![(0, Vec::new())] };
+    let mut writer = Writer { shared, consumer, files: vec![(0, Vec::new())] };
     for _ in 0..CUTS {
         if turns_off {
             writer.turn_off(&own);

@@ -113,7 +113,7 @@ impl SimulatedFiles {
         SimulatedFiles(Arc::new(Mutex::new(State { operations, faults, ..state })))
     }
 
-    /// Bytes of a file as a reader sees them.
+    /// Bytes of a file as a thread that reads them sees them.
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
         let state = lock(&self.0);
         state.names.get(name).map(|inode| state.inodes[*inode].bytes.clone())

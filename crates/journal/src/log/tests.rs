@@ -20,7 +20,7 @@ const UNITS: u64 = 24;
 struct Life<F: Files> {
     log: Log<F>,
     lane: Lane,
-    reader: Reader,
+    consumer: Consumer,
     now: Steady,
     policy: SyncPolicy,
     units: u64,
@@ -50,9 +50,17 @@ impl<F: Files> Life<F> {
         };
         let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 20).expect("memory");
         ring.begin_at(position, loaded.home);
-        let reader = ring.read_from_end();
+        let consumer = ring.read_from_end();
         let lane = lanes.pop().expect("a lane");
-        Some(Life { log, lane, reader, now: Steady(0), policy, units: loaded.units, ends: vec![] })
+        Some(Life {
+            log,
+            lane,
+            consumer,
+            now: Steady(0),
+            policy,
+            units: loaded.units,
+            ends: vec![],
+        })
     }
 
     fn put(&mut self) {
@@ -76,23 +84,23 @@ impl<F: Files> Life<F> {
     fn turn(&mut self) {
         self.now.0 += 400;
         if self.log.has_sync_failed() {
-            let _ = self.log.replace(&self.reader, self.now);
+            let _ = self.log.replace(&self.consumer, self.now);
         }
         self.log.set_padded(self.policy == SyncPolicy::Always);
         self.log.set_synced(self.policy != SyncPolicy::No);
-        let _ = self.log.write(&mut self.reader, self.now);
+        let _ = self.log.write(&mut self.consumer, self.now);
         if self.log.is_sync_due(self.policy, self.now)
             && let Ok(job) = self.log.begin_sync(self.now)
         {
             let outcome = job.run();
             self.log.end_sync(job, &outcome);
         }
-        self.reader.release(self.log.safe().position.max(self.reader.position()));
+        self.consumer.release(self.log.safe().position.max(self.consumer.position()));
     }
 
     fn rotate(&mut self) -> Option<u64> {
-        let cut = self.reader.whole();
-        self.log.rotate(&self.reader, cut, self.now).ok()
+        let cut = self.consumer.whole();
+        self.log.rotate(&self.consumer, cut, self.now).ok()
     }
 
     /// Rotates, and makes a base of all units so far.
@@ -385,7 +393,7 @@ fn a_failed_write_is_tried_again_after_a_second() {
     files.fail_at(0, Fault::NoSpace);
     life.put();
     let write =
-        |life: &mut Life<SimulatedFiles>, now| life.log.write(&mut life.reader, Steady(now));
+        |life: &mut Life<SimulatedFiles>, now| life.log.write(&mut life.consumer, Steady(now));
     assert!(matches!(write(&mut life, 10), Err(WriteError::Write(_))));
     assert!(life.log.is_failing());
     assert_eq!(bytes(), before);
@@ -411,20 +419,23 @@ fn what_a_failed_sync_has_lost_needs_a_base_if_it_was_released() {
     let files = SimulatedFiles::new();
     let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
     life.put();
-    life.log.write(&mut life.reader, Steady(0)).expect("written");
-    life.reader.release(life.log.written().position);
+    life.log.write(&mut life.consumer, Steady(0)).expect("written");
+    life.consumer.release(life.log.written().position);
     let job = life.log.begin_sync(Steady(0)).expect("begun");
     let outcome = Err(io::ErrorKind::Other.into());
     life.log.end_sync(job, &outcome);
-    assert!(matches!(life.log.write(&mut life.reader, Steady(9_000)), Err(WriteError::SyncFailed)));
-    assert!(matches!(life.log.replace(&life.reader, Steady(9_000)), Err(LogError::NeedsBase)));
+    assert!(matches!(
+        life.log.write(&mut life.consumer, Steady(9_000)),
+        Err(WriteError::SyncFailed)
+    ));
+    assert!(matches!(life.log.replace(&life.consumer, Steady(9_000)), Err(LogError::NeedsBase)));
 }
 
 /// A life whose manifest somebody removes, and that goes on apart with another base.
 fn live_on_without_manifest(life: &mut Life<SimulatedFiles>, files: &SimulatedFiles) -> Option<()> {
     files.remove("appendonly.aof.manifest").ok()?;
     life.log.find_lost().ok()??;
-    let cut = life.reader.whole();
+    let cut = life.consumer.whole();
     life.log.go_apart(cut, life.now).ok()?;
     let base = format!("*2\r\n$4\r\nBASE\r\n${}\r\n{1}\r\n", 1, life.units);
     let file = life.log.set().create_base().ok()?;
@@ -464,7 +475,7 @@ fn everysec_begins_a_sync_once_a_second() {
     let files = SimulatedFiles::new();
     let mut life = Life::begin(files.clone(), SyncPolicy::EverySecond).expect("a life");
     life.put();
-    life.log.write(&mut life.reader, Steady(0)).expect("written");
+    life.log.write(&mut life.consumer, Steady(0)).expect("written");
     let is_due = |policy, now| life.log.is_sync_due(policy, Steady(now));
     assert!(!is_due(SyncPolicy::EverySecond, 999) && is_due(SyncPolicy::EverySecond, 1_000));
     assert!(is_due(SyncPolicy::Always, 0) && !is_due(SyncPolicy::No, 5_000));
@@ -476,7 +487,7 @@ fn after_a_clean_end_all_is_told_to_be_safe() {
     let mut life = Life::begin(files.clone(), SyncPolicy::No).expect("a life");
     life.live(2);
     assert_eq!(life.acknowledged(), 0);
-    life.log.close(&mut life.reader, Steady(9_000)).expect("closed");
+    life.log.close(&mut life.consumer, Steady(9_000)).expect("closed");
     assert_eq!((life.acknowledged(), reload(&files.after_kill())), (2, 2));
     let file = files.open("appendonly.aof.1.incr.aof").expect("the last file");
     let (found, line) = (inspect(&file, 0).expect("read"), crate::sync_line::LINE_BYTES_MAX as u64);
@@ -491,7 +502,7 @@ fn after_a_clean_end_the_file_has_nothing_ahead() {
             let mut life = Life::begin(files.clone(), policy).expect("a life");
             life.live(2);
             (0..turns).for_each(|_| life.turn());
-            life.log.close(&mut life.reader, Steady(9_000)).expect("closed");
+            life.log.close(&mut life.consumer, Steady(9_000)).expect("closed");
             let bytes = files.contents("appendonly.aof.1.incr.aof").expect("the last file");
             let end = String::from_utf8_lossy(&bytes[bytes.len() - 20..]).into_owned();
             assert!(!end.contains('#') && end.ends_with("\r\n"), "{policy:?}: {end}");

@@ -123,7 +123,7 @@ impl Lane {
     ///
     /// # Safety
     /// The positions are this lane's alone, were not filled, and the lane's announcement keeps the
-    /// reader away until all of them are (invariants 1 to 3).
+    /// consumer away until all of them are (invariants 1 to 3).
     #[inline]
     unsafe fn write(&mut self, at: u64, bytes: &[u8]) {
         let (chunk, offset) = split(at);

@@ -1,4 +1,4 @@
-//! Every interleaving of lanes and the reader, in chunks of four bytes.
+//! Every interleaving of lanes and the consumer, in chunks of four bytes.
 
 use super::*;
 use loom::thread::spawn;
@@ -13,11 +13,11 @@ fn unit(lane: usize, bytes: usize) -> Vec<u8> {
 }
 
 /// Reads what is whole, which is units without a gap, and releases it. Counts the bytes by lane.
-fn read_whole(reader: &mut Reader, read: &mut [usize; LANES]) {
-    let (mut at, whole) = (reader.position(), reader.whole());
+fn read_whole(consumer: &mut Consumer, read: &mut [usize; LANES]) {
+    let (mut at, whole) = (consumer.position(), consumer.whole());
     let mut bytes = Vec::new();
     while at < whole {
-        let piece = reader.slice(at, whole);
+        let piece = consumer.slice(at, whole);
         bytes.extend_from_slice(piece);
         at += piece.len() as u64;
     }
@@ -29,7 +29,7 @@ fn read_whole(reader: &mut Reader, read: &mut [usize; LANES]) {
         read[lane] += unit.len();
         rest = behind;
     }
-    reader.release(whole);
+    consumer.release(whole);
 }
 
 /// Each lane puts units of these sizes, and withdraws after those followed by `true`; a unit with
@@ -38,7 +38,7 @@ fn read_whole(reader: &mut Reader, read: &mut [usize; LANES]) {
 fn explore(units: [&'static [(usize, bool)]; LANES], looks: usize, chunks: u64) {
     loom::model(move || {
         let (lanes, ring) = Ring::with_lanes(3, LANES, 16).expect("address space");
-        let mut reader = ring.read_from_end();
+        let mut consumer = ring.read_from_end();
         (0..chunks).for_each(|chunk| _ = ring.chunks.install(chunk));
         let threads: Vec<_> = std::iter::zip(lanes, units)
             .enumerate()
@@ -61,10 +61,10 @@ fn explore(units: [&'static [(usize, bool)]; LANES], looks: usize, chunks: u64) 
             .collect();
         let mut read = [0; LANES];
         for _ in 0..looks {
-            read_whole(&mut reader, &mut read);
+            read_whole(&mut consumer, &mut read);
         }
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        read_whole(&mut reader, &mut read);
+        read_whole(&mut consumer, &mut read);
         let sizes = units.map(|units| units.iter().map(|(bytes, _)| bytes).sum());
         assert_eq!(read, sizes, "each byte is read once");
     });

@@ -40,11 +40,11 @@ fn write(lane_number: usize, mut lane: Lane) {
     }
 }
 
-fn read_whole(reader: &mut Reader, numbers: &mut [usize; LANES]) {
-    let (mut at, whole) = (reader.position(), reader.whole());
+fn read_whole(consumer: &mut Consumer, numbers: &mut [usize; LANES]) {
+    let (mut at, whole) = (consumer.position(), consumer.whole());
     let mut bytes = Vec::new();
     while at < whole {
-        let piece = reader.slice(at, whole);
+        let piece = consumer.slice(at, whole);
         bytes.extend_from_slice(piece);
         at += piece.len() as u64;
     }
@@ -57,7 +57,7 @@ fn read_whole(reader: &mut Reader, numbers: &mut [usize; LANES]) {
         rest = &rest[usize::from(*length)..];
     }
     assert!(rest.is_empty(), "what is whole ends with a unit");
-    reader.release(whole);
+    consumer.release(whole);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn the_stream_is_whole_units_each_once_and_in_order() {
     shuttle::check_random(
         || {
             let (lanes, ring) = Ring::with_lanes(START, LANES, 128).expect("address space");
-            let mut reader = ring.read_from_end();
+            let mut consumer = ring.read_from_end();
             let threads: Vec<_> = lanes
                 .into_iter()
                 .enumerate()
@@ -73,13 +73,13 @@ fn the_stream_is_whole_units_each_once_and_in_order() {
                 .collect();
             let mut numbers = [0; LANES];
             while numbers != [UNITS; LANES] {
-                read_whole(&mut reader, &mut numbers);
-                reader.prepare();
+                read_whole(&mut consumer, &mut numbers);
+                consumer.prepare();
                 ring.trim();
                 yield_now();
             }
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            assert_eq!(reader.position(), ring.tail());
+            assert_eq!(consumer.position(), ring.tail());
         },
         3_000,
     );

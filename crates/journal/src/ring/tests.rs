@@ -7,10 +7,10 @@ const CHUNK: u64 = CHUNK_BYTES as u64;
 /// Small under Miri, which does a byte at a time.
 const SPAN: usize = CHUNK_BYTES * if cfg!(miri) { 8 } else { 1024 };
 
-fn ring(start: u64, lanes: usize) -> (Vec<Lane>, Reader) {
+fn ring(start: u64, lanes: usize) -> (Vec<Lane>, Consumer) {
     let (lanes, ring) = Ring::with_lanes(start, lanes, SPAN).expect("address space");
-    let reader = ring.read_from_end();
-    (lanes, reader)
+    let consumer = ring.read_from_end();
+    (lanes, consumer)
 }
 
 fn put(lane: &mut Lane, bytes: &[u8]) -> u64 {
@@ -19,10 +19,10 @@ fn put(lane: &mut Lane, bytes: &[u8]) -> u64 {
     place.end()
 }
 
-fn read(reader: &Reader, from: u64, to: u64) -> Vec<u8> {
+fn read(consumer: &Consumer, from: u64, to: u64) -> Vec<u8> {
     let (mut at, mut out) = (from, Vec::new());
     while at < to {
-        let piece = reader.slice(at, to);
+        let piece = consumer.slice(at, to);
         out.extend_from_slice(piece);
         at += piece.len() as u64;
     }
@@ -31,7 +31,7 @@ fn read(reader: &Reader, from: u64, to: u64) -> Vec<u8> {
 
 #[test]
 fn units_stand_in_the_order_of_their_places() {
-    let (mut lanes, mut reader) = ring(1000, 2);
+    let (mut lanes, mut consumer) = ring(1000, 2);
     let [first, second] = &mut lanes[..] else { unreachable!() };
     let mut late = first.take(3);
     assert_eq!(put(second, b"two"), 1006);
@@ -39,37 +39,37 @@ fn units_stand_in_the_order_of_their_places() {
     first.fill(&mut late, b"e");
     first.withdraw();
     second.withdraw();
-    assert_eq!(reader.whole(), 1006);
-    assert_eq!(reader.slice(1000, 1006), b"onetwo");
+    assert_eq!(consumer.whole(), 1006);
+    assert_eq!(consumer.slice(1000, 1006), b"onetwo");
 }
 
 #[test]
 fn nothing_is_whole_behind_a_place_that_is_not_full() {
-    let (mut lanes, mut reader) = ring(0, 2);
+    let (mut lanes, mut consumer) = ring(0, 2);
     let [first, second] = &mut lanes[..] else { unreachable!() };
     put(second, b"before");
     second.withdraw();
     let mut late = first.take(1);
     put(second, b"behind");
     second.withdraw();
-    assert_eq!(reader.whole(), 6);
+    assert_eq!(consumer.whole(), 6);
     first.fill(&mut late, b"!");
-    assert_eq!(reader.whole(), 6, "the lane has not withdrawn");
+    assert_eq!(consumer.whole(), 6, "the lane has not withdrawn");
     first.withdraw();
-    assert_eq!(reader.whole(), 13);
+    assert_eq!(consumer.whole(), 13);
 }
 
 #[test]
 fn what_is_whole_stays_whole_when_a_lane_announces_again() {
-    let (mut lanes, mut reader) = ring(0, 1);
+    let (mut lanes, mut consumer) = ring(0, 1);
     put(&mut lanes[0], b"abc");
     lanes[0].withdraw();
-    assert_eq!(reader.whole(), 3);
+    assert_eq!(consumer.whole(), 3);
     let mut place = lanes[0].take(3);
-    assert_eq!(reader.whole(), 3);
+    assert_eq!(consumer.whole(), 3);
     lanes[0].fill(&mut place, b"def");
     lanes[0].withdraw();
-    assert_eq!(reader.whole(), 6);
+    assert_eq!(consumer.whole(), 6);
 }
 
 #[test]
@@ -77,39 +77,39 @@ fn a_unit_spans_chunks() {
     let mut bytes = vec![7; CHUNK_BYTES * 2 + 100];
     bytes.chunks_mut(1 << 16).zip(0..).for_each(|(piece, number)| piece.fill(number));
     let start = u64::MAX / 2 - 50;
-    let (mut lanes, mut reader) = ring(start, 1);
+    let (mut lanes, mut consumer) = ring(start, 1);
     let end = put(&mut lanes[0], &bytes);
     lanes[0].withdraw();
-    assert_eq!(reader.whole(), end);
-    assert!(reader.slice(start, end).len() < CHUNK_BYTES);
-    assert_eq!(read(&reader, start, end), bytes);
-    assert_eq!(reader.ring().pending_bytes(), bytes.len() as u64);
-    reader.release(end);
-    assert_eq!(reader.ring().pending_bytes(), 0);
+    assert_eq!(consumer.whole(), end);
+    assert!(consumer.slice(start, end).len() < CHUNK_BYTES);
+    assert_eq!(read(&consumer, start, end), bytes);
+    assert_eq!(consumer.ring().pending_bytes(), bytes.len() as u64);
+    consumer.release(end);
+    assert_eq!(consumer.ring().pending_bytes(), 0);
 }
 
 #[test]
 fn memory_that_was_passed_is_used_again_and_given_back_when_idle() {
-    let (mut lanes, mut reader) = ring(0, 1);
+    let (mut lanes, mut consumer) = ring(0, 1);
     let unit = vec![7; CHUNK_BYTES / 4];
     for _ in 0..20 {
         put(&mut lanes[0], &unit);
         lanes[0].withdraw();
-        let whole = reader.whole();
-        reader.release(whole);
-        assert!(reader.ring().resident_bytes() <= 2 * CHUNK);
+        let whole = consumer.whole();
+        consumer.release(whole);
+        assert!(consumer.ring().resident_bytes() <= 2 * CHUNK);
     }
-    reader.ring().trim();
-    reader.ring().trim();
-    assert!(reader.ring().resident_bytes() <= CHUNK);
+    consumer.ring().trim();
+    consumer.ring().trim();
+    assert!(consumer.ring().resident_bytes() <= CHUNK);
     put(&mut lanes[0], &unit);
 }
 
 #[test]
-fn a_lane_that_is_a_whole_table_ahead_waits_for_the_reader() {
+fn a_lane_that_is_a_whole_table_ahead_waits_for_the_consumer() {
     const UNITS: u64 = if cfg!(miri) { 10 } else { 200 };
     let (mut lanes, ring) = Ring::with_lanes(0, 1, 4 * CHUNK_BYTES).expect("address space");
-    let mut reader = ring.read_from_end();
+    let mut consumer = ring.read_from_end();
     let unit = vec![7; CHUNK_BYTES / 2 + 1];
     let end = UNITS * unit.len() as u64;
     std::thread::scope(|scope| {
@@ -119,10 +119,10 @@ fn a_lane_that_is_a_whole_table_ahead_waits_for_the_reader() {
                 lanes[0].withdraw();
             }
         });
-        while reader.position() < end {
-            let whole = reader.whole();
-            assert!(reader.ring().resident_bytes() <= 4 * CHUNK);
-            reader.release(whole);
+        while consumer.position() < end {
+            let whole = consumer.whole();
+            assert!(consumer.ring().resident_bytes() <= 4 * CHUNK);
+            consumer.release(whole);
             std::thread::yield_now();
         }
     });
@@ -130,19 +130,19 @@ fn a_lane_that_is_a_whole_table_ahead_waits_for_the_reader() {
 
 #[test]
 fn the_chunk_behind_the_tail_is_made_ready() {
-    let (mut lanes, reader) = ring(CHUNK - 1, 1);
-    reader.prepare();
-    reader.prepare();
-    assert_eq!(reader.ring().resident_bytes(), CHUNK);
+    let (mut lanes, consumer) = ring(CHUNK - 1, 1);
+    consumer.prepare();
+    consumer.prepare();
+    assert_eq!(consumer.ring().resident_bytes(), CHUNK);
     put(&mut lanes[0], b"ab");
     lanes[0].withdraw();
-    assert_eq!(reader.ring().resident_bytes(), 2 * CHUNK);
+    assert_eq!(consumer.ring().resident_bytes(), 2 * CHUNK);
 }
 
 #[test]
 #[should_panic(expected = "a place was not filled")]
 fn a_lane_does_not_withdraw_while_a_place_is_open() {
-    let (mut lanes, _reader) = ring(0, 1);
+    let (mut lanes, _consumer) = ring(0, 1);
     let _place = lanes[0].take(1);
     lanes[0].withdraw();
 }
@@ -150,7 +150,7 @@ fn a_lane_does_not_withdraw_while_a_place_is_open() {
 #[test]
 #[should_panic(expected = "not this place")]
 fn a_lane_does_not_fill_the_place_of_another() {
-    let (mut lanes, _reader) = ring(0, 2);
+    let (mut lanes, _consumer) = ring(0, 2);
     let mut place = lanes[0].take(1);
     lanes[1].fill(&mut place, b"x");
 }
@@ -158,7 +158,7 @@ fn a_lane_does_not_fill_the_place_of_another() {
 #[test]
 #[should_panic(expected = "not this place")]
 fn a_place_is_not_filled_beyond_its_end() {
-    let (mut lanes, _reader) = ring(0, 1);
+    let (mut lanes, _consumer) = ring(0, 1);
     let mut place = lanes[0].take(1);
     lanes[0].fill(&mut place, b"xy");
 }
@@ -166,20 +166,20 @@ fn a_place_is_not_filled_beyond_its_end() {
 #[test]
 #[should_panic(expected = "not to be read")]
 fn what_is_not_whole_is_not_read() {
-    let (mut lanes, mut reader) = ring(0, 1);
+    let (mut lanes, mut consumer) = ring(0, 1);
     let _place = lanes[0].take(1);
-    reader.whole();
-    reader.slice(0, 1);
+    consumer.whole();
+    consumer.slice(0, 1);
 }
 
 #[test]
 fn a_lane_that_goes_with_an_open_place_leaves_no_hole() {
-    let (mut lanes, mut reader) = ring(0, 2);
+    let (mut lanes, mut consumer) = ring(0, 2);
     let place = lanes[0].take(5);
     lanes.remove(0);
     put(&mut lanes[0], b"later");
     lanes[0].withdraw();
-    assert_eq!((place.end(), reader.whole()), (5, 0));
+    assert_eq!((place.end(), consumer.whole()), (5, 0));
 }
 
 /// Header of a unit of the test below: lane, number in the lane, length.
@@ -212,7 +212,7 @@ fn many_lanes_with_sizes_around_a_chunk_and_late_bytes_make_one_stream() {
     const LANES: usize = 4;
     let units = if cfg!(miri) { 8 } else { 2_000 };
     let start = 5 * CHUNK - 40;
-    let (lanes, mut reader) = ring(start, LANES);
+    let (lanes, mut consumer) = ring(start, LANES);
     let running = AtomicUsize::new(LANES);
     let mut numbers = [0; LANES];
     std::thread::scope(|scope| {
@@ -248,17 +248,17 @@ fn many_lanes_with_sizes_around_a_chunk_and_late_bytes_make_one_stream() {
         let mut at = start;
         loop {
             let has_ended = running.load(Ordering::Acquire) == 0;
-            let whole = reader.whole();
-            let bytes = read(&reader, at, whole);
+            let whole = consumer.whole();
+            let bytes = read(&consumer, at, whole);
             assert_eq!(check(&bytes, &mut numbers), bytes.len(), "whole ends with a unit");
-            reader.release(whole);
-            reader.prepare();
-            reader.ring().trim();
+            consumer.release(whole);
+            consumer.prepare();
+            consumer.ring().trim();
             at = whole;
             if has_ended {
                 break;
             }
         }
     });
-    assert_eq!((reader.whole(), numbers), (reader.ring().tail(), [units; LANES]));
+    assert_eq!((consumer.whole(), numbers), (consumer.ring().tail(), [units; LANES]));
 }

@@ -14,7 +14,7 @@ use super::shared::Journal;
 use super::writer::JournalThread;
 use base::Steady;
 use crossbeam_channel::unbounded;
-use journal::Reader;
+use journal::Consumer;
 use journal::disk::Directory;
 use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
@@ -137,7 +137,7 @@ impl JournalThread {
         let (journal, is_void) = (Arc::clone(&self.journal), Arc::default());
         if turns_on {
             // Before there is a cut: what comes behind it is for the file.
-            self.reader = Some(journal.ring.read_from_end());
+            self.consumer = Some(journal.ring.read_from_end());
         }
         self.saver.push(Box::new(BaseJob {
             journal,
@@ -229,7 +229,7 @@ impl JournalThread {
     fn pass_cut(&mut self, cut: u64, now: Steady) -> Result<(), LogError> {
         self.wait_for_sync();
         // Nobody was filling a place at the cut, so all before it is whole.
-        let whole = self.reader.as_mut().map_or(cut, Reader::whole);
+        let whole = self.consumer.as_mut().map_or(cut, Consumer::whole);
         debug_assert!(whole >= cut, "units are whole when the gate is closed");
         let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
         let first = match &mut self.log {
@@ -238,8 +238,8 @@ impl JournalThread {
                 log.set().last_incremental() + 1
             }
             Some(log) => {
-                let reader = self.reader.as_ref().ok_or(LogError::NeedsBase)?;
-                log.rotate(reader, cut, now)?
+                let consumer = self.consumer.as_ref().ok_or(LogError::NeedsBase)?;
+                log.rotate(consumer, cut, now)?
             }
             None if !self.instance.store.has_journal() => {
                 // Only a base was asked for, and the journal is off.
@@ -305,7 +305,7 @@ impl JournalThread {
         let is_apart = self.log.as_ref().is_some_and(Log::is_apart);
         if !self.instance.journal.is_on.load(Relaxed) {
             self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
-            (self.log, self.reader) = (None, None);
+            (self.log, self.consumer) = (None, None);
             self.end_failure();
             self.journal.cut.clear();
         } else if is_apart || self.log.as_ref().is_some_and(Log::has_sync_failed) {

@@ -22,7 +22,7 @@ use journal::log::{Log, LogError};
 use journal::set::Shortening;
 use journal::sync_line::ReplicationId;
 use journal::writer::{SyncJob, SyncPolicy, WriteError};
-use journal::{Lane, Reader};
+use journal::{Consumer, Lane};
 use session::{Instance, Notice};
 use settings::journal::AOF_TIMESTAMP_ENABLED;
 use std::io;
@@ -52,7 +52,7 @@ pub struct JournalThread {
     pub(super) rotations: Rotations,
     pub(super) thread: ThreadContext,
     /// What is not in the files yet; none while the journal is off.
-    pub(super) reader: Option<Reader>,
+    pub(super) consumer: Option<Consumer>,
     /// For the units that move the home.
     lane: Lane,
     /// The files, while the journal is on.
@@ -127,7 +127,7 @@ impl JournalThread {
             journal.ring.begin_at(begin.position, begin.home);
             journal.written.store(begin.position, Relaxed);
         }
-        let reader = begin.is_some().then(|| journal.ring.read_from_end());
+        let consumer = begin.is_some().then(|| journal.ring.read_from_end());
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let work = move || {
             journal.rest.adopt();
@@ -143,7 +143,7 @@ impl JournalThread {
                 saver,
                 rotations: Rotations::default(),
                 thread,
-                reader,
+                consumer,
                 lane,
                 log: None,
                 waiting: None,
@@ -215,18 +215,18 @@ impl JournalThread {
             // all of that, and not for the first.
             thread::yield_now();
         }
-        let Some(reader) = &mut self.reader else {
+        let Some(consumer) = &mut self.consumer else {
             // Nothing is put while the journal is off.
             return self.journal.written.store(self.journal.ring.tail(), Relaxed);
         };
-        let limit = self.journal.cut.limit(reader);
+        let limit = self.journal.cut.limit(consumer);
         if self.waiting.is_some() {
             return;
         }
         let Some(log) = &mut self.log else {
             // What is behind a cut is for the file that is about to begin.
             self.journal.written.store(limit, Relaxed);
-            return reader.release(limit);
+            return consumer.release(limit);
         };
         if log.has_sync_failed() {
             return self.replace_file(now);
@@ -238,12 +238,12 @@ impl JournalThread {
         log.set_synced(policy != SyncPolicy::No);
         let (began, before) = (Instant::now(), log.written().position);
         pause(&self.instance);
-        let outcome = log.write_until(reader, limit, now);
+        let outcome = log.write_until(consumer, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);
         let kept = written.saturating_sub(self.journal.kept_max.load(Relaxed));
         let kept = kept.max(log.safe().position).min(written);
-        reader.release(kept.max(reader.position()));
+        consumer.release(kept.max(consumer.position()));
         if outcome.is_ok() && !log.is_failing() {
             self.waits_for_space = None;
         }
@@ -259,11 +259,11 @@ impl JournalThread {
     /// Goes on in another file after a failed sync.
     fn replace_file(&mut self, now: Steady) {
         self.look_for_files(now);
-        let (Some(log), Some(reader)) = (&mut self.log, &self.reader) else { return };
+        let (Some(log), Some(consumer)) = (&mut self.log, &self.consumer) else { return };
         if self.retry.is_too_early(Instant::now()) {
             return;
         }
-        match log.replace(reader, now) {
+        match log.replace(consumer, now) {
             Ok(_) => {
                 self.retry.end();
                 tracing::warn!("A sync has failed: the append-only file goes on in another");
@@ -397,9 +397,9 @@ impl JournalThread {
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
         self.journal.cut.clear();
         self.wait_for_sync();
-        if let (Some(mut log), Some(mut reader)) = (self.log.take(), self.reader.take())
+        if let (Some(mut log), Some(mut consumer)) = (self.log.take(), self.consumer.take())
             && !log.is_apart()
-            && let Err(error) = log.close(&mut reader, self.instance.clock.steady())
+            && let Err(error) = log.close(&mut consumer, self.instance.clock.steady())
         {
             tracing::warn!("Error writing the append-only file: {error}");
         }
@@ -421,8 +421,8 @@ impl JournalThread {
             quiet: self.quiet_rounds,
         };
         let Some((most, depth)) = round.rest() else { return };
-        if let Some(reader) = self.reader.as_ref().filter(|_| has_more && round.is_on) {
-            reader.prepare();
+        if let Some(consumer) = self.consumer.as_ref().filter(|_| has_more && round.is_on) {
+            consumer.prepare();
         }
         let asked = &journal.asked;
         let written = journal.written.load(Relaxed);

@@ -81,7 +81,7 @@ pub struct FrontToBack<'f> {
 }
 
 impl FrontToBack<'_> {
-    /// A reader of a file from its begin on.
+    /// The bytes of a file from its begin on.
     pub fn new(file: &OpenFile) -> FrontToBack<'_> {
         FrontToBack { file, at: 0 }
     }

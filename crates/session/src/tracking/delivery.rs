@@ -29,11 +29,11 @@ impl<'d> Delivery<'d> {
         let mut changed: BTreeMap<Box<[u8]>, u64> = BTreeMap::new();
         for invalidation in pending {
             match invalidation {
-                PendingInvalidation::Read { invalid: Invalid::Key(key), readers } => {
-                    self.notify(&readers, Some(&[&key]));
+                PendingInvalidation::Read { invalid: Invalid::Key(key), trackers } => {
+                    self.notify(&trackers, Some(&[&key]));
                 }
-                PendingInvalidation::Read { invalid: Invalid::Everything, readers } => {
-                    self.notify(&readers, None)
+                PendingInvalidation::Read { invalid: Invalid::Everything, trackers } => {
+                    self.notify(&trackers, None)
                 }
                 PendingInvalidation::Changed { key, author } => {
                     let known = changed.entry(key).or_insert(author);

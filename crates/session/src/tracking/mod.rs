@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a read    under the lock of its key: the client into the table         table.rs
-//! a change  under the lock of its key: its readers leave the table ──┐
+//! a change  under the lock of its key: its trackers leave the table ──┐
 //!           the key begins with a prefix ────────────────────────────┴─▶ pending.rs
 //! send      without locks, at the end of a batch: letters to workers     delivery.rs
 //! ```
@@ -42,7 +42,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use store::{Author, Change, Databases, Listener, Presence};
-use table::{PARTS, Readers, Table};
+use table::{PARTS, Table, TrackerIds};
 use tracker::Invalid;
 
 /// Most keys that are taken out of a full table at a time.
@@ -89,8 +89,8 @@ impl Tracking {
     }
 
     /// Returns the sum of the numbers of clients that have read each key.
-    pub fn readers(&self) -> usize {
-        self.table.readers()
+    pub fn tracked_reads(&self) -> usize {
+        self.table.tracked_reads()
     }
 
     /// Returns the number of prefixes.
@@ -137,7 +137,7 @@ impl Tracking {
         self.table.prefetch(hash);
     }
 
-    /// Enters a client as a reader of a key, whose lock is held.
+    /// Enters a client as a tracker of a key, whose lock is held.
     #[inline]
     pub fn note_read(&self, hash: PositionHash, key: &[u8], client: u64) {
         self.table.enter(hash, key, client);
@@ -179,18 +179,18 @@ impl Tracking {
         delivery.leave()
     }
 
-    /// Takes keys out of a table that is too large: their readers cannot cache them any more.
+    /// Takes keys out of a table that is too large: their trackers cannot cache them any more.
     fn shrink(&self) {
         let mut invalidations = Vec::new();
         for _ in 0..EVICTED_AT_ONCE {
             if !self.is_too_large() {
                 break;
             }
-            let Some((key, readers)) = self.table.take_any() else { break };
-            let readers = self.trackers_of(&readers, |_| true);
-            if !readers.is_empty() {
+            let Some((key, ids)) = self.table.take_any() else { break };
+            let trackers = self.trackers_of(&ids, |_| true);
+            if !trackers.is_empty() {
                 invalidations
-                    .push(PendingInvalidation::Read { invalid: Invalid::Key(key), readers });
+                    .push(PendingInvalidation::Read { invalid: Invalid::Key(key), trackers });
             }
         }
         if !invalidations.is_empty() {
@@ -223,14 +223,14 @@ impl Tracking {
         self.trackers.read()
     }
 
-    /// Returns those of some readers who are notified of what they have read, and fit.
+    /// Returns those of some trackers that are notified of what they have read, and fit.
     fn trackers_of(
         &self,
-        readers: &Readers,
+        ids: &TrackerIds,
         fits: impl Fn(&Tracker) -> bool,
     ) -> SmallVec<[Arc<Tracker>; 1]> {
         let trackers = self.trackers();
-        let trackers_of_key = readers.iter().filter_map(|client| trackers.get(&client));
+        let trackers_of_key = ids.iter().filter_map(|client| trackers.get(&client));
         trackers_of_key
             .filter(|tracker| !tracker.is_broadcast() && fits(tracker))
             .cloned()
@@ -257,19 +257,19 @@ impl Listener for Tracking {
             let invalidation = PendingInvalidation::Changed { key: key.bytes.into(), author: by };
             self.pending.add(key.hash, invalidation);
         }
-        let Some(readers) = self.table.take(key.hash, key.bytes) else { return };
-        let hears = |it: &Tracker| !(it.has_no_loop() && it.client.id == by);
-        let mut readers = self.trackers_of(&readers, hears);
+        let Some(ids) = self.table.take(key.hash, key.bytes) else { return };
+        let wants = |it: &Tracker| !(it.has_no_loop() && it.client.id == by);
+        let mut trackers = self.trackers_of(&ids, wants);
         let invalid = Invalid::Key(key.bytes.into());
-        readers.retain(|reader| {
-            let is_own = gets_invalidation_beside_reply(reader, author);
+        trackers.retain(|tracker| {
+            let is_own = gets_invalidation_beside_reply(tracker, author);
             if is_own {
-                reader.note_own(invalid.clone());
+                tracker.note_own(invalid.clone());
             }
             !is_own
         });
-        if !readers.is_empty() {
-            self.pending.add(key.hash, PendingInvalidation::Read { invalid, readers });
+        if !trackers.is_empty() {
+            self.pending.add(key.hash, PendingInvalidation::Read { invalid, trackers });
         }
     }
 
@@ -280,16 +280,16 @@ impl Listener for Tracking {
         _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
         self.table.clear();
-        let mut readers: SmallVec<[Arc<Tracker>; 1]> = self.trackers().values().cloned().collect();
-        readers.retain(|reader| {
-            let is_own = gets_invalidation_beside_reply(reader, author);
+        let mut trackers: SmallVec<[Arc<Tracker>; 1]> = self.trackers().values().cloned().collect();
+        trackers.retain(|tracker| {
+            let is_own = gets_invalidation_beside_reply(tracker, author);
             if is_own {
-                reader.note_own(Invalid::Everything);
+                tracker.note_own(Invalid::Everything);
             }
             !is_own
         });
-        if !readers.is_empty() {
-            let invalidation = PendingInvalidation::Read { invalid: Invalid::Everything, readers };
+        if !trackers.is_empty() {
+            let invalidation = PendingInvalidation::Read { invalid: Invalid::Everything, trackers };
             self.pending.add(PositionHash(0), invalidation);
         }
     }

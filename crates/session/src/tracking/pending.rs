@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) enum PendingInvalidation {
     /// These clients have read what is not valid any more.
-    Read { invalid: Invalid, readers: SmallVec<[Arc<Tracker>; 1]> },
+    Read { invalid: Invalid, trackers: SmallVec<[Arc<Tracker>; 1]> },
     /// A key has changed that begins with a prefix, by a command of the client with this id; zero:
     /// of nobody.
     Changed { key: Box<[u8]>, author: u64 },

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! part, by the first 12 bits of a hash   | mutex | place and number of slots |
-//!   slots, in the order of their hashes  | key | readers |  | vacant |  ...
+//!   slots, in the order of their hashes  | key | trackers |  | vacant |  ...
 //! ```
 //! A key stands in the slot that its hash says, or in one of the next. A look at it costs one cache
 //! miss, and none if it was announced.
@@ -26,14 +26,14 @@ const PART_BITS: u32 = PARTS.trailing_zeros();
 #[derive(Debug, Default)]
 struct Slot {
     key: SmallVec<[u8; 16]>,
-    readers: Readers,
+    trackers: TrackerIds,
 }
 
 const _: () = assert!(size_of::<Slot>() == 40);
 
 /// Ids of clients; of several, in order.
 #[derive(Debug)]
-pub(super) enum Readers {
+pub(super) enum TrackerIds {
     One(u64),
     Many(Box<SmallVec<[u64; 4]>>),
 }
@@ -41,17 +41,17 @@ pub(super) enum Readers {
 /// Id that no client has.
 const NOBODY: u64 = 0;
 
-impl Default for Readers {
-    fn default() -> Readers {
-        Readers::One(NOBODY)
+impl Default for TrackerIds {
+    fn default() -> TrackerIds {
+        TrackerIds::One(NOBODY)
     }
 }
 
-impl Readers {
+impl TrackerIds {
     fn as_slice(&self) -> &[u64] {
         match self {
-            Readers::One(client) => std::slice::from_ref(client),
-            Readers::Many(clients) => clients,
+            TrackerIds::One(client) => std::slice::from_ref(client),
+            TrackerIds::Many(clients) => clients,
         }
     }
 
@@ -60,7 +60,7 @@ impl Readers {
         self.as_slice().iter().copied()
     }
 
-    /// Returns the number of readers, which is one at least.
+    /// Returns the number of trackers, which is one at least.
     fn len(&self) -> usize {
         self.as_slice().len()
     }
@@ -68,12 +68,12 @@ impl Readers {
     /// Adds a client; returns false if it is there.
     fn add(&mut self, client: u64) -> bool {
         match self {
-            Readers::One(first) if *first == client => return false,
-            Readers::One(first) => {
+            TrackerIds::One(first) if *first == client => return false,
+            TrackerIds::One(first) => {
                 let both = smallvec![client.min(*first), client.max(*first)];
-                *self = Readers::Many(Box::new(both));
+                *self = TrackerIds::Many(Box::new(both));
             }
-            Readers::Many(clients) => match clients.binary_search(&client) {
+            TrackerIds::Many(clients) => match clients.binary_search(&client) {
                 Ok(_) => return false,
                 Err(at) => clients.insert(at, client),
             },
@@ -85,12 +85,12 @@ impl Readers {
     fn retain(&mut self, fits: impl Fn(u64) -> bool) -> usize {
         let before = self.len();
         match self {
-            Readers::One(client) if fits(*client) => return 0,
-            Readers::One(_) => *self = Readers::default(),
-            Readers::Many(clients) => {
+            TrackerIds::One(client) if fits(*client) => return 0,
+            TrackerIds::One(_) => *self = TrackerIds::default(),
+            TrackerIds::Many(clients) => {
                 clients.retain(|client| fits(*client));
                 if clients.is_empty() {
-                    *self = Readers::default();
+                    *self = TrackerIds::default();
                     return before;
                 }
             }
@@ -99,7 +99,7 @@ impl Readers {
     }
 
     fn is_nobody(&self) -> bool {
-        matches!(self, Readers::One(NOBODY))
+        matches!(self, TrackerIds::One(NOBODY))
     }
 }
 
@@ -122,7 +122,7 @@ impl Part {
     /// slots.
     fn find(&self, hash: PositionHash, key: &[u8]) -> Option<usize> {
         let home = Part::home(hash, self.slots.len());
-        let is_its = |slot: &Slot| slot.readers.is_nobody() || slot.key[..] == *key;
+        let is_its = |slot: &Slot| slot.trackers.is_nobody() || slot.key[..] == *key;
         let behind = self.slots[home..].iter().position(is_its);
         behind.map(|at| home + at).or_else(|| self.slots[..home].iter().position(is_its))
     }
@@ -137,7 +137,7 @@ impl Part {
     fn rebuild(&mut self, slots: usize, hasher: &KeyHasher) {
         let fresh = std::iter::repeat_with(Slot::default).take(slots).collect();
         for slot in std::mem::replace(&mut self.slots, fresh) {
-            if !slot.readers.is_nobody()
+            if !slot.trackers.is_nobody()
                 && let Some(at) = self.find(hasher.hash(&slot.key), &slot.key)
             {
                 self.slots[at] = slot;
@@ -152,7 +152,7 @@ impl Part {
         let (mut gap, mut next) = (at, at);
         loop {
             next = (next + 1) % len;
-            if self.slots[next].readers.is_nobody() {
+            if self.slots[next].trackers.is_nobody() {
                 break;
             }
             let home = Part::home(hasher.hash(&self.slots[next].key), len);
@@ -188,15 +188,15 @@ impl Shelf {
     }
 }
 
-/// Keys with their readers. A client is entered while the shard of the key is locked for the read,
+/// Keys with their trackers. A client is entered while the shard of the key is locked for the read,
 /// and leaves under that lock when the key changes.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Made for the first reader.
+    /// Made for the first tracker.
     shelves: OnceLock<Box<[Shelf]>>,
     hasher: KeyHasher,
     keys: AtomicUsize,
-    readers: AtomicUsize,
+    tracked_reads: AtomicUsize,
     /// Part from which a key is taken next.
     hand: AtomicUsize,
 }
@@ -207,7 +207,7 @@ impl Table {
             shelves: OnceLock::new(),
             hasher,
             keys: AtomicUsize::new(0),
-            readers: AtomicUsize::new(0),
+            tracked_reads: AtomicUsize::new(0),
             hand: AtomicUsize::new(0),
         }
     }
@@ -218,9 +218,9 @@ impl Table {
         self.keys.load(Relaxed)
     }
 
-    /// Returns the sum of the numbers of readers of all keys.
-    pub fn readers(&self) -> usize {
-        self.readers.load(Relaxed)
+    /// Returns the sum of the numbers of trackers of all keys.
+    pub fn tracked_reads(&self) -> usize {
+        self.tracked_reads.load(Relaxed)
     }
 
     /// Prefetches the slot of a key.
@@ -233,15 +233,15 @@ impl Table {
         prefetch(std::ptr::without_provenance::<u8>(slot + size_of::<Slot>()));
     }
 
-    /// Enters a client as a reader of a key.
+    /// Enters a client as a tracker of a key.
     pub fn enter(&self, hash: PositionHash, key: &[u8], client: u64) {
         let shelves = self.shelves.get_or_init(|| (0..PARTS).map(|_| Shelf::default()).collect());
         let shelf = &shelves[part_of(hash)];
         let mut part = shelf.lock();
         let found = part.find(hash, key);
-        match found.filter(|at| !part.slots[*at].readers.is_nobody()) {
+        match found.filter(|at| !part.slots[*at].trackers.is_nobody()) {
             Some(at) => {
-                if !part.slots[at].readers.add(client) {
+                if !part.slots[at].trackers.add(client) {
                     return;
                 }
             }
@@ -250,26 +250,26 @@ impl Table {
                 shelf.show(&part);
                 let Some(at) = part.find(hash, key) else { return };
                 part.slots[at] =
-                    Slot { key: SmallVec::from_slice(key), readers: Readers::One(client) };
+                    Slot { key: SmallVec::from_slice(key), trackers: TrackerIds::One(client) };
                 part.keys += 1;
                 self.keys.fetch_add(1, Relaxed);
             }
         }
-        self.readers.fetch_add(1, Relaxed);
+        self.tracked_reads.fetch_add(1, Relaxed);
     }
 
-    /// Takes the readers of a key out, if it has any.
-    pub fn take(&self, hash: PositionHash, key: &[u8]) -> Option<Readers> {
+    /// Takes the trackers of a key out, if it has any.
+    pub fn take(&self, hash: PositionHash, key: &[u8]) -> Option<TrackerIds> {
         let shelf = &self.shelves.get()?[part_of(hash)];
         let mut part = shelf.lock();
-        let at = part.find(hash, key).filter(|at| !part.slots[*at].readers.is_nobody())?;
-        Some(self.take_at(shelf, &mut part, at).readers)
+        let at = part.find(hash, key).filter(|at| !part.slots[*at].trackers.is_nobody())?;
+        Some(self.take_at(shelf, &mut part, at).trackers)
     }
 
     fn take_at(&self, shelf: &Shelf, part: &mut Part, at: usize) -> Slot {
         let slot = part.take(at, &self.hasher);
         self.keys.fetch_sub(1, Relaxed);
-        self.readers.fetch_sub(slot.readers.len(), Relaxed);
+        self.tracked_reads.fetch_sub(slot.trackers.len(), Relaxed);
         if let Some(slots) = smaller_room(part.keys, part.slots.len()) {
             part.rebuild(slots, &self.hasher);
             shelf.show(part);
@@ -277,8 +277,8 @@ impl Table {
         slot
     }
 
-    /// Takes some key and its readers out: of the parts in turn, a key from anywhere.
-    pub fn take_any(&self) -> Option<(Box<[u8]>, Readers)> {
+    /// Takes some key and its trackers out: of the parts in turn, a key from anywhere.
+    pub fn take_any(&self) -> Option<(Box<[u8]>, TrackerIds)> {
         let shelves = self.shelves.get()?;
         for _ in 0..PARTS {
             let turn = self.hand.fetch_add(1, Relaxed);
@@ -289,23 +289,25 @@ impl Table {
             let begin = Part::home(round, part.slots.len());
             let len = part.slots.len();
             let mut places = (begin..len).chain(0..begin);
-            let Some(at) = places.find(|at| !part.slots[*at].readers.is_nobody()) else { continue };
+            let Some(at) = places.find(|at| !part.slots[*at].trackers.is_nobody()) else {
+                continue;
+            };
             let slot = self.take_at(shelf, &mut part, at);
-            return Some((slot.key.into_vec().into(), slot.readers));
+            return Some((slot.key.into_vec().into(), slot.trackers));
         }
         None
     }
 
-    /// Removes the readers of a part that are not there any more, and the keys that nobody else has
-    /// read.
+    /// Removes the trackers of a part that are not there any more, and the keys that nobody else
+    /// has read.
     pub fn sweep(&self, part: usize, is_there: impl Fn(u64) -> bool) {
         let Some(shelves) = self.shelves.get() else { return };
         let shelf = &shelves[part];
         let mut part = shelf.lock();
         let (mut gone, mut keys) = (0, 0);
-        for slot in part.slots.iter_mut().filter(|slot| !slot.readers.is_nobody()) {
-            gone += slot.readers.retain(&is_there);
-            keys += usize::from(!slot.readers.is_nobody());
+        for slot in part.slots.iter_mut().filter(|slot| !slot.trackers.is_nobody()) {
+            gone += slot.trackers.retain(&is_there);
+            keys += usize::from(!slot.trackers.is_nobody());
         }
         if keys < part.keys {
             self.keys.fetch_sub(part.keys - keys, Relaxed);
@@ -313,7 +315,7 @@ impl Table {
             part.rebuild(keys + keys.div_ceil(2), &self.hasher);
             shelf.show(&part);
         }
-        self.readers.fetch_sub(gone, Relaxed);
+        self.tracked_reads.fetch_sub(gone, Relaxed);
     }
 
     /// Removes all keys, while nobody reads or writes any.
@@ -324,7 +326,7 @@ impl Table {
             shelf.show(&part);
         }
         self.keys.store(0, Relaxed);
-        self.readers.store(0, Relaxed);
+        self.tracked_reads.store(0, Relaxed);
     }
 }
 
@@ -345,18 +347,18 @@ mod tests {
     }
 
     #[test]
-    fn each_reader_of_a_key_is_entered_once_and_all_leave_together() {
+    fn each_tracker_of_a_key_is_entered_once_and_all_leave_together() {
         let (table, hasher) = table();
         let enter = |key: &[u8], client| table.enter(hasher.hash(key), key, client);
         for client in [9, 3, 9, 5, 3, 4] {
             enter(b"a", client);
         }
         enter(b"a key that is too long for its place", 3);
-        assert_eq!((table.keys(), table.readers()), (2, 5));
-        let readers = table.take(hasher.hash(b"a"), b"a").expect("it is there");
-        assert_eq!(readers.iter().collect::<Vec<u64>>(), [3, 4, 5, 9]);
+        assert_eq!((table.keys(), table.tracked_reads()), (2, 5));
+        let trackers = table.take(hasher.hash(b"a"), b"a").expect("it is there");
+        assert_eq!(trackers.iter().collect::<Vec<u64>>(), [3, 4, 5, 9]);
         assert!(table.take(hasher.hash(b"a"), b"a").is_none());
-        assert_eq!((table.keys(), table.readers()), (1, 1));
+        assert_eq!((table.keys(), table.tracked_reads()), (1, 1));
     }
 
     #[test]
@@ -383,11 +385,11 @@ mod tests {
         taken.sort();
         names.sort();
         assert_eq!(taken, names);
-        assert_eq!((table.keys(), table.readers()), (0, 0));
+        assert_eq!((table.keys(), table.tracked_reads()), (0, 0));
     }
 
     #[test]
-    fn readers_that_are_gone_are_swept_out() {
+    fn trackers_that_are_gone_are_swept_out() {
         let (table, hasher) = table();
         for number in 0..1000_u32 {
             let key = number.to_le_bytes();
@@ -397,9 +399,9 @@ mod tests {
             }
         }
         (0..PARTS).for_each(|part| table.sweep(part, |client| client == 2));
-        assert_eq!((table.keys(), table.readers()), (500, 500));
+        assert_eq!((table.keys(), table.tracked_reads()), (500, 500));
         (0..PARTS).for_each(|part| table.sweep(part, |_| false));
-        assert_eq!((table.keys(), table.readers()), (0, 0));
+        assert_eq!((table.keys(), table.tracked_reads()), (0, 0));
     }
 
     #[test]
@@ -421,12 +423,12 @@ mod tests {
                 table.enter(hasher.hash(&key), &key, client);
                 model.entry(key).or_default().insert(client);
             } else {
-                let readers = table.take(hasher.hash(&key), &key);
-                let readers = readers.map(|readers| readers.iter().collect());
-                assert_eq!(readers, model.remove(&key));
+                let trackers = table.take(hasher.hash(&key), &key);
+                let trackers = trackers.map(|trackers| trackers.iter().collect());
+                assert_eq!(trackers, model.remove(&key));
             }
             assert_eq!(table.keys(), model.len());
         }
-        assert_eq!(table.readers(), model.values().map(BTreeSet::len).sum::<usize>());
+        assert_eq!(table.tracked_reads(), model.values().map(BTreeSet::len).sum::<usize>());
     }
 }

@@ -19,7 +19,7 @@ fn refused(pairs: &[(&str, &str)], text: &str) {
 }
 
 #[test]
-fn a_change_is_seen_by_readers_and_raises_the_generation() {
+fn a_change_is_seen_by_threads_and_raises_the_generation() {
     let settings = Settings::new();
     let names = set(&settings, &[("TIMEOUT", "7"), ("port", "6379"), ("maxclients", "5")]);
     assert_eq!(names, Ok(vec!["timeout", "maxclients"]));

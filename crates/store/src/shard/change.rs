@@ -10,12 +10,12 @@
 //! the locks are given up: all reports under one hold of locks are one unit. Removals that no
 //! command asked for report themselves.
 //!
-//! Some changes are *unseen*: bytes change, but no reader of the key sees another value, as when a
-//! group of a stream moves on. They are made inside `KeyMut::unseen` or `Access::unseen_if`: then
-//! WATCH and client-side caching are not notified, and all other listeners are.
+//! Some changes are *unseen*: bytes change, but no client that reads the key sees another value, as
+//! when a group of a stream moves on. They are made inside `KeyMut::unseen` or `Access::unseen_if`:
+//! then WATCH and client-side caching are not notified, and all other listeners are.
 //!
 //! `Listener::before` is called under the lock of the key, by the change point itself, so no
-//! handler can leave it out: there WATCH marks its clients, client-side caching takes the readers
+//! handler can leave it out: there WATCH marks its clients, client-side caching takes the trackers
 //! of the key out of its table, MIGRATE notes that a key it has sent has changed, and a snapshot
 //! keeps the old record.
 //!

@@ -322,8 +322,8 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.guard.notify_key_listeners_early(&self.key, &found);
     }
 
-    /// Makes a change that WATCH and client-side caching are not notified of, since readers of the
-    /// key see the same value.
+    /// Makes a change that WATCH and client-side caching are not notified of, since clients that
+    /// read the key see the same value.
     pub fn unseen<T>(&mut self, change: impl FnOnce(&mut KeyMut<'g, 'a>) -> T) -> T {
         let hidden = self.guard.hide_from_key_listeners();
         let done = change(self);

@@ -132,11 +132,11 @@ fn group(key: &[u8], group: Group<'_>, receive: Receiver<'_>) {
     let head: [&[u8]; 5] = [b"XGROUP", b"CREATE", key, &name, &last];
     receive(words(&[&head[..], &[b"ENTRIESREAD", read.as_bytes()]].concat()));
     for consumer in group.consumers() {
-        let reader = consumer.name.with_text(<[u8]>::to_vec);
-        receive(words(&[b"XGROUP", b"CREATECONSUMER", key, &name, &reader]));
+        let consumer_name = consumer.name.with_text(<[u8]>::to_vec);
+        receive(words(&[b"XGROUP", b"CREATECONSUMER", key, &name, &consumer_name]));
         for pending in consumer.pending(Id::MIN) {
             let (at, count) = (number(pending.delivered()), number(pending.deliveries()));
-            let head: [&[u8]; 6] = [b"XCLAIM", key, &name, &reader, b"0", &id(pending.id)];
+            let head: [&[u8]; 6] = [b"XCLAIM", key, &name, &consumer_name, b"0", &id(pending.id)];
             let tail: [&[u8]; 6] = [b"TIME", &at, b"RETRYCOUNT", &count, b"JUSTID", b"FORCE"];
             receive(words(&[&head[..], &tail].concat()));
         }

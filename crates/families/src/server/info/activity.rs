@@ -165,7 +165,7 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("total_active_defrag_time", &0),
         ("current_active_defrag_time", &0),
         ("tracking_total_keys", &call.instance.tracking.keys()),
-        ("tracking_total_items", &call.instance.tracking.readers()),
+        ("tracking_total_items", &call.instance.tracking.tracked_reads()),
         ("tracking_total_prefixes", &call.instance.tracking.prefixes()),
     ]);
 }

@@ -5,7 +5,7 @@ use journal::{Lane, Ring};
 
 pub fn run(load: &Load<'_>) -> Cost {
     let (lanes, stream) = Ring::with_lanes(0, load.threads, 1 << 30).expect("address space");
-    let mut reader = stream.read_from_end();
+    let mut consumer = stream.read_from_end();
     let taker = |mut lane: Lane| {
         move |batch: usize| {
             for _ in 0..batch {
@@ -17,15 +17,15 @@ pub fn run(load: &Load<'_>) -> Cost {
     };
     let mut sink = Sink::new();
     measure(load, lanes.into_iter().map(taker).collect(), move |_| {
-        let (from, whole) = (reader.position(), reader.whole());
+        let (from, whole) = (consumer.position(), consumer.whole());
         let mut at = from;
         while at < whole {
-            let piece = reader.slice(at, whole);
+            let piece = consumer.slice(at, whole);
             sink.write(piece);
             at += piece.len() as u64;
         }
-        reader.release(whole);
-        reader.prepare();
+        consumer.release(whole);
+        consumer.prepare();
         whole - from
     })
 }

@@ -275,7 +275,7 @@ fn change_hash(
 fn change_stream(access: &mut Access<'_>, key: &Key<'_>, random: &mut Random, texts: &[Vec<u8>]) {
     let limit = NodeLimit { entries: 20, bytes: 4_096 };
     let name = [b'g', b'0' + random.below(3) as u8];
-    let reader = [b'c', b'0' + random.below(4) as u8];
+    let consumer = [b'c', b'0' + random.below(4) as u8];
     match random.below(8) {
         0..4 => {
             for text in texts {
@@ -292,7 +292,7 @@ fn change_stream(access: &mut Access<'_>, key: &Key<'_>, random: &mut Random, te
         6 => {
             let read = GroupRead {
                 group: &name,
-                consumer: &reader,
+                consumer: &consumer,
                 after: None,
                 count: random.below(40),
                 no_ack: false,

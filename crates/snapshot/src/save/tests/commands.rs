@@ -91,7 +91,7 @@ fn execute(commands: Vec<Vec<Vec<u8>>>) -> Model {
 fn commands_make_what_was_there_at_the_cut() {
     for seed in 0..3 {
         let store = new_store(seed, 0);
-        let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
+        let [mut thread, mut other] = [(); 2].map(|()| store.thread_context().expect("a thread"));
         let mut client = Client::new(&store, seed, START);
         (0..6_000).for_each(|_| client.change());
         let (progress, now) = (SaveProgress::default(), client.now);
@@ -100,7 +100,7 @@ fn commands_make_what_was_there_at_the_cut() {
         let sink = Busy { client: &mut client, changes: 2, bytes: Vec::new() };
         let target = save.target(sink, &progress).in_small_pieces();
         let mut target = Target { is_rdb: false, ..target };
-        let at_cut = || expected = read_model(&store, &mut reader, now);
+        let at_cut = || expected = read_model(&store, &mut other, now);
         save.write_to(&mut target, at_cut).expect("a sink that takes everything");
         expected.retain(|_, held| held.kind != Kind::Stream);
         assert!(execute(parse(&target.sink.bytes)) == expected, "seed {seed}");

@@ -127,7 +127,7 @@ impl<W: Write> Target<'_, W> {
 /// cleaned, and of keys that were evicted.
 fn saves_the_cut(seed: u64, maxmemory: u64, changes: u64, compresses: bool) -> (u64, u64) {
     let store = new_store(seed, maxmemory);
-    let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
+    let [mut thread, mut other] = [(); 2].map(|()| store.thread_context().expect("a thread"));
     let mut client = Client::new(&store, seed, START);
     for _ in 0..6_000 {
         client.change();
@@ -138,7 +138,7 @@ fn saves_the_cut(seed: u64, maxmemory: u64, changes: u64, compresses: bool) -> (
     save.compresses = compresses;
     let sink = Busy { client: &mut client, changes, bytes: Vec::new() };
     let mut target = save.target(sink, &progress).in_small_pieces();
-    let written = save.write_to(&mut target, || expected = read_model(&store, &mut reader, now));
+    let written = save.write_to(&mut target, || expected = read_model(&store, &mut other, now));
     let keys = written.expect("a sink that takes everything");
     let bytes = target.sink.bytes;
     assert_eq!(keys, expected.len() as u64);
@@ -176,7 +176,7 @@ fn a_snapshot_is_the_cut_while_keys_are_evicted() {
 fn a_snapshot_is_the_cut_while_threads_change_everything() {
     for seed in 0..3 {
         let store = new_store(seed, MEMORY);
-        let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
+        let [mut thread, mut other] = [(); 2].map(|()| store.thread_context().expect("a thread"));
         let (progress, is_done) = (SaveProgress::default(), AtomicBool::new(false));
         let mut first = Client::new(&store, seed, START);
         (0..8_000).for_each(|_| first.change());
@@ -196,7 +196,7 @@ fn a_snapshot_is_the_cut_while_threads_change_everything() {
                 let (mut expected, mut bytes) = (Model::new(), Vec::new());
                 let mut save = save(&store, &mut thread, now, &progress);
                 let mut target = save.target(&mut bytes, &progress).in_small_pieces();
-                let at_cut = || expected = read_model(&store, &mut reader, now);
+                let at_cut = || expected = read_model(&store, &mut other, now);
                 let written = save.write_to(&mut target, at_cut).map(drop);
                 drop(target);
                 let what = format!("seed {seed}, round {round}");

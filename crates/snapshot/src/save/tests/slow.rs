@@ -86,12 +86,12 @@ impl Write for Slow<'_, '_> {
 #[test]
 fn behind_a_slow_sink_no_more_waits_than_may_and_writers_go_on_once_it_takes() {
     let store = new_store(1, 0);
-    let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
+    let [mut thread, mut other] = [(); 2].map(|()| store.thread_context().expect("a thread"));
     let (mut writer, progress) = (Writer::new(&store), SaveProgress::default());
     let mut expected = Model::new();
     let mut sink = Slow { writer: &mut writer, bytes: Vec::new(), held: 0 };
     let mut save = save(&store, &mut thread, START, &progress);
-    let at_cut = || expected = read_model(&store, &mut reader, START);
+    let at_cut = || expected = read_model(&store, &mut other, START);
     store.enter(save.thread);
     let keys = save.write(&mut sink, at_cut).expect("a sink that takes everything");
     store.leave(save.thread);
@@ -135,7 +135,7 @@ impl Write for Still<'_, '_> {
 #[test]
 fn a_snapshot_whose_sink_stands_still_is_given_up_and_the_next_one_is_whole() {
     let store = new_store(2, 0);
-    let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
+    let [mut thread, mut other] = [(); 2].map(|()| store.thread_context().expect("a thread"));
     let (mut writer, progress) = (Writer::new(&store), SaveProgress::default());
     let mut save = save(&store, &mut thread, START, &progress);
     let still = Still { writer: &mut writer, progress: &progress, pieces: 0 };
@@ -145,7 +145,7 @@ fn a_snapshot_whose_sink_stands_still_is_given_up_and_the_next_one_is_whole() {
     assert_eq!(store.bytes_handed_over(), 0);
     progress.reset();
     let (mut expected, mut bytes) = (Model::new(), Vec::new());
-    let at_cut = || expected = read_model(&store, &mut reader, START);
+    let at_cut = || expected = read_model(&store, &mut other, START);
     save.write(&mut bytes, at_cut).expect("a sink that takes everything");
     store.leave(save.thread);
     assert_same(&model_of_file(&bytes, 2), &expected, "after it");

@@ -46,7 +46,7 @@ pub(super) struct GroupMut<'n, N> {
     pub entries: Root,
 }
 
-/// Changes the tree of groups. Readers of the key (WATCH, client-side caching) are not notified,
+/// Changes the tree of groups. Key listeners (WATCH, client-side caching) are not notified,
 /// since groups are no part of what it holds.
 fn change_groups<'a, T>(
     key: &mut KeyMut<'_, 'a>,

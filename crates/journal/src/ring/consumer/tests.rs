@@ -1,4 +1,4 @@
-//! Readers at positions of their own: what stays in memory for which of them, and what does not.
+//! Consumers at positions of their own: what stays in memory for which of them, and what does not.
 
 use super::*;
 use crate::ring::{Lane, Slowest};
@@ -6,7 +6,7 @@ use crate::ring::{Lane, Slowest};
 const CHUNK: u64 = CHUNK_BYTES as u64;
 const START: u64 = 100;
 
-/// A ring of eight chunks with one lane and the readers' stream.
+/// A ring of eight chunks with one lane and the consumers' stream.
 fn ring() -> (Lane, Arc<Ring>) {
     let (mut lanes, ring) = Ring::with_lanes(START, 1, 8 * CHUNK_BYTES).expect("address space");
     (lanes.pop().expect("a lane"), ring)
@@ -21,12 +21,12 @@ fn put(lane: &mut Lane, numbers: std::ops::Range<u8>) -> u64 {
 }
 
 /// The number that is in each byte of the unit at a position.
-fn number_at(reader: &Reader, position: u64) -> u8 {
+fn number_at(consumer: &Consumer, position: u64) -> u8 {
     let (mut at, end) = (position, position + CHUNK / 2);
-    let number = reader.slice(at, end)[0];
+    let number = consumer.slice(at, end)[0];
     let unit = [number; CHUNK_BYTES / 2];
     while at < end {
-        let piece = reader.slice(at, end);
+        let piece = consumer.slice(at, end);
         assert!(*piece == unit[..piece.len()], "one unit");
         at += piece.len() as u64;
     }
@@ -39,7 +39,7 @@ fn position_of(number: u64) -> u64 {
 }
 
 #[test]
-fn what_the_slowest_reader_needs_stays_and_others_go_on() {
+fn what_the_slowest_consumer_needs_stays_and_others_go_on() {
     let (mut lane, ring) = ring();
     let [mut fast, mut slow] = [ring.read_from_end(), ring.read_from_end()];
     put(&mut lane, 0..6);
@@ -61,7 +61,7 @@ fn what_the_slowest_reader_needs_stays_and_others_go_on() {
 }
 
 #[test]
-fn a_reader_that_goes_while_it_is_the_slowest_gives_up_what_the_others_have_passed() {
+fn a_slowest_consumer_that_goes_gives_up_what_the_others_have_passed() {
     let (mut lane, ring) = ring();
     let [mut left, gone] = [ring.read_from_end(), ring.read_from_end()];
     put(&mut lane, 0..6);
@@ -74,7 +74,7 @@ fn a_reader_that_goes_while_it_is_the_slowest_gives_up_what_the_others_have_pass
 }
 
 #[test]
-fn the_last_reader_gives_up_all_that_is_whole() {
+fn the_last_consumer_gives_up_all_that_is_whole() {
     let (mut lane, ring) = ring();
     let last = ring.read_from_end();
     let end = put(&mut lane, 0..6);
@@ -86,7 +86,7 @@ fn the_last_reader_gives_up_all_that_is_whole() {
 }
 
 #[test]
-fn nothing_grows_where_there_is_no_reader() {
+fn nothing_grows_where_there_is_no_consumer() {
     let (mut lane, ring) = ring();
     for number in 0..40 {
         put(&mut lane, number..number + 1);
@@ -100,7 +100,7 @@ fn nothing_grows_where_there_is_no_reader() {
 }
 
 #[test]
-fn a_reader_begins_at_any_position_in_memory_and_is_refused_below_and_ahead() {
+fn a_consumer_begins_at_any_position_in_memory_and_is_refused_below_and_ahead() {
     let (mut lane, ring) = ring();
     let mut first = ring.read_from_end();
     let end = put(&mut lane, 0..6);
@@ -119,45 +119,45 @@ fn a_reader_begins_at_any_position_in_memory_and_is_refused_below_and_ahead() {
 }
 
 #[test]
-fn a_reader_that_begins_at_the_end_gets_the_unit_that_is_being_filled() {
+fn a_consumer_that_begins_at_the_end_gets_the_unit_that_is_being_filled() {
     let (mut lane, ring) = ring();
     let mut place = lane.take(4);
-    let mut reader = ring.read_from_end();
-    assert_eq!((reader.position(), reader.whole()), (START, START));
+    let mut consumer = ring.read_from_end();
+    assert_eq!((consumer.position(), consumer.whole()), (START, START));
     lane.fill(&mut place, b"unit");
     lane.withdraw();
-    assert_eq!(reader.whole(), place.end());
-    assert_eq!(reader.slice(START, place.end()), b"unit");
+    assert_eq!(consumer.whole(), place.end());
+    assert_eq!(consumer.slice(START, place.end()), b"unit");
 }
 
 #[test]
-fn what_is_being_filled_stays_though_each_reader_is_behind_it() {
+fn what_is_being_filled_stays_though_each_consumer_is_behind_it() {
     let (mut lanes, ring) = Ring::with_lanes(START, 2, 8 * CHUNK_BYTES).expect("address space");
     let [open, other] = &mut lanes[..] else { unreachable!() };
     let earlier = ring.read_from_end();
     let mut place = open.take(CHUNK);
     put(other, 0..4);
-    let mut reader = ring.read_from(ring.tail()).expect("not released");
+    let mut consumer = ring.read_from(ring.tail()).expect("not released");
     drop(earlier);
-    assert!(reader.whole() <= place.at() && ring.released() <= place.at());
+    assert!(consumer.whole() <= place.at() && ring.released() <= place.at());
     open.fill(&mut place, &vec![1; CHUNK_BYTES]);
     open.withdraw();
     let end = put(other, 4..5);
-    assert_eq!(reader.whole(), end);
-    assert_eq!(number_at(&reader, reader.position()), 4);
-    reader.release(end);
+    assert_eq!(consumer.whole(), end);
+    assert_eq!(number_at(&consumer, consumer.position()), 4);
+    consumer.release(end);
     assert_eq!(ring.released(), end);
 }
 
 #[test]
-fn the_slowest_reader_is_known_and_ends_when_its_owner_sees_that_it_was_dismissed() {
+fn the_slowest_consumer_is_known_and_ends_when_its_owner_sees_that_it_was_dismissed() {
     let (mut lane, ring) = ring();
     assert_eq!(ring.slowest(), None);
     let [mut fast, slow] = [ring.read_from_end(), ring.read_from_end()];
     let end = put(&mut lane, 0..2);
     fast.whole();
     fast.release(end);
-    let slowest = Slowest { reader: slow.id(), position: START, behind_bytes: CHUNK };
+    let slowest = Slowest { consumer: slow.id(), position: START, behind_bytes: CHUNK };
     assert_eq!(ring.slowest(), Some(slowest));
     assert!(ring.dismiss(slow.id()));
     assert!(slow.is_dismissed() && !fast.is_dismissed());
@@ -172,28 +172,28 @@ fn the_slowest_reader_is_known_and_ends_when_its_owner_sees_that_it_was_dismisse
 #[should_panic(expected = "not to be read")]
 fn what_was_released_is_not_read() {
     let (mut lane, ring) = ring();
-    let [mut reader, _pins] = [ring.read_from_end(), ring.read_from_end()];
+    let [mut consumer, _pins] = [ring.read_from_end(), ring.read_from_end()];
     put(&mut lane, 0..1);
-    reader.whole();
-    reader.release(START + 1);
-    reader.slice(START, START + 1);
+    consumer.whole();
+    consumer.release(START + 1);
+    consumer.slice(START, START + 1);
 }
 
 #[test]
 #[should_panic(expected = "the stream has begun")]
-fn a_stream_does_not_begin_elsewhere_under_a_reader() {
+fn a_stream_does_not_begin_elsewhere_under_a_consumer() {
     let (_lane, ring) = ring();
-    let _reader = ring.read_from_end();
+    let _consumer = ring.read_from_end();
     ring.begin_at(START, 0);
 }
 
-/// Reads units of three bytes, of which each is the unit's number, from the reader's position on.
+/// Reads units of three bytes, of which each is the unit's number, from the consumer's position on.
 /// Returns the number behind them.
-fn read_units(reader: &mut Reader, mut number: u8) -> u8 {
-    let (mut at, whole) = (reader.position(), reader.whole());
+fn read_units(consumer: &mut Consumer, mut number: u8) -> u8 {
+    let (mut at, whole) = (consumer.position(), consumer.whole());
     let mut bytes = Vec::new();
     while at < whole {
-        let piece = reader.slice(at, whole);
+        let piece = consumer.slice(at, whole);
         bytes.extend_from_slice(piece);
         at += piece.len() as u64;
     }
@@ -201,12 +201,12 @@ fn read_units(reader: &mut Reader, mut number: u8) -> u8 {
         assert_eq!(unit, [number; 3]);
         number += 1;
     }
-    reader.release(whole);
+    consumer.release(whole);
     number
 }
 
 #[test]
-fn a_slow_reader_holds_a_lane_up_at_the_end_of_the_table_until_it_goes() {
+fn a_slow_consumer_holds_a_lane_up_at_the_end_of_the_table_until_it_goes() {
     const UNITS: u8 = 40;
     let (mut lane, ring) = ring();
     let [mut fast, slow] = [ring.read_from_end(), ring.read_from_end()];
@@ -217,7 +217,7 @@ fn a_slow_reader_holds_a_lane_up_at_the_end_of_the_table_until_it_goes() {
             let whole = fast.whole();
             fast.release(whole);
             assert!(ring.resident_bytes() <= 8 * CHUNK);
-            // The table has room for little more than this while the slow reader is there.
+            // The table has room for little more than this while the slow consumer is there.
             if fast.position() >= START + 7 * CHUNK
                 && let Some(mut slow) = slow.take()
             {
@@ -230,7 +230,7 @@ fn a_slow_reader_holds_a_lane_up_at_the_end_of_the_table_until_it_goes() {
 }
 
 #[test]
-fn readers_in_threads_read_the_same_stream_though_one_goes_and_one_is_late() {
+fn consumers_in_threads_read_the_same_stream_though_one_goes_and_one_is_late() {
     const UNITS: u8 = if cfg!(miri) { 20 } else { 200 };
     let start = CHUNK - 10;
     let (mut lanes, ring) = Ring::with_lanes(start, 1, 8 * CHUNK_BYTES).expect("address space");
@@ -242,11 +242,11 @@ fn readers_in_threads_read_the_same_stream_though_one_goes_and_one_is_late() {
                 std::thread::yield_now();
             }
         });
-        for (until, mut reader) in [(UNITS / 2, goes), (UNITS, stays)] {
+        for (until, mut consumer) in [(UNITS / 2, goes), (UNITS, stays)] {
             scope.spawn(move || {
                 let mut number = 0;
                 while number < until {
-                    number = read_units(&mut reader, number);
+                    number = read_units(&mut consumer, number);
                     std::thread::yield_now();
                 }
             });

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a file asks of its reader.
+/// What a file asks of a server that reads it.
 #[derive(Debug, Default)]
 pub struct Asked {
     /// Version of the RDB part; zero if there is none.
@@ -51,7 +51,7 @@ pub enum Maker {
 
 /// A server that may read files.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader {
+pub struct Server {
     /// Its name on the command line.
     pub name: &'static str,
     maker: Maker,
@@ -63,16 +63,16 @@ pub struct Reader {
     valkey_rdb: Option<u16>,
 }
 
-const fn redis(name: &'static str, version: (u8, u8), rdb: u16) -> Reader {
-    Reader { name, maker: Maker::Redis, version, rdb, valkey_rdb: None }
+const fn redis(name: &'static str, version: (u8, u8), rdb: u16) -> Server {
+    Server { name, maker: Maker::Redis, version, rdb, valkey_rdb: None }
 }
 
-const fn valkey(name: &'static str, version: (u8, u8), valkey_rdb: Option<u16>) -> Reader {
-    Reader { name, maker: Maker::Valkey, version, rdb: 11, valkey_rdb }
+const fn valkey(name: &'static str, version: (u8, u8), valkey_rdb: Option<u16>) -> Server {
+    Server { name, maker: Maker::Valkey, version, rdb: 11, valkey_rdb }
 }
 
-/// All readers, by maker and age.
-pub const READERS: &[Reader] = &[
+/// All servers, by maker and age.
+pub const SERVERS: &[Server] = &[
     redis("redis-2.8", (2, 8), 6),
     redis("redis-3.2", (3, 2), 7),
     redis("redis-4.0", (4, 0), 8),
@@ -87,7 +87,7 @@ pub const READERS: &[Reader] = &[
     valkey("valkey-8.1", (8, 1), None),
     valkey("valkey-9.0", (9, 0), Some(80)),
     valkey("valkey-9.1", (9, 1), Some(80)),
-    Reader { name: "varve", maker: Maker::Varve, version: (9, 1), rdb: 13, valkey_rdb: Some(81) },
+    Server { name: "varve", maker: Maker::Varve, version: (9, 1), rdb: 13, valkey_rdb: Some(81) },
 ];
 
 /// First versions of Redis and of Valkey that know something; `None` for never.
@@ -171,16 +171,16 @@ fn since_of_word(word: &str) -> Since {
 /// Commands that this server cannot execute.
 const NOT_IN_VARVE: &[&str] = &["EVAL", "EVALSHA", "FCALL", "FUNCTION"];
 
-/// The reader of a name; the last of a major version stands for it.
-pub fn find(name: &str) -> Option<&'static Reader> {
-    let is_it = |reader: &&Reader| {
-        let rest = reader.name.strip_prefix(name);
+/// The server of a name; the last of a major version stands for it.
+pub fn find(name: &str) -> Option<&'static Server> {
+    let is_it = |server: &&Server| {
+        let rest = server.name.strip_prefix(name);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    READERS.iter().rfind(is_it)
+    SERVERS.iter().rfind(is_it)
 }
 
-impl Reader {
+impl Server {
     fn knows(&self, since: Since) -> bool {
         match self.maker {
             Maker::Redis => since.redis.is_some_and(|it| it <= self.version),
@@ -268,8 +268,8 @@ mod tests {
     use super::*;
 
     fn can_read(asked: &Asked) -> Vec<&'static str> {
-        let readers = READERS.iter().filter(|it| it.obstacles(asked).is_empty());
-        readers.map(|reader| reader.name).collect()
+        let servers = SERVERS.iter().filter(|it| it.obstacles(asked).is_empty());
+        servers.map(|server| server.name).collect()
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         let of = |version| can_read(&Asked { version, ..Asked::default() });
         assert_eq!(of(80), ["valkey-9.0", "valkey-9.1", "varve"]);
         assert_eq!(of(12), ["redis-7.4", "redis-8.0", "varve"]);
-        assert_eq!(of(6).len(), READERS.len());
+        assert_eq!(of(6).len(), SERVERS.len());
         assert_eq!(of(50), [""; 0]);
     }
 
@@ -289,12 +289,12 @@ mod tests {
             can_read(&asked),
             ["redis-7.4", "redis-8.0", "valkey-9.0", "valkey-9.1", "varve"]
         );
-        let older = find("redis-7.2").expect("a reader").obstacles(&asked);
+        let older = find("redis-7.2").expect("a server").obstacles(&asked);
         assert_eq!(older, ["commands that it does not know: HPEXPIREAT (3)"]);
     }
 
     #[test]
-    fn a_reader_is_found_by_its_name_or_its_major_version() {
+    fn a_server_is_found_by_its_name_or_its_major_version() {
         assert_eq!(find("valkey-9").expect("the last").name, "valkey-9.1");
         assert_eq!(find("valkey-9.0").expect("this one").name, "valkey-9.0");
         assert_eq!(find("varve").expect("this one").name, "varve");

@@ -1,5 +1,5 @@
-//! Every interleaving of two readers, of which one is slow or goes away, and of lanes that use the
-//! memory again which they have given up. Chunks have four bytes.
+//! Every interleaving of two consumers, of which one is slow or goes away, and of lanes that use
+//! the memory again which they have given up. Chunks have four bytes.
 
 use super::*;
 use crate::ring::{Lane, Place};
@@ -14,10 +14,10 @@ fn ring() -> ([Lane; LANES], Arc<Ring>) {
 }
 
 /// Reads the bytes between two positions, which is where they say how far they are from the start.
-fn read(reader: &Reader, from: u64, to: u64) {
+fn read(consumer: &Consumer, from: u64, to: u64) {
     let mut at = from;
     while at < to {
-        let piece = reader.slice(at, to);
+        let piece = consumer.slice(at, to);
         for byte in piece {
             assert_eq!(u64::from(*byte), at, "the byte of this position");
             at += 1;
@@ -38,14 +38,14 @@ fn fill(lane: &mut Lane, mut place: Place) {
     lane.withdraw();
 }
 
-fn read_and_release(reader: &mut Reader) {
-    let whole = reader.whole();
-    read(reader, reader.position(), whole);
-    reader.release(whole);
+fn read_and_release(consumer: &mut Consumer) {
+    let whole = consumer.whole();
+    read(consumer, consumer.position(), whole);
+    consumer.release(whole);
 }
 
 #[test]
-fn what_a_slow_reader_needs_is_not_used_again_when_another_has_passed_it() {
+fn what_a_slow_consumer_needs_is_not_used_again_when_another_has_passed_it() {
     loom::model(|| {
         let ([mut lane, _other], ring) = ring();
         let [mut fast, mut slow] = [ring.read_from_end(), ring.read_from_end()];
@@ -67,7 +67,7 @@ fn what_a_slow_reader_needs_is_not_used_again_when_another_has_passed_it() {
 }
 
 #[test]
-fn a_reader_that_goes_and_one_that_moves_leave_nothing_that_neither_needs() {
+fn a_consumer_that_goes_and_one_that_moves_leave_nothing_that_neither_needs() {
     loom::model(|| {
         let ([mut lane, _other], ring) = ring();
         let [mut moves, goes] = [ring.read_from_end(), ring.read_from_end()];
@@ -84,7 +84,7 @@ fn a_reader_that_goes_and_one_that_moves_leave_nothing_that_neither_needs() {
 }
 
 #[test]
-fn a_reader_that_begins_where_another_leaves_has_its_bytes_or_is_refused() {
+fn a_consumer_that_begins_where_another_leaves_has_its_bytes_or_is_refused() {
     loom::model(|| {
         let ([mut lane, _other], ring) = ring();
         let mut first = ring.read_from_end();
@@ -109,18 +109,18 @@ fn a_reader_that_begins_where_another_leaves_has_its_bytes_or_is_refused() {
 }
 
 #[test]
-fn without_a_reader_lanes_give_up_what_is_whole_and_nothing_else() {
+fn without_a_consumer_lanes_give_up_what_is_whole_and_nothing_else() {
     loom::model(|| {
         let ([mut lane, mut late], ring) = ring();
         put(&mut lane, 2);
         let place = late.take(2);
         let fills = spawn(move || fill(&mut late, place));
         let passes = spawn(move || put(&mut lane, 5));
-        let mut reader = ring.read_from_end();
-        read_and_release(&mut reader);
+        let mut consumer = ring.read_from_end();
+        read_and_release(&mut consumer);
         fills.join().unwrap();
         passes.join().unwrap();
-        read_and_release(&mut reader);
-        assert_eq!((reader.position(), ring.released()), (9, 9));
+        read_and_release(&mut consumer);
+        assert_eq!((consumer.position(), ring.released()), (9, 9));
     });
 }

@@ -1,15 +1,15 @@
-//! The end of the stream that is read, by any number of readers, each at a position of its own.
+//! The end of the stream that is read, by any number of consumers, each at a position of its own.
 //!
 //! ```text
-//!      released         a reader        another one         whole     tail
+//!      released         a consumer        another one         whole     tail
 //! ─ ─ ─ ─ ┼────────────────┼──────────────────┼───────────────┼─ ─ ─ ─ ─┼
 //!   gone      until its chunk is passed as a whole     to be read
 //! ```
-//! A reader pins what is at its position and behind it. `released` is the lowest of all positions;
-//! where there is no reader, all that is whole is given up. The thread that adds, moves or drops a
-//! reader computes it, under a lock for which lanes do not wait.
+//! A consumer pins what is at its position and behind it. `released` is the lowest of all
+//! positions; where there is no consumer, all that is whole is given up. The thread that adds,
+//! moves or drops a consumer computes it, under a lock for which lanes do not wait.
 
-use super::readers::{ReaderId, Readers};
+use super::consumers::{ConsumerId, Consumers};
 use super::{Ring, split};
 use crate::CHUNK_BYTES;
 use std::sync::Arc;
@@ -30,34 +30,34 @@ pub enum ReadFromError {
     Ahead(u64),
 }
 
-/// A reader of the stream, and the first position which it still needs. From there on the bytes
-/// stay in memory until the reader releases them or is dropped.
+/// A consumer of the stream, and the first position which it still needs. From there on the bytes
+/// stay in memory until the consumer releases them or is dropped.
 #[derive(Debug)]
-pub struct Reader {
+pub struct Consumer {
     ring: Arc<Ring>,
-    id: ReaderId,
-    /// As in the list of readers, where others see it.
+    id: ConsumerId,
+    /// As in the list of consumers, where others see it.
     position: u64,
     whole: u64,
 }
 
 impl Ring {
-    /// Adds a reader that begins where the stream is whole at present: it gets what comes from now
-    /// on, and what is being filled.
-    pub fn read_from_end(self: &Arc<Ring>) -> Reader {
-        let mut readers = self.readers();
+    /// Adds a consumer that begins where the stream is whole at present: it gets what comes from
+    /// now on, and what is being filled.
+    pub fn read_from_end(self: &Arc<Ring>) -> Consumer {
+        let mut consumers = self.consumers();
         let position = self.whole();
-        self.add_reader(&mut readers, position, position)
+        self.add_consumer(&mut consumers, position, position)
     }
 
-    /// Adds a reader that begins at a position which an earlier one has reached, and which is the
+    /// Adds a consumer that begins at a position which an earlier one has reached, and which is the
     /// end of a unit.
     ///
     /// # Errors
     /// When the position is not in memory any more, or not yet.
-    pub fn read_from(self: &Arc<Ring>, position: u64) -> Result<Reader, ReadFromError> {
-        let mut readers = self.readers();
-        // The lock is held, so nothing is released before the reader is in the list.
+    pub fn read_from(self: &Arc<Ring>, position: u64) -> Result<Consumer, ReadFromError> {
+        let mut consumers = self.consumers();
+        // The lock is held, so nothing is released before the consumer is in the list.
         let (released, tail) = (self.released(), self.tail());
         if position < released {
             return Err(ReadFromError::Released(released));
@@ -66,21 +66,26 @@ impl Ring {
         if position > tail {
             return Err(ReadFromError::Ahead(tail));
         }
-        Ok(self.add_reader(&mut readers, position, released))
+        Ok(self.add_consumer(&mut consumers, position, released))
     }
 
-    /// Adds a reader that knows up to where the stream is whole. The first one gives up what is
+    /// Adds a consumer that knows up to where the stream is whole. The first one gives up what is
     /// before it.
-    fn add_reader(self: &Arc<Ring>, readers: &mut Readers, position: u64, whole: u64) -> Reader {
-        let id = readers.add(position);
-        self.release_passed(readers, whole);
-        Reader { ring: Arc::clone(self), id, position, whole }
+    fn add_consumer(
+        self: &Arc<Ring>,
+        consumers: &mut Consumers,
+        position: u64,
+        whole: u64,
+    ) -> Consumer {
+        let id = consumers.add(position);
+        self.release_passed(consumers, whole);
+        Consumer { ring: Arc::clone(self), id, position, whole }
     }
 }
 
-impl Reader {
-    /// Which of the ring's readers it is.
-    pub fn id(&self) -> ReaderId {
+impl Consumer {
+    /// Which of the ring's consumers it is.
+    pub fn id(&self) -> ConsumerId {
         self.id
     }
 
@@ -96,7 +101,7 @@ impl Reader {
     }
 
     /// The first of the bytes of `from..to`, as many as lie in one chunk; empty only if there are
-    /// none. They stay what they are while they are borrowed: `release` needs the reader for
+    /// none. They stay what they are while they are borrowed: `release` needs the consumer for
     /// itself, and so does dropping it.
     ///
     /// # Panics
@@ -112,12 +117,12 @@ impl Reader {
         // SAFETY: the bytes are full, since they are below `whole`, and the lanes that filled them
         // have released them to the loads of it. Positions are taken by addition, so none is filled
         // twice. The frame is not another chunk's meanwhile: only chunks below `released` lose
-        // theirs, `released` is at or below the position of each reader in the list, and this one
+        // theirs, `released` is at or below the position of each consumer in the list, and this one
         // is in it, at or below `from`, until it is borrowed exclusively.
         unsafe { self.ring.memory.bytes(frame, offset, bytes) }
     }
 
-    /// Needs nothing below `to` any more. Its memory is given up as far as no other reader needs
+    /// Needs nothing below `to` any more. Its memory is given up as far as no other consumer needs
     /// it.
     ///
     /// # Panics
@@ -128,9 +133,9 @@ impl Reader {
             return;
         }
         self.position = to;
-        let mut readers = self.ring.readers();
-        readers.advance(self.id, to);
-        self.ring.release_passed(&readers, self.whole);
+        let mut consumers = self.ring.consumers();
+        consumers.advance(self.id, to);
+        self.ring.release_passed(&consumers, self.whole);
     }
 
     /// Makes the chunk behind the tail ready, so that no lane has to touch new memory while the
@@ -138,7 +143,7 @@ impl Reader {
     /// nothing.
     pub fn prepare(&self) {
         // The stream may go on meanwhile, but the chunk is not passed, which would never give its
-        // frame back: this reader's position is below it.
+        // frame back: this consumer's position is below it.
         let frame = self.ring.chunks.install(split(self.ring.tail()).0 + 1);
         if let Some(frame) = frame.filter(|frame| frame.is_cold) {
             self.ring.memory.touch(frame.number);
@@ -148,7 +153,7 @@ impl Reader {
     /// True once `Ring::dismiss` has asked it to end: the owner drops it then. Owners that cannot
     /// go on for ever where they are slow ask before each step.
     pub fn is_dismissed(&self) -> bool {
-        self.ring.readers().is_dismissed(self.id)
+        self.ring.consumers().is_dismissed(self.id)
     }
 
     /// The ring.
@@ -157,11 +162,11 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for Consumer {
     /// Needs nothing any more.
     fn drop(&mut self) {
-        let mut readers = self.ring.readers();
-        readers.remove(self.id);
-        self.ring.release_passed(&readers, self.whole);
+        let mut consumers = self.ring.consumers();
+        consumers.remove(self.id);
+        self.ring.release_passed(&consumers, self.whole);
     }
 }
