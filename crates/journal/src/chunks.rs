@@ -11,8 +11,8 @@
 //! once both take a frame, and one of them gives it back, so nobody waits for another thread.
 //! Memory of warm frames is resident; the rest of the address space takes none.
 //!
-//! The lap tells a chunk from the one that had its slot before, a whole table ago. A lane that is a
-//! whole table ahead gets no frame; writers are held back long before that.
+//! The lap tells a chunk from the one that had its entry before, a whole table ago. A lane that is
+//! a whole table ahead gets no frame; writers are held back long before that.
 
 use crate::CHUNK_BITS;
 use crate::stack::{Links, Stack};
@@ -65,20 +65,20 @@ impl Chunks {
     /// The frame of a chunk, if it has one.
     #[inline]
     pub fn installed(&self, chunk: ChunkNumber) -> Option<u32> {
-        self.frame_in(self.slot(chunk).load(Ordering::Acquire), chunk)
+        self.frame_in(self.entry(chunk).load(Ordering::Acquire), chunk)
     }
 
     /// Gives a frame to a chunk. Returns the one that it has then, which may be another thread's;
-    /// none if the chunk before it has not left the slot, or frames are on their way between
+    /// none if the chunk before it has not left the entry, or frames are on their way between
     /// others.
     #[cold]
     pub fn install(&self, chunk: ChunkNumber) -> Option<Frame> {
-        let slot = self.slot(chunk);
-        let mut word = slot.load(Ordering::Acquire);
+        let entry = self.entry(chunk);
+        let mut word = entry.load(Ordering::Acquire);
         if word == 0 {
             let frame = self.take()?;
             let new = self.lap(chunk) << 32 | u64::from(frame.number + 1);
-            match slot.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire) {
+            match entry.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Some(frame),
                 Err(other) => word = other,
             }
@@ -95,7 +95,7 @@ impl Chunks {
 
     /// Takes the frame away from a chunk whose bytes nobody reads or writes any more.
     pub fn retire(&self, chunk: ChunkNumber) {
-        let word = self.slot(chunk).swap(0, Ordering::AcqRel);
+        let word = self.entry(chunk).swap(0, Ordering::AcqRel);
         assert!(word >> 32 == self.lap(chunk) && narrow::low_u32(word) != 0, "a chunk never used");
         self.put(narrow::low_u32(word) - 1);
     }
@@ -143,7 +143,7 @@ impl Chunks {
     }
 
     #[inline]
-    fn slot(&self, chunk: ChunkNumber) -> &AtomicU64 {
+    fn entry(&self, chunk: ChunkNumber) -> &AtomicU64 {
         &self.table[narrow::to_usize(chunk) & (self.table.len() - 1)]
     }
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chunk_that_had_the_slot_before_is_another() {
+    fn the_chunk_that_had_the_entry_before_is_another() {
         let chunks = Chunks::new(2);
         frame_of(&chunks, 5);
         assert_eq!((chunks.installed(7), chunks.install(7)), (None, None));

@@ -161,9 +161,8 @@ impl<'a> PackedList<'a> {
         self.head.is_repeating()
             && count > 0
             && elements.iter().enumerate().all(|(number, element)| {
-                let slot = (count + number) & self.head.mask;
-                let code =
-                    if slot < count { self.code(slot) } else { elements[slot - count].code() };
+                let at = (count + number) & self.head.mask;
+                let code = if at < count { self.code(at) } else { elements[at - count].code() };
                 element.code() == code
             })
     }

@@ -83,7 +83,7 @@ impl<P: Poller> EventLoop<P> {
     ) -> EventLoop<P> {
         let post: Arc<dyn Post> = Arc::new(mailbox);
         let sum = instance.clients.add_worker(Arc::clone(&post));
-        let owner = Owner { post, sum, slot: 0 };
+        let owner = Owner { post, sum, entry: 0 };
         seat.join(&owner);
         EventLoop {
             instance,

@@ -97,22 +97,22 @@ pub struct Owner {
     pub post: Arc<dyn Post>,
     /// Memory of all clients of its worker.
     pub sum: Arc<MemorySum>,
-    /// Slot of its connection in the table of its worker, as a hint.
-    pub slot: u32,
+    /// Entry of its connection in the table of its worker, as a hint.
+    pub entry: u32,
 }
 
-/// Slot of a connection that is on its way to another worker.
+/// Entry of a connection that is on its way to another worker.
 const ON_ITS_WAY: u32 = u32::MAX;
 
 impl Default for Owner {
     fn default() -> Owner {
-        Owner { post: Arc::new(Nowhere), sum: Arc::default(), slot: 0 }
+        Owner { post: Arc::new(Nowhere), sum: Arc::default(), entry: 0 }
     }
 }
 
 impl fmt::Debug for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Owner").field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("Owner").field("entry", &self.entry).finish_non_exhaustive()
     }
 }
 
@@ -322,7 +322,7 @@ impl Client {
     }
 
     /// Returns its worker, which is the same from now on: for lists that outlast a command. The
-    /// slot is a hint, and none if the connection is still on its way there.
+    /// entry is a hint, and none if the connection is still on its way there.
     pub(crate) fn pin(&self) -> Owner {
         self.place.pin()
     }
@@ -331,15 +331,15 @@ impl Client {
     /// client has to stay where it is. For its worker's thread only.
     pub fn hand_over(&self, to: Owner, send: impl FnOnce()) -> bool {
         let sum = self.place.owner().sum;
-        self.place.hand_over(Owner { slot: ON_ITS_WAY, ..to }, || {
+        self.place.hand_over(Owner { entry: ON_ITS_WAY, ..to }, || {
             sum.change(self.counted.swap(0, Relaxed), 0);
             send();
         })
     }
 
-    /// Takes note of the slot that its new worker has for it. For that worker's thread only.
-    pub fn arrive(&self, slot: u32) {
-        self.place.update(|owner| owner.slot = slot);
+    /// Takes note of the entry that its new worker has for it. For that worker's thread only.
+    pub fn arrive(&self, entry: u32) {
+        self.place.update(|owner| owner.entry = entry);
         self.count_memory();
     }
 }

@@ -101,23 +101,23 @@ impl Peak {
 }
 
 impl RecentPeaks {
-    fn slots(&self) -> MutexGuard<'_, [SecondPeak; SECONDS]> {
+    fn seconds(&self) -> MutexGuard<'_, [SecondPeak; SECONDS]> {
         self.0.lock()
     }
 
     /// Notes what was seen at `now`.
     pub fn note(&self, now: Steady, seen: Peak) {
         let second = now.0 / 1000;
-        let slot = &mut self.slots()[second as usize % SECONDS];
-        let before = if slot.second == second { slot.largest } else { Peak::default() };
-        *slot = SecondPeak { second, largest: before.max(seen) };
+        let place = &mut self.seconds()[second as usize % SECONDS];
+        let before = if place.second == second { place.largest } else { Peak::default() };
+        *place = SecondPeak { second, largest: before.max(seen) };
     }
 
     /// Returns the largest of the last seconds.
     pub fn largest(&self, now: Steady) -> Peak {
-        let is_recent = |slot: &&SecondPeak| slot.second + SECONDS as u64 > now.0 / 1000;
-        let slots = *self.slots();
-        slots.iter().filter(is_recent).fold(Peak::default(), |peak, slot| peak.max(slot.largest))
+        let is_recent = |it: &&SecondPeak| it.second + SECONDS as u64 > now.0 / 1000;
+        let seconds = *self.seconds();
+        seconds.iter().filter(is_recent).fold(Peak::default(), |peak, it| peak.max(it.largest))
     }
 }
 

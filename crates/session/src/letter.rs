@@ -10,8 +10,8 @@ use wire::Protocol;
 pub struct Receiver {
     /// Id of the client.
     pub client: u64,
-    /// Slot of its connection in the worker's table.
-    pub slot: u32,
+    /// Entry of its connection in the worker's table.
+    pub entry: u32,
     /// Version of the protocol that it spoke when it subscribed.
     pub(crate) protocol: Protocol,
 }

@@ -44,7 +44,7 @@ impl Sampler {
             return;
         }
         let rate =
-            |slot: usize| sums[slot].saturating_sub(before[slot]) as f64 * 1000.0 / passed as f64;
+            |rate: usize| sums[rate].saturating_sub(before[rate]) as f64 * 1000.0 / passed as f64;
         self.samples[self.taken % SAMPLES] = std::array::from_fn(rate);
         self.taken += 1;
         self.last = Some((now, sums));
@@ -52,8 +52,8 @@ impl Sampler {
 
     /// Returns the means of the last samples; those before the first count as zero.
     pub fn rates(&self) -> Rates {
-        let mean = |slot: usize| {
-            self.samples.iter().map(|sample| sample[slot]).sum::<f64>() / SAMPLES as f64
+        let mean = |rate: usize| {
+            self.samples.iter().map(|sample| sample[rate]).sum::<f64>() / SAMPLES as f64
         };
         Rates {
             commands: mean(0),

@@ -45,9 +45,9 @@ impl Receivers {
 
     /// Adds a client.
     pub fn add(&mut self, client: &Client, protocol: Protocol) {
-        // The list names the worker and the slot.
-        let Owner { post, slot, .. } = client.pin();
-        let receiver = Receiver { client: client.id, slot, protocol };
+        // The list names the worker and the entry.
+        let Owner { post, entry, .. } = client.pin();
+        let receiver = Receiver { client: client.id, entry, protocol };
         let group = match self.group_of(&post) {
             Some(at) => &mut self.groups[at],
             None => {

@@ -3,7 +3,7 @@
 use crate::choice::DebugAccess;
 use crate::error::SetError;
 use crate::live::{Hook, Settings};
-use crate::names::{lookup, slot_of};
+use crate::names::{index_of, lookup};
 use crate::row::Row;
 use crate::rows::network::ENABLE_PROTECTED_CONFIGS;
 use crate::rows::row_at;
@@ -34,8 +34,8 @@ impl Settings {
     /// # Panics
     /// If there is no such setting: names of hooks are constants of the program.
     pub fn on_change(&self, name: &str, hook: Arc<Hook>) {
-        let slot = slot_of(name.as_bytes());
-        self.add_hook(slot.unwrap_or_else(|| panic!("there is no setting '{name}'")), hook);
+        let index = index_of(name.as_bytes());
+        self.add_hook(index.unwrap_or_else(|| panic!("there is no setting '{name}'")), hook);
     }
 
     /// Changes settings, or none of them: first all requests are checked, then all values are
@@ -53,7 +53,7 @@ impl Settings {
         let (before, after) = self.set_many_parse(&requests)?;
         self.store(&after);
         self.set_many_apply(&before)?;
-        Ok(Changed { names: after.iter().map(|(slot, _)| row_at(*slot).name).collect() })
+        Ok(Changed { names: after.iter().map(|(index, _)| row_at(*index).name).collect() })
     }
 
     fn set_many_admit<'a, N, V>(
@@ -67,14 +67,14 @@ impl Settings {
     {
         let mut requests: Vec<Request<'a>> = Vec::new();
         for (name, value) in pairs {
-            let Some((slot, known_as)) = lookup(name.as_ref()) else {
+            let Some((index, known_as)) = lookup(name.as_ref()) else {
                 return Err(SetError::Unknown { name: name.as_ref().to_vec() });
             };
-            let refused = if !row_at(slot).live {
+            let refused = if !row_at(index).live {
                 Some("can't set immutable config")
-            } else if row_at(slot).protected && !self.allows_protected(origin) {
+            } else if row_at(index).protected && !self.allows_protected(origin) {
                 Some("can't set protected config")
-            } else if requests.iter().any(|request| request.slot == slot) {
+            } else if requests.iter().any(|request| request.index == index) {
                 Some("duplicate parameter")
             } else {
                 None
@@ -83,7 +83,7 @@ impl Settings {
                 let name = String::from_utf8_lossy(name.as_ref()).into_owned();
                 return Err(SetError::Refused { name, reason: reason.into() });
             }
-            requests.push(Request { slot, known_as, value: value.as_ref() });
+            requests.push(Request { index, known_as, value: value.as_ref() });
         }
         Ok(requests)
     }
@@ -91,13 +91,13 @@ impl Settings {
     /// Returns the values that change, before and after.
     fn set_many_parse(&self, requests: &[Request<'_>]) -> Result<(Values, Values), SetError> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        for Request { slot, known_as, value } in requests {
-            let old = self.value(*slot, Value::clone);
-            let new = parse_over(row_at(*slot), &words(row_at(*slot), value), &old)
+        for Request { index, known_as, value } in requests {
+            let old = self.value(*index, Value::clone);
+            let new = parse_over(row_at(*index), &words(row_at(*index), value), &old)
                 .map_err(|reason| SetError::Refused { name: (*known_as).into(), reason })?;
             if new != old {
-                before.push((*slot, old));
-                after.push((*slot, new));
+                before.push((*index, old));
+                after.push((*index, new));
             }
         }
         Ok((before, after))
@@ -106,8 +106,8 @@ impl Settings {
     /// Calls the hooks of the changed settings, each once; restores `before` if one fails.
     fn set_many_apply(&self, before: &Values) -> Result<(), SetError> {
         let mut called: Vec<Arc<Hook>> = Vec::new();
-        for (slot, _) in before {
-            for hook in self.hooks_of(*slot) {
+        for (index, _) in before {
+            for hook in self.hooks_of(*index) {
                 if called.iter().any(|other| Arc::ptr_eq(other, &hook)) {
                     continue;
                 }
@@ -118,7 +118,7 @@ impl Settings {
                     // The old values were in force a moment ago. If they fail now, the hook has
                     // logged it, and there is nothing better to return to.
                     called.iter().for_each(|hook| drop(hook(self)));
-                    return Err(SetError::Refused { name: row_at(*slot).name.into(), reason });
+                    return Err(SetError::Refused { name: row_at(*index).name.into(), reason });
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Settings {
 type Values = Vec<(usize, Value)>;
 
 struct Request<'a> {
-    slot: usize,
+    index: usize,
     /// Name or alias, whichever was used.
     known_as: &'static str,
     value: &'a [u8],

@@ -61,17 +61,17 @@ impl Wrong {
 
 impl Reader<'_> {
     fn source(&mut self, name: &str, text: &[u8]) -> Result<(), FileError> {
-        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
             let line = trim(line);
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            let place = format!("{name}, line {}", index + 1);
+            let place = format!("{name}, line {}", at + 1);
             self.line(line, &place).map_err(|wrong| match wrong {
                 Wrong::InIncluded(error) => error,
                 Wrong::Here { reason, expected } => FileError {
                     source_name: name.to_owned(),
-                    line_number: index + 1,
+                    line_number: at + 1,
                     line: String::from_utf8_lossy(line).into_owned(),
                     reason,
                     expected,
@@ -85,15 +85,15 @@ impl Reader<'_> {
         let words = text::split_args(line).ok_or_else(|| Wrong::reason(UNBALANCED))?;
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         let Some((name, arguments)) = words.split_first() else { return Ok(()) };
-        if let Some((slot, _)) = lookup(name) {
-            self.setting(slot, arguments)
+        if let Some((index, _)) = lookup(name) {
+            self.setting(index, arguments)
         } else {
             self.directive(&name.to_ascii_lowercase(), arguments, place)
         }
     }
 
-    fn setting(&mut self, slot: usize, words: &[&[u8]]) -> Result<(), Wrong> {
-        let row = row_at(slot);
+    fn setting(&mut self, index: usize, words: &[&[u8]]) -> Result<(), Wrong> {
+        let row = row_at(index);
         if !row.takes_words() && words.len() != 1 {
             return Err(Wrong::value(row, "wrong number of arguments"));
         }
@@ -107,9 +107,9 @@ impl Reader<'_> {
         let split: Option<Vec<&[u8]>> =
             split.as_ref().map(|words| words.iter().map(Vec::as_slice).collect());
         let words = split.as_deref().unwrap_or(words);
-        let before = self.settings.value(slot, Value::clone);
+        let before = self.settings.value(index, Value::clone);
         let value = parse_over(row, words, &before).map_err(|reason| Wrong::value(row, reason))?;
-        self.settings.store(&[(slot, before.followed_by(value))]);
+        self.settings.store(&[(index, before.followed_by(value))]);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// assert_eq!(settings::network::PORT.get(&settings), 6379);
 /// ```
 pub struct Setting<T> {
-    slot: usize,
+    index: usize,
     row: &'static Row,
     reads: PhantomData<fn() -> T>,
 }
@@ -31,18 +31,18 @@ impl<T> Clone for Setting<T> {
 impl<T> Copy for Setting<T> {}
 
 impl<T: Read> Setting<T> {
-    /// Returns the handle for the row in a slot. In a constant it does not compile if `T` cannot
+    /// Returns the handle for the row at an index. In a constant it does not compile if `T` cannot
     /// hold every value.
-    pub(crate) const fn at(slot: usize, row: &'static Row) -> Self {
+    pub(crate) const fn at(index: usize, row: &'static Row) -> Self {
         assert!(T::SHAPE.fits(row), "this type cannot hold every value of the setting");
-        Setting { slot, row, reads: PhantomData }
+        Setting { index, row, reads: PhantomData }
     }
 
     /// Returns the value in force. Numbers, choices and yes/no are one relaxed load; texts and
     /// lists take a lock for a moment, so keep them and compare [`Settings::generation`] instead.
     #[inline]
     pub fn get(self, settings: &Settings) -> T {
-        T::read(settings, self.slot)
+        T::read(settings, self.index)
     }
 
     /// Returns the name of the setting.
@@ -56,7 +56,7 @@ pub trait Read: Sized + private::Sealed {
     #[doc(hidden)]
     const SHAPE: Shape;
     #[doc(hidden)]
-    fn read(settings: &Settings, slot: usize) -> Self;
+    fn read(settings: &Settings, index: usize) -> Self;
 }
 
 mod private {
@@ -115,8 +115,8 @@ macro_rules! read_numbers {
                 Shape::Number { min: <$number>::MIN as i128, max: <$number>::MAX as i128 };
             #[inline]
             #[allow(clippy::cast_possible_truncation, reason = "the shape was checked: it fits")]
-            fn read(settings: &Settings, slot: usize) -> Self {
-                settings.bits(slot) as $number
+            fn read(settings: &Settings, index: usize) -> Self {
+                settings.bits(index) as $number
             }
         }
     )+};
@@ -130,8 +130,8 @@ macro_rules! read_choices {
         impl Read for $choice {
             const SHAPE: Shape = Shape::OneOf { count: <$choice>::NAMES.len() };
             #[inline]
-            fn read(settings: &Settings, slot: usize) -> Self {
-                <$choice>::at(settings.bits(slot))
+            fn read(settings: &Settings, index: usize) -> Self {
+                <$choice>::at(settings.bits(index))
             }
         }
     )+};
@@ -145,24 +145,24 @@ impl private::Sealed for bool {}
 impl Read for bool {
     const SHAPE: Shape = Shape::YesNo;
     #[inline]
-    fn read(settings: &Settings, slot: usize) -> Self {
-        settings.bits(slot) != 0
+    fn read(settings: &Settings, index: usize) -> Self {
+        settings.bits(index) != 0
     }
 }
 
 impl private::Sealed for ShutdownFlags {}
 impl Read for ShutdownFlags {
     const SHAPE: Shape = Shape::AnyOf;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        ShutdownFlags(narrow::low_u32(settings.bits(slot)))
+    fn read(settings: &Settings, index: usize) -> Self {
+        ShutdownFlags(narrow::low_u32(settings.bits(index)))
     }
 }
 
 impl private::Sealed for ClientsMemory {}
 impl Read for ClientsMemory {
     const SHAPE: Shape = Shape::ClientsMemory;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        let signed = settings.bits(slot).cast_signed();
+    fn read(settings: &Settings, index: usize) -> Self {
+        let signed = settings.bits(index).cast_signed();
         match u64::try_from(signed) {
             Ok(0) => ClientsMemory::Unlimited,
             Ok(bytes) => ClientsMemory::Bytes(bytes),
@@ -174,8 +174,8 @@ impl Read for ClientsMemory {
 impl private::Sealed for Arc<str> {}
 impl Read for Arc<str> {
     const SHAPE: Shape = Shape::Text;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        settings.value(slot, |value| match value {
+    fn read(settings: &Settings, index: usize) -> Self {
+        settings.value(index, |value| match value {
             Value::Text(text) => text.clone(),
             _ => "".into(),
         })
@@ -185,8 +185,8 @@ impl Read for Arc<str> {
 impl private::Sealed for Arc<[u8]> {}
 impl Read for Arc<[u8]> {
     const SHAPE: Shape = Shape::Bytes;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        settings.value(slot, |value| match value {
+    fn read(settings: &Settings, index: usize) -> Self {
+        settings.value(index, |value| match value {
             Value::Bytes(bytes) => bytes.clone(),
             _ => Arc::from([]),
         })
@@ -196,8 +196,8 @@ impl Read for Arc<[u8]> {
 impl private::Sealed for Arc<[String]> {}
 impl Read for Arc<[String]> {
     const SHAPE: Shape = Shape::Words;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        settings.value(slot, |value| match value {
+    fn read(settings: &Settings, index: usize) -> Self {
+        settings.value(index, |value| match value {
             Value::Words(words) => words.clone(),
             _ => Arc::from([]),
         })
@@ -207,16 +207,16 @@ impl Read for Arc<[String]> {
 impl private::Sealed for EventClasses {}
 impl Read for EventClasses {
     const SHAPE: Shape = Shape::EventClasses;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        EventClasses::of_bits(narrow::low_u32(settings.bits(slot)))
+    fn read(settings: &Settings, index: usize) -> Self {
+        EventClasses::of_bits(narrow::low_u32(settings.bits(index)))
     }
 }
 
 impl private::Sealed for OutputLimits {}
 impl Read for OutputLimits {
     const SHAPE: Shape = Shape::OutputLimits;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        settings.value(slot, |value| match value {
+    fn read(settings: &Settings, index: usize) -> Self {
+        settings.value(index, |value| match value {
             Value::OutputLimits(limits) => *limits,
             _ => OutputLimits::DEFAULT,
         })
@@ -226,8 +226,8 @@ impl Read for OutputLimits {
 impl private::Sealed for SavePoints {}
 impl Read for SavePoints {
     const SHAPE: Shape = Shape::SavePoints;
-    fn read(settings: &Settings, slot: usize) -> Self {
-        settings.value(slot, |value| match value {
+    fn read(settings: &Settings, index: usize) -> Self {
+        settings.value(index, |value| match value {
             Value::SavePoints(points) => points.clone(),
             _ => SavePoints::defaults(),
         })

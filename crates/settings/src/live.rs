@@ -15,21 +15,21 @@ pub(crate) const SLOTS_MAX: usize = 320;
 
 /// Values of all settings.
 pub struct Settings {
-    /// Copies of the values that are numbers, by slot, so that reading them needs no lock.
+    /// Copies of the values that are numbers, by index, so that reading them needs no lock.
     numbers: [AtomicU64; SLOTS_MAX],
     values: RwLock<Vec<Value>>,
     generation: AtomicU64,
     /// Held from the first check of a change until its last hook has run.
     change: Mutex<()>,
-    /// Slots, each with a function to call when its value has changed.
+    /// Indices, each with a function to call when its value has changed.
     hooks: RwLock<Vec<(usize, Arc<Hook>)>>,
 }
 
 impl Settings {
-    /// Returns settings with these values, in the order of slots.
+    /// Returns settings with these values, in the order of their indices.
     pub(crate) fn of(values: Vec<Value>) -> Settings {
-        let bits = |slot: usize| values.get(slot).map_or(0, bits_of);
-        let numbers = std::array::from_fn(|slot| AtomicU64::new(bits(slot)));
+        let bits = |index: usize| values.get(index).map_or(0, bits_of);
+        let numbers = std::array::from_fn(|index| AtomicU64::new(bits(index)));
         Settings {
             numbers,
             values: RwLock::new(values),
@@ -47,22 +47,22 @@ impl Settings {
     }
 
     #[inline]
-    pub(crate) fn bits(&self, slot: usize) -> u64 {
-        self.numbers[slot].load(Ordering::Relaxed)
+    pub(crate) fn bits(&self, index: usize) -> u64 {
+        self.numbers[index].load(Ordering::Relaxed)
     }
 
     /// Calls `read` with a value, under the read lock.
-    pub(crate) fn value<T>(&self, slot: usize, read: impl FnOnce(&Value) -> T) -> T {
-        read(&self.values.read()[slot])
+    pub(crate) fn value<T>(&self, index: usize, read: impl FnOnce(&Value) -> T) -> T {
+        read(&self.values.read()[index])
     }
 
     /// Replaces values at once; threads that read several settings may still see some of them
     /// earlier.
     pub(crate) fn store(&self, changes: &[(usize, Value)]) {
         let mut values = self.values.write();
-        for (slot, value) in changes {
-            self.numbers[*slot].store(bits_of(value), Ordering::Relaxed);
-            values[*slot] = value.clone();
+        for (index, value) in changes {
+            self.numbers[*index].store(bits_of(value), Ordering::Relaxed);
+            values[*index] = value.clone();
         }
         drop(values);
         self.generation.fetch_add(1, Ordering::Release);
@@ -72,14 +72,14 @@ impl Settings {
         self.change.lock()
     }
 
-    pub(crate) fn add_hook(&self, slot: usize, hook: Arc<Hook>) {
+    pub(crate) fn add_hook(&self, index: usize, hook: Arc<Hook>) {
         let mut hooks = self.hooks.write();
-        hooks.push((slot, hook));
+        hooks.push((index, hook));
     }
 
-    pub(crate) fn hooks_of(&self, slot: usize) -> Vec<Arc<Hook>> {
+    pub(crate) fn hooks_of(&self, index: usize) -> Vec<Arc<Hook>> {
         let hooks = self.hooks.read();
-        hooks.iter().filter(|(of, _)| *of == slot).map(|(_, hook)| hook.clone()).collect()
+        hooks.iter().filter(|(of, _)| *of == index).map(|(_, hook)| hook.clone()).collect()
     }
 }
 

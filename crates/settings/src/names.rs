@@ -5,7 +5,7 @@ use crate::rows::{all, row_at};
 
 /// Returns the setting with this name or alias, regardless of case.
 pub fn find(name: &[u8]) -> Option<&'static Row> {
-    slot_of(name).map(row_at)
+    index_of(name).map(row_at)
 }
 
 /// Returns true if the value of this setting is a secret that logs and monitors must not show.
@@ -13,21 +13,21 @@ pub fn is_sensitive(name: &[u8]) -> bool {
     find(name).is_some_and(|row| row.sensitive)
 }
 
-pub(crate) fn slot_of(name: &[u8]) -> Option<usize> {
-    lookup(name).map(|(slot, _)| slot)
+pub(crate) fn index_of(name: &[u8]) -> Option<usize> {
+    lookup(name).map(|(index, _)| index)
 }
 
-/// Returns the slot, and the name or alias that matched.
+/// Returns the index, and the name or alias that matched.
 pub(crate) fn lookup(name: &[u8]) -> Option<(usize, &'static str)> {
     names()
         .find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))
-        .map(|(known, slot)| (slot, known))
+        .map(|(known, index)| (index, known))
 }
 
-/// Returns every name and alias, each with its slot.
+/// Returns every name and alias, each with its index.
 pub(crate) fn names() -> impl Iterator<Item = (&'static str, usize)> {
     all()
         .enumerate()
-        .flat_map(|(slot, row)| [(row.name, slot), (row.alias, slot)])
+        .flat_map(|(index, row)| [(row.name, index), (row.alias, index)])
         .filter(|(name, _)| !name.is_empty())
 }

@@ -1,7 +1,7 @@
 //! CONFIG GET: settings by name or pattern.
 
 use crate::live::Settings;
-use crate::names::{names, slot_of};
+use crate::names::{index_of, names};
 use crate::rows::row_at;
 use crate::value::Value;
 
@@ -17,26 +17,26 @@ impl Settings {
         for pattern in patterns {
             let pattern = pattern.as_ref();
             if pattern.iter().any(|byte| b"[*?".contains(byte)) {
-                let named = left.extract_if(.., |(name, slot)| {
-                    !row_at(*slot).hidden && text::glob_match(pattern, name.as_bytes(), true)
+                let named = left.extract_if(.., |(name, index)| {
+                    !row_at(*index).hidden && text::glob_match(pattern, name.as_bytes(), true)
                 });
-                found.extend(named.map(|(name, slot)| (name.to_owned(), slot)));
+                found.extend(named.map(|(name, index)| (name.to_owned(), index)));
             } else {
                 let mut names = left.iter().map(|(name, _)| name.as_bytes());
                 if let Some(at) = names.position(|name| name.eq_ignore_ascii_case(pattern)) {
-                    let (_, slot) = left.swap_remove(at);
-                    found.push((String::from_utf8_lossy(pattern).into_owned(), slot));
+                    let (_, index) = left.swap_remove(at);
+                    found.push((String::from_utf8_lossy(pattern).into_owned(), index));
                 }
             }
         }
         found.sort();
-        let answer = |(name, slot)| (name, self.value(slot, Value::to_bytes));
+        let answer = |(name, index)| (name, self.value(index, Value::to_bytes));
         found.into_iter().map(answer).collect()
     }
 
     /// Returns the value of one setting as CONFIG GET replies it.
     pub fn get_text(&self, name: &[u8]) -> Option<Vec<u8>> {
-        slot_of(name).map(|slot| self.value(slot, Value::to_bytes))
+        index_of(name).map(|index| self.value(index, Value::to_bytes))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::RewriteError;
 use crate::file::{OBSOLETE, UNSUPPORTED, trim};
 use crate::include::read_file;
 use crate::live::Settings;
-use crate::names::slot_of;
+use crate::names::index_of;
 use crate::row::{Kind, Row};
 use crate::rows::all;
 use crate::value::{OutputLimits, Value, default_of, memory_text};
@@ -57,15 +57,15 @@ impl Settings {
 
     fn rewritten_with(&self, old: &[u8], lines: Lines) -> Vec<u8> {
         let mut page = Page::of(old);
-        for (slot, row) in all().enumerate() {
+        for (index, row) in all().enumerate() {
             // A fixed row has one value; the line in the file is valid as it is.
             if matches!(row.kind, Kind::Fixed { .. }) {
                 continue;
             }
-            for (line, wanted) in self.value(slot, |value| lines_for(row, value)) {
-                page.put(slot, line, wanted || lines == Lines::OfAll);
+            for (line, wanted) in self.value(index, |value| lines_for(row, value)) {
+                page.put(index, line, wanted || lines == Lines::OfAll);
             }
-            page.drop_rest(slot);
+            page.drop_rest(index);
         }
         page.text()
     }
@@ -115,7 +115,7 @@ fn output_limit_lines(row: &Row, limits: &OutputLimits) -> Vec<(Vec<u8>, bool)> 
 /// File that is being rewritten.
 struct Page {
     lines: Vec<Vec<u8>>,
-    /// Indices of the lines about each setting, by slot, that have not been used yet.
+    /// Numbers of the lines about each setting, by its index, that have not been used yet.
     free: HashMap<usize, VecDeque<usize>>,
     signed: bool,
 }
@@ -133,8 +133,8 @@ impl Page {
                 page.signed |= line == SIGNATURE;
             } else {
                 match directive(line) {
-                    Directive::Setting(slot) => {
-                        page.free.entry(slot).or_default().push_back(page.lines.len());
+                    Directive::Setting(index) => {
+                        page.free.entry(index).or_default().push_back(page.lines.len());
                     }
                     Directive::Other => {}
                     Directive::Unknown => kept = [b"# ??? ", line].concat(),
@@ -146,8 +146,8 @@ impl Page {
     }
 
     /// Overwrites the next line about the setting, or appends the line if it is wanted.
-    fn put(&mut self, slot: usize, line: Vec<u8>, wanted: bool) {
-        if let Some(at) = self.free.get_mut(&slot).and_then(VecDeque::pop_front) {
+    fn put(&mut self, index: usize, line: Vec<u8>, wanted: bool) {
+        if let Some(at) = self.free.get_mut(&index).and_then(VecDeque::pop_front) {
             self.lines[at] = line;
         } else if wanted {
             if !self.signed {
@@ -159,8 +159,8 @@ impl Page {
     }
 
     /// Blanks the remaining lines about a setting.
-    fn drop_rest(&mut self, slot: usize) {
-        for at in self.free.remove(&slot).unwrap_or_default() {
+    fn drop_rest(&mut self, index: usize) {
+        for at in self.free.remove(&index).unwrap_or_default() {
             self.lines[at].clear();
         }
     }
@@ -188,8 +188,8 @@ enum Directive {
 fn directive(line: &[u8]) -> Directive {
     let Some(words) = text::split_args(line) else { return Directive::Unknown };
     let Some(name) = words.first() else { return Directive::Other };
-    if let Some(slot) = slot_of(name) {
-        return Directive::Setting(slot);
+    if let Some(index) = index_of(name) {
+        return Directive::Setting(index);
     }
     let lower = name.to_ascii_lowercase();
     let mut others = UNSUPPORTED.iter().map(|(name, _)| name).chain(&OBSOLETE).chain(&["include"]);

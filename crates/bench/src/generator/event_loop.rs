@@ -156,13 +156,13 @@ impl EventLoop {
                 Turn::At(at) => return Ok(Some(at)),
                 Turn::Over => {}
                 Turn::Send(since, _) => {
-                    let slot = self.groups[group].first + number;
+                    let token = self.groups[group].first + number;
                     self.groups[group].busy += 1;
-                    let connection = &mut self.connections[slot].1;
+                    let connection = &mut self.connections[token].1;
                     connection.send(&self.batch, since)?;
                     if connection.socket.is_blocked() {
                         let both = EventFlags::IN | EventFlags::OUT;
-                        self.poller.watch(&connection.socket, slot, both)?;
+                        self.poller.watch(&connection.socket, token, both)?;
                     }
                 }
             }
@@ -179,19 +179,19 @@ impl EventLoop {
 
     fn receive_all(&mut self, events: &[Event], clients: &mut [&mut dyn Client]) -> Result<()> {
         for event in events {
-            let (slot, flags) = (event.data.u64() as usize, event.flags);
-            let (group, connection) = &mut self.connections[slot];
+            let (token, flags) = (event.data.u64() as usize, event.flags);
+            let (group, connection) = &mut self.connections[token];
             if flags.contains(EventFlags::OUT) {
                 connection.socket.flush()?;
                 if !connection.socket.is_blocked() {
-                    self.poller.watch(&connection.socket, slot, EventFlags::IN)?;
+                    self.poller.watch(&connection.socket, token, EventFlags::IN)?;
                 }
             }
             if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
                 continue;
             }
             let Some(received) = connection.receive(&mut self.buffer)? else { continue };
-            let number = slot - self.groups[*group].first;
+            let number = token - self.groups[*group].first;
             let goes_on = clients[*group].on_replies(number, &received)?;
             let group = &mut self.groups[*group];
             if goes_on {

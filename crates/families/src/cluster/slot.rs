@@ -1,4 +1,4 @@
-//! The slot of a key: its share of a cluster.
+//! The hash slot of a key: its share of a cluster.
 
 use crc_fast::{CrcAlgorithm, checksum};
 

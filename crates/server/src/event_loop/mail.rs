@@ -75,7 +75,7 @@ impl<P: Poller> EventLoop<P> {
         let mut given = 0;
         for (message, receivers) in letter.messages() {
             for receiver in receivers {
-                let hint = receiver.slot as usize;
+                let hint = receiver.entry as usize;
                 let Some(at) = self.connections.find_near(receiver.client, hint) else { continue };
                 let Some(connection) = self.connections.get_mut(at) else { continue };
                 let session = &connection.session;

@@ -213,7 +213,7 @@ impl<P: Poller> EventLoop<P> {
             return;
         }
         let now = self.instance.clock.steady();
-        let owner = Owner { slot: narrow::to_u32(at), ..self.owner.clone() };
+        let owner = Owner { entry: narrow::to_u32(at), ..self.owner.clone() };
         let client = self.instance.clients.add(stream.endpoint(), owner, now);
         let is_open = network::REQUIREPASS.get(settings).is_empty();
         let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));

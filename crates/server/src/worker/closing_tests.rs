@@ -77,7 +77,7 @@ fn a_mark_before_nothing_goes_once_its_position_is_safe() {
 }
 
 #[test]
-fn an_event_of_a_closed_client_is_not_taken_for_one_of_the_next_in_its_slot() {
+fn an_event_of_a_closed_client_is_not_taken_for_one_of_the_next_in_its_entry() {
     let mut world = World::new();
     let gone = world.connect();
     let (stream, socket) = world.accepted();

@@ -384,7 +384,7 @@ fn a_worker_that_has_read_its_mail_frees_publishers_only_if_none_is_behind() {
 }
 
 #[test]
-fn a_client_that_is_closed_in_between_gets_nothing_and_its_slot_keeps_no_mail() {
+fn a_client_that_is_closed_in_between_gets_nothing_and_its_entry_keeps_no_mail() {
     let mut world = World::new();
     let (peer, publisher) = (subscriber(&mut world), world.connect());
     publisher.send("PUBLISH c 1\r\n");

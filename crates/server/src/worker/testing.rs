@@ -351,7 +351,7 @@ impl Peer {
         world.worker.event_loop.poller.watched.contains(&self.token)
     }
 
-    /// Returns the slot of its connection in its worker's table.
+    /// Returns the entry of its connection in its worker's table.
     pub fn at(&self) -> usize {
         self.token.0 - FIRST_CONNECTION
     }

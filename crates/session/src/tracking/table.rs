@@ -1,11 +1,11 @@
 //! Table of the keys that clients have read, and may have cached.
 //!
 //! ```text
-//! part, by the first 12 bits of a hash   | mutex | place and number of slots |
-//!   slots, in the order of their hashes  | key | trackers |  | vacant |  ...
+//! part, by the first 12 bits of a hash   | mutex | place and number of entries |
+//!   entries, in the order of their hashes  | key | trackers |  | vacant |  ...
 //! ```
-//! A key stands in the slot that its hash says, or in one of the next. A look at it costs one cache
-//! miss, and none if it was announced.
+//! A key stands in the entry that its hash says, or in one of the next. A look at it costs one
+//! cache miss, and none if it was announced.
 
 use crate::sparse::smaller_room;
 use base::memory::prefetch;
@@ -21,15 +21,15 @@ pub(super) const PARTS: usize = 4096;
 /// Bits of a hash that name the part.
 const PART_BITS: u32 = PARTS.trailing_zeros();
 
-/// Key with the clients that have read it; none in a vacant slot. Most keys are short, and read by
+/// Key with the clients that have read it; none in a vacant entry. Most keys are short, and read by
 /// one client.
 #[derive(Debug, Default)]
-struct Slot {
+struct Entry {
     key: SmallVec<[u8; 16]>,
     trackers: TrackerIds,
 }
 
-const _: () = assert!(size_of::<Slot>() == 40);
+const _: () = assert!(size_of::<Entry>() == 40);
 
 /// Ids of clients; of several, in order.
 #[derive(Debug)]
@@ -103,62 +103,62 @@ impl TrackerIds {
     }
 }
 
-/// Keys of one part. At least a quarter of the slots is vacant.
+/// Keys of one part. At least a quarter of the entries is vacant.
 #[derive(Debug, Default)]
 struct Part {
-    slots: Vec<Slot>,
+    entries: Vec<Entry>,
     keys: usize,
 }
 
 impl Part {
-    /// Returns the slot at which the search for a hash begins: the bits behind those of the part,
-    /// as a share of the slots, so that a part grows by less than to its double.
-    fn home(hash: PositionHash, slots: usize) -> usize {
-        let share = u128::from(hash.0 << PART_BITS) * slots as u128;
+    /// Returns the entry at which the search for a hash begins: the bits behind those of the part,
+    /// as a share of the entries, so that a part grows by less than to its double.
+    fn first_entry(hash: PositionHash, entries: usize) -> usize {
+        let share = u128::from(hash.0 << PART_BITS) * entries as u128;
         narrow::to_usize((share >> 64) as u64)
     }
 
-    /// Returns the slot of a key, or the vacant one in which it would stand; `None` if there are no
-    /// slots.
+    /// Returns the entry of a key, or the vacant one in which it would stand; `None` if there are
+    /// no entries.
     fn find(&self, hash: PositionHash, key: &[u8]) -> Option<usize> {
-        let home = Part::home(hash, self.slots.len());
-        let is_its = |slot: &Slot| slot.trackers.is_nobody() || slot.key[..] == *key;
-        let behind = self.slots[home..].iter().position(is_its);
-        behind.map(|at| home + at).or_else(|| self.slots[..home].iter().position(is_its))
+        let first = Part::first_entry(hash, self.entries.len());
+        let is_its = |entry: &Entry| entry.trackers.is_nobody() || entry.key[..] == *key;
+        let behind = self.entries[first..].iter().position(is_its);
+        behind.map(|at| first + at).or_else(|| self.entries[..first].iter().position(is_its))
     }
 
     /// Makes room for another key.
     fn grow(&mut self, hasher: &KeyHasher) {
-        if (self.keys + 1) * 4 > self.slots.len() * 3 {
-            self.rebuild(self.slots.len() + self.slots.len() / 3 + 4, hasher);
+        if (self.keys + 1) * 4 > self.entries.len() * 3 {
+            self.rebuild(self.entries.len() + self.entries.len() / 3 + 4, hasher);
         }
     }
 
-    fn rebuild(&mut self, slots: usize, hasher: &KeyHasher) {
-        let fresh = std::iter::repeat_with(Slot::default).take(slots).collect();
-        for slot in std::mem::replace(&mut self.slots, fresh) {
-            if !slot.trackers.is_nobody()
-                && let Some(at) = self.find(hasher.hash(&slot.key), &slot.key)
+    fn rebuild(&mut self, entries: usize, hasher: &KeyHasher) {
+        let fresh = std::iter::repeat_with(Entry::default).take(entries).collect();
+        for entry in std::mem::replace(&mut self.entries, fresh) {
+            if !entry.trackers.is_nobody()
+                && let Some(at) = self.find(hasher.hash(&entry.key), &entry.key)
             {
-                self.slots[at] = slot;
+                self.entries[at] = entry;
             }
         }
     }
 
-    /// Takes what is in a slot; those behind it that would not be found any more move up.
-    fn take(&mut self, at: usize, hasher: &KeyHasher) -> Slot {
-        let taken = std::mem::take(&mut self.slots[at]);
-        let len = self.slots.len();
+    /// Takes what is in a entry; those behind it that would not be found any more move up.
+    fn take(&mut self, at: usize, hasher: &KeyHasher) -> Entry {
+        let taken = std::mem::take(&mut self.entries[at]);
+        let len = self.entries.len();
         let (mut gap, mut next) = (at, at);
         loop {
             next = (next + 1) % len;
-            if self.slots[next].trackers.is_nobody() {
+            if self.entries[next].trackers.is_nobody() {
                 break;
             }
-            let home = Part::home(hasher.hash(&self.slots[next].key), len);
-            // It stays if its home lies behind the gap.
-            if (next + len - home) % len >= (next + len - gap) % len {
-                self.slots.swap(gap, next);
+            let first = Part::first_entry(hasher.hash(&self.entries[next].key), len);
+            // It stays if its first lies behind the gap.
+            if (next + len - first) % len >= (next + len - gap) % len {
+                self.entries.swap(gap, next);
                 gap = next;
             }
         }
@@ -167,13 +167,13 @@ impl Part {
     }
 }
 
-/// A part, and where its slots are.
+/// A part, and where its entries are.
 #[derive(Debug, Default)]
 struct Shelf {
     part: Mutex<Part>,
-    /// Address and number of the slots, as they were last: hints for prefetching.
+    /// Address and number of the entries, as they were last: hints for prefetching.
     address: AtomicUsize,
-    slots: AtomicUsize,
+    entries: AtomicUsize,
 }
 
 impl Shelf {
@@ -181,10 +181,10 @@ impl Shelf {
         self.part.lock()
     }
 
-    /// Shows where the slots of the part are.
+    /// Shows where the entries of the part are.
     fn show(&self, part: &Part) {
-        self.address.store(part.slots.as_ptr().addr(), Relaxed);
-        self.slots.store(part.slots.len(), Relaxed);
+        self.address.store(part.entries.as_ptr().addr(), Relaxed);
+        self.entries.store(part.entries.len(), Relaxed);
     }
 }
 
@@ -223,14 +223,14 @@ impl Table {
         self.tracked_reads.load(Relaxed)
     }
 
-    /// Prefetches the slot of a key.
+    /// Prefetches the entry of a key.
     pub fn prefetch(&self, hash: PositionHash) {
         let Some(shelves) = self.shelves.get() else { return };
         let shelf = &shelves[part_of(hash)];
-        let (address, slots) = (shelf.address.load(Relaxed), shelf.slots.load(Relaxed));
-        let slot = address + Part::home(hash, slots) * size_of::<Slot>();
-        prefetch(std::ptr::without_provenance::<u8>(slot));
-        prefetch(std::ptr::without_provenance::<u8>(slot + size_of::<Slot>()));
+        let (address, entries) = (shelf.address.load(Relaxed), shelf.entries.load(Relaxed));
+        let entry = address + Part::first_entry(hash, entries) * size_of::<Entry>();
+        prefetch(std::ptr::without_provenance::<u8>(entry));
+        prefetch(std::ptr::without_provenance::<u8>(entry + size_of::<Entry>()));
     }
 
     /// Enters a client as a tracker of a key.
@@ -239,9 +239,9 @@ impl Table {
         let shelf = &shelves[part_of(hash)];
         let mut part = shelf.lock();
         let found = part.find(hash, key);
-        match found.filter(|at| !part.slots[*at].trackers.is_nobody()) {
+        match found.filter(|at| !part.entries[*at].trackers.is_nobody()) {
             Some(at) => {
-                if !part.slots[at].trackers.add(client) {
+                if !part.entries[at].trackers.add(client) {
                     return;
                 }
             }
@@ -249,8 +249,8 @@ impl Table {
                 part.grow(&self.hasher);
                 shelf.show(&part);
                 let Some(at) = part.find(hash, key) else { return };
-                part.slots[at] =
-                    Slot { key: SmallVec::from_slice(key), trackers: TrackerIds::One(client) };
+                part.entries[at] =
+                    Entry { key: SmallVec::from_slice(key), trackers: TrackerIds::One(client) };
                 part.keys += 1;
                 self.keys.fetch_add(1, Relaxed);
             }
@@ -262,19 +262,19 @@ impl Table {
     pub fn take(&self, hash: PositionHash, key: &[u8]) -> Option<TrackerIds> {
         let shelf = &self.shelves.get()?[part_of(hash)];
         let mut part = shelf.lock();
-        let at = part.find(hash, key).filter(|at| !part.slots[*at].trackers.is_nobody())?;
+        let at = part.find(hash, key).filter(|at| !part.entries[*at].trackers.is_nobody())?;
         Some(self.take_at(shelf, &mut part, at).trackers)
     }
 
-    fn take_at(&self, shelf: &Shelf, part: &mut Part, at: usize) -> Slot {
-        let slot = part.take(at, &self.hasher);
+    fn take_at(&self, shelf: &Shelf, part: &mut Part, at: usize) -> Entry {
+        let entry = part.take(at, &self.hasher);
         self.keys.fetch_sub(1, Relaxed);
-        self.tracked_reads.fetch_sub(slot.trackers.len(), Relaxed);
-        if let Some(slots) = smaller_room(part.keys, part.slots.len()) {
-            part.rebuild(slots, &self.hasher);
+        self.tracked_reads.fetch_sub(entry.trackers.len(), Relaxed);
+        if let Some(entries) = smaller_room(part.keys, part.entries.len()) {
+            part.rebuild(entries, &self.hasher);
             shelf.show(part);
         }
-        slot
+        entry
     }
 
     /// Takes some key and its trackers out: of the parts in turn, a key from anywhere.
@@ -286,14 +286,14 @@ impl Table {
             let mut part = shelf.lock();
             // The rounds of the hand differ from each other as hashes do.
             let round = PositionHash(((turn / PARTS) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            let begin = Part::home(round, part.slots.len());
-            let len = part.slots.len();
+            let begin = Part::first_entry(round, part.entries.len());
+            let len = part.entries.len();
             let mut places = (begin..len).chain(0..begin);
-            let Some(at) = places.find(|at| !part.slots[*at].trackers.is_nobody()) else {
+            let Some(at) = places.find(|at| !part.entries[*at].trackers.is_nobody()) else {
                 continue;
             };
-            let slot = self.take_at(shelf, &mut part, at);
-            return Some((slot.key.into_vec().into(), slot.trackers));
+            let entry = self.take_at(shelf, &mut part, at);
+            return Some((entry.key.into_vec().into(), entry.trackers));
         }
         None
     }
@@ -305,9 +305,9 @@ impl Table {
         let shelf = &shelves[part];
         let mut part = shelf.lock();
         let (mut gone, mut keys) = (0, 0);
-        for slot in part.slots.iter_mut().filter(|slot| !slot.trackers.is_nobody()) {
-            gone += slot.trackers.retain(&is_there);
-            keys += usize::from(!slot.trackers.is_nobody());
+        for entry in part.entries.iter_mut().filter(|entry| !entry.trackers.is_nobody()) {
+            gone += entry.trackers.retain(&is_there);
+            keys += usize::from(!entry.trackers.is_nobody());
         }
         if keys < part.keys {
             self.keys.fetch_sub(part.keys - keys, Relaxed);
@@ -369,8 +369,8 @@ mod tests {
         let (left, taken) = keys.split_at(4000);
         assert!(taken.iter().all(|key| table.take(hasher.hash(key), key).is_some()));
         let shelves = table.shelves.get().expect("there are keys");
-        let slots: usize = shelves.iter().map(|shelf| shelf.lock().slots.len()).sum();
-        assert!(slots <= 28 * PARTS, "{slots} slots");
+        let entries: usize = shelves.iter().map(|shelf| shelf.lock().entries.len()).sum();
+        assert!(entries <= 28 * PARTS, "{entries} entries");
         assert!(left.iter().all(|key| table.take(hasher.hash(key), key).is_some()));
     }
 

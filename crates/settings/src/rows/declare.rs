@@ -1,11 +1,11 @@
 //! Macro that declares the rows of a group.
 
-/// Declares the rows of a group and one typed handle for each. The slots of a group begin where
+/// Declares the rows of a group and one typed handle for each. The indices of a group begin where
 /// those of the group before it end.
 macro_rules! rows {
     (from $first:expr; $($handle:ident: $kind:ty = $row:expr;)+) => {
         pub(crate) const ROWS: &[$crate::row::Row] = &[$($row),+];
-        // Slot of the first row, and the slot behind the last.
+        // Index of the first row, and the index behind the last.
         const FIRST: usize = $first;
         pub(crate) const END: usize = FIRST + ROWS.len();
 

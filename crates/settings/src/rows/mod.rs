@@ -1,8 +1,8 @@
 //! Table of settings: one file per subject, one row per setting.
 //!
 //! A row is written once, inside `rows!`, together with the typed handle that reads it. Handles
-//! know their slot at compile time, and a handle whose type does not fit its row does not compile.
-//! The slots of a group begin where those of the group before it end, which it names.
+//! know their index at compile time, and a handle whose type does not fit its row does not compile.
+//! The indices of a group begin where those of the group before it end, which it names.
 
 pub(crate) mod absent;
 mod declare;
@@ -19,7 +19,7 @@ pub mod values;
 use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
-/// Groups in the order of their slots, with their titles in the manual.
+/// Groups in the order of their indices, with their titles in the manual.
 pub(crate) const GROUPS: [(&str, &[Row]); 13] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
@@ -37,9 +37,9 @@ pub(crate) const GROUPS: [(&str, &[Row]); 13] = [
 ];
 
 /// Number of settings.
-const COUNT: usize = slot_of_group(GROUPS.len());
+const COUNT: usize = index_of_group(GROUPS.len());
 
-/// Returns all rows in the order of their slots.
+/// Returns all rows in the order of their indices.
 pub fn all() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
@@ -58,26 +58,26 @@ const _: () = {
     let mut group = 0;
     while group < ends.len() {
         group += 1;
-        assert!(ends[group - 1] == slot_of_group(group), "groups name those before them");
+        assert!(ends[group - 1] == index_of_group(group), "groups name those before them");
     }
     assert!(COUNT <= SLOTS_MAX);
 };
 
-/// Returns the slot of the first row of a group.
-const fn slot_of_group(group: usize) -> usize {
-    let mut slot = 0;
+/// Returns the index of the first row of a group.
+const fn index_of_group(group: usize) -> usize {
+    let mut index = 0;
     let mut before = 0;
     while before < group {
-        slot += GROUPS[before].1.len();
+        index += GROUPS[before].1.len();
         before += 1;
     }
-    slot
+    index
 }
 
-/// Returns the row in a slot.
-pub(crate) const fn row_at(slot: usize) -> &'static Row {
+/// Returns the row at an index.
+pub(crate) const fn row_at(index: usize) -> &'static Row {
     let mut group = 0;
-    let mut left = slot;
+    let mut left = index;
     while left >= GROUPS[group].1.len() {
         left -= GROUPS[group].1.len();
         group += 1;
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn slots_number_the_rows_in_order() {
         assert_eq!(all().count(), COUNT);
-        for (slot, row) in all().enumerate() {
-            assert_eq!(row_at(slot).name, row.name);
+        for (index, row) in all().enumerate() {
+            assert_eq!(row_at(index).name, row.name);
         }
     }
 

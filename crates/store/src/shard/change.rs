@@ -409,7 +409,7 @@ impl Listeners {
     /// # Panics
     /// If there are too many.
     pub fn add(&self, listener: &Arc<dyn Listener>) {
-        let is_added = self.all.iter().any(|slot| slot.set(Arc::clone(listener)).is_ok());
+        let is_added = self.all.iter().any(|cell| cell.set(Arc::clone(listener)).is_ok());
         assert!(is_added, "a store has few listeners");
     }
 

@@ -105,7 +105,7 @@ const NOBODY: u32 = u32::MAX;
 /// Owner and node table of one collection. All zeros is one that was never opened.
 #[derive(Debug)]
 #[repr(C, align(32))]
-struct Slot {
+struct CollectionEntry {
     owner: AtomicU64,
     /// Keyspace of the owner, or `NOBODY`.
     keyspace: AtomicU32,
@@ -116,12 +116,12 @@ struct Slot {
     frozen: UnsafeCell<Option<Box<Frozen>>>,
 }
 
-const _: () = assert!(size_of::<Slot>() == 32);
+const _: () = assert!(size_of::<CollectionEntry>() == 32);
 
 /// All collections of the store; see the module page.
 #[derive(Debug)]
 pub(super) struct Collections {
-    slots: Reservation,
+    entries: Reservation,
     ids: Mutex<Ids>,
     dying: Mutex<VecDeque<Dying>>,
 }
@@ -146,11 +146,11 @@ impl Collections {
     pub fn new(is_small: bool) -> io::Result<Collections> {
         let most = if is_small { COLLECTIONS_MAX_SMALL } else { COLLECTIONS_MAX };
         let page = base::memory::PAGE_BYTES;
-        let least = COLLECTIONS_MAX_SMALL * size_of::<Slot>();
-        let slots = Reservation::up_to(most * size_of::<Slot>(), least, page, PARTS)?;
-        let most = narrow::to_u32(slots.bytes() / size_of::<Slot>());
+        let least = COLLECTIONS_MAX_SMALL * size_of::<CollectionEntry>();
+        let entries = Reservation::up_to(most * size_of::<CollectionEntry>(), least, page, PARTS)?;
+        let most = narrow::to_u32(entries.bytes() / size_of::<CollectionEntry>());
         let ids = Mutex::new(Ids { free: Vec::new(), end: 1, most });
-        Ok(Collections { slots, ids, dying: Mutex::new(VecDeque::new()) })
+        Ok(Collections { entries, ids, dying: Mutex::new(VecDeque::new()) })
     }
 
     /// Opens a new collection without nodes; `None` when there are too many.
@@ -170,11 +170,11 @@ impl Collections {
             }
         };
         let id = CollectionId(id);
-        let slot = self.slot(id);
-        slot.is_dying.store(false, Relaxed);
+        let entry = self.entry(id);
+        entry.is_dying.store(false, Relaxed);
         // SAFETY: nobody owns the number, so a thread that finds it in a dead record does not touch
         // the table, until it has an owner: the key whose shard the caller has locked.
-        unsafe { *slot.table.get() = Some(Box::default()) };
+        unsafe { *entry.table.get() = Some(Box::default()) };
         self.move_to(id, hash, keyspace);
         Some(id)
     }
@@ -188,35 +188,35 @@ impl Collections {
     }
 
     #[inline]
-    fn slot(&self, id: CollectionId) -> &Slot {
-        assert!((id.0 as usize) < self.slots.bytes() / size_of::<Slot>());
-        // SAFETY: the reservation holds so many slots, all zeros is a valid one, and they are
+    fn entry(&self, id: CollectionId) -> &CollectionEntry {
+        assert!((id.0 as usize) < self.entries.bytes() / size_of::<CollectionEntry>());
+        // SAFETY: the reservation holds so many entries, all zeros is a valid one, and they are
         // accessed through atomics and, by holders of the lock, through the cell.
-        unsafe { &*self.slots.base().cast::<Slot>().add(id.0 as usize) }
+        unsafe { &*self.entries.base().cast::<CollectionEntry>().add(id.0 as usize) }
     }
 
     /// Hash of the key that owns a collection.
     #[inline]
     pub fn owner(&self, id: CollectionId) -> PositionHash {
-        PositionHash(self.slot(id).owner.load(Relaxed))
+        PositionHash(self.entry(id).owner.load(Relaxed))
     }
 
     /// Keyspace of the key that owns a collection.
     #[inline]
     pub fn keyspace(&self, id: CollectionId) -> KeyspaceId {
-        KeyspaceId(narrow::low_u16(self.slot(id).keyspace.load(Relaxed).into()))
+        KeyspaceId(narrow::low_u16(self.entry(id).keyspace.load(Relaxed).into()))
     }
 
     /// Gives a collection to another key. The locks of both shards are held.
     pub fn move_to(&self, id: CollectionId, hash: PositionHash, keyspace: KeyspaceId) {
-        let slot = self.slot(id);
-        slot.owner.store(hash.0, Relaxed);
+        let entry = self.entry(id);
+        entry.owner.store(hash.0, Relaxed);
         // A thread that sees that the collection has an owner also sees which.
-        slot.keyspace.store(u32::from(keyspace.0), Release);
+        entry.keyspace.store(u32::from(keyspace.0), Release);
     }
 
     pub fn has_owner(&self, id: CollectionId) -> bool {
-        self.slot(id).keyspace.load(Acquire) != NOBODY
+        self.entry(id).keyspace.load(Acquire) != NOBODY
     }
 
     /// The table of a collection, to be read.
@@ -227,7 +227,7 @@ impl Collections {
     #[inline]
     pub unsafe fn table(&self, id: CollectionId) -> Option<&NodeTable> {
         // SAFETY: as the caller says.
-        unsafe { (*self.slot(id).table.get()).as_deref() }
+        unsafe { (*self.entry(id).table.get()).as_deref() }
     }
 
     /// The tables of a collection, for change: its own, and what a snapshot still reads; `None` if
@@ -242,9 +242,9 @@ impl Collections {
         &self,
         id: CollectionId,
     ) -> Option<(&mut NodeTable, Option<&mut Frozen>)> {
-        let slot = self.slot(id);
+        let entry = self.entry(id);
         // SAFETY: as the caller says.
-        let (table, frozen) = unsafe { (&mut *slot.table.get(), &mut *slot.frozen.get()) };
+        let (table, frozen) = unsafe { (&mut *entry.table.get(), &mut *entry.frozen.get()) };
         table.as_deref_mut().map(|table| (table, frozen.as_deref_mut()))
     }
 
@@ -255,7 +255,7 @@ impl Collections {
     #[inline]
     pub unsafe fn frozen(&self, id: CollectionId) -> Option<&Frozen> {
         // SAFETY: as the caller says.
-        unsafe { (*self.slot(id).frozen.get()).as_deref() }
+        unsafe { (*self.entry(id).frozen.get()).as_deref() }
     }
 
     /// Freezes a collection for a snapshot, unless it is.
@@ -263,9 +263,9 @@ impl Collections {
     /// # Safety
     /// That of `tables_mut`.
     pub unsafe fn freeze(&self, id: CollectionId) {
-        let slot = self.slot(id);
+        let entry = self.entry(id);
         // SAFETY: as the caller says.
-        let (table, frozen) = unsafe { (&*slot.table.get(), &mut *slot.frozen.get()) };
+        let (table, frozen) = unsafe { (&*entry.table.get(), &mut *entry.frozen.get()) };
         if let (Some(table), None) = (table, &frozen) {
             *frozen = Some(Box::new(Frozen::of(table)));
         }
@@ -277,12 +277,12 @@ impl Collections {
     /// That of `tables_mut`.
     pub unsafe fn thaw(&self, id: CollectionId) -> Option<Box<Frozen>> {
         // SAFETY: as the caller says.
-        unsafe { (*self.slot(id).frozen.get()).take() }
+        unsafe { (*self.entry(id).frozen.get()).take() }
     }
 
     /// Returns true if a collection waits for lazy free.
     pub fn is_dying(&self, id: CollectionId) -> bool {
-        self.slot(id).is_dying.load(Relaxed)
+        self.entry(id).is_dying.load(Relaxed)
     }
 
     /// Notes that no client can reach a frozen collection any more. `is_counted` tells whether its
@@ -291,10 +291,10 @@ impl Collections {
     /// # Safety
     /// That of `tables_mut`.
     pub unsafe fn leave_to_snapshot(&self, id: CollectionId, is_counted: bool) {
-        let slot = self.slot(id);
-        slot.is_dying.store(true, Relaxed);
+        let entry = self.entry(id);
+        entry.is_dying.store(true, Relaxed);
         // SAFETY: as the caller says.
-        if let Some(frozen) = unsafe { &mut *slot.frozen.get() } {
+        if let Some(frozen) = unsafe { &mut *entry.frozen.get() } {
             frozen.is_counted = is_counted;
         }
     }
@@ -302,7 +302,7 @@ impl Collections {
     /// Hands a collection that no client can reach over to lazy free. The lock of the owner's shard
     /// is held.
     pub fn hand_to_lazy_free(&self, id: CollectionId) {
-        self.slot(id).is_dying.store(true, Relaxed);
+        self.entry(id).is_dying.store(true, Relaxed);
         self.dying().push_back(Dying { id, next: 1 });
     }
 
@@ -326,12 +326,12 @@ impl Collections {
     /// # Safety
     /// The caller holds the lock of the owner's shard.
     pub unsafe fn close(&self, id: CollectionId) -> Option<Box<NodeTable>> {
-        let slot = self.slot(id);
+        let entry = self.entry(id);
         // SAFETY: as the caller says.
         debug_assert!(unsafe { self.frozen(id) }.is_none(), "a snapshot still reads it");
         // SAFETY: as the caller says.
-        let table = unsafe { (*slot.table.get()).take() };
-        slot.keyspace.store(NOBODY, Release);
+        let table = unsafe { (*entry.table.get()).take() };
+        entry.keyspace.store(NOBODY, Release);
         self.ids().free.push(id.0);
         table
     }
