@@ -69,26 +69,26 @@ fn is_root(path: &str) -> bool {
 fn children(tree: &Tree, source: &Source, parent: &ModuleFile) -> Vec<ModuleFile> {
     let (folder, file) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
     let stem = file.trim_end_matches(".rs");
-    let home =
+    let own =
         if parent.owns_folder || stem == "mod" { folder.to_owned() } else { join(folder, stem) };
     let included = |path: &str| ModuleFile { file: join(folder, path), ..parent.clone() };
     let calls = source.rust.macro_calls.iter().filter(|call| call.name == "include");
     let includes = calls.filter_map(|call| call.text.as_deref()).map(included);
     let outside = source.rust.modules.iter().filter(|module| !module.is_inline);
-    let modules = outside.map(|module| child(tree, module, (folder, &home), parent));
+    let modules = outside.map(|module| child(tree, module, (folder, &own), parent));
     includes.chain(modules).collect()
 }
 
 fn child(tree: &Tree, module: &Module, folders: (&str, &str), parent: &ModuleFile) -> ModuleFile {
-    let (folder, home) = folders;
+    let (folder, own) = folders;
     let inline = &module.scope.modules;
-    let home = inline.iter().fold(home.to_owned(), |home, part| join(&home, part));
-    let own_folder = format!("{home}/{}/mod.rs", module.name);
+    let own = inline.iter().fold(own.to_owned(), |own, part| join(&own, part));
+    let own_folder = format!("{own}/{}/mod.rs", module.name);
     let (file, owns_folder) = match &module.path {
         Some(path) if inline.is_empty() => (join(folder, path), true),
-        Some(path) => (join(&home, path), true),
+        Some(path) => (join(&own, path), true),
         None if tree.has(&own_folder) => (own_folder, true),
-        None => (join(&home, &format!("{}.rs", module.name)), false),
+        None => (join(&own, &format!("{}.rs", module.name)), false),
     };
     let names = parent.module.iter().chain(inline.iter()).cloned();
     ModuleFile {

@@ -121,9 +121,9 @@ pub const RULES: &[Rule] = &[
         check: islands::outside_world,
     },
     Rule {
-        name: "simd_home",
+        name: "simd_folder",
         reason: "vector instructions stand beside their portable twin, under one folder",
-        check: islands::simd_home,
+        check: islands::simd_folder,
     },
     Rule {
         name: "module_rings",

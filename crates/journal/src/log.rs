@@ -44,7 +44,7 @@ pub struct Log<F: Files> {
     writer: Writer<F::File>,
     id: ReplicationId,
     /// Home databases, each from a position on.
-    homes: Vec<(u64, usize)>,
+    selections: Vec<(u64, usize)>,
     is_syncing: bool,
     /// True if files of the set are gone, until what is written is for another base.
     has_lost_files: bool,
@@ -62,8 +62,8 @@ impl<F: Files> Log<F> {
 
     /// The stream from a position on, with the writer of the last file of a set.
     pub fn new(set: Set<F>, writer: Writer<F::File>, start: Start) -> Log<F> {
-        let homes = vec![(start.position, start.home)];
-        Log { set, writer, id: start.id, homes, is_syncing: false, has_lost_files: false }
+        let selections = vec![(start.position, start.selected)];
+        Log { set, writer, id: start.id, selections, is_syncing: false, has_lost_files: false }
     }
 
     /// Begins an incremental file that is no part of its set before the next base, which has all
@@ -85,7 +85,7 @@ impl<F: Files> Log<F> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
-        let start = Start { position: cut, home: self.home_at(cut), id: self.id };
+        let start = Start { position: cut, selected: self.selected_at(cut), id: self.id };
         let file = self.set.begin_apart(&start.header())?;
         self.writer = Writer::new(file, start, now);
         self.has_lost_files = false;
@@ -177,9 +177,9 @@ impl<F: Files> Log<F> {
         self.writer.has_sync_failed() || self.has_lost_files
     }
 
-    /// Notes that the home database is another one from a position on.
-    pub fn move_home(&mut self, position: u64, home: usize) {
-        self.homes.push((position, home));
+    /// Notes that the selected database is another one from a position on.
+    pub fn note_selected_database(&mut self, position: u64, selected: usize) {
+        self.selections.push((position, selected));
     }
 
     /// Writes what is whole.
@@ -228,9 +228,9 @@ impl<F: Files> Log<F> {
         self.is_syncing = false;
         self.writer.end_sync(job, outcome);
         let safe = self.writer.safe().position;
-        // The last home at or below what is safe, and those behind it.
-        let first = self.homes.partition_point(|(position, _)| *position <= safe);
-        self.homes.drain(..first.saturating_sub(1));
+        // The last selection at or below what is safe, and those behind it.
+        let first = self.selections.partition_point(|(position, _)| *position <= safe);
+        self.selections.drain(..first.saturating_sub(1));
     }
 
     /// Ends the file at `cut`, which is whole, and begins the next one. Returns its number, below
@@ -287,14 +287,14 @@ impl<F: Files> Log<F> {
     /// Begins the next file where the last one ends: where all of it is safe.
     fn follow(&mut self, now: Steady) -> Result<u64, LogError> {
         let position = self.writer.safe().position;
-        let start = Start { position, home: self.home_at(position), id: self.id };
+        let start = Start { position, selected: self.selected_at(position), id: self.id };
         let file = self.set.begin_incremental(&start.header())?;
         self.writer = Writer::new(file, start, now);
         Ok(self.set.last_incremental())
     }
 
-    fn home_at(&self, position: u64) -> usize {
-        let first = self.homes.partition_point(|(from, _)| *from <= position);
-        self.homes[first.saturating_sub(1)].1
+    fn selected_at(&self, position: u64) -> usize {
+        let first = self.selections.partition_point(|(from, _)| *from <= position);
+        self.selections[first.saturating_sub(1)].1
     }
 }

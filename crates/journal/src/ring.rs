@@ -45,7 +45,7 @@ pub struct Ring {
     /// Lanes never wait for it.
     consumers: Mutex<Consumers>,
     /// Database in which units stand bare. Changes while no lane puts anything.
-    home: AtomicUsize,
+    selected: AtomicUsize,
     chunks: Chunks,
     memory: Memory,
 }
@@ -69,7 +69,7 @@ impl Ring {
             announced: (0..lanes).map(|_| CachePadded::new(AtomicU64::new(NOTHING))).collect(),
             released: CachePadded::new(AtomicU64::new(start)),
             consumers: Mutex::new(Consumers::default()),
-            home: AtomicUsize::new(0),
+            selected: AtomicUsize::new(0),
             chunks: Chunks::new(memory.frames()),
             memory,
         });
@@ -78,17 +78,17 @@ impl Ring {
     }
 
     /// Makes `position` the first of the stream, in which nothing was put yet and which nobody
-    /// reads, and a database the home.
+    /// reads, and a database the selected one.
     ///
     /// # Panics
     /// When something was put, or there is a consumer.
-    pub fn begin_at(&self, position: u64, home: usize) {
+    pub fn begin_at(&self, position: u64, selected: usize) {
         let consumers = self.consumers();
         let tail = self.tail.swap(position, Ordering::AcqRel);
         let is_new = tail == self.released() && consumers.slowest().is_none();
         assert!(is_new, "the stream has begun");
         self.released.store(position, Ordering::Release);
-        self.set_home(home);
+        self.set_selected_database(selected);
     }
 
     /// Position behind the last place taken.
@@ -96,14 +96,14 @@ impl Ring {
         self.tail.load(Ordering::Acquire)
     }
 
-    /// Number of the home database.
+    /// Number of the selected database, the one whose units need no SELECT.
     #[inline]
-    pub fn home(&self) -> usize {
-        self.home.load(Ordering::Relaxed)
+    pub fn selected_database(&self) -> usize {
+        self.selected.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_home(&self, home: usize) {
-        self.home.store(home, Ordering::Relaxed);
+    pub(crate) fn set_selected_database(&self, selected: usize) {
+        self.selected.store(selected, Ordering::Relaxed);
     }
 
     /// Bytes from the first that was not released to the tail: what writers are held back by.

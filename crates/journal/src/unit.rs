@@ -1,13 +1,13 @@
 //! Units as bytes: plain commands in RESP, with the databases and the frame that they need.
 //!
 //! ```text
-//! one, at home          COMMAND
-//! one, elsewhere        SELECT there, COMMAND, SELECT home
+//! one, where selected   COMMAND
+//! one, elsewhere        SELECT there, COMMAND, SELECT back
 //! more than one         MULTI, COMMAND, COMMAND ..., EXEC
-//! several databases     SELECT a, MULTI, COMMAND, SELECT b, COMMAND, EXEC, SELECT home
+//! several databases     SELECT a, MULTI, COMMAND, SELECT b, COMMAND, EXEC, SELECT back
 //! ```
-//! So each unit begins and ends in the home database, and no lane needs to know what came before
-//! it.
+//! So each unit begins and ends in the selected database, and no lane needs to know what came
+//! before it.
 
 use crate::ring::{Lane, Place};
 use text::IntegerText;
@@ -33,21 +33,21 @@ pub enum Words<'a> {
 }
 
 /// Number of bytes that `encode` writes.
-pub fn encoded_bytes<'a>(home: usize, unit: impl Iterator<Item = Command<'a>> + Clone) -> u64 {
+pub fn encoded_bytes<'a>(selected: usize, unit: impl Iterator<Item = Command<'a>> + Clone) -> u64 {
     let mut bytes = 0;
-    encode(home, unit, &mut |piece| bytes += piece.len() as u64);
+    encode(selected, unit, &mut |piece| bytes += piece.len() as u64);
     bytes
 }
 
 /// Writes the commands of a unit, piece by piece. A request is one piece.
 pub fn encode<'a>(
-    home: usize,
+    selected: usize,
     unit: impl Iterator<Item = Command<'a>> + Clone,
     out: &mut impl FnMut(&[u8]),
 ) {
     let is_framed = unit.clone().nth(1).is_some();
-    let first = unit.clone().next().map_or(home, |command| command.database);
-    encode_switch(home, first, out);
+    let first = unit.clone().next().map_or(selected, |command| command.database);
+    encode_switch(selected, first, out);
     if is_framed {
         out(MULTI);
     }
@@ -64,7 +64,7 @@ pub fn encode<'a>(
     if is_framed {
         out(EXEC);
     }
-    encode_switch(database, home, out);
+    encode_switch(database, selected, out);
 }
 
 /// Writes one command of these words.
@@ -106,24 +106,24 @@ const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
 impl Lane {
     /// Takes the place of a unit of commands. To be called while its locks are held.
     pub fn take_unit<'a>(&mut self, unit: impl Iterator<Item = Command<'a>> + Clone) -> Place {
-        let home = self.ring().home();
-        self.take(encoded_bytes(home, unit))
+        let selected = self.ring().selected_database();
+        self.take(encoded_bytes(selected, unit))
     }
 
     /// Fills the place of a unit with the commands for which it was taken, which may be after its
-    /// locks. The home database must be the same.
+    /// locks. The selected database must be the same.
     pub fn fill_unit<'a>(
         &mut self,
         mut place: Place,
         unit: impl Iterator<Item = Command<'a>> + Clone,
     ) {
-        let home = self.ring().home();
-        encode(home, unit, &mut |piece| self.fill(&mut place, piece));
+        let selected = self.ring().selected_database();
+        encode(selected, unit, &mut |piece| self.fill(&mut place, piece));
         assert_eq!(place.at(), place.end(), "another unit");
     }
 
-    /// Takes the place of a unit that is one request in the home database, as most are, fills it,
-    /// and withdraws the announcement. Returns the position behind it.
+    /// Takes the place of a unit that is one request in the selected database, as most are, fills
+    /// it, and withdraws the announcement. Returns the position behind it.
     #[inline]
     pub fn put_request(&mut self, request: &[u8]) -> u64 {
         self.put(request)
@@ -137,12 +137,14 @@ impl Lane {
         end
     }
 
-    /// Makes another database the home: units in it need no SELECT from now on. To be called while
-    /// no other lane puts anything. Returns the position behind the unit that says so.
-    pub fn move_home(&mut self, home: usize) -> u64 {
+    /// Makes another database the selected one: units in it need no SELECT from now on. To be
+    /// called while no other lane puts anything. Returns the position behind the unit that says so.
+    pub fn select_database(&mut self, selected: usize) -> u64 {
         let mut bytes = Vec::new();
-        encode_switch(self.ring().home(), home, &mut |piece| bytes.extend_from_slice(piece));
-        self.ring().set_home(home);
+        encode_switch(self.ring().selected_database(), selected, &mut |piece| {
+            bytes.extend_from_slice(piece)
+        });
+        self.ring().set_selected_database(selected);
         let mut place = self.take(bytes.len() as u64);
         self.fill(&mut place, &bytes);
         place.end()
@@ -154,10 +156,10 @@ mod tests {
     use super::*;
     use crate::Ring;
 
-    fn text(home: usize, unit: &[Command<'_>]) -> String {
+    fn text(selected: usize, unit: &[Command<'_>]) -> String {
         let mut bytes = Vec::new();
-        encode(home, unit.iter().copied(), &mut |piece| bytes.extend_from_slice(piece));
-        assert_eq!(bytes.len() as u64, encoded_bytes(home, unit.iter().copied()));
+        encode(selected, unit.iter().copied(), &mut |piece| bytes.extend_from_slice(piece));
+        assert_eq!(bytes.len() as u64, encoded_bytes(selected, unit.iter().copied()));
         String::from_utf8(bytes).unwrap().replace("\r\n", " ")
     }
 
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn one_command_at_home_stands_bare() {
+    fn one_command_in_the_selected_database_stands_bare() {
         assert_eq!(text(3, &[del(3)]), "*2 $3 DEL $1 k ");
         let request = Words::Request(b"*1\r\n$4\r\nPING\r\n");
         assert_eq!(text(0, &[Command { database: 0, words: request }]), "*1 $4 PING ");
@@ -203,12 +205,12 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_filled_after_its_place_was_taken_and_home_moves_in_the_stream() {
+    fn a_unit_is_filled_after_its_place_was_taken_and_a_selection_stands_in_the_stream() {
         let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 20).expect("address space");
         let mut consumer = ring.read_from_end();
         let lane = &mut lanes[0];
         let place = lane.take_unit([del(0)].into_iter());
-        let moved = lane.move_home(4);
+        let moved = lane.select_database(4);
         assert_eq!(moved - place.end(), 23);
         let end = lane.put_unit([del(4)].into_iter());
         assert_eq!(end - moved, place.end());

@@ -87,15 +87,15 @@ pub fn outside_world(tree: &Tree, report: &mut Report) {
     }
 }
 
-pub fn simd_home(tree: &Tree, report: &mut Report) {
+pub fn simd_folder(tree: &Tree, report: &mut Report) {
     let layers = layers(tree);
-    let homes = layers.may("vector_instructions");
+    let folders = layers.may("vector_instructions");
     for source in tree.rust_files() {
-        if homes.iter().any(|home| source.path.starts_with(home)) {
+        if folders.iter().any(|folder| source.path.starts_with(folder)) {
             continue;
         }
         for mention in source.rust.mentions.iter().filter(|it| is_vector(it)) {
-            let message = format!("`{}` belongs under {}", mention.path, homes.join(", "));
+            let message = format!("`{}` belongs under {}", mention.path, folders.join(", "));
             report.add(&source.path, mention.line, message);
         }
     }

@@ -361,7 +361,7 @@ const SAMPLES: &[Sample] = &[
         ],
     },
     Sample {
-        rule: "simd_home",
+        rule: "simd_folder",
         keeps: &[
             ("layers.toml", MAY),
             ("crates/index/src/probe/sse2.rs", "use std::arch::x86_64::{__m128i, _mm_or_si128};"),

@@ -39,7 +39,7 @@ impl<F: Files> Life<F> {
         let loaded = load(&set).ok()?;
         set.make_last_safe(loaded.whole, loaded.safe).ok()?;
         let position = loaded.position.unwrap_or(100);
-        let start = Start { position, home: loaded.home, id: id() };
+        let start = Start { position, selected: loaded.selected, id: id() };
         let log = match loaded.line {
             // As a server does, but for lives that begin another file all the same.
             Some(line) if loaded.units % 3 > 0 => {
@@ -49,7 +49,7 @@ impl<F: Files> Life<F> {
             _ => Log::begin(set, start, Steady(0)).ok()?,
         };
         let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 20).expect("memory");
-        ring.begin_at(position, loaded.home);
+        ring.begin_at(position, loaded.selected);
         let consumer = ring.read_from_end();
         let lane = lanes.pop().expect("a lane");
         Some(Life {
@@ -65,9 +65,9 @@ impl<F: Files> Life<F> {
 
     fn put(&mut self) {
         if self.units % 11 == 10 {
-            let home = usize::from(self.lane.ring().home() == 0);
-            let position = self.lane.move_home(home);
-            self.log.move_home(position, home);
+            let selected = usize::from(self.lane.ring().selected_database() == 0);
+            let position = self.lane.select_database(selected);
+            self.log.note_selected_database(position, selected);
         }
         let number = self.units.to_string();
         let words: [&[u8]; 2] = [b"UNIT", number.as_bytes()];
@@ -155,13 +155,13 @@ struct Loaded {
     position: Option<u64>,
     /// The last line of the last file, if that is an incremental one, and the database at its end.
     line: Option<(SyncLine, u64)>,
-    home: usize,
+    selected: usize,
 }
 
 /// Loads a set, as a server does, and looks if it is a prefix of the history.
 fn load<F: Files>(set: &Set<F>) -> io::Result<Loaded> {
-    let (line, home) = (None, 0);
-    let mut loaded = Loaded { units: 0, whole: 0, safe: 0, position: None, line, home };
+    let (line, selected) = (None, 0);
+    let mut loaded = Loaded { units: 0, whole: 0, safe: 0, position: None, line, selected };
     let files: Vec<_> = set.manifest().to_load().collect();
     for (number, entry) in files.iter().enumerate() {
         let file = set.files().open(&entry.name)?;
@@ -178,7 +178,7 @@ fn load<F: Files>(set: &Set<F>) -> io::Result<Loaded> {
             loaded.units += load_unit(&unit, loaded.units, &mut database);
         }
         (loaded.whole, loaded.safe) = (found.whole, found.safe);
-        (loaded.line, loaded.home) = (found.line, narrow::to_usize(database));
+        (loaded.line, loaded.selected) = (found.line, narrow::to_usize(database));
         loaded.position = found.position.map(|(position, _)| position).or(loaded.position);
     }
     Ok(loaded)

@@ -414,19 +414,19 @@ proptest! {
             ),
             0..6,
         ),
-        home in 0..2usize,
+        selected in 0..2usize,
     ) {
         let mut file = Vec::new();
         for unit in &all {
             let commands = unit
                 .iter()
                 .map(|args| Command { database: 0, words: Words::OwnedArgs(args) });
-            encode(home, commands, &mut |piece| file.extend_from_slice(piece));
+            encode(selected, commands, &mut |piece| file.extend_from_slice(piece));
         }
         let (found, end) = units(&file);
         prop_assert_eq!(end, None);
         let is_select = |command: &Vec<Vec<u8>>| command[0] == b"SELECT" && command[1].len() == 1;
-        let is_wanted = |unit: &Commands| home == 0 || !is_select(&unit[0]);
+        let is_wanted = |unit: &Commands| selected == 0 || !is_select(&unit[0]);
         prop_assert_eq!(found.into_iter().filter(is_wanted).collect::<Vec<_>>(), all);
     }
 

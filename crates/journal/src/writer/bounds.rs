@@ -10,7 +10,7 @@ pub struct Start {
     /// Position of its first unit.
     pub position: u64,
     /// Home database at that position.
-    pub home: usize,
+    pub selected: usize,
     /// Whose stream it is.
     pub id: ReplicationId,
 }
@@ -21,9 +21,9 @@ impl Start {
     /// stream and nothing else.
     pub fn header(&self) -> Vec<u8> {
         let (mut header, mut checksum) = (Vec::new(), Checksum::default());
-        if self.home != 0 {
+        if self.selected != 0 {
             let mut digits = IntegerText::new();
-            let words = [&b"SELECT"[..], digits.format_unsigned(self.home as u64)];
+            let words = [&b"SELECT"[..], digits.format_unsigned(self.selected as u64)];
             encode_args(words.into_iter(), &mut |piece| header.extend_from_slice(piece));
         }
         checksum.update(&header);

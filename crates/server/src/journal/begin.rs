@@ -17,7 +17,7 @@ pub struct Begin {
     /// Position behind all that they hold.
     pub position: u64,
     /// Home database from there on.
-    pub home: usize,
+    pub selected: usize,
     /// Whose stream it was; a new one if that is not known.
     pub id: Option<ReplicationId>,
     /// End of the last file, if the stream goes on in it; otherwise in the next one.
@@ -42,7 +42,7 @@ pub struct UnsafeEnd {
 impl Begin {
     /// Where the stream goes on, as a stream of `id` if it has no other.
     pub(super) fn start(&self, id: ReplicationId) -> Start {
-        Start { position: self.position, home: self.home, id: self.id.unwrap_or(id) }
+        Start { position: self.position, selected: self.selected, id: self.id.unwrap_or(id) }
     }
 
     /// Begins the log. Where that fails, it can be tried again.

@@ -37,7 +37,7 @@ impl UnitLog for LaneLog {
 
     #[inline]
     fn put_request(&mut self, database: usize, request: &[u8]) -> u64 {
-        if database == self.lane.ring().home() {
+        if database == self.lane.ring().selected_database() {
             return self.lane.put_request(request);
         }
         self.put_commands(std::iter::once(Command { database, words: Words::Request(request) }))
@@ -49,9 +49,9 @@ impl LaneLog {
         let end = self.lane.put_unit(commands.clone());
         self.lane.withdraw();
         let database = commands.clone().next().map_or(0, |command| command.database);
-        if database != self.lane.ring().home() {
-            self.journal.abroad.count.fetch_add(1, Relaxed);
-            self.journal.abroad.database.store(database, Relaxed);
+        if database != self.lane.ring().selected_database() {
+            self.journal.unselected.count.fetch_add(1, Relaxed);
+            self.journal.unselected.database.store(database, Relaxed);
         }
         end
     }

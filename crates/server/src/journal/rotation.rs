@@ -246,8 +246,8 @@ impl JournalThread {
                 rotation.set.as_ref().map_or(0, Set::last_incremental) + 1
             }
             None => {
-                let home = self.journal.ring.home();
-                let start = Start { position: cut, home, id: self.id };
+                let selected = self.journal.ring.selected_database();
+                let start = Start { position: cut, selected, id: self.id };
                 let set = rotation.set.take().ok_or(LogError::NeedsBase)?;
                 let log = Log::begin_apart(set, start, now)?;
                 let first = log.last_incremental() + 1;

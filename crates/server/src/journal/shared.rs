@@ -68,15 +68,15 @@ pub struct Journal {
     pub(super) cut: CutMark,
     /// How often changes went on that were held back.
     pub(super) resumes: AtomicU64,
-    pub(super) abroad: Abroad,
+    pub(super) unselected: Unselected,
     pub(super) asked: Asked,
     /// The files, once they may be written.
     pub(super) claims: Claims,
 }
 
-/// Units outside of the home database, each of which takes two SELECTs.
+/// Units outside of the selected database, each of which takes two SELECTs.
 #[derive(Debug, Default)]
-pub(super) struct Abroad {
+pub(super) struct Unselected {
     pub(super) count: AtomicU64,
     /// Database of the last one.
     pub(super) database: AtomicUsize,
@@ -132,7 +132,7 @@ impl Journal {
             kept_max: AtomicU64::new(KEPT_MAX),
             cut: CutMark::default(),
             resumes: AtomicU64::new(0),
-            abroad: Abroad::default(),
+            unselected: Unselected::default(),
             asked: Asked::default(),
             claims: Claims::default(),
         };

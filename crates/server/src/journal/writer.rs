@@ -36,10 +36,10 @@ use store::ThreadContext;
 const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
 /// The same for one whose sink takes what it is given: cores and disk may be busy with others.
 const BUSY_PATIENCE: Duration = Duration::from_millis(50);
-/// Bytes that a unit outside of the home database takes more.
-const ABROAD_BYTES: u64 = 46;
-/// Part of the stream that such bytes may be before another database becomes the home.
-const ABROAD_PART: u64 = 4;
+/// Bytes that a unit outside of the selected database takes more.
+const UNSELECTED_BYTES: u64 = 46;
+/// Part of the stream that such bytes may be before another database becomes the selected one.
+const UNSELECTED_PART: u64 = 4;
 
 type Syncer = DiskThread<SyncJob<OpenFile>>;
 type Remover = DiskThread<Shortening<OpenFile>>;
@@ -53,7 +53,7 @@ pub struct JournalThread {
     pub(super) thread: ThreadContext,
     /// What is not in the files yet; none while the journal is off.
     pub(super) consumer: Option<Consumer>,
-    /// For the units that move the home.
+    /// For the units that select another database.
     lane: Lane,
     /// The files, while the journal is on.
     pub(super) log: Option<Log<Directory>>,
@@ -89,14 +89,14 @@ struct HeldBack {
 pub(super) struct Second {
     began: Instant,
     tail: u64,
-    abroad: u64,
+    unselected: u64,
     /// True if the removal of a file has failed since.
     pub(super) has_failed_to_delete: bool,
 }
 
 impl Second {
-    fn new(tail: u64, abroad: u64) -> Second {
-        Second { began: Instant::now(), tail, abroad, has_failed_to_delete: false }
+    fn new(tail: u64, unselected: u64) -> Second {
+        Second { began: Instant::now(), tail, unselected, has_failed_to_delete: false }
     }
 }
 
@@ -124,7 +124,7 @@ impl JournalThread {
         let own_id = ReplicationId::parse(instance.identity.run_id.as_bytes());
         let own_id = own_id.ok_or(io::ErrorKind::InvalidData)?;
         if let Some(begin) = &begin {
-            journal.ring.begin_at(begin.position, begin.home);
+            journal.ring.begin_at(begin.position, begin.selected);
             journal.written.store(begin.position, Relaxed);
         }
         let consumer = begin.is_some().then(|| journal.ring.read_from_end());
@@ -340,10 +340,10 @@ impl JournalThread {
             return;
         }
         self.journal.bound_memory(&self.instance);
-        self.move_home();
+        self.select_busiest_database();
         self.look_for_files(now);
-        let abroad = self.journal.abroad.count.load(Relaxed);
-        self.second = Second::new(self.journal.ring.tail(), abroad);
+        let unselected = self.journal.unselected.count.load(Relaxed);
+        self.second = Second::new(self.journal.ring.tail(), unselected);
         self.journal.ring.trim();
         if self.is_rotation_due() {
             self.journal.asked.rewrite.store(true, Relaxed);
@@ -363,25 +363,25 @@ impl JournalThread {
         }
     }
 
-    /// Makes the database the home of which most units are, if those outside the home take much of
-    /// the stream.
-    fn move_home(&mut self) {
+    /// Makes the database the selected one of which most units are, if those outside of it take
+    /// much of the stream.
+    fn select_busiest_database(&mut self) {
         let Some(log) = &mut self.log else { return };
-        let abroad = self.journal.abroad.count.load(Relaxed) - self.second.abroad;
+        let unselected = self.journal.unselected.count.load(Relaxed) - self.second.unselected;
         let bytes = self.journal.ring.tail() - self.second.tail;
-        if abroad == 0 || abroad * ABROAD_BYTES < bytes / ABROAD_PART {
+        if unselected == 0 || unselected * UNSELECTED_BYTES < bytes / UNSELECTED_PART {
             return;
         }
-        let database = self.journal.abroad.database.load(Relaxed);
+        let database = self.journal.unselected.database.load(Relaxed);
         let lane = &mut self.lane;
         // A long command must not hold up clients that wait for a sync: there is a next second.
         let moved = self.instance.store.exclusively_at_once(&self.thread, |_| {
-            let position = lane.move_home(database);
+            let position = lane.select_database(database);
             lane.withdraw();
             position
         });
         if let Some(position) = moved {
-            log.move_home(position, database);
+            log.note_selected_database(position, database);
         }
     }
 

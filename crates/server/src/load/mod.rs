@@ -173,10 +173,10 @@ pub fn load_set(
     let base = is_empty.then(|| first_base(instance, thread)).transpose()?;
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
-    let home = if end.is_some() { contents.database } else { 0 };
+    let selected = if end.is_some() { contents.database } else { 0 };
     let unsafe_end = UnsafeEnd { path, whole, safe, truncated_bytes: contents.truncated_bytes };
     let unsafe_end = Some(unsafe_end);
-    Ok(Recovered { begin: Some(Begin { set, unsafe_end, position, home, id, end, base }) })
+    Ok(Recovered { begin: Some(Begin { set, unsafe_end, position, selected, id, end, base }) })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.
