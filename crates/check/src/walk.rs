@@ -92,7 +92,7 @@ pub struct Walk<R> {
     checksum: Checksum,
     header: Header,
     /// Facts that were read of the next key.
-    held: Opening,
+    opening: Opening,
 }
 
 impl<R: Read> Walk<R> {
@@ -108,7 +108,7 @@ impl<R: Read> Walk<R> {
             at: 0,
             checksum: Checksum::default(),
             header: Header { version: Version(0) },
-            held: Opening::default(),
+            opening: Opening::default(),
         };
         walk.header = walk.take(|input| read_header(input, false))?;
         Ok(walk)
@@ -133,14 +133,14 @@ impl<R: Read> Walk<R> {
     /// # Errors
     /// When the file is damaged or ends.
     pub fn next_entry(&mut self) -> Result<Entry, WalkError> {
-        let (dialect, held) = (self.dialect(), self.held);
-        let (entry, held) = self.take(|input| {
-            let mut held = held;
-            read_opening(input, &mut held)?;
+        let (dialect, opening) = (self.dialect(), self.opening);
+        let (entry, opening) = self.take(|input| {
+            let mut opening = opening;
+            read_opening(input, &mut opening)?;
             if let Some(name) = skip_module_data(input)? {
-                return Ok((Entry::ModuleData(name), held));
+                return Ok((Entry::ModuleData(name), opening));
             }
-            let entry = match read_item(input, dialect, &mut held)? {
+            let entry = match read_item(input, dialect, &mut opening)? {
                 Item::Aux { name, text } => Entry::Note(name.into_owned(), text.into_owned()),
                 Item::Select(number) => Entry::Database(number),
                 Item::Sizes { .. } => Entry::Sizes,
@@ -155,9 +155,9 @@ impl<R: Read> Walk<R> {
                 }),
                 Item::End => Entry::End,
             };
-            Ok((entry, held))
+            Ok((entry, opening))
         })?;
-        self.held = held;
+        self.opening = opening;
         Ok(entry)
     }
 

@@ -101,24 +101,26 @@ pub fn read_header(input: &mut Input<'_>, checks_version: bool) -> Result<Header
     Ok(Header { version })
 }
 
-/// Reads facts of a key, as many as stand here one behind the other, over those that `held` has.
+/// Reads facts of a key, as many as stand here one behind the other, over those that `opening` has.
 ///
 /// # Errors
-/// When they do not end; `held` is as it was then.
-pub fn read_opening(input: &mut Input<'_>, held: &mut Opening) -> Result<(), Error> {
-    let (mut ahead, mut told) = (input.clone(), *held);
+/// When they do not end; `opening` is as it was then.
+pub fn read_opening(input: &mut Input<'_>, opening: &mut Opening) -> Result<(), Error> {
+    let (mut ahead, mut found) = (input.clone(), *opening);
     loop {
         let begin = ahead.clone();
         match ahead.byte()? {
-            opcode::DEADLINE_MILLIS => told.deadline = deadline(i64::from_le_bytes(ahead.array()?)),
+            opcode::DEADLINE_MILLIS => {
+                found.deadline = deadline(i64::from_le_bytes(ahead.array()?))
+            }
             opcode::DEADLINE_SECONDS => {
                 let seconds = i64::from(i32::from_le_bytes(ahead.array()?));
-                told.deadline = deadline(seconds * 1000);
+                found.deadline = deadline(seconds * 1000);
             }
-            opcode::IDLE => told.idle = Some(ahead.length()?),
-            opcode::FREQUENCY => told.frequency = Some(ahead.byte()?),
+            opcode::IDLE => found.idle = Some(ahead.length()?),
+            opcode::FREQUENCY => found.frequency = Some(ahead.byte()?),
             _ => {
-                (*input, *held) = (begin, told);
+                (*input, *opening) = (begin, found);
                 return Ok(());
             }
         }
@@ -126,19 +128,19 @@ pub fn read_opening(input: &mut Input<'_>, held: &mut Opening) -> Result<(), Err
 }
 
 /// Reads what stands at one place of a file. Of a key all before its value is read, and the facts
-/// in `held` are its own; anything else leaves them to the next key.
+/// in `opening` are its own; anything else leaves them to the next key.
 ///
 /// # Errors
-/// When it is damaged, unknown, of a module, or does not end; `held` is as it was then.
+/// When it is damaged, unknown, of a module, or does not end; `opening` is as it was then.
 pub fn read_item<'a>(
     input: &mut Input<'a>,
     dialect: Dialect,
-    held: &mut Opening,
+    opening: &mut Opening,
 ) -> Result<Item<'a>, Error> {
-    let mut told = *held;
-    read_opening(input, &mut told)?;
-    let item = read_behind_opening(input, dialect, told)?;
-    *held = if matches!(item, Item::Key(_)) { Opening::default() } else { told };
+    let mut found = *opening;
+    read_opening(input, &mut found)?;
+    let item = read_behind_opening(input, dialect, found)?;
+    *opening = if matches!(item, Item::Key(_)) { Opening::default() } else { found };
     Ok(item)
 }
 

@@ -269,7 +269,7 @@ impl BackgroundJobs {
         store.learn_record_bytes();
         let own = store.heap().touched_bytes() + store.index_bytes();
         let buffers = if self.saver.is_busy() { SAVER_BYTES } else { 0 };
-        let held = store.held_beside_records() + buffers;
+        let held = store.retained_beside_records() + buffers;
         let other = self.other_memory.counted(resident.saturating_sub(own), held);
         let other = other.max(OTHER_BYTES_MIN);
         instance.memory.other_bytes.store(other, Relaxed);

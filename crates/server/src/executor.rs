@@ -395,7 +395,7 @@ impl Executor {
         // What upkeep removes, no command has asked for.
         self.thread.author.client = 0;
         let has_put = std::mem::take(&mut self.has_put);
-        if has_put || self.instance.store.holds_writers_back() {
+        if has_put || self.instance.store.stalls_writers() {
             self.journal.after_batch(&self.instance);
         }
         if self.thread.owes_upkeep() {

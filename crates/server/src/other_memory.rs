@@ -3,8 +3,8 @@
 /// Divisor of what a snapshot has let go of: so much of it counts again with each look, all in all
 /// half of it in seven seconds, in which the allocator gives memory back.
 const GIVEN_BACK_PART: u64 = 100;
-/// Fewer bytes do not count as held.
-const HELD_MIN: u64 = 1 << 20;
+/// Fewer bytes do not count as retained.
+const RETAINED_MIN: u64 = 1 << 20;
 
 /// Memory besides records and index, without what a snapshot takes: that comes and goes, and
 /// nothing is evicted or refused for its sake.
@@ -15,21 +15,21 @@ const HELD_MIN: u64 = 1 << 20;
 /// ```
 #[derive(Debug, Default)]
 pub struct OtherMemory {
-    /// Bytes when no snapshot held anything.
+    /// Bytes when no snapshot retained anything.
     usual: u64,
-    /// Bytes that a snapshot holds, or held a moment ago.
-    held: u64,
+    /// Bytes that a snapshot retains, or retained a moment ago.
+    retained: u64,
 }
 
 impl OtherMemory {
     /// Bytes that count, where so many were measured, of which a snapshot holds some. To be called
     /// ten times a second.
-    pub fn counted(&mut self, measured: u64, held: u64) -> u64 {
-        self.held = held.max(self.held - self.held.div_ceil(GIVEN_BACK_PART));
-        if self.held < HELD_MIN {
-            (self.usual, self.held) = (measured, 0);
+    pub fn counted(&mut self, measured: u64, retained: u64) -> u64 {
+        self.retained = retained.max(self.retained - self.retained.div_ceil(GIVEN_BACK_PART));
+        if self.retained < RETAINED_MIN {
+            (self.usual, self.retained) = (measured, 0);
         }
-        measured.saturating_sub(self.held).max(self.usual.min(measured))
+        measured.saturating_sub(self.retained).max(self.usual.min(measured))
     }
 }
 
@@ -40,11 +40,11 @@ mod tests {
     const MB: u64 = 1 << 20;
 
     #[test]
-    fn what_a_snapshot_holds_counts_neither_while_it_is_made_nor_while_it_is_given_back() {
+    fn what_a_snapshot_retains_counts_neither_while_it_is_made_nor_right_after_it() {
         let mut other = OtherMemory::default();
         assert_eq!(other.counted(20 * MB, 0), 20 * MB);
-        for held in [5, 16, 10] {
-            assert_eq!(other.counted((20 + held) * MB, held * MB), 20 * MB);
+        for retained in [5, 16, 10] {
+            assert_eq!(other.counted((20 + retained) * MB, retained * MB), 20 * MB);
         }
         for kept in (0..10).rev() {
             assert_eq!(other.counted((20 + kept) * MB, 0), 20 * MB);

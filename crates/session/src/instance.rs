@@ -458,7 +458,7 @@ impl Instance {
         most == 0
             || policy != MaxmemoryPolicy::NoEviction
             || self.used_memory() <= most
-            || self.used_memory().saturating_sub(self.store.held_in_records()) <= most
+            || self.used_memory().saturating_sub(self.store.retained_in_records()) <= most
     }
 
     /// Returns `used_memory`: the present bytes of keys, their index and everything else.

@@ -89,10 +89,10 @@ pub struct SaveFacts {
     pub total_keys: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Bytes held beside the data at present.
-    pub held_bytes: u64,
-    /// Most bytes that it ever held.
-    pub held_bytes_most: u64,
+    /// Bytes retained beside the data at present.
+    pub retained_bytes: u64,
+    /// Most bytes that it ever retained.
+    pub retained_bytes_most: u64,
     /// Milliseconds since it began.
     pub millis: u64,
 }
@@ -131,10 +131,10 @@ pub struct SavingFacts {
     pub current_seconds: Option<u64>,
     /// Number of snapshots that were begun by BGSAVE, SAVE and save points.
     pub saves: u64,
-    /// Most bytes that the last snapshot held beside the data.
-    pub last_held_bytes: u64,
+    /// Most bytes that the last snapshot retained beside the data.
+    pub last_retained_bytes: u64,
     /// The same of the last base of an append-only file.
-    pub last_base_held_bytes: u64,
+    pub last_base_retained_bytes: u64,
     /// Microseconds for which clients were kept out at the cut of the last snapshot, of a rotation
     /// too.
     pub pause_micros: u64,

@@ -20,9 +20,9 @@ const WAITING_CALM: u64 = 1 << 20;
 /// Number of the type of strings, which all versions share.
 const STRING: u8 = 0;
 /// Bytes of a large value that are written under one hold of its lock.
-const HELD_BYTES: usize = 32 << 10;
+const BYTES_PER_HOLD: usize = 32 << 10;
 /// The same where they are compressed.
-const HELD_COMPRESSED_BYTES: usize = 8 << 10;
+const COMPRESSED_BYTES_PER_HOLD: usize = 8 << 10;
 
 /// Saving of all keys to one sink.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ struct Target<'a, W> {
     /// Bytes that are collected before they go to the sink.
     piece_bytes: usize,
     /// Bytes of a large value that are written under one hold.
-    held_bytes: usize,
+    bytes_per_hold: usize,
     /// Databases whose sizes were written, and the one whose keys follow.
     begun: Vec<usize>,
     selected: Option<usize>,
@@ -127,7 +127,7 @@ impl Save<'_> {
         let mut copies = Copies::default();
         while cut.take(&mut copies) {
             let waiting = store.bytes_handed_over();
-            progress.note_held(store.bytes_held());
+            progress.note_retained(store.retained_bytes());
             target.is_hurried = waiting > WAITING_CALM;
             for copied in copies.iter() {
                 target.write_key(&mut cut, &copied)?;
@@ -154,7 +154,11 @@ impl Save<'_> {
             is_rdb: true,
             is_hurried: false,
             piece_bytes: PIECE_BYTES,
-            held_bytes: if self.compresses { HELD_COMPRESSED_BYTES } else { HELD_BYTES },
+            bytes_per_hold: if self.compresses {
+                COMPRESSED_BYTES_PER_HOLD
+            } else {
+                BYTES_PER_HOLD
+            },
             begun: Vec::new(),
             selected: None,
         }
@@ -305,7 +309,7 @@ impl<W: Write> Target<'_, W> {
         mut write: impl FnMut(ValueRef<'_>, &mut Output, usize) -> bool,
     ) -> Result<(), SaveError> {
         loop {
-            let (output, most) = (&mut self.output, self.held_bytes);
+            let (output, most) = (&mut self.output, self.bytes_per_hold);
             let is_complete = cut.read(copied, |value| write(value, output, most));
             self.flush_if_large()?;
             if is_complete {

@@ -16,9 +16,9 @@ pub struct SaveProgress {
     pub bytes: AtomicU64,
     /// Bytes that only the snapshot holds at present, because they were changed before they were
     /// written.
-    pub held_bytes: AtomicU64,
-    /// Most bytes that it ever held.
-    pub held_bytes_most: AtomicU64,
+    pub retained_bytes: AtomicU64,
+    /// Most bytes that it ever retained.
+    pub retained_bytes_most: AtomicU64,
     /// Microseconds for which clients were kept out at the cut; zero before it.
     pub pause_micros: AtomicU64,
     /// Set to true by any thread to make the snapshot end soon.
@@ -32,8 +32,10 @@ pub struct SaveProgress {
 impl SaveProgress {
     /// Begins anew, for the next snapshot.
     pub fn reset(&self) {
-        let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, .. } = self;
-        let counts = [keys, total_keys, bytes, held_bytes, held_bytes_most, &self.pause_micros];
+        let SaveProgress { keys, total_keys, bytes, retained_bytes, retained_bytes_most, .. } =
+            self;
+        let counts =
+            [keys, total_keys, bytes, retained_bytes, retained_bytes_most, &self.pause_micros];
         counts.into_iter().chain([&self.sink_steps]).for_each(|count| count.store(0, Relaxed));
         [&self.is_cancelled, &self.is_too_slow].iter().for_each(|flag| flag.store(false, Relaxed));
     }
@@ -49,9 +51,9 @@ impl SaveProgress {
     }
 
     /// Notes the bytes that it holds at present.
-    pub fn note_held(&self, bytes: u64) {
-        self.held_bytes.store(bytes, Relaxed);
-        self.held_bytes_most.fetch_max(bytes, Relaxed);
+    pub fn note_retained(&self, bytes: u64) {
+        self.retained_bytes.store(bytes, Relaxed);
+        self.retained_bytes_most.fetch_max(bytes, Relaxed);
     }
 
     /// Why it ended before its end.

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Bytes that may wait in the shards while the walk goes on.
 const WAITING_FREE: u64 = 1 << 20;
-/// Part of the live bytes that may wait before writers are held back.
+/// Part of the live bytes that may wait before writers are stalled.
 const WAITING_PART: u64 = 33;
 /// Bytes that may always wait.
 const WAITING_MIN: u64 = 16 << 20;
@@ -91,35 +91,35 @@ impl Store {
 
     /// Bytes of the general heap that only a snapshot holds: what was handed over, and what it
     /// notes.
-    pub fn held_beside_records(&self) -> u64 {
-        self.shards.cuts.held_beside_records()
+    pub fn retained_beside_records(&self) -> u64 {
+        self.shards.cuts.retained_beside_records()
     }
 
     /// Bytes of records that only a snapshot holds, and everybody else has changed or removed.
-    pub fn held_in_records(&self) -> u64 {
-        self.shards.cuts.held_in_records()
+    pub fn retained_in_records(&self) -> u64 {
+        self.shards.cuts.retained_in_records()
     }
 
     /// Bytes that only a snapshot holds.
-    pub fn bytes_held(&self) -> u64 {
-        self.held_beside_records() + self.held_in_records()
+    pub fn retained_bytes(&self) -> u64 {
+        self.retained_beside_records() + self.retained_in_records()
     }
 
     /// Returns true if a snapshot is made and holds so much that it must not go on for long while
     /// its sink takes nothing.
-    pub fn holds_too_much(&self) -> bool {
-        self.is_too_much(self.bytes_held())
+    pub fn retains_too_much(&self) -> bool {
+        self.is_too_much(self.retained_bytes())
     }
 
-    /// Bytes handed over above which writers should be held back.
+    /// Bytes handed over above which writers should be stalled.
     pub fn handed_over_max(&self) -> u64 {
         (self.live_bytes() / WAITING_PART).max(WAITING_MIN)
     }
 
-    /// Returns true if writers should be held back until the snapshot has taken some of what was
+    /// Returns true if writers should be stalled until the snapshot has taken some of what was
     /// handed over.
     #[inline]
-    pub fn holds_writers_back(&self) -> bool {
+    pub fn stalls_writers(&self) -> bool {
         let waiting = self.bytes_handed_over();
         waiting > WAITING_MIN && self.is_too_much(waiting)
     }

@@ -40,12 +40,12 @@ impl Store {
         (outside + records) * MARGIN_PART / (MARGIN_PART - 1)
     }
 
-    /// Bytes of records beyond a budget, which only a snapshot holds, or held until it let go of
-    /// them: the cleaner comes to those first.
+    /// Bytes of records beyond a budget, which only a snapshot retains, or retained until it let go
+    /// of them: the cleaner comes to those first.
     fn lent_to_snapshot(&self, budget: u64) -> u64 {
         let heap = &self.shards.heap;
         let goal = heap.committed_bytes().saturating_sub(u64::from(heap.head_bytes()));
-        self.shards.budget.lent(self.held_in_records(), goal.saturating_sub(budget))
+        self.shards.budget.lent(self.retained_in_records(), goal.saturating_sub(budget))
     }
 
     /// Policy that chooses the keys to evict.

@@ -176,7 +176,7 @@ impl Journal {
         let is_behind = pending > self.budget.load(Relaxed)
             && instance.store.has_journal()
             && !is_failing(instance);
-        if is_behind || instance.store.holds_writers_back() {
+        if is_behind || instance.store.stalls_writers() {
             instance.hold_changes();
             return self.rest.end_if(true);
         }
@@ -186,7 +186,7 @@ impl Journal {
     /// Lets changes go on that were held back, if there is room for them again, or if they are
     /// refused from now on. To be called by each thread that has made room.
     pub fn let_changes_go_on(&self, instance: &Instance) {
-        if !instance.holds_changes() || instance.store.holds_writers_back() {
+        if !instance.holds_changes() || instance.store.stalls_writers() {
             return;
         }
         let has_room = self.pending_bytes() <= self.budget.load(Relaxed) / 4 * 3;

@@ -309,7 +309,7 @@ impl JournalThread {
     /// them back for long: it is given up.
     fn let_changes_go_on(&mut self) {
         let (journal, instance) = (&self.journal, &self.instance);
-        if !instance.store.holds_writers_back() {
+        if !instance.store.stalls_writers() {
             self.snapshot_behind = None;
             return journal.let_changes_go_on(instance);
         }

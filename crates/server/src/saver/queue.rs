@@ -92,14 +92,14 @@ impl Accepted {
     }
 
     fn facts(&self) -> SaveFacts {
-        let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, .. } =
+        let SaveProgress { keys, total_keys, bytes, retained_bytes, retained_bytes_most, .. } =
             &*self.progress;
         SaveFacts {
             keys: keys.load(Relaxed),
             total_keys: total_keys.load(Relaxed),
             bytes: bytes.load(Relaxed),
-            held_bytes: held_bytes.load(Relaxed),
-            held_bytes_most: held_bytes_most.load(Relaxed),
+            retained_bytes: retained_bytes.load(Relaxed),
+            retained_bytes_most: retained_bytes_most.load(Relaxed),
             millis: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
     }
@@ -165,14 +165,14 @@ impl State {
         let record = &mut self.record;
         if kind == JobKind::Rotation {
             if saved.is_ok() {
-                record.last_base_held_bytes = facts.held_bytes_most;
+                record.last_base_retained_bytes = facts.retained_bytes_most;
             }
             return;
         }
         if let Ok(changes) = saved {
             (record.changes_saved, record.last_save) = (*changes, clock.now().0 / 1000);
             self.last_save = clock.steady();
-            record.last_held_bytes = facts.held_bytes_most;
+            record.last_retained_bytes = facts.retained_bytes_most;
             record.has_failed = false;
             (self.is_refused, self.slow_in_a_row) = (false, 0);
         }
@@ -331,7 +331,7 @@ impl Saver {
         if let Some(first) = state.queue.front() {
             first.progress.is_too_slow.store(true, Relaxed);
             first.progress.is_cancelled.store(true, Relaxed);
-            first.progress.note_held(instance.store.bytes_held());
+            first.progress.note_retained(instance.store.retained_bytes());
             state.record.has_failed |= first.kind == JobKind::Background;
         }
         state.give_up_cancelled(instance);
@@ -353,10 +353,10 @@ impl Saver {
         instance.store.free_given_up(thread);
         let mut state = self.state();
         let Some(first) = state.queue.front_mut() else { return };
-        first.progress.note_held(instance.store.bytes_held());
+        first.progress.note_retained(instance.store.retained_bytes());
         let stands_still = first.stands_still(instance.clock.steady());
         drop(state);
-        if stands_still && instance.store.holds_too_much() {
+        if stands_still && instance.store.retains_too_much() {
             tracing::warn!(
                 "The disk stands still, and the snapshot holds too much: it is given up"
             );

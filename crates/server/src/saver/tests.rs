@@ -348,7 +348,7 @@ fn a_reset_forgets_how_many_snapshots_were_begun_and_the_pause_at_the_last_cut()
 }
 
 #[test]
-fn a_snapshot_that_holds_much_is_given_up_when_its_sink_takes_nothing_for_a_second() {
+fn a_snapshot_that_retains_much_is_given_up_if_its_sink_takes_nothing_for_a_second() {
     let world = World::new();
     let store = &world.instance.store;
     let [mut thread, mut saver] = [(); 2].map(|()| store.thread_context().expect("a thread"));
@@ -384,25 +384,25 @@ fn a_snapshot_that_holds_much_is_given_up_when_its_sink_takes_nothing_for_a_seco
     assert!(!is_given_up(0) && !is_given_up(1_000) && is_given_up(1));
     assert!(cut.is_given_up() && world.look().has_failed);
     drop(cut);
-    assert_eq!(store.bytes_held(), 0);
+    assert_eq!(store.retained_bytes(), 0);
 }
 
 #[test]
-fn what_a_snapshot_held_at_most_is_reported_of_a_file_and_of_a_base() {
+fn what_a_snapshot_retained_at_most_is_reported_of_a_file_and_of_a_base() {
     let world = World::new();
-    for (held, job) in [(7, None), (9, Some(Box::new(Rotation)))] {
+    for (retained, job) in [(7, None), (9, Some(Box::new(Rotation)))] {
         match job {
             Some(rotation) => world.saver.push(rotation),
             None => drop(world.saver.save_in_background(&world.instance, When::Now)),
         }
         let work = world.saver.next().expect("work");
-        [held, 1].iter().for_each(|bytes| work.progress.note_held(*bytes));
+        [retained, 1].iter().for_each(|bytes| work.progress.note_retained(*bytes));
         let facts = world.look().current.expect("one is at work");
-        assert_eq!((facts.held_bytes, facts.held_bytes_most), (1, held));
+        assert_eq!((facts.retained_bytes, facts.retained_bytes_most), (1, retained));
         world.saver.finish(&world.instance, work, Ok(0));
     }
     let facts = world.look();
-    assert_eq!((facts.last_held_bytes, facts.last_base_held_bytes), (7, 9));
+    assert_eq!((facts.last_retained_bytes, facts.last_base_retained_bytes), (7, 9));
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) struct Block {
     /// Database of the keys.
     pub database: u64,
     /// Facts of the first key that stand before the block.
-    pub held: Opening,
+    pub opening: Opening,
 }
 
 /// Loader of one thread, which is inside the gate.
@@ -54,10 +54,10 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// When they are damaged, there twice, or have no room.
     pub fn load(&mut self, block: &Block) -> Result<(), LoadError> {
-        let (mut input, mut held) = (block.piece.input(), block.held);
+        let (mut input, mut opening) = (block.piece.input(), block.opening);
         let keyspace = self.keyspace(block.database, input.at())?;
         let mut found = Vec::with_capacity(AHEAD);
-        while self.look_ahead((&mut input, &mut held), keyspace, &mut found)? {
+        while self.look_ahead((&mut input, &mut opening), keyspace, &mut found)? {
             self.rules.store.prefetch_keys(&self.sought);
             for (at, key) in found.drain(..).enumerate() {
                 let hash = self.sought[at].1;
@@ -109,14 +109,14 @@ impl<'a> Loader<'a> {
     /// Finds the next keys; returns false if there are none.
     fn look_ahead<'b>(
         &mut self,
-        (input, held): (&mut Input<'b>, &mut Opening),
+        (input, opening): (&mut Input<'b>, &mut Opening),
         keyspace: KeyspaceId,
         found: &mut Vec<Found<'b>>,
     ) -> Result<bool, LoadError> {
         self.sought.clear();
         while found.len() < AHEAD && !input.rest().is_empty() {
             let at = input.at();
-            let Item::Key(facts) = read_item(input, self.rules.dialect, held)? else { continue };
+            let Item::Key(facts) = read_item(input, self.rules.dialect, opening)? else { continue };
             let value = input.clone();
             if !ValueReader::new(facts.value_type).skip(input)? {
                 return Err(Error { at, flaw: Flaw::Ends }.into());

@@ -36,7 +36,7 @@ pub(crate) struct Reader<R> {
     checks: Checks,
     database: u64,
     /// Facts that were read of the next key.
-    held: Opening,
+    opening: Opening,
     /// Keys that announced counts may still promise.
     promised_max: u64,
     loaded: Loaded,
@@ -58,8 +58,8 @@ impl<R: Read> Reader<R> {
     pub fn open(file: R, checks: Checks) -> Result<Reader<R>, LoadError> {
         let mut input = FileInput::new(file);
         let header = next(&mut input, |input| read_header(input, checks.version))?;
-        let (held, loaded) = (Opening::default(), Loaded::default());
-        Ok(Reader { input, header, checks, database: 0, held, promised_max: 0, loaded })
+        let (opening, loaded) = (Opening::default(), Loaded::default());
+        Ok(Reader { input, header, checks, database: 0, opening, promised_max: 0, loaded })
     }
 
     /// Tells how many bytes there are, as far as known.
@@ -89,11 +89,11 @@ impl<R: Read> Reader<R> {
             if team.has_failed() {
                 return Ok(());
             }
-            let (end, held, next) = self.pass_over_keys(own.rules.progress);
+            let (end, opening, next) = self.pass_over_keys(own.rules.progress);
             if end > self.input.at() {
                 let (piece, database) = (self.input.take_to(end), self.database);
-                let held = std::mem::replace(&mut self.held, held);
-                team.take(Block { piece, database, held }, own)?;
+                let opening = std::mem::replace(&mut self.opening, opening);
+                team.take(Block { piece, database, opening }, own)?;
             }
             match next? {
                 Next::More if self.begins_large() => self.read_large(own, team)?,
@@ -112,13 +112,13 @@ impl<R: Read> Reader<R> {
     }
 
     /// Passes over the whole keys that are there, and what is told of the file between them, which
-    /// may be something for each key; returns the offset behind it all, and the facts held there.
+    /// may be something for each key; returns the offset behind it all, and the facts known there.
     fn pass_over_keys(&self, progress: &Progress) -> (u64, Opening, Result<Next, Error>) {
         let (mut ahead, dialect) = (self.input.input(), self.dialect());
-        let (mut end, mut held) = (ahead.at(), self.held);
+        let (mut end, mut opening) = (ahead.at(), self.opening);
         loop {
-            let mut held_next = held;
-            let passed = match read_item(&mut ahead, dialect, &mut held_next) {
+            let mut opening_next = opening;
+            let passed = match read_item(&mut ahead, dialect, &mut opening_next) {
                 Ok(Item::Key(facts)) => ValueReader::new(facts.value_type).skip(&mut ahead),
                 Ok(Item::Slot) => Ok(true),
                 Ok(Item::Aux { name, text }) => {
@@ -128,26 +128,26 @@ impl<R: Read> Reader<R> {
                     }
                     Ok(true)
                 }
-                Ok(_) => return (end, held, Ok(Next::Item)),
+                Ok(_) => return (end, opening, Ok(Next::Item)),
                 Err(error) if error.is_end() => Ok(false),
                 Err(error) => Err(error),
             };
             match passed {
-                Ok(true) => (end, held) = (ahead.at(), held_next),
-                Ok(false) => return (end, held, Ok(Next::More)),
-                Err(error) => return (end, held, Err(error)),
+                Ok(true) => (end, opening) = (ahead.at(), opening_next),
+                Ok(false) => return (end, opening, Ok(Next::More)),
+                Err(error) => return (end, opening, Err(error)),
             }
         }
     }
 
     /// Reads what comes next, of a key all before its value.
     fn next_item(&mut self) -> Result<Item<'static>, LoadError> {
-        let (dialect, held) = (self.dialect(), self.held);
-        let (item, held) = next(&mut self.input, |input| {
-            let mut held = held;
-            Ok((owned(read_item(input, dialect, &mut held)?), held))
+        let (dialect, opening) = (self.dialect(), self.opening);
+        let (item, opening) = next(&mut self.input, |input| {
+            let mut opening = opening;
+            Ok((owned(read_item(input, dialect, &mut opening)?), opening))
         })?;
-        self.held = held;
+        self.opening = opening;
         Ok(item)
     }
 
@@ -179,7 +179,7 @@ impl<R: Read> Reader<R> {
         if input.rest().len() < LARGE_FROM {
             return false;
         }
-        let item = read_item(&mut input, self.dialect(), &mut self.held.clone());
+        let item = read_item(&mut input, self.dialect(), &mut self.opening.clone());
         let Ok(Item::Key(facts)) = item else { return false };
         let mut value = ValueReader::new(facts.value_type);
         value.skip(&mut input).is_ok() && value.has_rows()

@@ -332,7 +332,7 @@ impl<'a> Guard<'a> {
             // SAFETY: the shard is locked.
             unsafe { shards.collections.leave_to_snapshot(id, is_counted) };
             if !is_counted {
-                shards.count_held(bytes.cast_signed());
+                shards.count_retained(bytes.cast_signed());
             }
             return bytes;
         }

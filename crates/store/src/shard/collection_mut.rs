@@ -152,9 +152,9 @@ impl<'a> CollectionMut<'_, 'a> {
         if let Some(frozen) = &self.frozen {
             let is_lost = shards.collections.is_dying(self.id) && !frozen.is_counted;
             match self.find(node) == Some(at) {
-                true if is_lost => shards.count_held(moved.gained()),
+                true if is_lost => shards.count_retained(moved.gained()),
                 true => {}
-                false => shards.count_held(whole(moved.after) - whole(moved.before)),
+                false => shards.count_retained(whole(moved.after) - whole(moved.before)),
             }
         }
         if let Some(frozen) = self.frozen.as_mut().filter(|frozen| frozen.names(node, at)) {
@@ -188,7 +188,7 @@ impl<'a> CollectionMut<'_, 'a> {
                 // SAFETY: neither table names the record, and nothing reads it afterwards.
                 unsafe { shards.heap.mark_dead(at, footprint) };
                 self.guard.thread.counters.lose(footprint);
-                shards.count_held(-whole(footprint));
+                shards.count_retained(-whole(footprint));
             }
         }
         (end < frozen.end()).then_some(end)

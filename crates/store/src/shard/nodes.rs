@@ -214,7 +214,7 @@ impl WriteNodes<'_, '_> {
             unsafe { heap.mark_dead(at, footprint) };
             self.guard.thread.counters.lose(footprint);
         } else {
-            self.guard.shards.count_held(whole(footprint));
+            self.guard.shards.count_retained(whole(footprint));
         }
         self.count_live(-i64::from(footprint.live));
     }

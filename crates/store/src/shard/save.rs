@@ -53,21 +53,21 @@ impl Shards {
 
     /// Counts records of nodes that from now on only the snapshot holds, or that it has let go of.
     #[cold]
-    pub(super) fn count_held(&self, gained: i64) {
-        self.cuts.held.count_nodes(gained);
+    pub(super) fn count_retained(&self, gained: i64) {
+        self.cuts.retained.count_nodes(gained);
         self.lend_budget(gained);
     }
 
     /// Counts the records of a keyspace that was flushed and is kept for the snapshot. To be called
     /// while the gate is closed.
     pub fn count_kept(&self, bytes: u64) {
-        self.cuts.held.count_flushed(bytes);
+        self.cuts.retained.count_flushed(bytes);
         self.lend_budget(bytes.cast_signed());
     }
 
     /// Counts no keyspace as kept any more. To be called while the gate is closed.
     pub fn forget_kept(&self) {
-        self.cuts.held.forget_flushed();
+        self.cuts.retained.forget_flushed();
     }
 
     /// Makes the budget larger at once, so that nobody has to make room for what only the snapshot
@@ -228,7 +228,7 @@ impl Guard<'_> {
             let frozen = unsafe { collections.thaw(id) };
             if let Some(frozen) = frozen.filter(|_| collections.is_dying(id)) {
                 if !frozen.is_counted {
-                    self.shards.count_held(-bytes.cast_signed());
+                    self.shards.count_retained(-bytes.cast_signed());
                     self.shards.budget.hand_to_lazy_free(bytes);
                 }
                 collections.hand_to_lazy_free(id);

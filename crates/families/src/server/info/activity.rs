@@ -47,7 +47,7 @@ fn append_only_file(text: &mut Text, call: &Call<'_>) {
         ("aof_rewrites", &rewrites.count),
         ("aof_rewrites_consecutive_failures", &rewrites.failed_in_a_row),
         ("aof_last_write_status", &ok(journal.failure().is_none())),
-        ("aof_last_cow_size", &call.instance.data_files.saving().last_base_held_bytes),
+        ("aof_last_cow_size", &call.instance.data_files.saving().last_base_retained_bytes),
         ("aof_last_load_truncated_bytes", &call.instance.loading.cut_bytes.load(Relaxed)),
         ("aof_last_load_passed_over", &call.instance.loading.passed_over.load(Relaxed)),
     ]);
@@ -78,8 +78,8 @@ fn snapshots(text: &mut Text, call: &Call<'_>) {
     let loaded = &call.instance.loading.progress;
     let changes = call.instance.store.totals().changes.saturating_sub(saving.changes_saved);
     text.fields(&[
-        ("current_cow_peak", &current.held_bytes_most),
-        ("current_cow_size", &current.held_bytes),
+        ("current_cow_peak", &current.retained_bytes_most),
+        ("current_cow_size", &current.retained_bytes),
         ("current_cow_size_age", &0),
         ("current_fork_perc", &format_args!("{:.2}", current.percent())),
         ("current_save_keys_processed", &current.keys),
@@ -93,7 +93,7 @@ fn snapshots(text: &mut Text, call: &Call<'_>) {
         ("rdb_last_bgsave_time_sec", &or_none(saving.last_seconds)),
         ("rdb_current_bgsave_time_sec", &or_none(saving.current_seconds)),
         ("rdb_saves", &saving.saves),
-        ("rdb_last_cow_size", &saving.last_held_bytes),
+        ("rdb_last_cow_size", &saving.last_retained_bytes),
         ("rdb_last_load_keys_expired", &loaded.expired.load(Relaxed)),
         ("rdb_last_load_keys_loaded", &loaded.keys.load(Relaxed)),
     ]);

@@ -147,7 +147,7 @@ fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("rss_overhead_bytes", &0),
         ("mem_fragmentation_ratio", &fixed(ratio(resident, used))),
         ("mem_fragmentation_bytes", &MemoryFacts::excess(resident, used)),
-        ("mem_not_counted_for_evict", &call.instance.store.held_in_records()),
+        ("mem_not_counted_for_evict", &call.instance.store.retained_in_records()),
         ("mem_replication_backlog", &0),
         ("mem_total_replication_buffers", &0),
         ("mem_replicas_repl_buffer", &0),

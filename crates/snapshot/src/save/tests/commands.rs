@@ -1,6 +1,6 @@
 //! A snapshot as plain commands, executed by a few lines that know no store.
 
-use super::model::{Held, Model, read_model};
+use super::model::{Model, ModelValue, read_model};
 use super::{Busy, START, Target, client::Client, new_store, save};
 use crate::SaveProgress;
 use base::Millis;
@@ -50,17 +50,17 @@ fn execute(commands: Vec<Vec<Vec<u8>>>) -> Model {
             b"ZADD" => Kind::SortedSet,
             b"HSET" | b"HPEXPIREAT" => Kind::Hash,
             b"PEXPIREAT" => {
-                if let Some(held) = model.get_mut(&key) {
-                    held.deadline = Some(Millis(number(&rest[0]).expect("a number")));
+                if let Some(kept) = model.get_mut(&key) {
+                    kept.deadline = Some(Millis(number(&rest[0]).expect("a number")));
                 }
                 continue;
             }
             _ => continue,
         };
-        let held = Held { kind, deadline: None, rows: Vec::new() };
-        let held = model.entry(key.clone()).or_insert(held);
+        let kept = ModelValue { kind, deadline: None, rows: Vec::new() };
+        let kept = model.entry(key.clone()).or_insert(kept);
         match name {
-            b"ZADD" => held.rows.extend(rest.chunks(2).map(|pair| {
+            b"ZADD" => kept.rows.extend(rest.chunks(2).map(|pair| {
                 let score: f64 = std::str::from_utf8(&pair[0]).expect("a score").parse().expect("");
                 [&score.to_le_bytes()[..], &pair[1]].concat()
             })),
@@ -73,7 +73,7 @@ fn execute(commands: Vec<Vec<Vec<u8>>>) -> Model {
                 let at = Millis(number(&rest[0]).expect("a number"));
                 field.expect("it was set").1 = Some(at);
             }
-            _ => held.rows.extend_from_slice(rest),
+            _ => kept.rows.extend_from_slice(rest),
         }
     }
     for (key, fields) in fields {
@@ -82,8 +82,8 @@ fn execute(commands: Vec<Vec<Vec<u8>>>) -> Model {
         };
         model.get_mut(&key).expect("a hash").rows = fields.into_iter().map(row).collect();
     }
-    let unordered = |held: &&mut Held| matches!(held.kind, Kind::Set | Kind::Hash);
-    model.values_mut().filter(unordered).for_each(|held| held.rows.sort_unstable());
+    let unordered = |kept: &&mut ModelValue| matches!(kept.kind, Kind::Set | Kind::Hash);
+    model.values_mut().filter(unordered).for_each(|kept| kept.rows.sort_unstable());
     model
 }
 
@@ -102,7 +102,7 @@ fn commands_make_what_was_there_at_the_cut() {
         let mut target = Target { is_rdb: false, ..target };
         let at_cut = || expected = read_model(&store, &mut other, now);
         save.write_to(&mut target, at_cut).expect("a sink that takes everything");
-        expected.retain(|_, held| held.kind != Kind::Stream);
+        expected.retain(|_, kept| kept.kind != Kind::Stream);
         assert!(execute(parse(&target.sink.bytes)) == expected, "seed {seed}");
     }
 }

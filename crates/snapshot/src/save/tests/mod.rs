@@ -118,7 +118,7 @@ fn save<'a>(
 impl<W: Write> Target<'_, W> {
     /// Makes all pieces short, so that much happens between them.
     fn in_small_pieces(mut self) -> Self {
-        (self.piece_bytes, self.held_bytes) = (200, 300);
+        (self.piece_bytes, self.bytes_per_hold) = (200, 300);
         self
     }
 }
@@ -155,7 +155,7 @@ fn nothing_is_kept(store: &Store, thread: &mut ThreadContext) {
     while store.free_some(thread, usize::MAX) {}
     store.leave(thread);
     assert_eq!((store.live_bytes(), store.used_bytes() - store.index_bytes()), (0, 0));
-    assert_eq!((store.bytes_handed_over(), store.bytes_held()), (0, 0));
+    assert_eq!((store.bytes_handed_over(), store.retained_bytes()), (0, 0));
 }
 
 #[test]

@@ -11,14 +11,14 @@ use store::{Kind, ScanFilter, Scanned, Store, ThreadContext, ValueRef};
 
 /// A value, as rows of bytes that are the same whatever form it has.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct ModelValue {
     pub kind: Kind,
     pub deadline: Option<Millis>,
     pub rows: Vec<Vec<u8>>,
 }
 
 /// Number of the database and name of each key, with its value.
-pub type Model = BTreeMap<(usize, Vec<u8>), Held>;
+pub type Model = BTreeMap<(usize, Vec<u8>), ModelValue>;
 
 /// Reads all keys, those past their deadline too, with the fields that are there at `now`. Nobody
 /// else uses the store.
@@ -42,10 +42,10 @@ pub fn read_model(store: &Store, thread: &mut ThreadContext, now: Millis) -> Mod
             access.show_expired();
             let value = access.value(&key).expect("it was found");
             let rows = rows_of(value, now);
-            let held = Held { kind: value.kind(), deadline: value.deadline(), rows };
+            let kept = ModelValue { kind: value.kind(), deadline: value.deadline(), rows };
             // Fields that have all expired are no hash.
-            if held.kind != Kind::Hash || !held.rows.is_empty() {
-                model.insert((database, name), held);
+            if kept.kind != Kind::Hash || !kept.rows.is_empty() {
+                model.insert((database, name), kept);
             }
         }
     }

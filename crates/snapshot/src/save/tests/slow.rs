@@ -18,7 +18,7 @@ const STEP: u64 = 7_919;
 /// Changes that somebody wants to make while the sink takes a piece.
 const CHANGES: u64 = 8_000;
 
-/// Somebody who changes keys, unless writers are held back.
+/// Somebody who changes keys, unless writers are stalled.
 struct Writer<'s> {
     store: &'s Store,
     thread: ThreadContext,
@@ -51,7 +51,7 @@ impl<'s> Writer<'s> {
     /// Makes so many changes, or as many as it may; returns their number.
     fn write(&mut self, most: u64) -> u64 {
         let before = self.made;
-        while self.made - before < most && !self.store.holds_writers_back() {
+        while self.made - before < most && !self.store.stalls_writers() {
             self.made += 1;
             self.set(self.made * STEP % KEYS);
         }
@@ -63,8 +63,8 @@ impl<'s> Writer<'s> {
 struct Slow<'w, 's> {
     writer: &'w mut Writer<'s>,
     bytes: Vec<u8>,
-    /// Pieces in whose time somebody was held back.
-    held: u64,
+    /// Pieces in whose time somebody was stalled.
+    stalled: u64,
 }
 
 impl Write for Slow<'_, '_> {
@@ -72,7 +72,7 @@ impl Write for Slow<'_, '_> {
         let store = self.writer.store;
         let left = (3 * KEYS).saturating_sub(self.writer.made);
         self.writer.write(CHANGES.min(left));
-        self.held += u64::from(store.holds_writers_back());
+        self.stalled += u64::from(store.stalls_writers());
         assert!(store.bytes_handed_over() <= store.handed_over_max() + COPY_BYTES);
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -89,15 +89,15 @@ fn behind_a_slow_sink_no_more_waits_than_may_and_writers_go_on_once_it_takes() {
     let [mut thread, mut other] = [(); 2].map(|()| store.thread_context().expect("a thread"));
     let (mut writer, progress) = (Writer::new(&store), SaveProgress::default());
     let mut expected = Model::new();
-    let mut sink = Slow { writer: &mut writer, bytes: Vec::new(), held: 0 };
+    let mut sink = Slow { writer: &mut writer, bytes: Vec::new(), stalled: 0 };
     let mut save = save(&store, &mut thread, START, &progress);
     let at_cut = || expected = read_model(&store, &mut other, START);
     store.enter(save.thread);
     let keys = save.write(&mut sink, at_cut).expect("a sink that takes everything");
     store.leave(save.thread);
     assert_eq!(keys, KEYS);
-    assert!(sink.held > 0, "nobody was held back");
-    let most = progress.held_bytes_most.load(Relaxed);
+    assert!(sink.stalled > 0, "nobody was stalled");
+    let most = progress.retained_bytes_most.load(Relaxed);
     assert!(most > store.handed_over_max() / 2, "{most} bytes waited at most");
     assert_same(&model_of_file(&sink.bytes, 1), &expected, "slow");
     nothing_is_kept(&store, &mut thread);
@@ -115,7 +115,7 @@ impl Write for Still<'_, '_> {
         let (store, many) = (self.writer.store, 2 * KEYS);
         self.pieces += 1;
         if self.pieces == 3 {
-            assert!(self.writer.write(many) < many, "nobody is held back");
+            assert!(self.writer.write(many) < many, "nobody is stalled");
             self.progress.is_too_slow.store(true, Relaxed);
             self.progress.is_cancelled.store(true, Relaxed);
             store.give_up_cut();

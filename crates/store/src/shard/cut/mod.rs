@@ -30,13 +30,13 @@
 //! |---|---|
 //! | `unsaved` | what each shard knows of the cut, and what was handed over |
 //! | `copies` | copies of records |
-//! | `held` | counts of bytes that only the snapshot holds |
+//! | `retained` | counts of bytes that only the snapshot retains |
 //! | `shard/frozen` | nodes of large values, as they were |
 //! | `shard/settle` | handing over before a change |
 //! | `shard/save` | the saver's holds |
 
 mod copies;
-mod held;
+mod retained;
 #[cfg(test)]
 mod tests;
 mod unsaved;

@@ -201,12 +201,12 @@ impl World {
         }
         assert_eq!(self.thread.counters.live_bytes.get(), 0);
         assert_eq!(self.shards.budget.dying(), 0);
-        assert_eq!(self.held(), 0);
+        assert_eq!(self.retained(), 0);
     }
 
     /// Bytes that only the snapshot holds.
-    fn held(&self) -> u64 {
-        self.shards.cuts.held_beside_records() + self.shards.cuts.held_in_records()
+    fn retained(&self) -> u64 {
+        self.shards.cuts.retained_beside_records() + self.shards.cuts.retained_in_records()
     }
 }
 
@@ -273,7 +273,7 @@ fn a_frozen_tree_outlives_its_key_and_a_key_outlives_its_frozen_tree() {
 }
 
 /// Name, value and deadline.
-type Held = (Vec<u8>, Vec<u8>, Option<Millis>);
+type SavedKey = (Vec<u8>, Vec<u8>, Option<Millis>);
 
 impl World {
     fn change_string(&mut self, model: &mut BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>) {
@@ -308,12 +308,12 @@ impl World {
     }
 }
 
-fn held(copies: &Copies, shards: &Shards) -> Vec<Held> {
-    let held = |copied: Copied<'_>| {
+fn saved_keys(copies: &Copies, shards: &Shards) -> Vec<SavedKey> {
+    let saved = |copied: Copied<'_>| {
         let value = shards.copied_value(&copied, NOW).expect("a string");
         (copied.key().to_vec(), value.bytes().to_vec(), copied.deadline())
     };
-    copies.iter().map(held).collect()
+    copies.iter().map(saved).collect()
 }
 
 #[test]
@@ -333,19 +333,22 @@ fn nodes_that_only_a_snapshot_reads_are_counted_and_the_budget_leaves_them_out()
             world.with(b"tree", fill);
             content.get_mut(&node).expect("it is there").fill(7);
         }
-        let held = world.shards.cuts.held_in_records();
+        let retained = world.shards.cuts.retained_in_records();
         let live = world.thread.counters.live_bytes.get() - before;
-        assert!((live..2 * live).contains(&held), "{held} of {live} bytes of nodes of the cut");
-        assert_eq!(world.shards.heap.budget(), BUDGET + held);
+        assert!(
+            (live..2 * live).contains(&retained),
+            "{retained} of {live} bytes of nodes of the cut"
+        );
+        assert_eq!(world.shards.heap.budget(), BUDGET + retained);
         if removes {
             world.with(b"tree", |guard, key| guard.key_mut(key).remove(Reason::Deleted));
-            assert!(world.shards.cuts.held_in_records() > held, "its own nodes too");
+            assert!(world.shards.cuts.retained_in_records() > retained, "its own nodes too");
         }
         let (copies, _) = world.take_all();
         world.end(id, &copies);
-        assert_eq!(world.held(), 0);
+        assert_eq!(world.retained(), 0);
         let lent = world.shards.heap.budget() - BUDGET;
-        assert!(lent >= held, "until that was cleaned");
+        assert!(lent >= retained, "until that was cleaned");
         assert_eq!(world.shards.budget.lent(0, lent / 2), lent / 2);
         assert_eq!(world.shards.budget.lent(0, lent), lent / 2);
         assert_eq!(world.shards.budget.lent(0, 0), 0);
@@ -370,7 +373,7 @@ fn what_is_handed_over_takes_little_more_memory_than_its_records() {
         assert_eq!(waiting, room as u64);
         assert!(room <= bytes + bytes / 8 + 256 * BLOCK_BYTES, "{room} for {bytes} bytes");
         world.forget(&blocks);
-        assert_eq!(world.held(), 0);
+        assert_eq!(world.retained(), 0);
     }
 }
 
@@ -387,14 +390,14 @@ fn each_key_is_copied_once_as_it_was_at_the_cut() {
                 let changes = if cfg!(miri) { u8::from(shard.0 % 16 == 0) } else { 3 };
                 (0..changes).for_each(|_| world.change_string(&mut model));
                 let (copies, is_more) = world.copy_next(shard);
-                found.extend(held(&copies, &world.shards));
+                found.extend(saved_keys(&copies, &world.shards));
                 if !is_more {
                     break;
                 }
             }
         }
         for copies in world.take_all().0 {
-            found.extend(held(&copies, &world.shards));
+            found.extend(saved_keys(&copies, &world.shards));
         }
         found.sort_unstable();
         let expected =

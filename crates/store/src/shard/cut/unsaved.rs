@@ -2,7 +2,7 @@
 
 use super::super::collections::CollectionId;
 use super::copies::{Copies, Handed};
-use super::held::Held;
+use super::retained::Retained;
 use base::mutex::{Mutex, MutexGuard};
 use base::units::SHARDS;
 use base::{KeyspaceId, PositionHash, ShardId};
@@ -135,7 +135,7 @@ pub(crate) struct Cuts {
     frozen: AtomicU64,
     /// One bit for each shard in which something waits.
     marks: [AtomicU64; SHARDS / 64],
-    pub(in crate::shard) held: Held,
+    pub(in crate::shard) retained: Retained,
     shards: Box<[CachePadded<UnsafeCell<Unsaved>>]>,
 }
 
@@ -147,7 +147,7 @@ impl Cuts {
             waiting: AtomicU64::new(0),
             frozen: AtomicU64::new(0),
             marks: Default::default(),
-            held: Held::default(),
+            retained: Retained::default(),
             shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
         }
     }
@@ -168,27 +168,27 @@ impl Cuts {
     }
 
     /// Bytes of the general heap that only the snapshot holds.
-    pub fn held_beside_records(&self) -> u64 {
-        self.waiting() + self.held.beside_records()
+    pub fn retained_beside_records(&self) -> u64 {
+        self.waiting() + self.retained.beside_records()
     }
 
     /// Bytes of records that only the snapshot holds.
-    pub fn held_in_records(&self) -> u64 {
-        self.held.in_records()
+    pub fn retained_in_records(&self) -> u64 {
+        self.retained.in_records()
     }
 
     /// Counts what a shard's sets of noted position hashes have gained since it was counted.
     pub(in crate::shard) fn count_noted(&self, unsaved: &mut Unsaved) {
         let (bytes, counted) = unsaved.noted_bytes;
         if bytes != counted {
-            self.held.count_noted(bytes.wrapping_sub(counted).cast_signed());
+            self.retained.count_noted(bytes.wrapping_sub(counted).cast_signed());
             unsaved.noted_bytes.1 = bytes;
         }
     }
 
     /// Forgets what a shard knows of a cut that has ended.
     pub(in crate::shard) fn forget(&self, unsaved: &mut Unsaved) -> Unsaved {
-        self.held.count_noted(-unsaved.noted_bytes.1.cast_signed());
+        self.retained.count_noted(-unsaved.noted_bytes.1.cast_signed());
         std::mem::take(unsaved)
     }
 

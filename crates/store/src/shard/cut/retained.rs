@@ -1,11 +1,11 @@
-//! Bytes that only a snapshot holds: it keeps them, and to everybody else they are gone.
+//! Bytes that only a snapshot retains: it keeps them, and to everybody else they are gone.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Counts of such bytes beside the copies that were handed over.
 #[derive(Debug, Default)]
-pub(in crate::shard) struct Held {
+pub(in crate::shard) struct Retained {
     /// Sets of noted position hashes.
     noted: AtomicU64,
     /// Records of nodes that only a frozen table names, or whose key is gone.
@@ -14,7 +14,7 @@ pub(in crate::shard) struct Held {
     flushed: AtomicU64,
 }
 
-impl Held {
+impl Retained {
     /// Bytes on the general heap.
     pub fn beside_records(&self) -> u64 {
         self.noted.load(Relaxed)
@@ -25,7 +25,8 @@ impl Held {
         self.nodes.load(Relaxed) + self.flushed.load(Relaxed)
     }
 
-    /// Counts records of nodes that from now on only the snapshot holds, or that it has let go of.
+    /// Counts records of nodes that from now on only the snapshot retains, or that it has let go
+    /// of.
     pub fn count_nodes(&self, gained: i64) {
         self.nodes.fetch_add(gained.cast_unsigned(), Relaxed);
     }
