@@ -64,7 +64,7 @@ impl<T> Outbox<T> {
         self.replies.fetch_add(1, SeqCst);
     }
 
-    /// Ends a reply that is on its way. What it has held back is to be taken afterwards.
+    /// Ends a reply that is on its way. What it has withheld is to be taken afterwards.
     pub fn end_reply(&self) {
         self.replies.fetch_sub(1, SeqCst);
     }
@@ -125,7 +125,7 @@ mod tests {
     use crate::units::PositionHash;
 
     #[test]
-    fn a_reply_that_is_begun_holds_messages_back() {
+    fn a_reply_that_is_begun_withholds_messages() {
         let outbox = Outbox::default();
         outbox.begin_reply();
         outbox.add(PositionHash(1 << 56), "second");

@@ -26,7 +26,7 @@ pub fn mend(path: &Path, seen: Stamp, facts: &RdbFacts) -> io::Result<PathBuf> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let new = folder.join(format!("temp-varve-check-{}", std::process::id()));
     let done = write_anew(path, &new, seen, facts).and_then(|()| {
-        seen.hold_against(&fs::metadata(path)?)?;
+        seen.check_unchanged(&fs::metadata(path)?)?;
         let ((), kept) = beside(path, "before-fix", |name| fs::hard_link(path, name))?;
         fs::rename(&new, path)?;
         File::open(folder)?.sync_all()?;
@@ -42,7 +42,7 @@ pub fn mend(path: &Path, seen: Stamp, facts: &RdbFacts) -> io::Result<PathBuf> {
 fn write_anew(path: &Path, new: &Path, seen: Stamp, facts: &RdbFacts) -> io::Result<()> {
     let old = File::open(path)?;
     let metadata = old.metadata()?;
-    seen.hold_against(&metadata)?;
+    seen.check_unchanged(&metadata)?;
     let file = OpenOptions::new().write(true).create_new(true).open(new)?;
     file.set_permissions(metadata.permissions())?;
     if (file.metadata()?.uid(), file.metadata()?.gid()) != (metadata.uid(), metadata.gid()) {

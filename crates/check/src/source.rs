@@ -33,7 +33,7 @@ impl Stamp {
     ///
     /// # Errors
     /// When it is another, or has changed: offsets in the one mean nothing in the other.
-    pub fn hold_against(self, metadata: &Metadata) -> io::Result<()> {
+    pub fn check_unchanged(self, metadata: &Metadata) -> io::Result<()> {
         if self == Stamp::of(metadata) {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub fn truncate(path: &Path, seen: Stamp, offset: u64) -> io::Result<PathBuf> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
     let metadata = file.metadata()?;
-    seen.hold_against(&metadata)?;
+    seen.check_unchanged(&metadata)?;
     let bytes = metadata.len();
     if offset > bytes {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the file is shorter than that"));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! what the purpose asks of row.needs  ⊆  granted   ──▶ it runs
-//!    └── or else, for each need that is missing: refused, held back, queued, or granted after all
+//!    └── or else, for each need that is missing: refused, postponed, queued, or granted after all
 //! ```
 //! A need that no arm of [`without`] knows refuses the command.
 
@@ -18,8 +18,8 @@ use settings::network::ENABLE_DEBUG_COMMAND;
 pub enum Rejection {
     /// The client gets the refusal as its reply.
     Refused(Refusal),
-    /// The command is held back and may run later.
-    Held,
+    /// The command is postponed and may run later.
+    Postponed,
     /// The command runs, and is shown to clients that run MONITOR, or its client is notified which
     /// keys it changes that the client may have cached.
     Observed,
@@ -138,7 +138,7 @@ fn look_closely(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result
     }
     let pause = match purpose {
         Purpose::Fresh => call.instance.held_back(),
-        // `held_back` would grant `WRITES_FLOW` again, and waiters that were held back must run
+        // `held_back` would grant `WRITES_FLOW` again, and waiters that were postponed must run
         // before that.
         Purpose::Queued | Purpose::InExec | Purpose::Rerun => call.instance.paused(),
     };
@@ -181,10 +181,10 @@ pub fn without(
         Needs::IDLE => Some(BUSY),
         Needs::NO_MONITOR => Some(MONITOR_AND_KEYS),
         Needs::LET_IN => (!is_let_in(call)).then(|| not_let_in(call.row)),
-        Needs::WRITES_FLOW => return held(pause != Pause::Nothing),
-        Needs::UNPAUSED => return held(pause == Pause::Everything),
+        Needs::WRITES_FLOW => return postponed_if(pause != Pause::Nothing),
+        Needs::UNPAUSED => return postponed_if(pause == Pause::Everything),
         Needs::JOURNAL_ROOM | Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM => {
-            return held(true);
+            return postponed_if(true);
         }
         Needs::NO_TRANSACTION => return Err(Rejection::Queued),
         // Looked at behind all others, as they let the command run.
@@ -194,8 +194,8 @@ pub fn without(
     refusal.map_or(Ok(()), |refusal| Err(Rejection::Refused(refusal)))
 }
 
-fn held(is_held: bool) -> Result<(), Rejection> {
-    if is_held { Err(Rejection::Held) } else { Ok(()) }
+fn postponed_if(is_postponed: bool) -> Result<(), Rejection> {
+    if is_postponed { Err(Rejection::Postponed) } else { Ok(()) }
 }
 
 /// Returns the rejection of a command that is only observed or queued, as most rejected ones are.

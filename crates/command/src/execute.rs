@@ -46,12 +46,12 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 }
 
 /// Admits a command some of whose needs are not granted. If a pause has ended, the waiters that
-/// were held back by it run first, since they came first.
+/// were postponed by it run first, since they came first.
 #[cold]
 #[inline(never)]
 fn admit_behind_others(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     let (thread, outer) = call.split();
-    waiting::resume_held_back(outer.environment, thread);
+    waiting::resume_postponed(outer.environment, thread);
     admission::admit(call, granted, Purpose::Fresh)
 }
 
@@ -79,7 +79,7 @@ fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
 
 fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     match rejection {
-        Rejection::Held => return Execution::Held,
+        Rejection::Postponed => return Execution::Postponed,
         Rejection::Queued => {
             let needs = Purpose::Queued.asks(call.row);
             call.session.enqueue((call.row.id, needs), call.args, call.first_hash);

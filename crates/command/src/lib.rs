@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request ──▶ RowMemo::find ──▶ admission ──▶ the handler of the row ──▶ Access (store) ──▶ Reply
-//!                                  └─ refused, held back, queued, or EXEC runs the queue
+//!                                  └─ refused, postponed, queued, or EXEC runs the queue
 //! ```
 //! A command is a row: it holds every fact about the command, and no other list names it. The rows
 //! are those of `families`; the table of them is handed in, and a row refers back to it.
@@ -71,4 +71,4 @@ pub use own_changes::{append_invalidations, mail_invalidations};
 pub use run::Execution;
 pub use secrets::{Positions, every_argument};
 pub use spec::{Categories, Flags, Group, LetsIn, Locks, Wakes};
-pub use waiting::{Timeout, Wait, count_unserved, resume_held_back, serve_losses};
+pub use waiting::{Timeout, Wait, count_unserved, resume_postponed, serve_losses};

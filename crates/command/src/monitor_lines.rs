@@ -43,7 +43,7 @@ pub(crate) fn note_and_send(call: &mut Call<'_>) {
     }
 }
 
-/// Sends the lines that were noted of a client to clients that run MONITOR, and holds commands back
+/// Sends the lines that were noted of a client to clients that run MONITOR, and postpones commands
 /// where a worker of one of these has much to read. To be called with no lock held.
 #[cold]
 pub fn send_monitor_lines(instance: &Instance, session: &mut Session) {

@@ -29,7 +29,7 @@ pub(crate) fn send_invalidations_behind_reply(call: &mut Call<'_>, execution: Ex
     }
     let is_in_transaction = call.session.open_queue().is_some();
     let is_client = call.row.parent.is_some_and(|parent| parent.name == "CLIENT");
-    if execution != Execution::Held && !is_in_transaction && !is_client {
+    if execution != Execution::Postponed && !is_in_transaction && !is_client {
         call.session.set_caching_exception(false);
     }
 }

@@ -20,9 +20,9 @@ pub enum Execution {
     Aside,
     /// The client waits, for keys or for another thread, and is answered later.
     Waits,
-    /// The request is held back by CLIENT PAUSE: nothing has happened, and it is to be executed
+    /// The request is postponed, as by CLIENT PAUSE: nothing has happened, and it is to be executed
     /// later.
-    Held,
+    Postponed,
 }
 
 /// Runs a command of a transaction, which never waits, and writes one reply. Returns false if it

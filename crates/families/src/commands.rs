@@ -65,11 +65,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_of_writes_holds_back_counting_which_may_change_a_value() {
-        for (name, is_held) in [("pfadd", true), ("pfcount", true), ("get", false)] {
+    fn a_pause_of_writes_postpones_counting_which_may_change_a_value() {
+        for (name, is_postponed) in [("pfadd", true), ("pfcount", true), ("get", false)] {
             let row = table().find(name.as_bytes());
             let needs = row.map(|row| row.needs.contains(Needs::WRITES_FLOW));
-            assert_eq!(needs, Some(is_held), "{name}");
+            assert_eq!(needs, Some(is_postponed), "{name}");
         }
     }
 

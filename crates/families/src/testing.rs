@@ -189,7 +189,7 @@ impl World {
         let (execution, out) = self.execute(words);
         let is_answered =
             matches!(execution, Execution::Done | Execution::Counted | Execution::Aside);
-        assert!(is_answered, "it is held back");
+        assert!(is_answered, "it is postponed");
         out
     }
 
@@ -203,10 +203,10 @@ impl World {
         (execution, text.trim_end().to_owned())
     }
 
-    /// Executes a line; returns true if CLIENT PAUSE holds it back.
-    pub fn is_held(&mut self, line: &str) -> bool {
+    /// Executes a line; returns true if CLIENT PAUSE postpones it.
+    pub fn is_postponed(&mut self, line: &str) -> bool {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-        self.execute(&words).0 == Execution::Held
+        self.execute(&words).0 == Execution::Postponed
     }
 
     /// Executes a line; returns true if the client waits for its reply.

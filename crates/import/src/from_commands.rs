@@ -53,7 +53,7 @@ pub fn fill(
 ) -> Result<(), Error> {
     let disk = |error| Error::File(name.to_owned(), error);
     let mut link = Link::open(&run.server.address)?;
-    let mut past = Past::hold(&mut link)?;
+    let mut past = Past::ask_to_keep(&mut link)?;
     let mut reader = AofReader::new(source, from).map_err(disk)?;
     let (mut batch, mut database, mut began) = (Batch::default(), 0, from);
     // A resumed run has to know which database is selected there.
@@ -138,7 +138,7 @@ impl Batch {
             Some(library) => Named::Library(library.name),
             None => Named::Command(words[..words.len().min(2)].join(&b' '), database),
         });
-        link.hold(words);
+        link.add_request(words);
         Ok(())
     }
 

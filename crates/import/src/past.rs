@@ -22,7 +22,7 @@ impl Past {
     ///
     /// # Errors
     /// When the connection breaks.
-    pub fn hold(link: &mut Link) -> Result<Past, Error> {
+    pub fn ask_to_keep(link: &mut Link) -> Result<Past, Error> {
         let reply = link.ask(&["CLIENT", "IMPORT-SOURCE", "ON"])?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_millis());
         Ok(Past { needs_no_warning: reply.error().is_none(), now })

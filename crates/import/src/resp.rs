@@ -108,7 +108,7 @@ impl Connection {
     }
 
     /// Adds a request, and does not send any.
-    pub fn hold(&mut self, words: &[&[u8]]) {
+    pub fn add_request(&mut self, words: &[&[u8]]) {
         encode(&mut self.output, words);
     }
 

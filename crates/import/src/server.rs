@@ -110,8 +110,8 @@ impl Link {
     }
 
     /// Adds a request to those that are to be sent, and does not send any.
-    pub fn hold(&mut self, words: &[&[u8]]) {
-        self.connection.hold(words);
+    pub fn add_request(&mut self, words: &[&[u8]]) {
+        self.connection.add_request(words);
     }
 
     /// Sends all requests, and passes so many replies to `each`.

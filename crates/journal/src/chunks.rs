@@ -12,7 +12,7 @@
 //! Memory of warm frames is resident; the rest of the address space takes none.
 //!
 //! The lap tells a chunk from the one that had its entry before, a whole table ago. A lane that is
-//! a whole table ahead gets no frame; writers are held back long before that.
+//! a whole table ahead gets no frame; writers are stalled long before that.
 
 use crate::CHUNK_BITS;
 use crate::stack::{Links, Stack};

@@ -32,7 +32,7 @@
 //!    so nothing grows for nobody.
 //! 9. Nobody waits: taking a place is an addition, and who finds a chunk without a frame gives it
 //!    one. Only a lane a whole table ahead of what is released waits for it, when it fills; writers
-//!    are held back long before, and before they take locks.
+//!    are stalled long before, and before they take locks.
 //!
 //! Of the files: (10) what was acknowledged as safe is in what `inspect` finds whole, whatever
 //! power loss or failure follows; (11) of the files that the manifest names, only the last may be

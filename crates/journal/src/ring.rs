@@ -106,7 +106,7 @@ impl Ring {
         self.selected.store(selected, Ordering::Relaxed);
     }
 
-    /// Bytes from the first that was not released to the tail: what writers are held back by.
+    /// Bytes from the first that was not released to the tail: what writers are stalled by.
     pub fn pending_bytes(&self) -> u64 {
         self.tail().saturating_sub(self.released())
     }

@@ -239,7 +239,7 @@ impl BackgroundJobs {
         });
     }
 
-    /// Serves waiters whose keys have expired or been evicted, and waiters that were held back by a
+    /// Serves waiters whose keys have expired or been evicted, and waiters that were postponed by a
     /// pause that is over.
     fn look_after_waiters(&mut self, now: Millis) {
         let totals = self.instance.store.totals();
@@ -250,7 +250,7 @@ impl BackgroundJobs {
                 (&*self.instance, &mut self.thread, &*self.statistics);
             instance.store.enter(thread);
             let environment = Environment { instance, table: self.table, statistics, now };
-            command::resume_held_back(environment, thread);
+            command::resume_postponed(environment, thread);
             if has_removed {
                 command::serve_losses(environment, thread);
             }

@@ -1,7 +1,7 @@
 //! The end of the server, by SHUTDOWN and signals, and before it what makes the data safe: the
 //! journal and the last snapshot.
 //!
-//! Writes are held back before the cut of the last snapshot, so every acknowledged write is in it.
+//! Writes are postponed before the cut of the last snapshot, so every acknowledged write is in it.
 
 use crate::journal::{Ending, Journal};
 use crate::saver::{Saver, saves_by_itself};
@@ -57,7 +57,7 @@ pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
     }
 }
 
-/// Has the journal make all data safe, while writes are held back. Returns true if the server may
+/// Has the journal make all data safe, while writes are postponed. Returns true if the server may
 /// end as far as the journal is concerned.
 fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>) -> bool {
     instance.hold_writes(true);
@@ -95,7 +95,7 @@ fn saves(instance: &Instance, how: Shutdown) -> bool {
     !instance.loading.is_active() && how.saves.unwrap_or_else(|| saves_by_itself(instance))
 }
 
-/// Makes the last snapshot: what is acknowledged is in it, as writes are held back. Returns true
+/// Makes the last snapshot: what is acknowledged is in it, as writes are postponed. Returns true
 /// if the server may end.
 fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
     tracing::info!("Saving the final RDB snapshot before exiting.");

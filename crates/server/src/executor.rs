@@ -213,7 +213,7 @@ impl Executor {
             let execution = self.call(connection, request, args, (granted, now));
             if execution == Execution::Done {
                 served += 1;
-            } else if execution == Execution::Held {
+            } else if execution == Execution::Postponed {
                 left = Some(self.hold_back(connection, request.start));
                 break;
             } else {
@@ -386,7 +386,7 @@ impl Executor {
         if may_write {
             connection.session.last_unit = self.position;
         }
-        if may_write && self.journal.holds_reply(self.position) {
+        if may_write && self.journal.delays_reply(self.position) {
             connection.mark(ahead, self.position);
         }
     }
@@ -434,7 +434,7 @@ fn count_unanswered(
             observer.count(call, Seen { reply_bytes, ..seen });
         }
         Execution::Waits => return Outstanding::of(call, began),
-        Execution::Done | Execution::Counted | Execution::Aside | Execution::Held => {}
+        Execution::Done | Execution::Counted | Execution::Aside | Execution::Postponed => {}
     }
     None
 }

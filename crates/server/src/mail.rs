@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-/// Bytes of letters that may wait in a mailbox before publishers are held back.
+/// Bytes of letters that may wait in a mailbox before publishers are postponed.
 const LETTERS_MAX: u64 = 8 << 20;
 /// Bytes of letters beyond which what a command sends to each client is counted: it was not held
 /// back, so it sends all this by itself.
@@ -218,7 +218,7 @@ impl Inbox {
         self.has_rest = true;
     }
 
-    /// Returns true if publishers need not be held back for the letters that wait.
+    /// Returns true if publishers need not be postponed for the letters that wait.
     pub fn has_room(&self) -> bool {
         self.shared.letters.load(Relaxed) < LETTERS_MAX / 2
     }

@@ -41,7 +41,7 @@ pub const SOCKETS_MAX: usize = SOCKETS_KEPT + COURIERS_MAX;
 const ROUNDS_MAX: usize = 5;
 /// Longest line of a reply.
 const LINE_BYTES_MAX: u64 = 64 << 10;
-/// Time between two looks whether writes are still held back.
+/// Time between two looks whether writes are still postponed.
 const PAUSE_LOOK: Duration = Duration::from_millis(10);
 /// Bytes that are written at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -230,7 +230,7 @@ impl Courier {
     }
 
     /// Removes keys that have arrived, and serves waiters that the loss of a key concerns. While
-    /// writes are held back it waits: the keys stay here, and are sent again if they have changed
+    /// writes are postponed it waits: the keys stay here, and are sent again if they have changed
     /// by then.
     fn finish_arrived(
         &mut self,

@@ -12,7 +12,7 @@
 //!
 //! A reply goes to the socket at once, a large one 256 KB at a time, between which other
 //! connections have their turn. What the socket does not take waits here. From a megabyte of that
-//! on, requests of the client are held back: they are read into its query buffer, and served when
+//! on, requests of the client are postponed: they are read into its query buffer, and served when
 //! the client has sent more than waits for it. A reply that would pass the client's output limit is
 //! given up while it is written, and the client is closed.
 
@@ -186,7 +186,7 @@ impl Output {
         self.queue = None;
     }
 
-    /// Holds back all that follows the next `ahead` bytes until `position` is safe.
+    /// Withholds all that follows the next `ahead` bytes until `position` is safe.
     pub fn mark(&mut self, ahead: usize, position: u64) {
         self.queue().mark(ahead, position);
     }
@@ -203,7 +203,7 @@ impl Output {
         self.queue().share(head, payload);
     }
 
-    /// Adds what another output holds, of which nothing was written and nothing is held back.
+    /// Adds what another output holds, of which nothing was written and nothing is withheld.
     pub fn append(&mut self, other: Output) {
         let buffers = other.queue.into_iter().flat_map(|queue| queue.buffers);
         buffers.for_each(|buffer| self.queue().add(buffer, 0));

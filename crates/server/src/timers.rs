@@ -73,7 +73,7 @@ impl Timers {
         self.waits.pop_first();
     }
 
-    /// Records that a connection is held back: by a pause that ends at `until`, or until a notice
+    /// Records that a connection is postponed: by a pause that ends at `until`, or until a notice
     /// comes.
     #[cold]
     pub fn note_pause(&mut self, until: Option<Steady>) {
@@ -81,7 +81,7 @@ impl Timers {
         self.next_look = until.map_or(self.next_look, |until| self.next_look.min(until));
     }
 
-    /// Returns true if a connection was held back by a pause since the last call.
+    /// Returns true if a connection was postponed by a pause since the last call.
     pub fn take_paused(&mut self) -> bool {
         std::mem::take(&mut self.is_any_paused)
     }

@@ -18,7 +18,7 @@ bitflags! {
         const CLOSING = 1 << 4;
         /// Waits for keys; set in `shown_flags` only.
         const BLOCKED = 1 << 5;
-        /// Held back by CLIENT PAUSE.
+        /// Postponed by CLIENT PAUSE.
         const PAUSED = 1 << 6;
         /// Queues commands for EXEC.
         const MULTI = 1 << 7;

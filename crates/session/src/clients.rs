@@ -34,7 +34,7 @@ pub struct Clients {
     /// Number of admitted connections that are still open, registered as clients or not.
     admitted: AtomicU64,
     paused: AtomicU8,
-    /// True while writes are held back because the server is about to end.
+    /// True while writes are postponed because the server is about to end.
     holds_writes: AtomicBool,
     paused_until: AtomicU64,
 }
@@ -132,7 +132,7 @@ impl Clients {
         self.part(id).get(&id).cloned()
     }
 
-    /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
+    /// Postpones commands until `until`; a longer or stricter pause is not made shorter or milder.
     pub fn pause(&self, what: Pause, until: Steady, now: Steady) {
         let present = self.paused(now);
         let until_present =
@@ -147,17 +147,17 @@ impl Clients {
         self.look_again();
     }
 
-    /// Holds writes back until it is called again with false.
+    /// Postpones writes until it is called again with false.
     pub(crate) fn hold_writes(&self, holds: bool) {
         self.holds_writes.store(holds, Relaxed);
     }
 
-    /// Returns true while writes are held back because the server is about to end.
+    /// Returns true while writes are postponed because the server is about to end.
     pub fn holds_writes(&self) -> bool {
         self.holds_writes.load(Relaxed)
     }
 
-    /// Has every worker look again at connections that are held back.
+    /// Has every worker look again at connections that are postponed.
     pub fn look_again(&self) {
         self.notify_workers(&Notice::Unpaused);
     }
@@ -184,7 +184,7 @@ impl Clients {
         }
     }
 
-    /// Returns the end of the pause in force at `now`. While the server holds writes back, and no
+    /// Returns the end of the pause in force at `now`. While the server postpones writes, and no
     /// client everything, there is none: `i64::MAX`, as INFO shows it.
     pub fn paused_until(&self, now: Steady) -> Steady {
         let is_open = self.holds_writes() && self.paused(now) != Pause::Everything;

@@ -1,7 +1,7 @@
 //! Clients that one command sends more than they may leave unread.
 //!
-//! A publisher is held back between commands while a worker has much mail to read. A command that
-//! publishes without end, as EXEC or the events of a MSET may, is not held back: the workers of its
+//! A publisher is postponed between commands while a worker has much mail to read. A command that
+//! publishes without end, as EXEC or the events of a MSET may, is not postponed: the workers of its
 //! receivers read nothing meanwhile. So the bytes that it sends are counted by client, and a client
 //! that has got more than its output may hold is closed, as it would be by its worker.
 

@@ -4,7 +4,7 @@
 //! ```text
 //! row.needs  ⊆  granted by the session | by the server | for the batch   ──▶ the handler runs
 //!    └── or else ──▶ `command::admission`: one missing need after the other, in the order of bits
-//!                    └─▶ the first with a rejection decides: refused, held back, queued
+//!                    └─▶ the first with a rejection decides: refused, postponed, queued
 //! ```
 //! A missing need may have no rejection: what it stands for has ended meanwhile, or it lets the
 //! command run and be observed (`UNOBSERVED`).
@@ -47,9 +47,9 @@ bitflags! {
         const IDLE = 1 << 11;
         /// The client does not run MONITOR. Granted by the session.
         const NO_MONITOR = 1 << 12;
-        /// CLIENT PAUSE does not hold back commands that change data. Granted by the server.
+        /// CLIENT PAUSE does not postpone commands that change data. Granted by the server.
         const WRITES_FLOW = 1 << 13;
-        /// CLIENT PAUSE does not hold back all commands. Granted by the server.
+        /// CLIENT PAUSE does not postpone all commands. Granted by the server.
         const UNPAUSED = 1 << 14;
         /// Settings let the client run the command, as the row tells. Granted by nobody: only rows
         /// that let in some clients need it.

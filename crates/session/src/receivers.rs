@@ -157,7 +157,7 @@ impl<'r> Outgoing<'r> {
 pub struct Left {
     /// Subscriptions by which it is received; one client may have several of them.
     pub receivers: usize,
-    /// True if a worker has more mail than it is to have: who publishes is held back.
+    /// True if a worker has more mail than it is to have: a publisher is postponed.
     pub is_behind: bool,
     /// Workers that may sleep, to be woken without locks: that costs a system call for each.
     pub sleepers: SmallVec<[Arc<dyn Post>; 4]>,

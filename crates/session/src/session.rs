@@ -339,7 +339,7 @@ impl Session {
         !self.lines.is_empty()
     }
 
-    /// Notes that the client begins or ends to run MONITOR. Meanwhile it is not held back by
+    /// Notes that the client begins or ends to run MONITOR. Meanwhile it is not postponed by
     /// pauses, and must leave keys alone.
     pub fn set_monitor(&mut self, is_monitor: bool) {
         self.grants.set(Needs::NO_MONITOR, !is_monitor);

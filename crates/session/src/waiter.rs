@@ -46,8 +46,8 @@ pub struct Waiter {
 pub enum State {
     /// It is answered when its turn comes, when its time is over, or when its wait is ended.
     Waits,
-    /// Its turn has come in a pause: it runs when that is over. Its place among those held back.
-    HeldBack(u64),
+    /// Its turn has come in a pause: it runs when that is over. Its place among those postponed.
+    Postponed(u64),
     /// It was answered, it waits anew as another waiter, or its client is gone.
     Over,
 }

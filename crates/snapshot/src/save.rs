@@ -15,7 +15,7 @@ use store::{Copied, Copies, Cut, Store, ThreadContext, ValueRef};
 /// Bytes that are collected before they go to the sink, while they are near.
 const PIECE_BYTES: usize = 64 << 10;
 /// Bytes handed over that may wait while the sink collects more: behind it, a slow sink takes what
-/// there is, and clients that are held back go on.
+/// there is, and clients that are stalled go on.
 const WAITING_CALM: u64 = 1 << 20;
 /// Number of the type of strings, which all versions share.
 const STRING: u8 = 0;

@@ -18,7 +18,7 @@ pub const VERSION: u32 = 3;
 
 /// Returns the result in words.
 pub fn status(measured: &Measured) -> &'static str {
-    if measured.outcome.lag.is_some_and(|lag| !lag.is_held()) {
+    if measured.outcome.lag.is_some_and(|lag| !lag.is_kept()) {
         return "behind schedule";
     }
     if complaint(measured).is_some() { "partial" } else { "complete" }

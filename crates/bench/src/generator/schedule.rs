@@ -28,14 +28,14 @@ pub struct Lag {
 impl Lag {
     /// Returns true if the server kept up: at the end it is behind by at most a fiftieth of the
     /// schedule, or by a short time that is always allowed.
-    pub fn is_held(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.at_end <= (self.schedule / 50).max(LAG_ALLOWED)
     }
 
     /// Returns the delay in words, if the server was too slow.
     pub fn complaint(&self) -> Option<String> {
         let (schedule, late) = (self.schedule.as_secs_f64(), self.at_end.as_secs_f64());
-        (!self.is_held()).then(|| {
+        (!self.is_kept()).then(|| {
             format!(
                 "behind schedule: the server was too slow for the rate; when the schedule of \
                  {schedule:.3} s was over, {} operations had not been sent, the oldest for \
@@ -210,7 +210,7 @@ mod tests {
             let (at_end, unsent) = (millis(149), 49);
             let lag = Lag { schedule: millis(100), most: millis(149), at_end, unsent };
             assert_eq!(schedule.lag(), Some(lag));
-            assert!(!lag.is_held());
+            assert!(!lag.is_kept());
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
     fn a_fiftieth_of_the_schedule_is_no_lag() {
         let lag = |seconds, at_end| {
             let schedule = Duration::from_secs(seconds);
-            Lag { schedule, at_end: Duration::from_millis(at_end), ..Lag::default() }.is_held()
+            Lag { schedule, at_end: Duration::from_millis(at_end), ..Lag::default() }.is_kept()
         };
         assert!(lag(10, 200) && !lag(10, 201));
         assert!(lag(0, 20) && !lag(0, 21));

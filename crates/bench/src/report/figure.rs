@@ -75,7 +75,7 @@ impl Figure {
         if rounds.len() < 2 { figure } else { Self { spread: spread(&rounds), rounds, ..figure } }
     }
 
-    pub fn held_against(self, aim: Aim) -> Self {
+    pub fn compared_with(self, aim: Aim) -> Self {
         Self { aim: Some(aim), better: aim.parts().1, ..self }
     }
 
@@ -162,10 +162,10 @@ mod tests {
             (Aim::WithinOfOne(0.1), 1.0988, "ok", "1.10 us"),
             (Aim::WithinOfOne(0.1), 1.1012, "short", "1.1012 us"),
         ] {
-            let figure = Figure::new("x", Some(measured), "us").held_against(aim);
+            let figure = Figure::new("x", Some(measured), "us").compared_with(aim);
             assert_eq!((figure.verdict(), figure.measured_text().as_str()), (verdict, text));
         }
-        let absent = Figure::new("x", None, "").held_against(Aim::AtMost(1.0));
+        let absent = Figure::new("x", None, "").compared_with(Aim::AtMost(1.0));
         assert_eq!((absent.verdict(), absent.measured_text().as_str()), ("not measured", "-"));
     }
 

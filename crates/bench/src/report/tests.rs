@@ -96,7 +96,7 @@ fn long_page(rows: u32) -> String {
         section.row([row.to_string()]);
         let measured = if row % 5 == 0 { 2.0 } else { 1.0 };
         let figure = Figure::new(format!("figure {row}"), Some(measured), "");
-        section.figures.push(figure.held_against(Aim::AtMost(1.0)));
+        section.figures.push(figure.compared_with(Aim::AtMost(1.0)));
     }
     html(&Report { sections: vec![section], ..Report::new(Vec::new()) }, None)
 }

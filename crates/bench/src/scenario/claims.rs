@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_held_against_each_server_and_its_figure_names_the_measure() {
+    fn a_claim_is_compared_with_each_server_and_its_figure_names_the_measure() {
         for (claim, said) in [
             (
                 "column = \"us\"\nat_most = 4",

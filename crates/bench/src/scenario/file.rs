@@ -141,7 +141,7 @@ impl ScenarioFile {
         if section.state == State::Measured {
             self.text.claims.iter().for_each(|claim| claim.judge(&mut section));
         }
-        self.hold_against(&mut section);
+        self.compare_with_aims(&mut section);
         if scale.factor() < self.text.aims_from_scale {
             self.leave_unjudged(&mut section);
         }
@@ -211,7 +211,7 @@ impl ScenarioFile {
 
     /// Copies aims and the source's figures into the section. An aim without a figure becomes a
     /// figure that was not measured.
-    fn hold_against(&self, section: &mut Section) {
+    fn compare_with_aims(&self, section: &mut Section) {
         let aims = self.text.aims.iter().map(|(what, aim)| (what, Some(*aim), None));
         let papers = self.text.paper_figures.iter().map(|(what, of)| (what, None, Some(*of)));
         for (what, aim, paper) in aims.chain(papers) {
@@ -220,7 +220,7 @@ impl ScenarioFile {
             }
             for figure in section.figures.iter_mut().filter(|figure| figure.what == *what) {
                 if let Some(aim) = aim {
-                    *figure = figure.clone().held_against(aim);
+                    *figure = figure.clone().compared_with(aim);
                 }
                 figure.paper = paper.or(figure.paper);
             }

@@ -183,7 +183,7 @@ mod tests {
         let longest = Duration::from_millis(100);
         let fast = Plan { operations: u64::MAX, target: Some(1e8), longest, ..PLAN };
         let lag = run(&mut workload(""), fast).0.lag.unwrap();
-        assert!(lag.schedule == longest && !lag.is_held(), "{lag:?}");
+        assert!(lag.schedule == longest && !lag.is_kept(), "{lag:?}");
         assert!(lag.unsent > 9_000_000 && lag.unsent < 10_000_000, "{lag:?}");
     }
 }

@@ -5,7 +5,7 @@
 //! a write touches a key that somebody waits for ──▶ serve: the first in its line runs again,
 //!                                                   before the locks of the key go
 //! timeout, CLIENT UNBLOCK, disconnect ──▶ out of all lines
-//! its turn comes in a pause ──▶ held_back: it runs when the pause is over
+//! its turn comes in a pause ──▶ postponed: it runs when the pause is over
 //! ```
 //! A waiter keeps its whole request, and a thread that writes to one of its keys runs the request
 //! once more for it. It joins the lines before the locks of its keys are released, so no write is
@@ -22,7 +22,7 @@ mod touched;
 mod wait;
 
 pub use serve::rerun::count_unserved;
-pub use serve::{Waker, look_again, resume_held_back, run, run_unit, serve_losses};
+pub use serve::{Waker, look_again, resume_postponed, run, run_unit, serve_losses};
 pub use timeout::Timeout;
 pub use touched::{Request, Touch, begin_of_lines};
 pub use wait::Wait;

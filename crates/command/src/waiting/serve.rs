@@ -133,20 +133,20 @@ pub fn serve_losses(environment: Environment<'_>, thread: &mut ThreadContext) {
     waker.serve(thread, begin_of_lines(lost));
 }
 
-/// Runs the requests of the waiters that a pause has held back, if it is over. The thread has no
+/// Runs the requests of the waiters that a pause has postponed, if it is over. The thread has no
 /// locks.
-pub fn resume_held_back(environment: Environment<'_>, thread: &mut ThreadContext) {
-    let held_back = &environment.instance.waiters.held_back;
-    if !held_back.is_any() || environment.instance.paused() != Pause::Nothing {
+pub fn resume_postponed(environment: Environment<'_>, thread: &mut ThreadContext) {
+    let postponed = &environment.instance.waiters.postponed;
+    if !postponed.is_any() || environment.instance.paused() != Pause::Nothing {
         return;
     }
     let waker = Waker::at(environment);
-    held_back.run_all(|waiter| waker.resume(thread, waiter));
+    postponed.run_all(|waiter| waker.resume(thread, waiter));
 }
 
 /// Runs several commands under one hold of the locks of `shards`, and then the waiters that they
 /// wake: all that is one unit. If the unit ended a CLIENT PAUSE, runs the waiters that the pause
-/// had held back.
+/// had postponed.
 pub fn run_unit(
     call: &mut Call<'_>,
     shards: ShardSet,
@@ -158,9 +158,9 @@ pub fn run_unit(
     let waker = Waker::behind(call, touch);
     let again = |instance: &Instance| touch.touched(instance);
     let outcome = run_and_serve(call, waker, arrivals, (touched, shards), again, act);
-    if call.instance.waiters.held_back.is_any() {
+    if call.instance.waiters.postponed.is_any() {
         let now = call.instance.clock.now();
-        resume_held_back(Environment { now, ..call.environment() }, call.thread);
+        resume_postponed(Environment { now, ..call.environment() }, call.thread);
     }
     outcome
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Letters that the FLAGS condition accepts.
 const FLAG_LETTERS: &[u8] = b"OSMPxbtRBdcuAUreTIiEN";
 
-/// Conditions that must all hold.
+/// Conditions that must all be met.
 #[derive(Debug, Default)]
 pub(super) struct Filter<'c> {
     conditions: Vec<Condition<'c>>,
@@ -136,12 +136,12 @@ impl<'c> Filter<'c> {
         if self.skip_me == Some(true) && client.id == own {
             return false;
         }
-        self.conditions.iter().all(|it| it.test.holds(client, now) != it.is_negated)
+        self.conditions.iter().all(|it| it.test.matches(client, now) != it.is_negated)
     }
 }
 
 impl Test<'_> {
-    fn holds(&self, client: &Client, now: Steady) -> bool {
+    fn matches(&self, client: &Client, now: Steady) -> bool {
         let is_older = |since: u64, seconds: u64| now.since(Steady(since)) / 1000 >= seconds;
         // A text that was never set equals nothing.
         let is_equal = |own: &str, wanted: &[u8]| !own.is_empty() && own.as_bytes() == wanted;

@@ -15,7 +15,7 @@ const LETTERS: [(ClientFlags, char); 15] = [
     (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),
-    // Never both: a client that waits for keys sends no command that could be held back.
+    // Never both: a client that waits for keys sends no command that could be postponed.
     (ClientFlags::PAUSED, 'b'),
     (ClientFlags::TRACKING, 't'),
     (ClientFlags::TRACKING_BROKEN, 'R'),

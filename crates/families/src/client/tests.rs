@@ -226,7 +226,7 @@ fn a_stricter_pause_wins_and_unpause_ends_it() {
     world.instance.pause(Pause::Writes, now.after(500));
     assert_eq!(world.instance.clients.paused(now), Pause::Everything);
     assert_eq!(world.instance.clients.paused_until(now).since(now), 1000);
-    assert!(world.is_held("CLIENT UNPAUSE"));
+    assert!(world.is_postponed("CLIENT UNPAUSE"));
     world.instance.unpause();
     assert_eq!(world.instance.clients.paused(now), Pause::Nothing);
     check(&mut world, &[("SET k v", "+OK"), ("CLIENT UNPAUSE", "+OK")]);

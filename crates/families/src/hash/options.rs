@@ -24,8 +24,8 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Returns true if it holds for something that exists, or does not.
-    pub fn holds(self, is_there: bool) -> bool {
+    /// Returns true if it is met by something that exists, or does not.
+    pub fn is_met(self, is_there: bool) -> bool {
         match self {
             Condition::Always => true,
             Condition::Absent => !is_there,

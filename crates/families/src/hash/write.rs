@@ -83,7 +83,7 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let is_recording = access.is_recording();
     let mut hash = HashMut::open(&mut access, &key, limit)?;
-    if !options.key.holds(hash.exists()) {
+    if !options.key.is_met(hash.exists()) {
         reply.integer(0);
         return Ok(());
     }
@@ -94,8 +94,8 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     };
     let pairs = (first..args.len()).step_by(2);
     let is_new = !hash.exists();
-    let holds = |at: usize| options.fields.holds(hash.get(args.get(at)).is_some());
-    if options.fields != Condition::Always && !pairs.clone().all(holds) {
+    let is_met = |at: usize| options.fields.is_met(hash.get(args.get(at)).is_some());
+    if options.fields != Condition::Always && !pairs.clone().all(is_met) {
         reply.integer(0);
         return Ok(());
     }

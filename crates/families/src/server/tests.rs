@@ -94,7 +94,7 @@ fn a_shutdown_is_asked_for_and_taken_back() {
 }
 
 #[test]
-fn info_tells_that_writes_are_held_back_before_the_end() {
+fn info_tells_that_writes_are_postponed_before_the_end() {
     let mut world = World::new();
     let fields = ["paused_reason", "paused_actions", "paused_timeout_milliseconds"];
     world.instance.hold_writes(true);

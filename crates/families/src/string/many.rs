@@ -72,7 +72,7 @@ fn set_pairs(
     call.reserve(args.bytes() + pairs * RECORD_OVERHEAD_MAX)?;
     let (mut access, keys, _) = call.on_keys((first..end).step_by(2));
     let unseen = (condition, expiry) == (Condition::Always, Expiry::Never);
-    if !unseen && !holds_for_all(&mut access, &keys, condition)? {
+    if !unseen && !is_met_for_all(&mut access, &keys, condition)? {
         return Ok(false);
     }
     for (key, at) in keys.iter().zip((first + 1..end).step_by(2)) {
@@ -95,15 +95,15 @@ fn set_pairs(
     Ok(true)
 }
 
-/// Returns true if the condition holds for every key. Looks every key up, so that none past its
+/// Returns true if the condition is met for every key. Looks every key up, so that none past its
 /// deadline is overwritten and keeps it.
-fn holds_for_all(
+fn is_met_for_all(
     access: &mut Access<'_>,
     keys: &Keys<'_>,
     condition: Condition<'_>,
 ) -> Result<bool, Refusal> {
     for key in keys {
-        if !condition.holds(access, key)? {
+        if !condition.is_met(access, key)? {
             return Ok(false);
         }
     }

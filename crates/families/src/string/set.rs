@@ -36,7 +36,7 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
     if options.get {
         bulk_or_null(reply, access.read_string(&key)?);
     }
-    if !options.condition.holds(&mut access, &key)? {
+    if !options.condition.is_met(&mut access, &key)? {
         if !options.get {
             reply.null();
         }

@@ -14,7 +14,7 @@ const PURPOSES: [Purpose; 4] = [Purpose::Fresh, Purpose::Queued, Purpose::InExec
 enum Fate {
     /// It is refused with a text that begins so.
     Refused(&'static str),
-    Held,
+    Postponed,
     Queued,
     Observed,
     RunsQueue,
@@ -35,15 +35,15 @@ const FATES: [(Needs, Fate); 24] = [
     (Needs::LOADED, Fate::Refused("LOADING Valkey is loading the dataset in memory")),
     (Needs::IDLE, Fate::Refused("BUSY Valkey is busy running a script.")),
     (Needs::NO_MONITOR, Fate::Refused("ERR Replica can't interact with the keyspace")),
-    (Needs::WRITES_FLOW, Fate::Held),
-    (Needs::UNPAUSED, Fate::Held),
+    (Needs::WRITES_FLOW, Fate::Postponed),
+    (Needs::UNPAUSED, Fate::Postponed),
     (Needs::LET_IN, Fate::Refused("ERR DEBUG command not allowed.")),
     (Needs::NO_TRANSACTION, Fate::Queued),
     (Needs::UNMONITORED, Fate::Observed),
-    (Needs::JOURNAL_ROOM, Fate::Held),
-    (Needs::MAIL_ROOM, Fate::Held),
-    (Needs::EVENT_ROOM, Fate::Held),
-    (Needs::LINE_ROOM, Fate::Held),
+    (Needs::JOURNAL_ROOM, Fate::Postponed),
+    (Needs::MAIL_ROOM, Fate::Postponed),
+    (Needs::EVENT_ROOM, Fate::Postponed),
+    (Needs::LINE_ROOM, Fate::Postponed),
     (Needs::UNTRACKED, Fate::Observed),
     (Needs::QUEUE, Fate::RunsQueue),
 ];
@@ -115,7 +115,7 @@ fn is_fate(outcome: &Result<(), Rejection>, fate: Fate) -> bool {
         }
         (Err(rejection), fate) => matches!(
             (rejection, fate),
-            (Rejection::Held, Fate::Held)
+            (Rejection::Postponed, Fate::Postponed)
                 | (Rejection::Queued, Fate::Queued)
                 | (Rejection::Observed, Fate::Observed)
                 | (Rejection::RunsQueue, Fate::RunsQueue)

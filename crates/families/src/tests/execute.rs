@@ -39,19 +39,19 @@ fn what_needs_no_password_is_refused_for_its_words() {
 }
 
 #[test]
-fn what_could_not_run_anyway_is_not_held_back() {
+fn what_could_not_run_anyway_is_not_postponed() {
     let mut world = World::new();
     world.instance.pause(Pause::Everything, STARTED.after(1000));
     check(&mut world, &[("NOSUCH", UNKNOWN.trim_end()), ("GET", &arity_of("get"))]);
-    assert!(world.is_held("GET k") && world.is_held("SET k v"));
+    assert!(world.is_postponed("GET k") && world.is_postponed("SET k v"));
 }
 
 #[test]
-fn a_pause_of_writes_holds_back_what_may_change_data() {
+fn a_pause_of_writes_postpones_what_may_change_data() {
     let mut world = World::new();
     world.instance.pause(Pause::Writes, STARTED.after(1000));
     check(&mut world, &[("GET k", "$-1"), ("PING", "+PONG")]);
-    assert!(world.is_held("SET k v") && world.is_held("PFCOUNT k"));
+    assert!(world.is_postponed("SET k v") && world.is_postponed("PFCOUNT k"));
     assert_eq!(counts(&world, "set"), (0, 0, 0));
 }
 
@@ -72,7 +72,7 @@ fn without_memory_writes_are_refused_but_not_in_a_pause() {
     world.instance.memory.other_bytes.store(2, Relaxed);
     check(&mut world, &[("SET k v", &format!("-{oom}")), ("SET", &arity_of("set"))]);
     world.instance.pause(Pause::Writes, STARTED.after(1000));
-    assert!(world.is_held("SET k v"));
+    assert!(world.is_postponed("SET k v"));
 }
 
 #[test]

@@ -45,25 +45,25 @@ fn look(world: &mut World) {
     world.instance.store.enter(&world.thread);
     let (instance, statistics) = (&*world.instance, &*world.statistics);
     let environment = Environment { instance, table: table(), statistics, now };
-    command::resume_held_back(environment, &mut world.thread);
+    command::resume_postponed(environment, &mut world.thread);
     command::serve_losses(environment, &mut world.thread);
     world.instance.store.leave(&world.thread);
 }
 
-/// Ends a pause and runs the waiters that it has held back.
+/// Ends a pause and runs the waiters that it has postponed.
 fn unpause(world: &mut World) {
     check(world, &[("CLIENT UNPAUSE", "+OK")]);
     look(world);
 }
 
-/// Clients that wait, keys with lines, and waiters held back.
+/// Clients that wait, keys with lines, and postponed waiters.
 fn counts(world: &World) -> (u64, usize, usize) {
     let waiters = &world.instance.waiters;
-    (waiters.count(), waiters.keys(), waiters.held_back.len())
+    (waiters.count(), waiters.keys(), waiters.postponed.len())
 }
 
 #[test]
-fn only_the_end_of_the_pause_ends_the_wait_of_one_that_is_held_back() {
+fn only_the_end_of_the_pause_ends_the_wait_of_one_that_is_postponed() {
     let mut world = World::new();
     let waiting = Waiting::begin(&mut world, "BLPOP l m 0.2");
     let id = waiting.client.id;
@@ -104,7 +104,7 @@ fn who_finds_nothing_behind_a_pause_waits_anew_behind_all_others() {
 }
 
 #[test]
-fn the_end_of_a_client_that_is_held_back_ends_its_wait() {
+fn the_end_of_a_client_that_is_postponed_ends_its_wait() {
     let mut world = World::new();
     let waiting = Waiting::begin(&mut world, "BLPOP l 0");
     run_and_pause(&mut world, &["RPUSH l v"]);
@@ -116,7 +116,7 @@ fn the_end_of_a_client_that_is_held_back_ends_its_wait() {
 }
 
 #[test]
-fn who_does_not_write_is_served_behind_one_that_a_pause_of_writes_holds_back() {
+fn who_does_not_write_is_served_behind_one_that_a_pause_of_writes_postpones() {
     let mut world = World::new();
     check(&mut world, &[("XGROUP CREATE s g $ MKSTREAM", "+OK")]);
     let consumer = Waiting::begin(&mut world, "XREADGROUP GROUP g c BLOCK 0 STREAMS s >");
@@ -148,7 +148,7 @@ fn the_first_write_behind_a_pause_comes_after_those_who_have_waited() {
         let mut world = World::new();
         let waiting = Waiting::begin(&mut world, "BLPOP l 0");
         run_and_pause(&mut world, &["RPUSH l v"]);
-        assert!(world.is_held("LPOP l"));
+        assert!(world.is_postponed("LPOP l"));
         if ends_by_time {
             world.instance.clock.advance(1001);
         } else {
@@ -160,7 +160,7 @@ fn the_first_write_behind_a_pause_comes_after_those_who_have_waited() {
 }
 
 #[test]
-fn a_transaction_that_ends_a_pause_runs_those_whom_it_held_back() {
+fn a_transaction_that_ends_a_pause_runs_those_whom_it_postponed() {
     let mut world = World::new();
     let waiting = Waiting::begin(&mut world, "BLPOP l 0");
     run_and_pause(&mut world, &["RPUSH l v"]);

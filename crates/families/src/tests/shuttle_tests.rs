@@ -62,11 +62,11 @@ impl Worker {
         }
     }
 
-    /// Pushes an element, unless a pause holds that back.
+    /// Pushes an element, unless a pause postpones that.
     fn push(&mut self) {
         let element = self.element();
         let (execution, _) = self.world.attempt(&format!("RPUSH {} {element}", any_key()));
-        if execution != Execution::Held {
+        if execution != Execution::Postponed {
             self.pushed.push(element);
         }
     }
@@ -86,7 +86,7 @@ impl Worker {
         for line in lines {
             let execution;
             (execution, reply) = self.world.attempt(line);
-            if execution == Execution::Held {
+            if execution == Execution::Postponed {
                 return check(&mut self.world, &[("DISCARD", "+OK")]);
             }
         }
@@ -115,7 +115,7 @@ impl Worker {
             Execution::Waits | Execution::ByMail => {
                 self.waiting.push(Waiting { client, keys, answers, has_left: false });
             }
-            Execution::Held => {}
+            Execution::Postponed => {}
             _ => self.popped.extend(popped(&reply)),
         }
     }
@@ -139,14 +139,14 @@ fn popped(reply: &str) -> Option<String> {
     Some(element.to_owned())
 }
 
-/// Ends a pause of writes, if there is one, and runs the waiters that it has held back.
+/// Ends a pause of writes, if there is one, and runs the waiters that it has postponed.
 fn unpause(world: &mut World) {
     check(world, &[("CLIENT UNPAUSE", "+OK")]);
     let now = world.instance.clock.now();
     world.instance.store.enter(&world.thread);
     let (instance, statistics) = (&*world.instance, &*world.statistics);
     let environment = Environment { instance, table: table(), statistics, now };
-    command::resume_held_back(environment, &mut world.thread);
+    command::resume_postponed(environment, &mut world.thread);
     world.instance.store.leave(&world.thread);
 }
 
@@ -173,7 +173,7 @@ fn check_end(world: &mut World, workers: &mut [Worker]) {
             still += u64::from(waits);
         }
     }
-    assert_eq!((waiters.count(), waiters.held_back.len()), (still, 0));
+    assert_eq!((waiters.count(), waiters.postponed.len()), (still, 0));
     for worker in &*workers {
         for waiting in worker.waiting.iter().filter(|it| it.client.waiter().is_some()) {
             let keys = waiting.keys.join(" ");
@@ -216,7 +216,7 @@ fn every_element_goes_to_one_client_and_nobody_waits_for_what_is_there() {
 }
 
 #[test]
-fn pauses_hold_back_those_whose_turn_comes_and_lose_none() {
+fn pauses_postpone_those_whose_turn_comes_and_lose_none() {
     let pauses = |world: &mut World| {
         for _ in 0..2 {
             check(world, &[("CLIENT PAUSE 1000 WRITE", "+OK")]);

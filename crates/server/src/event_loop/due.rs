@@ -89,7 +89,7 @@ impl<P: Poller> EventLoop<P> {
     /// Serves waiters that a pause held back, and then requests that were held back, in the order
     /// in which they came: there may be room for only a few now, and for others later.
     pub(super) fn resume_paused(&mut self, pipeline: &mut Pipeline) {
-        pipeline.executor.resume_held_back();
+        pipeline.executor.resume_postponed();
         if !self.timers.take_paused() {
             return;
         }

@@ -44,7 +44,7 @@ impl Executor {
         }
         let last_unit = &mut connection.session.last_unit;
         *last_unit = position.max(*last_unit);
-        if self.journal.holds_reply(position) {
+        if self.journal.delays_reply(position) {
             connection.mark(0, position);
         }
         let commands = &connection.session.client.commands;

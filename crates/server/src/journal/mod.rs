@@ -4,16 +4,16 @@
 //! ```text
 //! worker ── unit ──▶ lane ──▶ ring ──▶ writer ──▶ file ──▶ syncer
 //!   │                          │          │                  │
-//!   │ changes are held back ◀──┘ far      │ written          │ safe
+//!   │ changes are stalled ◀────┘ far      │ written          │ safe
 //!   └ replies wait for their position ◀───┴──────────────────┘
 //! ```
 //! A thread puts a unit while it holds the unit's locks, and goes on. Under `appendfsync always`
 //! the reply of a change is marked with the unit's position, and leaves when that is safe: one sync
-//! for all who wait. While more than the budget waits for the disk, changes are held back before
+//! for all who wait. While more than the budget waits for the disk, changes are stalled before
 //! they take locks. With the journal off nothing is copied; turning it on and off happens while the
 //! gate is closed.
 //!
-//! Changes that were held back go on in the order in which they came. Much at a time is written
+//! Changes that were stalled go on in the order in which they came. Much at a time is written
 //! past the cache of the system; under `appendfsync always` the file has padding ahead, which
 //! written bytes replace.
 //!

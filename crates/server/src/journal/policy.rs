@@ -100,7 +100,7 @@ impl Journal {
     /// Lets replies up to `position` leave, unless they have just ceased to wait: then all may.
     /// Returns the position up to which they could leave before.
     pub fn move_safe(&self, position: u64) -> u64 {
-        // In one order with `holds_reply`: who is not seen to wait sees what is safe.
+        // In one order with `delays_reply`: who is not seen to wait sees what is safe.
         let moved = |before| (before != ALL_SAFE).then_some(position);
         let (Ok(before) | Err(before)) = self.safe.fetch_update(SeqCst, SeqCst, moved);
         before
@@ -114,14 +114,14 @@ impl Journal {
         }
         let is_on = instance.journal.is_on.load(Relaxed);
         let holds = is_on && sync_policy(instance) == SyncPolicy::Always;
-        if holds == self.holds_replies.load(Relaxed) {
+        if holds == self.delays_replies.load(Relaxed) {
             return;
         }
         if holds {
             self.safe.store(instance.journal.safe.load(Relaxed), Release);
-            self.holds_replies.store(true, Release);
+            self.delays_replies.store(true, Release);
         } else {
-            self.holds_replies.store(false, Release);
+            self.delays_replies.store(false, Release);
             self.safe.store(ALL_SAFE, Release);
             self.awaited.store(0, Relaxed);
             instance.clients.notify_workers(&Notice::Safe);

@@ -22,7 +22,7 @@ const SPAN_BYTES: usize = 16 << 30;
 const WAKE_BYTES: u64 = 1 << 20;
 /// Time between two looks at what was written.
 const FLUSH_WAIT: Duration = Duration::from_millis(1);
-/// Least bytes that may wait for the file before changes are held back.
+/// Least bytes that may wait for the file before changes are stalled.
 const BUDGET_MIN: u64 = 16 << 20;
 /// Divisor of the live bytes: so much may wait for the file, if that is more.
 const BUDGET_PART: u64 = 32;
@@ -47,7 +47,7 @@ pub struct Journal {
     /// Highest position that a reply waits for.
     pub(super) awaited: AtomicU64,
     /// True if replies to changes wait until these are safe.
-    pub(super) holds_replies: AtomicBool,
+    pub(super) delays_replies: AtomicBool,
     /// True while the journal is turned off: replies go on waiting until all is safe.
     pub(super) is_closing: AtomicBool,
     /// True while the last file is no part of the set, or files of that are gone: it needs a new
@@ -66,7 +66,7 @@ pub struct Journal {
     pub(super) kept_max: AtomicU64,
     /// Where the file is to end, during a rotation.
     pub(super) cut: CutMark,
-    /// How often changes went on that were held back.
+    /// How often changes went on that were stalled.
     pub(super) resumes: AtomicU64,
     pub(super) unselected: Unselected,
     pub(super) asked: Asked,
@@ -122,7 +122,7 @@ impl Journal {
             written: AtomicU64::new(0),
             safe: AtomicU64::new(ALL_SAFE),
             awaited: AtomicU64::new(0),
-            holds_replies: AtomicBool::new(false),
+            delays_replies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             is_apart: AtomicBool::new(false),
             is_waiting: AtomicBool::new(false),
@@ -159,8 +159,8 @@ impl Journal {
     /// Returns true if the reply to a change waits until its unit, which ends at `position`, is
     /// safe; the writer knows then that somebody waits.
     #[inline]
-    pub fn holds_reply(&self, position: u64) -> bool {
-        let holds = self.holds_replies.load(Acquire) && position > self.safe();
+    pub fn delays_reply(&self, position: u64) -> bool {
+        let holds = self.delays_replies.load(Acquire) && position > self.safe();
         if holds {
             // In one order with `move_safe`: the writer sees that this reply waits and wakes its
             // worker, or the worker sees what is safe when it writes its output.
@@ -170,7 +170,7 @@ impl Journal {
     }
 
     /// To be called after a batch in which units were put, with no lock held: wakes the writer if
-    /// it should write now, and holds changes back if it is far behind.
+    /// it should write now, and stalls changes if it is far behind.
     pub fn after_batch(&self, instance: &Instance) {
         let pending = self.pending_bytes();
         let is_behind = pending > self.budget.load(Relaxed)
@@ -180,10 +180,10 @@ impl Journal {
             instance.hold_changes();
             return self.rest.end_if(true);
         }
-        self.rest.end_if(pending >= WAKE_BYTES || self.holds_replies.load(Relaxed));
+        self.rest.end_if(pending >= WAKE_BYTES || self.delays_replies.load(Relaxed));
     }
 
-    /// Lets changes go on that were held back, if there is room for them again, or if they are
+    /// Lets changes go on that were stalled, if there is room for them again, or if they are
     /// refused from now on. To be called by each thread that has made room.
     pub fn let_changes_go_on(&self, instance: &Instance) {
         if !instance.holds_changes() || instance.store.stalls_writers() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Rest between two rounds while there are changes.
 const SHORT_REST: Duration = Duration::from_millis(20);
-/// Rest while changes are held back.
+/// Rest while changes are stalled.
 const WATCHFUL_REST: Duration = Duration::from_millis(1);
 /// Rest after a quiet time, unless a change ends it; and while the disk fails.
 const LONG_REST: Duration = Duration::from_millis(100);
@@ -40,8 +40,8 @@ pub struct Round {
     pub is_failing: bool,
     /// True if units came during the round.
     pub has_more: bool,
-    pub holds_replies: bool,
-    pub holds_changes: bool,
+    pub delays_replies: bool,
+    pub stalls_changes: bool,
     /// Rounds without a unit up to now.
     pub quiet: u32,
 }
@@ -53,12 +53,12 @@ impl Round {
             // What waits is written when the disk is tried again, once a second.
             return Some((LONG_REST, Depth::Deaf));
         }
-        if self.holds_replies && self.has_more {
+        if self.delays_replies && self.has_more {
             return None;
         }
-        let is_short = self.quiet < QUIET_ROUNDS && !self.holds_replies && self.is_on;
+        let is_short = self.quiet < QUIET_ROUNDS && !self.delays_replies && self.is_on;
         let most = match () {
-            () if self.holds_changes => WATCHFUL_REST,
+            () if self.stalls_changes => WATCHFUL_REST,
             () if is_short => SHORT_REST,
             () => LONG_REST,
         };
@@ -128,8 +128,8 @@ mod tests {
             is_on: bits & 1 == 0,
             is_failing,
             has_more: bits & 2 != 0,
-            holds_replies: bits & 4 != 0,
-            holds_changes: bits & 8 != 0,
+            delays_replies: bits & 4 != 0,
+            stalls_changes: bits & 8 != 0,
             quiet: if bits & 16 == 0 { 0 } else { QUIET_ROUNDS },
         })
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn who_can_write_goes_on_at_once_only_for_replies_that_wait() {
         for round in rounds(false) {
-            let is_urgent = round.holds_replies && round.has_more;
+            let is_urgent = round.delays_replies && round.has_more;
             assert_eq!(round.rest().is_none(), is_urgent, "{round:?}");
             assert!(!matches!(round.rest(), Some((_, Depth::Deaf))), "{round:?}");
         }

@@ -32,7 +32,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use store::ThreadContext;
 
-/// Time for which a snapshot whose sink stands still may hold changes back at a stretch.
+/// Time for which a snapshot whose sink stands still may stall changes at a stretch.
 const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
 /// The same for one whose sink takes what it is given: cores and disk may be busy with others.
 const BUSY_PATIENCE: Duration = Duration::from_millis(50);
@@ -71,12 +71,12 @@ pub struct JournalThread {
     pub(super) second: Second,
     /// Bytes of the files of the set but the last.
     pub(super) other_bytes: u64,
-    snapshot_behind: Option<HeldBack>,
+    snapshot_behind: Option<Stall>,
 }
 
-/// Changes that are held back for a snapshot.
+/// Changes that are stalled for a snapshot.
 #[derive(Debug)]
-struct HeldBack {
+struct Stall {
     since: Instant,
     /// How often they had gone on before.
     resumes: u64,
@@ -210,7 +210,7 @@ impl JournalThread {
 
     /// Writes what is whole.
     fn write(&mut self, now: Steady) {
-        if self.journal.holds_replies.load(Relaxed) {
+        if self.journal.delays_replies.load(Relaxed) {
             // Workers that share this core go on until they have nothing to do: so the sync is for
             // all of that, and not for the first.
             thread::yield_now();
@@ -288,7 +288,7 @@ impl JournalThread {
         journal.is_apart.store(log.is_apart() || log.has_lost_files(), Relaxed);
         instance.journal.safe.store(safe.position, Release);
         // What stands in a file that is no part of the set is lost with the machine.
-        if !log.is_apart() && journal.holds_replies.load(Relaxed) {
+        if !log.is_apart() && journal.delays_replies.load(Relaxed) {
             let before = journal.move_safe(safe.position);
             if before < safe.position && journal.awaited.load(SeqCst) > before {
                 instance.clients.notify_workers(&Notice::Safe);
@@ -305,7 +305,7 @@ impl JournalThread {
         }
     }
 
-    /// Lets changes go on that were held back. A snapshot whose sink stands still does not hold
+    /// Lets changes go on that were stalled. A snapshot whose sink stands still does not hold
     /// them back for long: it is given up.
     fn let_changes_go_on(&mut self) {
         let (journal, instance) = (&self.journal, &self.instance);
@@ -317,15 +317,15 @@ impl JournalThread {
         let resumes = journal.resumes.load(Relaxed);
         let step = self.saver.sink_step();
         match &self.snapshot_behind {
-            Some(held) if held.resumes == resumes => {
-                let stands_still = step.is_some() && step == held.step;
+            Some(stall) if stall.resumes == resumes => {
+                let stands_still = step.is_some() && step == stall.step;
                 let patience = if stands_still { SNAPSHOT_PATIENCE } else { BUSY_PATIENCE };
-                if held.since.elapsed() > patience {
+                if stall.since.elapsed() > patience {
                     tracing::warn!("The disk is too slow for the snapshot: it is given up");
                     self.saver.give_up_slow(instance, &self.thread);
                 }
             }
-            _ => self.snapshot_behind = Some(HeldBack { since: Instant::now(), resumes, step }),
+            _ => self.snapshot_behind = Some(Stall { since: Instant::now(), resumes, step }),
         }
     }
 
@@ -416,8 +416,8 @@ impl JournalThread {
             is_on: self.log.is_some(),
             is_failing: self.is_failing(),
             has_more,
-            holds_replies: journal.holds_replies.load(Relaxed),
-            holds_changes: self.instance.holds_changes(),
+            delays_replies: journal.delays_replies.load(Relaxed),
+            stalls_changes: self.instance.holds_changes(),
             quiet: self.quiet_rounds,
         };
         let Some((most, depth)) = round.rest() else { return };

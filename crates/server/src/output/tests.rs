@@ -74,7 +74,7 @@ fn a_socket_that_takes_everything_gets_no_more_at_a_time_than_others_may_wait_fo
 }
 
 #[test]
-fn what_a_full_socket_or_a_mark_holds_back_is_not_to_be_written_at_once() {
+fn what_a_full_socket_or_a_mark_withholds_is_not_to_be_written_at_once() {
     let mut socket = Socket::with_room(WRITE_MAX + 1);
     let mut output = Output::default();
     output.share(shared(3 * WRITE_MAX, b'a'), None);
@@ -296,7 +296,7 @@ fn a_mark_stands_where_the_reply_will_be_that_is_not_queued_yet() {
 }
 
 #[test]
-fn a_mark_without_bytes_holds_back_those_that_come_later() {
+fn a_mark_without_bytes_withholds_those_that_come_later() {
     let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
     output.mark(0, 5);
     output.send(&mut b"later".to_vec(), &mut socket, 4).expect("the socket is not broken");

@@ -345,7 +345,7 @@ impl Saver {
     }
 
     /// Notes what the snapshot at work holds, and gives it up if that is too much while its sink
-    /// stands still. Nobody is held back for nodes of large values and notes, which grow meanwhile.
+    /// stands still. Nobody is stalled for nodes of large values and notes, which grow meanwhile.
     /// To be called ten times a second.
     pub fn give_way(&self, instance: &Instance, thread: &ThreadContext) {
         // When a snapshot was given up, other threads may have been inside the gate: then what it

@@ -327,7 +327,7 @@ fn clients_that_only_listen_are_not_closed_for_their_silence() {
 }
 
 #[test]
-fn a_publisher_is_held_back_while_a_worker_has_much_to_read_and_goes_on_then() {
+fn a_publisher_is_postponed_while_a_worker_has_much_to_read_and_goes_on_then() {
     let mut world = World::new();
     let (peer, publisher) = (subscriber(&mut world), world.connect());
     world.ask(&publisher, "CONFIG SET client-output-buffer-limit \"pubsub 0 0 0\"\r\n");

@@ -97,7 +97,7 @@ fn who_does_not_read_is_closed_at_its_limit_and_nothing_is_left() {
 }
 
 #[test]
-fn clients_are_held_back_while_a_worker_has_much_to_read_and_go_on_then() {
+fn clients_are_postponed_while_a_worker_has_much_to_read_and_go_on_then() {
     let mut world = World::new();
     let (onlooker, peer) = (monitor(&mut world), world.connect());
     let mut sent = setting(3 << 20).repeat(5).into_bytes();

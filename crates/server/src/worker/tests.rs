@@ -231,7 +231,7 @@ fn a_client_is_killed_wherever_it_is() {
 }
 
 #[test]
-fn what_a_pause_holds_back_is_served_when_it_ends() {
+fn what_a_pause_postpones_is_served_when_it_ends() {
     let mut world = World::new();
     let (peer, other) = (world.connect(), world.connect());
     world.ask(&other, "CLIENT PAUSE 50 ALL\r\n");
@@ -244,7 +244,7 @@ fn what_a_pause_holds_back_is_served_when_it_ends() {
 }
 
 #[test]
-fn what_was_held_back_first_goes_on_first_again_and_again() {
+fn what_was_postponed_first_goes_on_first_again_and_again() {
     let mut world = World::new();
     let (first, second) = (world.connect(), world.connect());
     for round in 0..3 {

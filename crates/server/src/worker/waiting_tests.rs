@@ -6,7 +6,7 @@ const PUSH_AND_PAUSE: &str = "MULTI\r\nRPUSH k v\r\nCLIENT PAUSE 1000 WRITE\r\nE
 const PAUSED: &str = "+OK +QUEUED +QUEUED *2 :1 +OK";
 
 #[test]
-fn who_has_waited_is_served_before_the_requests_that_the_same_pause_held_back() {
+fn who_has_waited_is_served_before_the_requests_that_the_same_pause_postponed() {
     let mut world = World::new();
     let (waiter, other, writer) = (world.connect(), world.connect(), world.connect());
     for end in ["CLIENT UNPAUSE\r\n", "its time"] {

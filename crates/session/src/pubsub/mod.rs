@@ -15,7 +15,7 @@
 //! behind the lock. A worker shares the bytes among the outputs of its clients and writes at the
 //! end of its loop iteration. A client that may have sent something to itself has its next request
 //! served in the next iteration, so that the message stands between the two replies. Publishers are
-//! held back while a worker has more unread letters than its limit.
+//! postponed while a worker has more unread letters than its limit.
 
 mod channels;
 mod patterns;

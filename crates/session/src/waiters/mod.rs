@@ -3,8 +3,8 @@
 //! A waiter keeps its whole request, and a thread that writes to one of its keys runs the request
 //! once more for it. Its state makes sure that it gets one answer.
 
-mod held_back;
 mod lines;
+mod postponed;
 
 use crate::client::Client;
 use crate::clients::Clients;
@@ -12,8 +12,8 @@ use crate::database_key::DatabaseKey;
 use crate::notice::{Answer, Notice};
 use crate::waiter::{Request, State, Waiter};
 use base::Steady;
-use held_back::HeldBack;
 use lines::{Lines, PLACE_BYTES};
+use postponed::Postponed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use wire::Reply;
@@ -32,7 +32,7 @@ pub struct Waiters {
     bytes: AtomicU64,
     tickets: AtomicU64,
     /// Waiters whose turn has come in a pause.
-    pub held_back: HeldBack,
+    pub postponed: Postponed,
 }
 
 impl Waiters {
@@ -98,21 +98,21 @@ impl Waiters {
         self.count.fetch_sub(1, SeqCst);
     }
 
-    /// Takes a waiter whose turn has come out of its lines until no pause holds commands back. The
+    /// Takes a waiter whose turn has come out of its lines until no pause postpones commands. The
     /// locks of its keys are held, or it stands in no line.
     #[cold]
-    pub fn hold_back(&self, waiter: &Arc<Waiter>) {
+    pub fn postpone(&self, waiter: &Arc<Waiter>) {
         let mut state = waiter.state();
         if *state != State::Over {
             let place = self.ticket();
-            *state = State::HeldBack(place);
-            self.held_back.add(place, waiter);
+            *state = State::Postponed(place);
+            self.postponed.add(place, waiter);
             self.lines.remove(waiter);
         }
     }
 
     /// Answers a waiter and removes it from all lines; returns false if it was answered before, or
-    /// is held back by a pause.
+    /// is postponed by a pause.
     pub fn answer(
         &self,
         clients: &Clients,
@@ -156,8 +156,8 @@ impl Waiters {
             let state = std::mem::replace(&mut *waiter.state(), State::Over);
             match state {
                 State::Waits => return self.remove(&waiter),
-                State::HeldBack(place) => {
-                    self.held_back.remove(place);
+                State::Postponed(place) => {
+                    self.postponed.remove(place);
                     return self.remove(&waiter);
                 }
                 // It may wait anew by now.

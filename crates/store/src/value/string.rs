@@ -79,7 +79,7 @@ impl Condition<'_> {
     ///
     /// # Errors
     /// When the key does not hold a string and the condition is `Equals`.
-    pub fn holds(self, access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, WrongKind> {
+    pub fn is_met(self, access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, WrongKind> {
         if let Condition::Equals(wanted) = self {
             return Ok(access
                 .lookup_string_for_write(key)?

@@ -115,7 +115,7 @@ impl Server {
         let mut call = command::Call::new(environment, &mut self.thread, session, sent, reply);
         let execution = execute(&mut call, granted_for_batch(&self.instance));
         self.instance.store.leave(&self.thread);
-        debug_assert!(execution != Execution::Held, "nothing pauses the server");
+        debug_assert!(execution != Execution::Postponed, "nothing pauses the server");
         if self.sessions[client].close_after_reply {
             self.sessions[client] = Session::new(self.another_client(), true);
         }

@@ -14,7 +14,7 @@ use store::{Author, ShardSet, ThreadContext};
 use wire::Reply;
 
 impl Waker<'_> {
-    /// Runs the request of a waiter that was held back like a new one, and serves the waiters that
+    /// Runs the request of a waiter that was postponed like a new one, and serves the waiters that
     /// it wakes.
     pub fn resume(&self, thread: &mut ThreadContext, waiter: &Arc<Waiter>) {
         let mut shards = ShardSet::new();
@@ -45,9 +45,9 @@ impl Waker<'_> {
         let mut call = Call::new(self.environment, thread, &mut session, again, writer);
         let granted = granted_for_batch(call.instance);
         let rejection = admit(&mut call, granted, Purpose::Rerun).err();
-        if rejection == Some(Rejection::Held) {
+        if rejection == Some(Rejection::Postponed) {
             drop(state);
-            self.waiters().hold_back(waiter);
+            self.waiters().postpone(waiter);
             return false;
         }
         let (mark, began) = (call.reply.mark(), self.environment.instance.stopwatch.read());

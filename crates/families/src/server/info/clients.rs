@@ -7,13 +7,13 @@ use session::{ClientFlags, Pause};
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
     let now = call.instance.clock.steady();
-    let (mut peak, mut held_back, mut watching) = (clients.peaks.largest(now), 0, 0);
+    let (mut peak, mut postponed, mut watching) = (clients.peaks.largest(now), 0, 0);
     let mut subscribed: u64 = 0;
     for client in clients.list() {
         peak = peak.max(client.buffers());
         watching += u64::from(client.watches() > 0);
         subscribed += u64::from(client.flags().contains(ClientFlags::PUBSUB));
-        held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
+        postponed += u64::from(client.flags().contains(ClientFlags::PAUSED));
     }
     let waiters = &call.instance.waiters;
     let paused = clients.paused(now);
@@ -31,7 +31,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("maxclients", &settings::network::MAXCLIENTS.get(&call.instance.settings)),
         ("client_recent_max_input_buffer", &peak.input),
         ("client_recent_max_output_buffer", &peak.output),
-        ("blocked_clients", &(waiters.count() + held_back)),
+        ("blocked_clients", &(waiters.count() + postponed)),
         ("tracking_clients", &call.instance.tracking.count()),
         ("pubsub_clients", &subscribed),
         ("watching_clients", &watching),

@@ -73,15 +73,15 @@ fn combine_place(
 ) {
     let strings =
         sources.iter().map(|source| access.lookup_string_without_touch(source).ok().flatten());
-    let bytes = strings.map(|string| string.map_or(&[][..], |string| held_at(&string, &place)));
+    let bytes = strings.map(|string| string.map_or(&[][..], |string| bytes_at(&string, &place)));
     combine(operation, &bytes.collect::<SmallVec<[&[u8]; 8]>>(), place.len(), result);
 }
 
 /// Returns the bytes that a string stores for a byte range; the rest of the range is zeros.
-fn held_at<'v>(string: &StringView<'v>, place: &Range<usize>) -> &'v [u8] {
+fn bytes_at<'v>(string: &StringView<'v>, place: &Range<usize>) -> &'v [u8] {
     let end = place.end.min(string.len());
     let part = string.parts(place.start.min(end)..end).next();
-    part.map_or(&[], |part| part.held())
+    part.map_or(&[], |part| part.stored_bytes())
 }
 
 /// Combines bitmaps, all extended by zeros to `len` bytes.

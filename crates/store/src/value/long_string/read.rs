@@ -35,7 +35,7 @@ impl<'a> Part<'a> {
     }
 
     /// Returns the stored bytes; none for zeros.
-    pub(crate) fn held(self) -> &'a [u8] {
+    pub(crate) fn stored_bytes(self) -> &'a [u8] {
         match self {
             Part::Bytes(bytes) => bytes,
             Part::Zeros(_) => &[],
@@ -81,8 +81,8 @@ impl<'a> LongView<'a> {
     fn part(self, at: usize, end: usize) -> Part<'a> {
         let (chunk, from) = (at / CHUNK_BYTES, at % CHUNK_BYTES);
         let to = CHUNK_BYTES.min(end - chunk * CHUNK_BYTES);
-        let held = self.nodes.find(node_of(chunk)).unwrap_or(&[]);
-        match held.get(from..to.min(held.len())) {
+        let bytes = self.nodes.find(node_of(chunk)).unwrap_or(&[]);
+        match bytes.get(from..to.min(bytes.len())) {
             Some(bytes) if !bytes.is_empty() => Part::Bytes(bytes),
             _ => Part::Zeros(to - from),
         }

@@ -108,8 +108,8 @@ fn intersect_large<'x>(
         }
         let element = least.member();
         let mut wanted = Wanted { element, tag: Some(tag) };
-        if others.iter_mut().all(|other| other.holds(element))
-            && small.iter().all(|other| other.holds(&mut wanted))
+        if others.iter_mut().all(|other| other.has(element))
+            && small.iter().all(|other| other.has(&mut wanted))
         {
             each(tag, element)?;
         }

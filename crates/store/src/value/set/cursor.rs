@@ -95,7 +95,7 @@ impl<'x> Cursor<'x> {
 
     /// Returns true if one of the members with the current tag equals `wanted`.
     #[inline]
-    pub fn holds(&mut self, wanted: Element<'_>) -> bool {
+    pub fn has(&mut self, wanted: Element<'_>) -> bool {
         if self.member() == wanted {
             return true;
         }

@@ -57,7 +57,7 @@ impl<'x> Lookup<'x> {
                 let leaves: SmallVec<[NodeId; BURST]> = burst.iter_mut().map(leaf).collect();
                 retain_in_leaves(view, burst, &leaves, those_there);
             }
-            Lookup::Plain(set) => burst.retain(|wanted| set.holds(wanted) == those_there),
+            Lookup::Plain(set) => burst.retain(|wanted| set.has(wanted) == those_there),
         }
     }
 }

@@ -138,11 +138,11 @@ impl<'x> Set<'x> {
     /// Returns true if a text is a member.
     #[inline]
     pub fn contains(&self, text: &[u8]) -> bool {
-        self.holds(&mut Wanted::new(Element::of(text)))
+        self.has(&mut Wanted::new(Element::of(text)))
     }
 
     #[inline]
-    pub(super) fn holds(&self, wanted: &mut Wanted<'_>) -> bool {
+    pub(super) fn has(&self, wanted: &mut Wanted<'_>) -> bool {
         match (&self.form, wanted.element) {
             (Form::Integers(integers), Element::Integer(value)) => integers.find(value).is_ok(),
             (Form::Integers(_), _) => false,

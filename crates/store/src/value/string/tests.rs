@@ -176,7 +176,7 @@ fn a_condition_asks_what_is_there() {
         (Condition::Equals(b"this"), [false, true, false]),
     ] {
         let names = [b"nothing", &b"this"[..], b"other"];
-        let holds = names.map(|name| fixture.on(name, |access, key| condition.holds(access, key)));
-        assert_eq!(holds, expected.map(Ok));
+        let met = names.map(|name| fixture.on(name, |access, key| condition.is_met(access, key)));
+        assert_eq!(met, expected.map(Ok));
     }
 }

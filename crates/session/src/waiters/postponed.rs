@@ -6,7 +6,7 @@
 //! Meanwhile neither its timeout nor CLIENT UNBLOCK ends the wait of one, only the end of its
 //! client does. Who finds nothing then waits anew: behind all others, for its whole time.
 //!
-//! When the pause ends, they run ahead of the requests that it held back, and of all later writes.
+//! When the pause ends, they run ahead of the requests that it postponed, and of all later writes.
 
 use crate::waiter::Waiter;
 use base::mutex::{Mutex, MutexGuard};
@@ -15,29 +15,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 
-/// Waiters that are held back, in the order in which their turns came.
+/// Waiters that are postponed, in the order in which their turns came.
 #[derive(Debug, Default)]
-pub struct HeldBack {
+pub struct Postponed {
     waiters: Mutex<BTreeMap<u64, Arc<Waiter>>>,
     /// Held by the thread that runs them, before it has any other lock: who comes behind it finds
     /// them served.
     running: Mutex<()>,
-    /// False if none is held back, or runs.
+    /// False if none is postponed, or runs.
     is_any: AtomicBool,
 }
 
-impl HeldBack {
+impl Postponed {
     fn waiters(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Waiter>>> {
         self.waiters.lock()
     }
 
-    /// Returns true if some may be held back, or run.
+    /// Returns true if some may be postponed, or run.
     #[inline]
     pub fn is_any(&self) -> bool {
         self.is_any.load(SeqCst)
     }
 
-    /// Number of waiters that are held back.
+    /// Number of waiters that are postponed.
     pub fn len(&self) -> usize {
         self.waiters().len()
     }
@@ -54,7 +54,7 @@ impl HeldBack {
         self.waiters().remove(&place);
     }
 
-    /// Takes all waiters and runs them, one after the other. Those that are held back again stay.
+    /// Takes all waiters and runs them, one after the other. Those that are postponed again stay.
     pub fn run_all(&self, run: impl FnMut(&Arc<Waiter>)) {
         let _running = self.running.lock();
         let taken = std::mem::take(&mut *self.waiters());
