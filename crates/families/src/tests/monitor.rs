@@ -170,7 +170,7 @@ fn who_runs_monitor_leaves_keys_alone_and_is_not_paused() {
     check(&mut world, &[("CLIENT PAUSE 100000", "+OK"), ("PING", "+PONG")]);
     assert!(world.session.client.flags().contains(ClientFlags::MONITOR));
     assert!(world.waits("RESET"), "the reply comes behind what was shown before");
-    assert!(world.is_held("PING"));
+    assert!(world.is_postponed("PING"));
     assert_eq!(world.instance.monitors.count(), 0);
 }
 
