@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sets_the_wall_time_does_not_change_the_time_that_passes() {
+    fn setting_the_wall_time_does_not_change_the_time_that_passes() {
         let clock = Clock::still(Millis(5_000));
         clock.set_wall(Millis(1));
         clock.advance(7);

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_inside_for_another_member_does_not_keep_a_closer_out_for_ever() {
+    fn a_member_that_waits_inside_for_another_does_not_keep_a_closer_out_for_ever() {
         let gate = Gate::new();
         let [staying, passing, own] = [(); 3].map(|()| gate.join().expect("a member is left"));
         gate.enter(&staying);

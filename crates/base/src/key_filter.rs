@@ -29,8 +29,8 @@ type Counts = [u8; WORD_BITS];
 /// Numbers of the keys of a table, by a part of their hashes: a counting Bloom filter whose four
 /// places for a key are in one word. The places are made by the first key.
 ///
-/// Bits are not ordered with what else threads do: who adds a key and who asks for it hold the lock
-/// of its shard, or order it by a counter of their own.
+/// Bits are not ordered with what else threads do: threads that add a key or ask for it hold the
+/// lock of its shard, or order it by a counter of their own.
 #[derive(Debug)]
 pub struct KeyFilter {
     words: usize,

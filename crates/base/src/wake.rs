@@ -8,8 +8,8 @@
 //!    │                                           └────── take_notice, as from Notified ─▶ Awake
 //!    └──── notify: no call is made ────────────────────────▶ Notified
 //! ```
-//! Who holds locks leaves mail first and calls the waker when they are given back. Until then the
-//! thread is `Uncalled`, and others who notify it make the call themselves.
+//! A thread that holds locks leaves mail first and calls the waker when they are given back. Until
+//! then the thread is `Uncalled`, and others who notify it make the call themselves.
 //!
 //! Waking an event loop is a system call, so it is done only while the loop sleeps or is about to.
 //! All steps read and change one word atomically, so none can miss another.

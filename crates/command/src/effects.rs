@@ -4,10 +4,11 @@
 //! ```text
 //! request ──▶ handler ──▶ what was changed ──▶ effects::... ──▶ the unit of its access
 //! ```
-//! Who executes an effect has the same keys and fields, but another clock, another generator of
-//! random numbers, and perhaps another program: deadlines are absolute, and where chance, order, a
-//! waiting line or more than one rounding decides, the effect is the result. A handler that names
-//! no effect lets its request stand for itself. Nothing is made while nobody listens.
+//! A server that executes an effect has the same keys and fields, but another clock, another
+//! generator of random numbers, and perhaps another program: deadlines are absolute, and where
+//! chance, order, a waiting line or more than one rounding decides, the effect is the result. A
+//! handler that names no effect lets its request stand for itself. Nothing is made while nobody
+//! listens.
 //!
 //! A command that changes one key as if another were absent removes that one first, since it may be
 //! past its deadline here and present there: `Call::lock` does so. Of fields, only those are named

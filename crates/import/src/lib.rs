@@ -7,10 +7,10 @@
 //!                 └─▶ one connection, in order
 //! compare    ─▶ SCAN of both ─▶ digest of each key ─▶ differences
 //! ```
-//! Who reads waits while more is on its way than `budget.rs` allows, so memory does not depend on
-//! the size of the source. `ledger.rs` knows up to where everything has arrived, which is what a
-//! resumed run goes on from. Keys may be sent twice, and so may most commands (`repeat.rs`); of
-//! others the run that is asked to stop (`stop.rs`) waits for the replies.
+//! The thread that reads waits while more is on its way than `budget.rs` allows, so memory does not
+//! depend on the size of the source. `ledger.rs` knows up to where everything has arrived, which is
+//! what a resumed run goes on from. Keys may be sent twice, and so may most commands (`repeat.rs`);
+//! of others the run that is asked to stop (`stop.rs`) waits for the replies.
 //!
 //! Owner: the command line; nothing here is part of a server.
 //! Not here: formats (`rdb`, `journal`), walking through files (`check`).

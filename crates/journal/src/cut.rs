@@ -43,7 +43,8 @@ impl CutMark {
 
     /// Position up to which the file may be written: all that is whole, but nothing behind a cut.
     pub fn limit(&self, consumer: &mut Consumer) -> u64 {
-        // First what is whole: who sees a unit behind a cut sees the mark, which was set before it.
+        // First what is whole: a thread that sees a unit behind a cut sees the mark, which was set
+        // before it.
         let whole = consumer.whole();
         whole.min(self.0.load(Ordering::Acquire))
     }

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_something_wakes_a_worker_that_was_only_left_mail() {
+    fn a_sender_wakes_a_worker_that_was_only_left_mail() {
         let post = post();
         assert!(post.inbox.fall_asleep());
         assert!(session::Post::leave(&post.mailbox, Notice::Safe));

@@ -104,7 +104,7 @@ impl Clients {
         let removed = self.part(id).remove(&id);
         if let Some(client) = removed {
             client.count_as(0);
-            // From here on nobody chooses it; who did has noted its bytes before.
+            // From here on nobody chooses it; a thread that did has noted its bytes before.
             client.doomed.swap(true, AcqRel);
             client.has_left(&self.eviction);
             self.dismiss();

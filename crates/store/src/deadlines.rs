@@ -25,8 +25,9 @@ pub struct Deadlines {
     sleep: CachePadded<Sleep>,
 }
 
-/// Whether the sweep has to be woken. Who notes a deadline writes the one word and then reads the
-/// other, and who falls asleep does so the other way round, so that one of them sees the other.
+/// Whether the sweep has to be woken. A thread that notes a deadline writes the one word and then
+/// reads the other, and one that falls asleep does so the other way round, so that one of them sees
+/// the other.
 #[derive(Debug)]
 struct Sleep {
     next_look: AtomicU64,
@@ -119,7 +120,7 @@ mod tests {
     use base::{Millis, ShardId};
 
     #[test]
-    fn who_sleeps_is_called_once_and_only_for_what_is_earlier() {
+    fn a_sweep_that_sleeps_is_called_once_and_only_for_what_is_earlier() {
         let deadlines = Deadlines::default();
         assert!(!deadlines.oversleeps() && deadlines.fall_asleep(Millis(100)));
         deadlines.note(ShardId(3), Millis(100));

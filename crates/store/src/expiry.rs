@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sleeps_until_the_next_known_deadline_removes_each_key_at_its_moment() {
+    fn a_sweep_that_sleeps_until_the_next_deadline_removes_each_key_at_its_moment() {
         let store = store();
         let mut thread = store.thread_context().expect("a thread");
         let until = Millis(NOW.0 + 1_000);

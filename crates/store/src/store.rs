@@ -170,7 +170,7 @@ impl Store {
 
     /// Enters the gate, waiting while another thread acts on everything. Between `enter` and
     /// `leave` databases keep the keyspaces that they name. A thread that lends locks stays inside:
-    /// who closes the gate may wait for one of them.
+    /// a thread that closes the gate may wait for one of them.
     #[inline]
     pub fn enter(&self, thread: &ThreadContext) {
         debug_assert!(thread.may_go_out(), "nobody enters the gate with locks");
@@ -305,8 +305,8 @@ impl Store {
     }
 
     /// Sets whether a journal is applied: nothing expires by itself then, since the effects of a
-    /// journal name each key and field that is to go. Who applies it also has to see what is past
-    /// its deadline ([`Access::show_expired`]), and nothing may be evicted meanwhile.
+    /// journal name each key and field that is to go. A thread that applies it also has to see what
+    /// is past its deadline ([`Access::show_expired`]), and nothing may be evicted meanwhile.
     pub fn apply_journal(&self, on: bool) {
         self.shards.apply_journal(on);
     }

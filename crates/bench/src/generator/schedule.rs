@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_very_long_ends_the_run() {
+    fn a_client_that_waits_for_very_long_ends_the_run() {
         let (mut schedule, begin) = schedule(Arrival::Even(1000.0), LONG).unwrap();
         assert!(schedule.turn(begin + BEHIND_MAX).is_err());
         let lag = schedule.lag().unwrap();

@@ -101,8 +101,8 @@ impl Wait<'_> {
         };
         waiter.bytes = waiter.measure();
         let waiter = Arc::new(waiter);
-        // It stands in its lines before others find it by its client: who ends its wait removes it
-        // from them. Nobody serves it yet, as the locks of its keys are held.
+        // It stands in its lines before others find it by its client: a thread that ends its wait
+        // removes it from them. Nobody serves it yet, as the locks of its keys are held.
         waiters.add(&waiter);
         *self.client.waiter() = Some(waiter);
         Err(Unanswered::Waits)

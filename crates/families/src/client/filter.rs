@@ -169,7 +169,7 @@ impl Test<'_> {
 
 fn has_flags(client: &Client, wanted: &[u8]) -> bool {
     let letters = letters(client.shown_flags());
-    // Who runs MONITOR counts as a replica, too, though it is not shown as one.
+    // A client that runs MONITOR counts as a replica, too, though it is not shown as one.
     let has = |letter: &u8| letters.as_bytes().contains(letter);
     wanted.iter().all(|letter| has(letter) || (*letter == b'S' && has(&b'O')))
 }

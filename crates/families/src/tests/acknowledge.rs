@@ -86,7 +86,7 @@ fn nothing_is_left_of_a_client_that_is_gone() {
 }
 
 #[test]
-fn who_begins_to_wait_looks_at_none_of_those_who_wait_already() {
+fn a_client_that_begins_to_wait_looks_at_none_that_waits_already() {
     let (mut world, answers) = world();
     sync(&world, Some(10));
     world.session.last_unit = 11;

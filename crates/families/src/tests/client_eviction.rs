@@ -62,7 +62,7 @@ fn the_largest_are_chosen_and_no_more_than_needed() {
 }
 
 #[test]
-fn who_asked_not_to_be_evicted_is_spared_and_counts() {
+fn a_client_that_asked_not_to_be_evicted_is_spared_and_counts() {
     let world = World::new();
     let (spared, small, large) = (world.add(90_000), world.add(1000), world.add(2000));
     spared.set_flag(ClientFlags::NO_EVICT, true);
@@ -82,7 +82,7 @@ fn where_nobody_may_go_nobody_is_looked_for_for_a_while() {
 }
 
 #[test]
-fn who_leaves_by_itself_meanwhile_is_not_counted_as_evicted() {
+fn a_client_that_leaves_by_itself_meanwhile_is_not_counted_as_evicted() {
     let world = World::new();
     let client = world.add(90_000);
     world.clients.remove(client.id);
@@ -91,7 +91,7 @@ fn who_leaves_by_itself_meanwhile_is_not_counted_as_evicted() {
 }
 
 #[test]
-fn who_was_killed_meanwhile_is_not_counted_as_evicted() {
+fn a_client_that_was_killed_meanwhile_is_not_counted_as_evicted() {
     let world = World::new();
     let client = world.add(90_000);
     assert!(client.kill());

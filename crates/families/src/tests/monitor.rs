@@ -116,7 +116,7 @@ fn what_a_transaction_ran_is_shown_before_exec() {
 }
 
 #[test]
-fn who_waits_is_shown_once_when_the_wait_begins() {
+fn a_waiter_is_shown_once_when_the_wait_begins() {
     let (mut world, onlooker) = world();
     assert!(world.waits("BLPOP l 0"));
     assert_eq!(onlooker.sees(&mut world), [r#"0 "BLPOP" "l" "0""#]);
@@ -161,7 +161,7 @@ fn without_anybody_who_looks_nothing_is_made() {
 }
 
 #[test]
-fn who_runs_monitor_leaves_keys_alone_and_is_not_paused() {
+fn a_monitor_leaves_keys_alone_and_is_not_paused() {
     let mut world = World::new();
     let refused = "-ERR Replica can't interact with the keyspace";
     check(&mut world, &[("MONITOR", "+OK"), ("MONITOR", ""), ("GET k", refused)]);

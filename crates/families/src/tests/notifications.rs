@@ -68,7 +68,7 @@ fn what_expires_is_notified_when_it_is_asked_for() {
 }
 
 #[test]
-fn who_sleeps_is_woken_behind_the_locks() {
+fn a_worker_that_sleeps_is_woken_behind_the_locks() {
     let (mut world, mailbox) = world("KEA");
     world.answer("MSET a 1 b 2");
     assert_eq!((mailbox.letters(), mailbox.wakes.load(Relaxed)), (4, 0));

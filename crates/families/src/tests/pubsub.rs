@@ -137,7 +137,7 @@ fn a_large_payload_is_there_once_for_all_messages_and_protocols() {
 }
 
 #[test]
-fn who_is_sent_more_than_its_limit_while_its_worker_cannot_read_is_to_be_closed() {
+fn a_client_that_is_sent_too_much_while_its_worker_cannot_read_is_to_be_closed() {
     let world = World::new();
     let (many, few) = (world.client(0), world.client(0));
     let elsewhere = world.client(1);

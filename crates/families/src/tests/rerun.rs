@@ -82,7 +82,7 @@ fn only_the_end_of_the_pause_ends_the_wait_of_one_that_is_postponed() {
 }
 
 #[test]
-fn who_finds_nothing_behind_a_pause_waits_anew_behind_all_others() {
+fn a_waiter_that_finds_nothing_behind_a_pause_waits_anew_behind_all_others() {
     let mut world = World::new();
     let first = Waiting::begin(&mut world, "BLPOP l 0");
     let second = Waiting::begin(&mut world, "BLPOP l m 0.2");
@@ -116,7 +116,7 @@ fn the_end_of_a_client_that_is_postponed_ends_its_wait() {
 }
 
 #[test]
-fn who_does_not_write_is_served_behind_one_that_a_pause_of_writes_postpones() {
+fn a_waiter_that_does_not_write_is_served_behind_one_that_is_postponed() {
     let mut world = World::new();
     check(&mut world, &[("XGROUP CREATE s g $ MKSTREAM", "+OK")]);
     let consumer = Waiting::begin(&mut world, "XREADGROUP GROUP g c BLOCK 0 STREAMS s >");

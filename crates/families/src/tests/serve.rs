@@ -88,7 +88,7 @@ fn one_push_goes_through_a_chain_of_moves_to_who_waits_for_several_keys() {
 }
 
 #[test]
-fn who_waits_for_several_keys_of_a_transaction_is_answered_once() {
+fn a_waiter_for_several_keys_of_a_transaction_is_answered_once() {
     let mut world = World::new();
     let first = wait(&mut world, "BLPOP b a 0");
     let second = wait(&mut world, "BLMPOP 0 2 a c LEFT");
@@ -219,7 +219,7 @@ fn a_list_moved_from_another_database_or_sorted_by_other_keys_serves_waiters() {
 }
 
 #[test]
-fn who_waits_for_a_stream_is_not_run_again_by_what_brings_nothing() {
+fn a_waiter_for_a_stream_is_not_run_again_by_what_brings_nothing() {
     let mut world = World::new();
     check(&mut world, &[("XGROUP CREATE s g $ MKSTREAM", "+OK")]);
     let answers = wait(&mut world, "XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");

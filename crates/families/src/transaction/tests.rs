@@ -198,7 +198,7 @@ fn eviction_spoils_a_watch_unless_the_key_had_expired_when_it_was_watched() {
 }
 
 #[test]
-fn who_ends_itself_in_a_transaction_hears_nothing_behind_that() {
+fn a_client_that_ends_itself_in_a_transaction_gets_nothing_behind_that() {
     let mut world = World::new();
     reply_to(&mut world, "HELLO 3 SETNAME leaver");
     let kill = "CLIENT KILL NAME leaver SKIPME no";

@@ -444,7 +444,7 @@ fn live_on_without_manifest(life: &mut Life<SimulatedFiles>, files: &SimulatedFi
 }
 
 #[test]
-fn who_dies_while_a_lost_manifest_is_made_up_for_leaves_all_data() {
+fn a_death_while_a_lost_manifest_is_made_up_for_leaves_all_data() {
     let live = |operation: Option<usize>| {
         let files = SimulatedFiles::new();
         let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");

@@ -74,8 +74,8 @@ impl Lane {
         if !self.is_announced {
             self.announce();
         }
-        // Releases the announcement: who sees this tail or a later one sees it too, or what came
-        // after it.
+        // Releases the announcement: a thread that sees this tail or a later one sees it too, or
+        // what came after it.
         let at = self.ring.tail.fetch_add(bytes, Ordering::Release);
         self.open += usize::from(bytes > 0);
         Place { lane: self.id, at, end: at + bytes }

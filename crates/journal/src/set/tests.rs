@@ -80,7 +80,7 @@ fn a_rehearsal_tells_whether_a_set_can_be_begun_and_leaves_no_trace() {
 }
 
 #[test]
-fn who_opens_a_set_and_who_rehearses_that_are_in_nobodys_way() {
+fn opening_a_set_and_rehearsing_that_are_in_nobodys_way() {
     let files = SimulatedFiles::new();
     let rehearse = || (0..2_000).for_each(|_| Set::rehearse(files.clone(), "a.aof").expect("fit"));
     thread::scope(|scope| {
@@ -91,7 +91,7 @@ fn who_opens_a_set_and_who_rehearses_that_are_in_nobodys_way() {
 }
 
 #[test]
-fn who_only_looks_leaves_all_that_a_writer_is_about_to_switch() {
+fn a_look_leaves_all_that_a_writer_is_about_to_switch() {
     let files = SimulatedFiles::new();
     assert!(matches!(Set::look(files.clone(), "a.aof"), Err(SetError::Disk { .. })));
     for name in ["temp-a.aof.manifest", "temp-a.aof.base", "temp-a.aof.incr", "a.aof.1.incr.aof"] {

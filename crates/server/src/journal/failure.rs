@@ -1,4 +1,4 @@
-//! What is done where the disk fails: who hears of it, and who makes way.
+//! What is done where the disk fails: what is logged, and what makes way.
 
 use super::rotation::open_directory;
 use super::writer::JournalThread;

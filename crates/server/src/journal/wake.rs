@@ -135,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_write_rests_whatever_comes() {
+    fn a_writer_that_cannot_write_rests_whatever_comes() {
         for round in rounds(true).filter(|round| round.is_on) {
             assert_eq!(round.rest(), Some((LONG_REST, Depth::Deaf)), "{round:?}");
         }
     }
 
     #[test]
-    fn who_can_write_goes_on_at_once_only_for_replies_that_wait() {
+    fn a_writer_that_can_write_goes_on_at_once_only_for_replies_that_wait() {
         for round in rounds(false) {
             let is_urgent = round.delays_replies && round.has_more;
             assert_eq!(round.rest().is_none(), is_urgent, "{round:?}");

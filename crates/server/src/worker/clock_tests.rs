@@ -26,7 +26,7 @@ impl World {
 }
 
 #[test]
-fn who_waits_for_a_key_gives_up_when_the_time_has_passed() {
+fn a_waiter_gives_up_when_the_time_has_passed() {
     for (mut world, set_to) in worlds() {
         let peer = world.connect();
         assert_eq!(world.ask(&peer, "BLPOP k 0.5\r\n"), "");
@@ -55,7 +55,7 @@ fn a_pause_ends_when_its_time_has_passed() {
 }
 
 #[test]
-fn who_is_silent_is_closed_when_the_time_has_passed() {
+fn a_silent_client_is_closed_when_the_time_has_passed() {
     for (mut world, set_to) in worlds() {
         let (silent, other) = (world.connect(), world.connect());
         world.ask(&other, "CONFIG SET timeout 10\r\n");

@@ -222,7 +222,7 @@ fn while_replies_are_off_neither_refusals_nor_replies_beyond_a_limit_are_sent() 
 }
 
 #[test]
-fn who_is_pushed_more_than_its_limit_is_closed_although_replies_are_off() {
+fn a_client_that_is_pushed_more_than_its_limit_is_closed_although_replies_are_off() {
     let mut world = World::new();
     let (peer, owner) = (world.connect(), world.connect());
     let limit = "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0 pubsub 1mb 0 0\"\r\n";

@@ -39,7 +39,7 @@ fn the_lines_of_a_batch_come_together_in_the_same_loop_iteration() {
 }
 
 #[test]
-fn who_looks_sees_its_own_commands_each_behind_its_reply() {
+fn a_monitor_sees_its_own_commands_each_behind_its_reply() {
     let mut world = World::new();
     let peer = monitor(&mut world);
     peer.send("PING\r\nMULTI\r\nPING\r\nEXEC\r\nPING\r\n");
@@ -73,7 +73,7 @@ fn lines_are_replies_to_a_client_that_wants_none() {
 }
 
 #[test]
-fn who_does_not_read_is_closed_at_its_limit_and_nothing_is_left() {
+fn a_monitor_that_does_not_read_is_closed_at_its_limit_and_nothing_is_left() {
     let mut world = World::new();
     let (_onlooker, peer) = (monitor(&mut world), world.connect());
     let limits = "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"\r\n";
@@ -114,7 +114,7 @@ fn clients_are_postponed_while_a_worker_has_much_to_read_and_go_on_then() {
 }
 
 #[test]
-fn who_disconnects_is_no_monitor_any_more() {
+fn a_client_that_disconnects_is_no_monitor_any_more() {
     let mut world = World::new();
     let (onlooker, peer) = (monitor(&mut world), world.connect());
     drop(onlooker);

@@ -6,7 +6,7 @@ const PUSH_AND_PAUSE: &str = "MULTI\r\nRPUSH k v\r\nCLIENT PAUSE 1000 WRITE\r\nE
 const PAUSED: &str = "+OK +QUEUED +QUEUED *2 :1 +OK";
 
 #[test]
-fn who_has_waited_is_served_before_the_requests_that_the_same_pause_postponed() {
+fn a_waiter_is_served_before_the_requests_that_the_same_pause_postponed() {
     let mut world = World::new();
     let (waiter, other, writer) = (world.connect(), world.connect(), world.connect());
     for end in ["CLIENT UNPAUSE\r\n", "its time"] {
@@ -28,7 +28,7 @@ fn who_has_waited_is_served_before_the_requests_that_the_same_pause_postponed() 
 }
 
 #[test]
-fn who_finds_nothing_behind_a_pause_has_its_whole_time_again() {
+fn a_waiter_that_finds_nothing_behind_a_pause_has_its_whole_time_again() {
     for millis_held in [60, 500] {
         let mut world = World::new();
         let (first, second, writer) = (world.connect(), world.connect(), world.connect());

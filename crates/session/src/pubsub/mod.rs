@@ -106,7 +106,7 @@ impl PubSub {
     pub fn publish(&self, topic: Topic, name: &[u8], payload: &[u8], author: u64) -> Left {
         let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
         let channels = self.channels(topic);
-        // Who has subscribed to patterns sees the messages of a channel in one order, too.
+        // A subscriber of patterns sees the messages of a channel in one order, too.
         let is_wanted = channels.count() > 0 || patterns.is_some();
         let channel = is_wanted.then(|| channels.lock(name));
         let payload = Payload::of(payload);

@@ -4,7 +4,7 @@
 //! their turn comes in a pause ──▶ out of all lines, here ──▶ its end ──▶ run like new requests
 //! ```
 //! Meanwhile neither its timeout nor CLIENT UNBLOCK ends the wait of one, only the end of its
-//! client does. Who finds nothing then waits anew: behind all others, for its whole time.
+//! client does. A waiter that finds nothing then waits anew: behind all others, for its whole time.
 //!
 //! When the pause ends, they run ahead of the requests that it postponed, and of all later writes.
 
@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering::SeqCst;
 #[derive(Debug, Default)]
 pub struct Postponed {
     waiters: Mutex<BTreeMap<u64, Arc<Waiter>>>,
-    /// Held by the thread that runs them, before it has any other lock: who comes behind it finds
-    /// them served.
+    /// Held by the thread that runs them, before it has any other lock: a thread that comes behind
+    /// it finds them served.
     running: Mutex<()>,
     /// False if none is postponed, or runs.
     is_any: AtomicBool,

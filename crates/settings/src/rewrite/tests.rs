@@ -112,7 +112,7 @@ fn the_file_is_replaced_with_its_permissions_and_nothing_is_left_over() {
 }
 
 #[test]
-fn who_rewrites_the_file_at_the_same_time_does_so_one_after_the_other() {
+fn threads_rewrite_the_file_one_after_the_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("varve.conf");
     let comments: String = (0..200).map(|at| format!("# comment {at}\n")).collect();

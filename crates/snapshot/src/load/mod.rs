@@ -4,9 +4,9 @@
 //! file ─▶ Reader: where keys end ─▶ blocks of whole keys ────▶ Loader of a thread ─▶ store
 //!                                   pieces of a large value ─▶ one Loader, in order
 //! ```
-//! The reader only passes over values. Who is free takes the next block, and decodes and stores its
-//! keys; the reader does so itself when all others have enough to do, so that it is never far
-//! ahead, and needs nobody else.
+//! The reader only passes over values. A thread that is free takes the next block, and decodes and
+//! stores its keys; the reader does so itself when all others have enough to do, so that it is
+//! never far ahead, and needs nobody else.
 //!
 //! A large value never stands in memory twice: rows of lists and streams are appended piece by
 //! piece, those of other kinds are gathered in pages that are given back while the value grows.

@@ -100,7 +100,7 @@ impl Server {
     /// Sends a request; returns the reply, empty if the client waits.
     pub fn send(&mut self, client: usize, words: &[Vec<u8>]) -> Vec<u8> {
         let session = &mut self.sessions[client];
-        // Who is about to send has given up waiting.
+        // A client that is about to send has given up waiting.
         self.instance.waiters.forget(&session.client);
         let (spans, request) = (Span::of_joined(words), words.concat());
         let args = Args::new(&request, &spans);

@@ -35,7 +35,7 @@ impl Run {
     }
 }
 
-/// Who wrote and who replaced the values of one key.
+/// Transactions that wrote and replaced the values of one key.
 #[derive(Default)]
 struct Values {
     writers: HashMap<u64, usize>,

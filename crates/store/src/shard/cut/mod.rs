@@ -8,8 +8,8 @@
 //! ```
 //! The cut itself notes which keyspaces there are, while the gate is closed, and nothing else. A
 //! saver then walks along each shard of each keyspace in the order of position hashes and copies
-//! the records that it finds. Who changes a key before the saver has come to it hands its record
-//! over first.
+//! the records that it finds. A thread that changes a key before the saver has come to it hands its
+//! record over first.
 //!
 //! * A key of the cut is **settled** once the walk has passed its position, or its position hash is
 //!   noted. It becomes so exactly once, under its shard's lock, and in that moment its record is
