@@ -4,6 +4,7 @@ mod table;
 
 pub use table::TABLE;
 
+use crate::server::role::ROLE;
 use command::{Call, Outcome, Positions, Unanswered, forget_all};
 use session::{Args, Asker, Refusal, versions};
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
@@ -141,7 +142,7 @@ fn introduce(call: &mut Call<'_>) {
     reply.integer(protocol);
     reply.bulk(b"id");
     reply.integer(call.session.client.id.cast_signed());
-    for (name, value) in [("mode", "standalone"), ("role", "master")] {
+    for (name, value) in [("mode", "standalone"), ("role", ROLE)] {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     }

@@ -25,7 +25,7 @@ mod info;
 mod lolwut;
 mod memory;
 mod modules;
-mod role;
+pub(crate) mod role;
 mod saving;
 mod table;
 

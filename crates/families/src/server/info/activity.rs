@@ -2,6 +2,7 @@
 //! replication, which is missing.
 
 use super::text::Text;
+use crate::server::role::ROLE;
 use command::Call;
 use session::Topic;
 use std::sync::atomic::Ordering::Relaxed;
@@ -223,7 +224,7 @@ pub(super) fn debug(text: &mut Text, call: &mut Call<'_>) {
 
 pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
     text.fields(&[
-        ("role", &"master"),
+        ("role", &ROLE),
         ("connected_slaves", &0),
         ("replicas_waiting_psync", &0),
         ("master_failover_state", &"no-failover"),
