@@ -15,7 +15,7 @@ use wire::RequestParser;
 
 /// Milliseconds of silence after which a client needs no free room in its query buffer.
 const SILENT_MILLIS: u64 = 2000;
-/// Bytes of replies that may wait for a client before its requests are held back. While it sends
+/// Bytes of replies that may wait for a client before its requests are deferred. While it sends
 /// more than that they are still read, and served until as many bytes of replies wait: so a client
 /// that sends all requests before it reads a reply gets all replies.
 const BACKLOG_MAX: usize = 1 << 20;
@@ -33,11 +33,11 @@ pub enum Life {
     SliceOver,
     /// Its last command waits for keys, or for another thread, and has no answer yet.
     Waiting,
-    /// They are held back.
-    HeldBack {
+    /// They are postponed.
+    Postponed {
         /// By CLIENT PAUSE; otherwise since the disk is behind.
         by_pause: bool,
-        /// Place in the line of those that are held back; zero until it has one.
+        /// Place in the line of those that are postponed; zero until it has one.
         place: u64,
     },
 }
@@ -67,7 +67,7 @@ pub struct Connection {
     pub session: Session,
     /// Parser, with the state of an incomplete request.
     pub parser: RequestParser,
-    /// Bytes that were received and not served: the beginning of a request, or requests held back.
+    /// Bytes that were received and not served: the beginning of a request, or deferred requests.
     pub query: Query,
     /// Its own messages, while the reply of EXEC that they follow goes by mail.
     own: Output,
@@ -160,10 +160,10 @@ impl Connection {
         self.life == Life::Waiting
     }
 
-    /// Returns true while its requests are held back by CLIENT PAUSE or the disk.
+    /// Returns true while its requests are postponed by CLIENT PAUSE or the disk.
     #[inline]
-    pub fn is_held_back(&self) -> bool {
-        matches!(self.life, Life::HeldBack { .. })
+    pub fn is_postponed(&self) -> bool {
+        matches!(self.life, Life::Postponed { .. })
     }
 
     /// Returns true if it is closed once its replies are written: nothing more is served.
@@ -172,10 +172,10 @@ impl Connection {
         self.session.close_after_reply || self.session.client.is_doomed()
     }
 
-    /// Returns true if no request of it waits or is held back, so that it may join a group.
+    /// Returns true if no request of it waits or is deferred, so that it may join a group.
     #[inline]
     pub fn is_simple(&self) -> bool {
-        self.life == Life::Serving && self.query.is_empty() && !self.is_held(0)
+        self.life == Life::Serving && self.query.is_empty() && !self.is_deferred(0)
     }
 
     /// Returns true if its worker has nothing of it but its place in the table, so that another one
@@ -190,22 +190,22 @@ impl Connection {
             && self.over_soft_limit_since.is_none()
     }
 
-    /// Returns true if the requests that wait in its query buffer are held back.
-    pub fn is_query_held(&self) -> bool {
-        self.is_held(self.query.len())
+    /// Returns true if the requests that wait in its query buffer are deferred.
+    pub fn is_query_deferred(&self) -> bool {
+        self.is_deferred(self.query.len())
     }
 
-    /// Returns true if its requests are held back, given that `unserved` bytes of them wait.
+    /// Returns true if its requests are deferred, given that `unserved` bytes of them wait.
     #[inline]
-    pub fn is_held(&self, unserved: usize) -> bool {
+    pub fn is_deferred(&self, unserved: usize) -> bool {
         let backlog = self.backlog();
         !matches!(self.life, Life::Serving | Life::SliceOver)
             || self.session.close_after_reply
             || (backlog > self.backlog_max && backlog > unserved)
     }
 
-    /// Returns true if its socket is to be read, even if only to queue requests behind those held
-    /// back.
+    /// Returns true if its socket is to be read, even if only to queue requests behind others that
+    /// are deferred.
     pub fn is_to_be_read(&self) -> bool {
         let is_wanted = match self.life {
             Life::Serving | Life::SliceOver => true,
@@ -213,8 +213,8 @@ impl Connection {
             // holds.
             Life::Waiting => self.stream.is_ending() || self.query.len() <= READ_AHEAD_MAX,
             // A pause may be long, and a client that gave up meanwhile wants nothing to run behind
-            // it. What is held back for the disk runs all the same.
-            Life::HeldBack { by_pause, .. } => by_pause && self.stream.is_ending(),
+            // it. What is postponed for the disk runs all the same.
+            Life::Postponed { by_pause, .. } => by_pause && self.stream.is_ending(),
         };
         is_wanted && !self.session.close_after_reply
     }
@@ -344,7 +344,7 @@ impl Connection {
     /// and not one that only listens, as a subscriber or by MONITOR.
     pub fn may_time_out(&self) -> bool {
         let listens = self.session.is_subscriber() || self.session.is_monitor();
-        !self.is_waiting() && !self.is_held_back() && !listens
+        !self.is_waiting() && !self.is_postponed() && !listens
     }
 
     /// Frees memory that the query buffer did not need lately; its client has been silent for

@@ -100,12 +100,12 @@ impl Connections {
         self.slots.get_mut(at)?.take_if(|connection| choose(connection))
     }
 
-    /// Returns the slots of those that are held back, in the order of their line.
-    pub fn held_back(&self) -> Vec<usize> {
+    /// Returns the slots of those that are postponed, in the order of their line.
+    pub fn postponed(&self) -> Vec<usize> {
         let all = self.slots.iter().enumerate().filter_map(|(at, slot)| Some((at, slot.as_ref()?)));
         let mut line: Vec<_> = all
             .filter_map(|(at, connection)| match connection.life {
-                Life::HeldBack { place, .. } => Some((place, at)),
+                Life::Postponed { place, .. } => Some((place, at)),
                 _ => None,
             })
             .collect();

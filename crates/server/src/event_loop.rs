@@ -53,7 +53,7 @@ pub struct EventLoop<P> {
     unwritten: Vec<usize>,
     /// Connections whose output waits for positions.
     marked: Vec<usize>,
-    /// Last place in the line of those that are held back.
+    /// Last place in the line of those that are postponed.
     last_in_line: u64,
     acceptor: Option<Acceptor>,
     /// Its part in how connections are shared among the workers.
@@ -325,10 +325,10 @@ impl<P: Poller> EventLoop<P> {
         }
         match connection.life {
             Life::Serving => {}
-            Life::SliceOver if connection.is_query_held() => {}
+            Life::SliceOver if connection.is_query_deferred() => {}
             Life::SliceOver => self.look_again(at, &mut connection),
             Life::Waiting => self.timers.note_wait(&mut connection, &self.instance),
-            Life::HeldBack { place, .. } => self.line_up(&mut connection, place),
+            Life::Postponed { place, .. } => self.line_up(&mut connection, place),
         }
         if connection.stream.may_hold_more() && connection.is_to_be_read() {
             self.look_again(at, &mut connection);
@@ -343,7 +343,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Gives a connection that is held back its place in the line, unless it has one already.
+    /// Gives a connection that is postponed its place in the line, unless it has one already.
     #[cold]
     fn line_up(&mut self, connection: &mut Connection, place: u64) {
         let now = self.instance.clock.steady();
@@ -352,7 +352,7 @@ impl<P: Poller> EventLoop<P> {
         self.timers.note_pause(by_pause.then(|| clients.paused_until(now)));
         self.last_in_line += u64::from(place == 0);
         let place = if place == 0 { self.last_in_line } else { place };
-        connection.life = Life::HeldBack { by_pause, place };
+        connection.life = Life::Postponed { by_pause, place };
     }
 
     /// Notes what is to be done for the output that is left.

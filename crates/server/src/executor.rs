@@ -3,8 +3,8 @@
 
 mod answers;
 mod bounds;
-mod held_back;
 mod look_ahead;
+mod postponed;
 
 use crate::batch::{Ahead, Batch, End, Part, Request};
 use crate::connection::{Connection, Life};
@@ -200,12 +200,12 @@ impl Executor {
         }
         self.command_began = self.stopwatch.read();
         let (now, granted) = (self.now, granted_for_batch(&self.instance));
-        let mut is_held = connection.is_held(input.len());
+        let mut is_deferred = connection.is_deferred(input.len());
         let (mut served, mut left) = (0, None);
         for at in part.requests.clone() {
             batch.prefetch_lock(at, &self.instance.store);
             let (request, args) = batch.request(at, input);
-            if is_held || self.slice_nanos == 0 || connection.is_closing() {
+            if is_deferred || self.slice_nanos == 0 || connection.is_closing() {
                 left = Some(request.start);
                 break;
             }
@@ -214,12 +214,12 @@ impl Executor {
             if execution == Execution::Done {
                 served += 1;
             } else if execution == Execution::Postponed {
-                left = Some(self.hold_back(connection, request.start));
+                left = Some(self.postpone(connection, request.start));
                 break;
             } else {
                 // A command that waits counts for the client when it is answered.
                 served += usize::from(execution == Execution::Counted);
-                is_held |= begin_wait(connection, execution);
+                is_deferred |= begin_wait(connection, execution);
             }
             if self.thread.journal_position() != self.position {
                 self.follow_journal(connection, request.row, mark);
@@ -229,7 +229,7 @@ impl Executor {
             }
             if self.replies.len() > REPLIES_MAX {
                 self.send_early(connection);
-                is_held |= connection.is_held(input.len() - request.start);
+                is_deferred |= connection.is_deferred(input.len() - request.start);
             }
             if connection.session.yields | connection.session.has_other_limits {
                 self.follow_session(connection);
@@ -288,11 +288,11 @@ impl Executor {
         counts.output_bytes.add(sent as u64);
     }
 
-    /// Holds a client back from the command that did not run, which begins at `from`, and returns
+    /// Postpones a command that did not run, which begins at `from`, and returns
     /// that.
     #[cold]
-    fn hold_back(&mut self, connection: &mut Connection, from: usize) -> usize {
-        connection.life = Life::HeldBack { by_pause: false, place: 0 };
+    fn postpone(&mut self, connection: &mut Connection, from: usize) -> usize {
+        connection.life = Life::Postponed { by_pause: false, place: 0 };
         connection.session.client.set_flag(ClientFlags::PAUSED, true);
         // Waiters that were served when a pause ended may have written to the journal.
         self.has_put |= self.thread.journal_position() != self.position;

@@ -12,7 +12,7 @@
 //!
 //! A reply goes to the socket at once, a large one 256 KB at a time, between which other
 //! connections have their turn. What the socket does not take waits here. From a megabyte of that
-//! on, requests of the client are postponed: they are read into its query buffer, and served when
+//! on, requests of the client are deferred: they are read into its query buffer, and served when
 //! the client has sent more than waits for it. A reply that would pass the client's output limit is
 //! given up while it is written, and the client is closed.
 

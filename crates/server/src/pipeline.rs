@@ -157,7 +157,7 @@ impl Pipeline {
 
     /// Continues a connection that has requests waiting: serves them, or reads more.
     pub fn read(&mut self, connection: &mut Connection) -> Fate {
-        if connection.is_query_held() {
+        if connection.is_query_deferred() {
             return self.read_ahead(connection);
         }
         if connection.life == Life::SliceOver {
@@ -167,7 +167,7 @@ impl Pipeline {
         let (reads, most) =
             if is_large { (READS_PER_TURN, READ_BYTES_LARGE) } else { (1, READ_BYTES) };
         for _ in 0..reads {
-            if connection.is_query_held() {
+            if connection.is_query_deferred() {
                 break;
             }
             match receive(&self.executor, connection, &mut self.input[..most]) {
@@ -185,12 +185,12 @@ impl Pipeline {
         self.executor.fate(connection)
     }
 
-    /// Reads from a client whose requests are held back: because it waits for keys, mostly to learn
+    /// Reads from a client whose requests are deferred: because it waits for keys, mostly to learn
     /// that it has disconnected, or because it does not read its replies. The latter is served
     /// again once it has sent as many bytes as wait for it.
     fn read_ahead(&mut self, connection: &mut Connection) -> Fate {
         for _ in 0..READS_PER_TURN {
-            let is_wanted = connection.is_to_be_read() && connection.is_query_held();
+            let is_wanted = connection.is_to_be_read() && connection.is_query_deferred();
             if !is_wanted || !connection.stream.may_hold_more() {
                 break;
             }
@@ -203,7 +203,7 @@ impl Pipeline {
                 Err(error) => return fate_at_end(connection, &error),
             }
         }
-        if !connection.is_query_held() {
+        if !connection.is_query_deferred() {
             return self.serve_on(connection);
         }
         self.executor.fate(connection)
@@ -223,7 +223,7 @@ impl Pipeline {
             Err(_) => return Fate::Close,
         }
         // One whose slice is over has its turn in the next loop iteration.
-        let goes_on = connection.life == Life::Serving && !connection.is_query_held();
+        let goes_on = connection.life == Life::Serving && !connection.is_query_deferred();
         if goes_on && !connection.query.is_empty() {
             return self.serve_on(connection);
         }
@@ -239,9 +239,9 @@ impl Pipeline {
         }
     }
 
-    /// Serves requests that wait in the query buffer, also those that were held back.
+    /// Serves requests that wait in the query buffer, also those that were deferred.
     pub fn serve_on(&mut self, connection: &mut Connection) -> Fate {
-        if connection.is_held_back() {
+        if connection.is_postponed() {
             connection.session.client.set_flag(ClientFlags::PAUSED, false);
         }
         let query = std::mem::take(&mut connection.query);

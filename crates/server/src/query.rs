@@ -1,5 +1,5 @@
 //! Query buffer of a client, input that was not served: the beginning of a request, or requests
-//! postponed.
+//! deferred.
 
 /// Smallest capacity of a buffer that is in use.
 const ROOM_MIN: usize = 16 << 10;

@@ -86,15 +86,15 @@ impl<P: Poller> EventLoop<P> {
         self.evict_clients(pipeline);
     }
 
-    /// Serves waiters that a pause held back, and then requests that were held back, in the order
+    /// Serves waiters that a pause postponed, and then requests that were postponed, in the order
     /// in which they came: there may be room for only a few now, and for others later.
     pub(super) fn resume_paused(&mut self, pipeline: &mut Pipeline) {
         pipeline.executor.resume_postponed();
         if !self.timers.take_paused() {
             return;
         }
-        for at in self.connections.held_back() {
-            if let Some(mut connection) = self.connections.take_if(at, Connection::is_held_back) {
+        for at in self.connections.postponed() {
+            if let Some(mut connection) = self.connections.take_if(at, Connection::is_postponed) {
                 let fate = pipeline.serve_on(&mut connection);
                 self.settle(pipeline, Served { at, connection, fate });
             }

@@ -1,4 +1,4 @@
-//! Waiters that a pause has held back, when it is over.
+//! Waiters that a pause has postponed, when it is over.
 
 use super::Executor;
 use command::Environment;
