@@ -89,7 +89,7 @@ pub fn is_admitted(call: &Call<'_>, granted: Needs, purpose: Purpose) -> bool {
 
 #[inline(always)]
 fn all_granted(call: &Call<'_>, granted: Needs) -> Needs {
-    granted | call.session.grants | call.instance.grants.get()
+    granted | call.session.grants | call.instance.clients.grants.get()
 }
 
 /// Decides whether a call may run.
@@ -137,8 +137,8 @@ fn look_closely(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result
         }
     }
     let pause = match purpose {
-        Purpose::Fresh => call.instance.held_back(),
-        // `held_back` would grant `WRITES_FLOW` again, and waiters that were postponed must run
+        Purpose::Fresh => call.instance.clients.postponed(call.instance.clock.steady()),
+        // `postponed` would grant `WRITES_FLOW` again, and waiters that were postponed must run
         // before that.
         Purpose::Queued | Purpose::InExec | Purpose::Rerun => call.instance.paused(),
     };

@@ -11,7 +11,7 @@ const LINES_MAX: usize = 64 << 10;
 /// Begins to show a client every command.
 pub fn begin_monitor(instance: &Instance, session: &mut Session) {
     session.set_monitor(true);
-    let withdraw = || instance.grants.withdraw(Needs::UNMONITORED);
+    let withdraw = || instance.clients.grants.withdraw(Needs::UNMONITORED);
     instance.monitors.add(&session.client, session.protocol, withdraw);
 }
 
@@ -19,7 +19,7 @@ pub fn begin_monitor(instance: &Instance, session: &mut Session) {
 pub fn end_monitor(instance: &Instance, session: &mut Session) {
     if session.is_monitor() {
         session.set_monitor(false);
-        let restore = || instance.grants.restore(Needs::UNMONITORED);
+        let restore = || instance.clients.grants.restore(Needs::UNMONITORED);
         instance.monitors.remove(&session.client, restore);
     }
 }
@@ -52,7 +52,7 @@ pub fn send_monitor_lines(instance: &Instance, session: &mut Session) {
     session.lines.shrink_to(LINES_MAX);
     left.sleepers.iter().for_each(|post| post.wake());
     if left.is_behind {
-        instance.grants.withdraw(Needs::LINE_ROOM);
+        instance.clients.grants.withdraw(Needs::LINE_ROOM);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
+//! What postpones their commands for a while stands in `pause.rs`.
 
 use crate::client::{Client, Endpoint, Owner};
 use crate::client_memory::{Eviction, MemorySum, RecentPeaks};
+use crate::needs::Grants;
 use crate::notice::{Notice, Post};
-use crate::pause::Pause;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -33,10 +34,15 @@ pub struct Clients {
     next_id: AtomicU64,
     /// Number of admitted connections that are still open, registered as clients or not.
     admitted: AtomicU64,
-    paused: AtomicU8,
+    /// Needs of commands that are granted to all clients.
+    pub grants: Grants,
+    /// Lock that is held while a pause begins or ends.
+    pub(crate) pausing: Mutex<()>,
+    /// Commands that CLIENT PAUSE postpones, as the number of a `Pause`, and until when.
+    pub(crate) paused: AtomicU8,
+    pub(crate) paused_until: AtomicU64,
     /// True while writes are postponed because the server is about to end.
-    holds_writes: AtomicBool,
-    paused_until: AtomicU64,
+    pub(crate) holds_writes: AtomicBool,
 }
 
 impl fmt::Debug for Clients {
@@ -132,31 +138,6 @@ impl Clients {
         self.part(id).get(&id).cloned()
     }
 
-    /// Postpones commands until `until`; a longer or stricter pause is not made shorter or milder.
-    pub fn pause(&self, what: Pause, until: Steady, now: Steady) {
-        let present = self.paused(now);
-        let until_present =
-            if present == Pause::Nothing { 0 } else { self.paused_until.load(Relaxed) };
-        self.paused_until.store(until.0.max(until_present), Relaxed);
-        self.paused.store((what as u8).max(present as u8), Relaxed);
-    }
-
-    /// Ends a pause and has every worker look at its connections again.
-    pub fn unpause(&self) {
-        self.paused.store(0, Relaxed);
-        self.look_again();
-    }
-
-    /// Postpones writes until it is called again with false.
-    pub(crate) fn hold_writes(&self, holds: bool) {
-        self.holds_writes.store(holds, Relaxed);
-    }
-
-    /// Returns true while writes are postponed because the server is about to end.
-    pub fn holds_writes(&self) -> bool {
-        self.holds_writes.load(Relaxed)
-    }
-
     /// Has every worker look again at connections that are postponed.
     pub fn look_again(&self) {
         self.notify_workers(&Notice::Unpaused);
@@ -170,24 +151,5 @@ impl Clients {
     /// Sends a notice to every worker.
     pub fn notify_workers(&self, notice: &Notice) {
         self.workers().iter().for_each(|post| post.send(notice.clone()));
-    }
-
-    /// Returns the pause in force at `now`.
-    #[inline]
-    pub fn paused(&self, now: Steady) -> Pause {
-        let least = if self.holds_writes() { Pause::Writes } else { Pause::Nothing };
-        match self.paused.load(Relaxed) {
-            0 => least,
-            _ if self.paused_until.load(Relaxed) <= now.0 => least,
-            1 => Pause::Writes,
-            _ => Pause::Everything,
-        }
-    }
-
-    /// Returns the end of the pause in force at `now`. While the server postpones writes, and no
-    /// client everything, there is none: `i64::MAX`, as INFO shows it.
-    pub fn paused_until(&self, now: Steady) -> Steady {
-        let is_open = self.holds_writes() && self.paused(now) != Pause::Everything;
-        Steady(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
     }
 }

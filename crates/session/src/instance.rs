@@ -11,7 +11,7 @@ use crate::journal_state::JournalState;
 use crate::loading::Loading;
 use crate::memory_facts::MemoryFacts;
 use crate::monitors::Monitors;
-use crate::needs::{Grants, Needs};
+use crate::needs::Needs;
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
 use crate::pause::Pause;
@@ -24,8 +24,7 @@ use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::troubles::WriteTroubles;
 use crate::waiters::Waiters;
-use base::mutex::Mutex;
-use base::{Clock, Steady, Stopwatch};
+use base::{Clock, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
 use settings::{MaxmemoryPolicy, Settings};
@@ -42,8 +41,6 @@ pub struct Instance {
     pub settings: Arc<Settings>,
     /// Connected clients.
     pub clients: Clients,
-    /// Needs of commands that are granted to all clients.
-    pub grants: Grants,
     /// Clients that wait for keys.
     pub waiters: Waiters,
     /// Clients that wait for the journal.
@@ -87,8 +84,6 @@ pub struct Instance {
     pub loading: Loading,
     /// State of the journal.
     pub journal: JournalState,
-    /// Lock that is held while a pause begins or ends.
-    pausing: Mutex<()>,
     /// Reasons why writes are refused.
     pub troubles: WriteTroubles,
     /// Requests to end the server.
@@ -223,7 +218,6 @@ impl Instance {
             store,
             settings,
             clients: Clients::default(),
-            grants: Grants::default(),
             waiters: Waiters::default(),
             acknowledged: Acknowledged::default(),
             watches,
@@ -245,7 +239,6 @@ impl Instance {
             memory: MemoryFacts::default(),
             loading: Loading::default(),
             journal: JournalState::default(),
-            pausing: Mutex::new(()),
             troubles: WriteTroubles::default(),
             shutdown: ShutdownRequests::new(wake_main),
             data_files,
@@ -285,7 +278,7 @@ impl Instance {
     pub fn begin_loading(&self, total_bytes: u64) -> bool {
         let has_begun = self.loading.begin(total_bytes, (self.clock.now(), self.clock.steady()));
         if has_begun {
-            self.grants.withdraw(Needs::LOADED);
+            self.clients.grants.withdraw(Needs::LOADED);
         }
         has_begun
     }
@@ -293,54 +286,23 @@ impl Instance {
     /// Ends loading.
     pub fn end_loading(&self) {
         self.loading.end();
-        self.grants.restore(Needs::LOADED);
+        self.clients.grants.restore(Needs::LOADED);
     }
 
-    /// Holds writes back while the last snapshot is made before the end, or lets them flow again.
-    pub fn hold_writes(&self, holds: bool) {
-        let pausing = self.pausing.lock();
-        self.clients.hold_writes(holds);
-        if holds {
-            self.grants.withdraw(Needs::WRITES_FLOW);
-        }
-        drop(pausing);
-        if !holds {
-            self.clients.look_again();
-        }
-    }
-
-    /// Holds changes back until `resume_changes`, as the disk is far behind.
-    pub fn hold_changes(&self) {
-        self.grants.withdraw(Needs::JOURNAL_ROOM);
-    }
-
-    /// Returns true while changes are held back.
-    pub fn holds_changes(&self) -> bool {
-        !self.grants.get().contains(Needs::JOURNAL_ROOM)
-    }
-
-    /// Lets changes go on that were held back.
-    pub fn resume_changes(&self) {
-        if self.holds_changes() {
-            self.grants.restore(Needs::JOURNAL_ROOM);
-            self.clients.look_again();
-        }
-    }
-
-    /// Lets commands go on that were held back until a worker has read its mail, unless another one
+    /// Lets commands go on that were postponed until a worker has read its mail, unless another one
     /// has not.
     pub fn resume_messages(&self) {
         let rooms = Needs::MAIL_ROOM | Needs::EVENT_ROOM | Needs::LINE_ROOM;
-        if !self.grants.get().contains(rooms) && !self.clients.is_any_behind() {
+        if !self.clients.grants.get().contains(rooms) && !self.clients.is_any_behind() {
             self.pubsub.end_flood();
-            self.grants.restore(rooms);
+            self.clients.grants.restore(rooms);
             self.clients.look_again();
         }
     }
 
     /// Returns true if commands are to be noted for clients that run MONITOR.
     pub fn is_monitored(&self) -> bool {
-        !self.grants.get().contains(Needs::UNMONITORED)
+        !self.clients.grants.get().contains(Needs::UNMONITORED)
     }
 
     /// Does what changes have left for a thread without locks: sends invalidations that are
@@ -351,7 +313,7 @@ impl Instance {
         let by_events = self.notifications.has_left() && self.notifications.wake_workers();
         let by_keys = self.tracking.has_work() && self.tracking.send_pending(&self.clients);
         if by_events | by_keys {
-            self.grants.withdraw(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
+            self.clients.grants.withdraw(Needs::MAIL_ROOM | Needs::EVENT_ROOM);
         }
         if self.store.deadlines().oversleeps() {
             self.wake_sweep();
@@ -402,47 +364,16 @@ impl Instance {
         self.store.set_interest(Interests::EVENTS, self.notifications.follow(classes));
     }
 
-    /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
-    pub fn pause(&self, what: Pause, until: Steady) {
-        let _pausing = self.pausing.lock();
-        self.clients.pause(what, until, self.clock.steady());
-        self.grants.withdraw(match what {
-            Pause::Nothing => Needs::empty(),
-            Pause::Writes => Needs::WRITES_FLOW,
-            Pause::Everything => Needs::UNPAUSED,
-        });
-        self.keep_expired();
-    }
-
-    /// Ends a pause and has every worker look at its connections again.
-    pub fn unpause(&self) {
-        let _pausing = self.pausing.lock();
-        // `held_back` grants the rest.
-        self.grants.restore(Needs::UNPAUSED);
-        self.clients.unpause();
-        self.keep_expired();
-    }
-
     /// Keeps keys past their deadline while nothing may be removed: while data is loaded or
-    /// imported, while writes are held back, and while removals could not be written to files.
+    /// imported, while writes are postponed, and while removals could not be written to files.
     pub fn keep_expired(&self) {
-        let keeps = self.loading.is_active()
-            || IMPORT_MODE.get(&self.settings)
-            || self.paused() != Pause::Nothing
-            || self.journal.failure().is_some();
-        self.store.keep_expired(keeps);
-    }
-
-    /// Returns the pause in force. Grants `WRITES_FLOW` and `UNPAUSED` again when the time of the
-    /// pause is over; for requests that lack one of them.
-    pub fn held_back(&self) -> Pause {
-        if self.paused() == Pause::Nothing {
-            let _pausing = self.pausing.lock();
-            if self.paused() == Pause::Nothing {
-                self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
-            }
-        }
-        self.paused()
+        self.clients.with_pause(self.clock.steady(), |pause| {
+            let keeps = self.loading.is_active()
+                || IMPORT_MODE.get(&self.settings)
+                || pause != Pause::Nothing
+                || self.journal.failure().is_some();
+            self.store.keep_expired(keeps);
+        });
     }
 
     /// Returns the pause in force.

@@ -1,6 +1,18 @@
-//! Commands that CLIENT PAUSE holds back.
+//! Commands of all clients that are postponed for a while: by CLIENT PAUSE, before the server ends,
+//! and where the disk is far behind.
+//!
+//! ```text
+//! pause, hold_writes ──▶ `UNPAUSED` or `WRITES_FLOW` is not granted ──▶ postponed, of the first
+//!                                         request behind the end of the pause: granted again
+//! hold_changes       ──▶ `JOURNAL_ROOM` is not granted ──▶ resume_changes: granted again
+//! ```
 
-/// Commands that CLIENT PAUSE holds back.
+use crate::clients::Clients;
+use crate::needs::Needs;
+use base::Steady;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Commands that CLIENT PAUSE postpones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Pause {
@@ -11,4 +23,104 @@ pub enum Pause {
     Writes = 1,
     /// All.
     Everything = 2,
+}
+
+impl Clients {
+    /// Postpones commands until `until`; a longer or stricter pause is not made shorter or milder.
+    pub fn pause(&self, what: Pause, until: Steady, now: Steady) {
+        let _pausing = self.pausing.lock();
+        let present = self.paused(now);
+        let until_present =
+            if present == Pause::Nothing { 0 } else { self.paused_until.load(Relaxed) };
+        self.paused_until.store(until.0.max(until_present), Relaxed);
+        self.paused.store((what as u8).max(present as u8), Relaxed);
+        self.grants.withdraw(match what {
+            Pause::Nothing => Needs::empty(),
+            Pause::Writes => Needs::WRITES_FLOW,
+            Pause::Everything => Needs::UNPAUSED,
+        });
+    }
+
+    /// Ends a pause and has every worker look at its connections again.
+    pub fn unpause(&self) {
+        let _pausing = self.pausing.lock();
+        // `postponed` grants the rest.
+        self.grants.restore(Needs::UNPAUSED);
+        self.paused.store(0, Relaxed);
+        self.look_again();
+    }
+
+    /// Postpones writes while the last snapshot is made before the end, or lets them flow again.
+    pub fn hold_writes(&self, holds: bool) {
+        let pausing = self.pausing.lock();
+        self.holds_writes.store(holds, Relaxed);
+        if holds {
+            self.grants.withdraw(Needs::WRITES_FLOW);
+        }
+        drop(pausing);
+        if !holds {
+            self.look_again();
+        }
+    }
+
+    /// Returns true while writes are postponed because the server is about to end.
+    pub fn holds_writes(&self) -> bool {
+        self.holds_writes.load(Relaxed)
+    }
+
+    /// Returns the pause in force at `now`. Grants `WRITES_FLOW` and `UNPAUSED` again when the time
+    /// of the pause is over; for requests that lack one of them.
+    pub fn postponed(&self, now: Steady) -> Pause {
+        if self.paused(now) == Pause::Nothing {
+            self.with_pause(now, |pause| {
+                if pause == Pause::Nothing {
+                    self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
+                }
+            });
+        }
+        self.paused(now)
+    }
+
+    /// Does what follows from the pause in force at `now`. None begins or ends meanwhile.
+    pub(crate) fn with_pause(&self, now: Steady, act: impl FnOnce(Pause)) {
+        let _pausing = self.pausing.lock();
+        act(self.paused(now));
+    }
+
+    /// Returns the pause in force at `now`.
+    #[inline]
+    pub fn paused(&self, now: Steady) -> Pause {
+        let least = if self.holds_writes() { Pause::Writes } else { Pause::Nothing };
+        match self.paused.load(Relaxed) {
+            0 => least,
+            _ if self.paused_until.load(Relaxed) <= now.0 => least,
+            1 => Pause::Writes,
+            _ => Pause::Everything,
+        }
+    }
+
+    /// Returns the end of the pause in force at `now`. While the server holds writes back, and no
+    /// client everything, there is none: `i64::MAX`, as INFO shows it.
+    pub fn paused_until(&self, now: Steady) -> Steady {
+        let is_open = self.holds_writes() && self.paused(now) != Pause::Everything;
+        Steady(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
+    }
+
+    /// Holds changes back until `resume_changes`, as the disk is far behind.
+    pub fn hold_changes(&self) {
+        self.grants.withdraw(Needs::JOURNAL_ROOM);
+    }
+
+    /// Returns true while changes are postponed.
+    pub fn holds_changes(&self) -> bool {
+        !self.grants.get().contains(Needs::JOURNAL_ROOM)
+    }
+
+    /// Lets changes go on that were stalled.
+    pub fn resume_changes(&self) {
+        if self.holds_changes() {
+            self.grants.restore(Needs::JOURNAL_ROOM);
+            self.look_again();
+        }
+    }
 }

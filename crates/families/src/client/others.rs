@@ -63,7 +63,8 @@ pub fn pause(call: &mut Call<'_>) -> Outcome {
         _ => Pause::Everything,
     };
     let until = parse_timeout(call, args.get(2))?;
-    call.instance.pause(what, until);
+    call.instance.clients.pause(what, until, call.instance.clock.steady());
+    call.instance.keep_expired();
     call.reply.ok();
     Ok(())
 }
@@ -81,7 +82,8 @@ fn parse_timeout(call: &Call<'_>, text: &[u8]) -> Result<Steady, Refusal> {
 }
 
 pub fn unpause(call: &mut Call<'_>) -> Outcome {
-    call.instance.unpause();
+    call.instance.clients.unpause();
+    call.instance.keep_expired();
     call.reply.ok();
     Ok(())
 }

@@ -223,11 +223,11 @@ fn a_stricter_pause_wins_and_unpause_ends_it() {
             ("CLIENT PAUSE 1000 ALL", "+OK"),
         ],
     );
-    world.instance.pause(Pause::Writes, now.after(500));
+    world.instance.clients.pause(Pause::Writes, now.after(500), now);
     assert_eq!(world.instance.clients.paused(now), Pause::Everything);
     assert_eq!(world.instance.clients.paused_until(now).since(now), 1000);
     assert!(world.is_postponed("CLIENT UNPAUSE"));
-    world.instance.unpause();
+    world.instance.clients.unpause();
     assert_eq!(world.instance.clients.paused(now), Pause::Nothing);
     check(&mut world, &[("SET k v", "+OK"), ("CLIENT UNPAUSE", "+OK")]);
 }

@@ -22,7 +22,7 @@ pub fn pfadd(call: &mut Call<'_>) -> Outcome {
 pub fn pfcount(call: &mut Call<'_>) -> Outcome {
     let (args, tracker) = (call.args, call.late_tracker());
     // What could not be written is not kept either: nobody waits for the disk to read.
-    let keeps_count = call.instance.grants.get().contains(Needs::DISK);
+    let keeps_count = call.instance.clients.grants.get().contains(Needs::DISK);
     if args.len() > 2 || !keeps_count {
         let (mut access, keys, reply) = call.on_keys(1..args.len());
         tracker.enter(&keys);

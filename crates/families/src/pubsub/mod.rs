@@ -19,7 +19,7 @@ fn publish(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let left = call.instance.pubsub.publish(topic, name, payload, call.session.client.id);
     left.sleepers.iter().for_each(|post| post.wake());
     if left.is_behind {
-        call.instance.grants.withdraw(Needs::MAIL_ROOM);
+        call.instance.clients.grants.withdraw(Needs::MAIL_ROOM);
     }
     call.session.yield_if_subscriber();
     call.reply.integer(i64::try_from(left.receivers).unwrap_or(i64::MAX));

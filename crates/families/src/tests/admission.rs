@@ -84,15 +84,15 @@ fn world_without(need: Needs) -> World {
         check(&mut world, &[("CONFIG SET maxmemory 1 maxmemory-policy noeviction", "+OK")]);
         world.instance.memory.other_bytes.store(2, Relaxed);
     } else if need == Needs::DISK {
-        world.instance.troubles.note(&world.instance.grants, Troubles::SNAPSHOT, true);
+        world.instance.troubles.note(&world.instance.clients.grants, Troubles::SNAPSHOT, true);
     } else if need == Needs::LOADED {
         assert!(world.instance.begin_loading(1));
     } else if need.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED) {
-        world.instance.pause(Pause::Everything, STARTED.after(1000));
+        world.instance.clients.pause(Pause::Everything, STARTED.after(1000), STARTED);
     }
     world.session.grants = Needs::all().difference(need | Needs::QUEUE | Needs::NAMED);
-    world.instance.grants.restore(Needs::OF_SERVER);
-    world.instance.grants.withdraw(need);
+    world.instance.clients.grants.restore(Needs::OF_SERVER);
+    world.instance.clients.grants.withdraw(need);
     world
 }
 
@@ -192,7 +192,7 @@ fn a_need_that_nobody_answers_refuses() {
 fn what_exec_of_a_queue_lacks_is_answered_before_anything_of_it_runs() {
     let mut world = World::new();
     check(&mut world, &[("MULTI", "+OK"), ("PING", "+QUEUED"), ("SET k v", "+QUEUED")]);
-    world.instance.grants.withdraw(Needs::PRIMARY);
+    world.instance.clients.grants.withdraw(Needs::PRIMARY);
     let refused = "-EXECABORT Transaction discarded because of: READONLY You can't write against a \
                 read only replica.";
     check(&mut world, &[("EXEC", refused), ("EXISTS k", ":0")]);

@@ -23,7 +23,7 @@ fn a_stranger_hears_of_a_password_before_anything_else() {
     let no_auth = "-NOAUTH Authentication required.";
     let mut world = World::new();
     world.session.set_authenticated(false);
-    world.instance.pause(Pause::Everything, STARTED.after(1000));
+    world.instance.clients.pause(Pause::Everything, STARTED.after(1000), STARTED);
     let lines = ["NOSUCH", "GET", "GET k", "CONFIG NOSUCH", "CLIENT PAUSE"];
     lines.iter().for_each(|line| check(&mut world, &[(line, no_auth)]));
 }
@@ -41,7 +41,7 @@ fn what_needs_no_password_is_refused_for_its_words() {
 #[test]
 fn what_could_not_run_anyway_is_not_postponed() {
     let mut world = World::new();
-    world.instance.pause(Pause::Everything, STARTED.after(1000));
+    world.instance.clients.pause(Pause::Everything, STARTED.after(1000), STARTED);
     check(&mut world, &[("NOSUCH", UNKNOWN.trim_end()), ("GET", &arity_of("get"))]);
     assert!(world.is_postponed("GET k") && world.is_postponed("SET k v"));
 }
@@ -49,7 +49,7 @@ fn what_could_not_run_anyway_is_not_postponed() {
 #[test]
 fn a_pause_of_writes_postpones_what_may_change_data() {
     let mut world = World::new();
-    world.instance.pause(Pause::Writes, STARTED.after(1000));
+    world.instance.clients.pause(Pause::Writes, STARTED.after(1000), STARTED);
     check(&mut world, &[("GET k", "$-1"), ("PING", "+PONG")]);
     assert!(world.is_postponed("SET k v") && world.is_postponed("PFCOUNT k"));
     assert_eq!(counts(&world, "set"), (0, 0, 0));
@@ -58,10 +58,10 @@ fn a_pause_of_writes_postpones_what_may_change_data() {
 #[test]
 fn a_pause_that_is_over_costs_no_second_look() {
     let mut world = World::new();
-    world.instance.pause(Pause::Everything, STARTED);
-    assert!(!world.instance.grants.get().contains(Needs::UNPAUSED));
+    world.instance.clients.pause(Pause::Everything, STARTED, STARTED);
+    assert!(!world.instance.clients.grants.get().contains(Needs::UNPAUSED));
     check(&mut world, &[("PING", "+PONG")]);
-    assert_eq!(world.instance.grants.get(), Needs::OF_SERVER);
+    assert_eq!(world.instance.clients.grants.get(), Needs::OF_SERVER);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn without_memory_writes_are_refused_but_not_in_a_pause() {
     check(&mut world, &[("CONFIG SET maxmemory 1 maxmemory-policy noeviction", "+OK")]);
     world.instance.memory.other_bytes.store(2, Relaxed);
     check(&mut world, &[("SET k v", &format!("-{oom}")), ("SET", &arity_of("set"))]);
-    world.instance.pause(Pause::Writes, STARTED.after(1000));
+    world.instance.clients.pause(Pause::Writes, STARTED.after(1000), STARTED);
     assert!(world.is_postponed("SET k v"));
 }
 

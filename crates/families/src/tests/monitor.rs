@@ -153,7 +153,7 @@ fn long_lines_are_sent_before_the_batch_ends() {
 fn without_anybody_who_looks_nothing_is_made() {
     let (mut world, mut onlooker) = world();
     forget_all(&world.instance, &mut onlooker.session);
-    assert!(world.instance.grants.get().contains(Needs::UNMONITORED));
+    assert!(world.instance.clients.grants.get().contains(Needs::UNMONITORED));
     assert!(!onlooker.session.client.flags().contains(ClientFlags::MONITOR));
     world.answer("SET k v");
     assert!(!world.session.has_lines());

@@ -179,11 +179,11 @@ fn a_waiter_whose_turn_comes_after_a_change_of_role_changes_nothing_and_hears_wh
     for (need, refusal) in role {
         let mut world = World::new();
         let waiting = Waiting::begin(&mut world, "BLMOVE from to LEFT LEFT 0");
-        world.instance.grants.withdraw(need);
+        world.instance.clients.grants.withdraw(need);
         let (_, reply) = world.with_call(&[b"LPUSH", b"from", b"a"], command::waiting::run);
         assert_eq!(reply, b":1\r\n");
         assert_eq!(waiting.answers.take(), [refusal]);
-        world.instance.grants.restore(need);
+        world.instance.clients.grants.restore(need);
         check(&mut world, &[("LLEN from", ":1"), ("EXISTS to", ":0")]);
     }
 }

@@ -35,7 +35,7 @@ impl JournalThread {
         }
         tracing::warn!("Error writing the append-only file: {error}; tried again every second");
         self.instance.troubles.note_journal(
-            &self.instance.grants,
+            &self.instance.clients.grants,
             &self.instance.journal,
             Some(text),
         );
@@ -51,7 +51,7 @@ impl JournalThread {
         let is_elsewhere = log.set().files().is_in_place().is_ok_and(|is_in_place| !is_in_place);
         if !was_known {
             self.instance.troubles.note_journal(
-                &self.instance.grants,
+                &self.instance.clients.grants,
                 &self.instance.journal,
                 Some(words_of(&Errno::NOENT.into())),
             );
@@ -103,7 +103,11 @@ impl JournalThread {
     /// Notes that nothing fails any more.
     pub(super) fn end_failure(&mut self) {
         self.retry.end();
-        self.instance.troubles.note_journal(&self.instance.grants, &self.instance.journal, None);
+        self.instance.troubles.note_journal(
+            &self.instance.clients.grants,
+            &self.instance.journal,
+            None,
+        );
         limits::apply(&self.instance);
     }
 

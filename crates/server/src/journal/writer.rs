@@ -404,7 +404,7 @@ impl JournalThread {
             tracing::warn!("Error writing the append-only file: {error}");
         }
         self.end_failure();
-        self.instance.resume_changes();
+        self.instance.clients.resume_changes();
         self.journal.is_closing.store(false, Release);
     }
 
@@ -417,7 +417,7 @@ impl JournalThread {
             is_failing: self.is_failing(),
             has_more,
             delays_replies: journal.delays_replies.load(Relaxed),
-            stalls_changes: self.instance.holds_changes(),
+            stalls_changes: self.instance.clients.holds_changes(),
             quiet: self.quiet_rounds,
         };
         let Some((most, depth)) = round.rest() else { return };

@@ -253,7 +253,7 @@ impl Saver {
         let settings = &instance.settings;
         let minds = STOP_WRITES_ON_BGSAVE_ERROR.get(settings) && saves_by_itself(instance);
         let is_trouble = minds && self.state().is_refused;
-        instance.troubles.note(&instance.grants, Troubles::SNAPSHOT, is_trouble);
+        instance.troubles.note(&instance.clients.grants, Troubles::SNAPSHOT, is_trouble);
     }
 
     /// Returns true while a snapshot is being made, or waits.

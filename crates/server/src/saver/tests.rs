@@ -91,7 +91,7 @@ impl World {
     }
 
     fn refuses_writes(&self) -> bool {
-        !self.instance.grants.get().contains(session::Needs::DISK)
+        !self.instance.clients.grants.get().contains(session::Needs::DISK)
     }
 }
 

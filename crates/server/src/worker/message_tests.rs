@@ -368,8 +368,8 @@ fn a_worker_that_has_read_its_mail_frees_publishers_only_if_none_is_behind() {
     world.instance.clients.add_worker(busy.clone());
     let (peer, publisher) = (subscriber(&mut world), world.connect());
     world.ask(&publisher, "PUBLISH c 1\r\n");
-    world.instance.grants.withdraw(Needs::MAIL_ROOM);
-    let has_room = |world: &World| world.instance.grants.get().contains(Needs::MAIL_ROOM);
+    world.instance.clients.grants.withdraw(Needs::MAIL_ROOM);
+    let has_room = |world: &World| world.instance.clients.grants.get().contains(Needs::MAIL_ROOM);
     let look_over = |world: &mut World| {
         world.mailbox.send(peer.message("m"));
         world.instance.clock.advance(250);

@@ -248,13 +248,13 @@ fn what_was_postponed_first_goes_on_first_again_and_again() {
     let mut world = World::new();
     let (first, second) = (world.connect(), world.connect());
     for round in 0..3 {
-        world.instance.hold_changes();
+        world.instance.clients.hold_changes();
         assert_eq!(world.ask(&second, "APPEND k 2\r\n"), "");
         assert_eq!(world.ask(&first, "APPEND k 1\r\n"), "");
         // Room that was gone before anybody used it.
         world.instance.clients.look_again();
         world.iterate(&[]);
-        world.instance.resume_changes();
+        world.instance.clients.resume_changes();
         world.run_until_idle();
         let lengths = [1, 2].map(|more| format!(":{}", 2 * round + more));
         assert_eq!([second.read(), first.read()], lengths);
