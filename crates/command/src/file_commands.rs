@@ -108,7 +108,7 @@ pub(crate) fn follow_other(
 /// Executes what changes the libraries that are kept.
 fn keep_libraries(instance: &Instance, args: Args<'_>) -> Result<Followed, NotApplied> {
     let words: Vec<&[u8]> = args.from(1).collect();
-    match instance.loading.libraries().follow(&words) {
+    match instance.libraries.lock().follow(&words) {
         Kept::Changed => Ok(Followed::Executed),
         Kept::Same => Ok(Followed::PassedOver),
         Kept::Refused(refusal) => Ok(Followed::Fruitless(refusal)),

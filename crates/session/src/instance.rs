@@ -8,6 +8,7 @@ use crate::data_files::{Reload, Rewrite};
 use crate::departures::Departures;
 use crate::identity::Identity;
 use crate::journal_state::JournalState;
+use crate::libraries::Libraries;
 use crate::loading::Loading;
 use crate::memory_facts::MemoryFacts;
 use crate::monitors::Monitors;
@@ -24,6 +25,7 @@ use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::troubles::WriteTroubles;
 use crate::waiters::Waiters;
+use base::mutex::Mutex;
 use base::{Clock, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
@@ -82,6 +84,8 @@ pub struct Instance {
     pub memory: MemoryFacts,
     /// Loading of data.
     pub loading: Loading,
+    /// Function libraries that are kept.
+    pub libraries: Mutex<Libraries>,
     /// State of the journal.
     pub journal: JournalState,
     /// Reasons why writes are refused.
@@ -238,6 +242,7 @@ impl Instance {
             skips_checksums: AtomicBool::new(false),
             memory: MemoryFacts::default(),
             loading: Loading::default(),
+            libraries: Mutex::default(),
             journal: JournalState::default(),
             troubles: WriteTroubles::default(),
             shutdown: ShutdownRequests::new(wake_main),

@@ -9,6 +9,7 @@
 //! letter, message, notice, receivers  how clients are notified: by mail to the workers
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
+//! libraries                           functions that are kept, and never run
 //! ```
 //! Nothing here knows a command: handlers and what runs them stand above.
 //!
@@ -79,7 +80,7 @@ pub use departures::Departure;
 pub use identity::Identity;
 pub use instance::{DataFiles, Instance, NoDataFiles};
 pub use letter::Letter;
-pub use libraries::{Kept, Library};
+pub use libraries::{Kept, Libraries, Library};
 pub use memory_facts::MemoryFacts;
 pub use message::{LARGE_PAYLOAD, Message, MessageBytes, Payload, SharedBytes};
 pub use needs::{Needs, Troubles};

@@ -1,7 +1,5 @@
 //! Loading of data: whether it is going on, and how far it has come.
 
-use crate::libraries::Libraries;
-use base::mutex::{Mutex, MutexGuard};
 use base::{Millis, Steady};
 use snapshot::Progress;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -26,8 +24,6 @@ pub struct Loading {
     pub left_out: AtomicU64,
     /// True once loading has ended for the first time.
     is_over: AtomicBool,
-    /// Function libraries of the files that were loaded, to be saved with the data.
-    libraries: Mutex<Libraries>,
 }
 
 /// How far loading has come, as INFO tells it.
@@ -75,11 +71,6 @@ impl Loading {
     /// before.
     pub(crate) fn give_up(&self, ends: bool) {
         self.progress.is_given_up.store(ends && !self.is_over.load(Relaxed), Relaxed);
-    }
-
-    /// Function libraries that are kept.
-    pub fn libraries(&self) -> MutexGuard<'_, Libraries> {
-        self.libraries.lock()
     }
 
     /// Returns true while data is loaded. Nothing expires then, nothing is evicted, and memory has

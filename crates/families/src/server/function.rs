@@ -8,9 +8,9 @@ pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
     if args.len() > 3 || (args.len() == 3 && !args.is(2, "SYNC") && !args.is(2, "ASYNC")) {
         return Err(Refusal::of("ERR FUNCTION FLUSH only supports SYNC|ASYNC option").into());
     }
-    let loading = &call.instance.loading;
+    let libraries = &call.instance.libraries;
     let words: Vec<&[u8]> = args.from(0).collect();
-    call.instance.store.act_for_all(call.thread, &words, || loading.libraries().clear());
+    call.instance.store.act_for_all(call.thread, &words, || libraries.lock().clear());
     call.reply.ok();
     Ok(())
 }
@@ -24,7 +24,7 @@ struct Options<'c> {
 
 pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     let options = parse(call.args)?;
-    let libraries = call.instance.loading.libraries();
+    let libraries = call.instance.libraries.lock();
     let is_wanted = |library: &Library<'_>| {
         options.pattern.is_none_or(|pattern| text::glob_match(pattern, library.name, true))
     };

@@ -135,10 +135,10 @@ impl Files {
         let has_journal = instance.store.has_journal();
         // Commands that have begun end first; others are refused from now on.
         instance.store.exclusively(thread, |store| store.set_journal(false));
-        let libraries = std::mem::take(&mut *instance.loading.libraries());
+        let libraries = std::mem::take(&mut *instance.libraries.lock());
         let outcome = load(thread).map_err(|error| {
             tracing::warn!("DEBUG {command}: {error}");
-            *instance.loading.libraries() = libraries;
+            *instance.libraries.lock() = libraries;
             format!("ERR Error trying to load {what}, check server logs.")
         });
         if has_journal {

@@ -223,7 +223,7 @@ fn load_rdb(
 fn report(instance: &Instance, file: &str, began: Instant) {
     let progress = &instance.loading.progress;
     let [expired, empty] = [&progress.expired, &progress.empty].map(|count| count.load(Relaxed));
-    let (keys, functions) = (instance.store.keys(), instance.loading.libraries().sources().len());
+    let (keys, functions) = (instance.store.keys(), instance.libraries.lock().sources().len());
     let seconds = began.elapsed().as_secs_f64();
     tracing::info!("Done loading {file}: {keys} keys in {seconds:.3} seconds, {expired} expired");
     if empty > 0 {

@@ -53,7 +53,7 @@ pub fn read(
         progress: &instance.loading.progress,
     };
     let loaded = load.read(file).map_err(|error| LoadFailed::of_rdb(name, error))?;
-    loaded.functions.into_iter().for_each(|code| instance.loading.libraries().add(code));
+    loaded.functions.into_iter().for_each(|code| instance.libraries.lock().add(code));
     Ok(loaded.bytes)
 }
 

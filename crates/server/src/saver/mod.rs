@@ -80,7 +80,7 @@ fn save(
         JobKind::Background | JobKind::Rotation => Pacer::new(),
     });
     let mut sink = job.open(instance)?;
-    let functions = instance.loading.libraries().clone();
+    let functions = instance.libraries.lock().clone();
     let mut save = as_set(instance, thread, functions.sources(), progress);
     save.is_base = job.kind() == JobKind::Rotation;
     let writes_commands = job.writes_commands();
