@@ -2,11 +2,12 @@
 
 use crate::descriptors;
 use crate::limits;
+use crate::listeners::Listeners;
 use crate::oom_score::OomScoreFile;
 use crate::services::Services;
 use session::Instance;
 use settings::journal::{APPENDFSYNC, APPENDONLY};
-use settings::{Hook, Settings, general, memory, network, observing, snapshots};
+use settings::{Settings, general, memory, network, observing, snapshots};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -30,6 +31,7 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     let of_outcome = [snapshots::SAVE.name(), snapshots::STOP_WRITES_ON_BGSAVE_ERROR.name()];
     follow(instance, &of_outcome, move |instance| saver.follow_outcome(instance));
     follow_directory(instance, services);
+    services.follow_claims(&instance.settings);
     follow_appendonly(instance, services);
     let journal = Arc::clone(&services.journal);
     follow(instance, &[APPENDFSYNC.name()], move |instance| journal.follow_settings(instance));
@@ -38,7 +40,7 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     follow(instance, &[classes], Instance::follow_event_classes);
     slow_loading_down(instance);
     follow(instance, &[snapshots::KEY_LOAD_DELAY.name()], slow_loading_down);
-    instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(descriptors::follow));
+    instance.settings.on_change(&[network::MAXCLIENTS.name()], descriptors::follow);
     follow_oom_score(&instance.settings);
 }
 
@@ -48,16 +50,38 @@ fn follow(
     names: &[&'static str],
     act: impl Fn(&Instance) + Send + Sync + 'static,
 ) {
-    // The instance owns its settings, and they own this.
-    let weak = Arc::downgrade(instance);
-    let hook: Arc<Hook> = Arc::new(move |_: &Settings| {
-        if let Some(instance) = weak.upgrade() {
-            act(&instance);
-        }
+    follow_or_refuse(instance, names, move |instance| {
+        act(instance);
         Ok(())
     });
-    for name in names {
-        instance.settings.on_change(name, Arc::clone(&hook));
+}
+
+/// Has `act` run when one of these settings changes. Where it fails, the change is refused.
+fn follow_or_refuse(
+    instance: &Arc<Instance>,
+    names: &[&'static str],
+    act: impl Fn(&Instance) -> Result<(), String> + Send + Sync + 'static,
+) {
+    // The instance owns its settings, and they own this.
+    let weak = Arc::downgrade(instance);
+    let hook = move |_: &Settings| weak.upgrade().map_or(Ok(()), |instance| act(&instance));
+    instance.settings.on_change(names, hook);
+}
+
+/// Has CONFIG SET change the addresses at which the server listens.
+pub(crate) fn follow_addresses(settings: &Settings, listeners: &Arc<Listeners>) {
+    let complaints = [
+        (network::PORT.name(), "Unable to listen on this port. Check server logs."),
+        (network::BIND.name(), "Failed to bind to specified addresses."),
+    ];
+    for (name, complaint) in complaints {
+        let listeners = Arc::clone(listeners);
+        settings.on_change(&[name], move |settings| {
+            listeners.follow(settings).map_err(|error| {
+                tracing::warn!("{error}");
+                complaint.to_owned()
+            })
+        });
     }
 }
 
@@ -72,33 +96,30 @@ fn follow_oom_score(settings: &Settings) {
     let score = OomScoreFile::new("/proc/self/oom_score_adj");
     // The error has been logged; the server runs with the score that it has.
     let _ = score.follow(settings);
-    let follow: Arc<Hook> = Arc::new(move |settings: &Settings| score.follow(settings));
-    for name in [general::OOM_SCORE_ADJ.name(), general::OOM_SCORE_ADJ_VALUES.name()] {
-        settings.on_change(name, Arc::clone(&follow));
-    }
+    let names = [general::OOM_SCORE_ADJ.name(), general::OOM_SCORE_ADJ_VALUES.name()];
+    settings.on_change(&names, move |settings| score.follow(settings));
 }
 
 /// Has CONFIG SET change the working directory, unless files would be left behind.
 fn follow_directory(instance: &Instance, services: &Services) {
     let journal = Arc::clone(&services.journal);
-    let change = move |settings: &Settings| {
+    instance.settings.on_change(&[general::DIR.name()], move |settings| {
         if !journal.allows_directory(settings) {
             return Err(JOURNAL_STAYS.to_owned());
         }
         std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
-    };
-    instance.settings.on_change(general::DIR.name(), Arc::new(change));
+    });
 }
 
 /// Has CONFIG SET turn the journal on or off.
 fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
-    let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
+    let journal = Arc::clone(&services.journal);
     journal.want(APPENDONLY.get(&instance.settings), &instance.settings);
-    let turn = move |settings: &Settings| {
-        let Some(instance) = weak.upgrade() else { return Ok(()) };
+    follow_or_refuse(instance, &[APPENDONLY.name()], move |instance| {
+        let settings = &instance.settings;
         let on = APPENDONLY.get(settings);
         let claimed = || journal.claim(settings).map_err(|taken| taken.to_string());
-        let rehearsed = || journal.rehearse(&instance).map_err(|error| error.to_string());
+        let rehearsed = || journal.rehearse(instance).map_err(|error| error.to_string());
         let fit = if on { claimed().and_then(|()| rehearsed()) } else { Ok(()) };
         // Where that fails the settings are as before, and this is called for them again. If it
         // fails then, the writer is to try on: the setting says that changes are in files.
@@ -107,8 +128,7 @@ fn follow_appendonly(instance: &Arc<Instance>, services: &Services) {
             tracing::warn!("The append-only file cannot be turned on: {error}");
             return Err("Unable to turn on AOF. Check server logs.".to_owned());
         }
-        journal.follow_settings(&instance);
+        journal.follow_settings(instance);
         Ok(())
-    };
-    instance.settings.on_change(APPENDONLY.name(), Arc::new(turn));
+    });
 }

@@ -28,10 +28,9 @@ pub fn start(settings: &Arc<Settings>) -> io::Result<()> {
         let file = LogFile::open(Path::new(&*file))?;
         registry.with(layer.with_writer(file)).try_init()
     };
-    let follow = move |settings: &Settings| {
+    settings.on_change(&[general::LOGLEVEL.name()], move |settings| {
         handle.reload(level(general::LOGLEVEL.get(settings))).map_err(|error| error.to_string())
-    };
-    settings.on_change(general::LOGLEVEL.name(), Arc::new(follow));
+    });
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use crate::journal::Journal;
 use crate::saver::Saver;
 use command::Table;
 use settings::journal::APPENDONLY;
-use settings::{Hook, Settings, general, snapshots};
+use settings::{Settings, general, snapshots};
 use std::sync::Arc;
 
 /// What threads beside the workers do for others.
@@ -32,13 +32,10 @@ impl Services {
     /// Has changes of settings that name another server's files refused.
     pub fn follow_claims(&self, settings: &Settings) {
         let services = self.clone();
-        let follow: Arc<Hook> = Arc::new(move |settings: &Settings| {
+        let named = [general::DIR.name(), snapshots::DBFILENAME.name(), snapshots::SAVE.name()];
+        settings.on_change(&named, move |settings| {
             services.claim_files(settings).map_err(|taken| taken.to_string())
         });
-        let named = [general::DIR.name(), snapshots::DBFILENAME.name(), snapshots::SAVE.name()];
-        for name in named {
-            settings.on_change(name, Arc::clone(&follow));
-        }
     }
 
     /// Gives the claims up, once nothing is written any more.

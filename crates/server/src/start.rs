@@ -10,7 +10,7 @@ use crate::descriptors::{self, Shortage};
 use crate::durability;
 use crate::end;
 use crate::event_loop::{MAILBOX, Seat};
-use crate::follow_settings::follow_settings;
+use crate::follow_settings::{follow_addresses, follow_settings};
 use crate::journal::{Journal, JournalThread};
 use crate::limits;
 use crate::listen::{self, ListenAddress, ListenError, Listener};
@@ -190,7 +190,6 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let source = open_data(&instance, &services, &own_files)?;
     limits::apply(&instance);
     follow_settings(&instance, &services);
-    services.follow_claims(&settings);
     follow_signals(&instance, signals)?;
     let (workers, mailboxes) = start_workers(&instance, &services, listeners)?;
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
@@ -328,10 +327,8 @@ fn make_instance(
     ask_to_end: Sender<()>,
 ) -> Result<Arc<Instance>, StartError> {
     let settings = &loaded.settings;
-    let hasher = KeyHasher::random().map_err(|error| StartError::System {
-        what: "drawing random numbers",
-        error: io::Error::other(error),
-    })?;
+    let drawn = KeyHasher::random().map_err(io::Error::other);
+    let hasher = drawn.map_err(system("drawing random numbers"))?;
     let databases = general::DATABASES.get(settings);
     let config = StoreConfig { databases, hasher, address_space: None };
     let store = Store::new(config).map_err(system("reserving address space"))?;
@@ -367,10 +364,8 @@ fn make_instance(
 
 fn random_digits() -> Result<String, StartError> {
     let mut bytes = [0_u8; 20];
-    getrandom::fill(&mut bytes).map_err(|error| StartError::System {
-        what: "drawing random numbers",
-        error: io::Error::other(error),
-    })?;
+    let drawn = getrandom::fill(&mut bytes).map_err(io::Error::other);
+    drawn.map_err(system("drawing random numbers"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -427,20 +422,7 @@ fn open_to_clients(
     let registry = poll.registry().try_clone();
     let listeners = registry.and_then(|registry| Listeners::new(opened, registry));
     let listeners = Arc::new(listeners.map_err(system("waiting for connections"))?);
-    let words = [
-        (network::PORT.name(), "Unable to listen on this port. Check server logs."),
-        (network::BIND.name(), "Failed to bind to specified addresses."),
-    ];
-    for (name, complaint) in words {
-        let listeners = Arc::clone(&listeners);
-        let follow = move |settings: &Settings| {
-            listeners.follow(settings).map_err(|error| {
-                tracing::warn!("{error}");
-                complaint.to_owned()
-            })
-        };
-        instance.settings.on_change(name, Arc::new(follow));
-    }
+    follow_addresses(&instance.settings, &listeners);
     Ok(listeners)
 }
 

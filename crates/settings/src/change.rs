@@ -27,15 +27,22 @@ pub struct Changed {
 }
 
 impl Settings {
-    /// Calls `hook` whenever CONFIG SET has changed the setting `name`. One hook may be given
-    /// to several settings as clones of one `Arc`; it is then called once per change. A hook
-    /// must not change settings itself.
+    /// Calls `hook` whenever CONFIG SET has changed one of these settings, and once where it has
+    /// changed several. A hook must not change settings itself.
     ///
     /// # Panics
     /// If there is no such setting: names of hooks are constants of the program.
-    pub fn on_change(&self, name: &str, hook: Arc<Hook>) {
-        let index = index_of(name.as_bytes());
-        self.add_hook(index.unwrap_or_else(|| panic!("there is no setting '{name}'")), hook);
+    pub fn on_change(
+        &self,
+        names: &[&str],
+        hook: impl Fn(&Settings) -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        let hook: Arc<Hook> = Arc::new(hook);
+        for name in names {
+            let index = index_of(name.as_bytes());
+            let index = index.unwrap_or_else(|| panic!("there is no setting '{name}'"));
+            self.add_hook(index, Arc::clone(&hook));
+        }
     }
 
     /// Changes settings, or none of them: first all requests are checked, then all values are

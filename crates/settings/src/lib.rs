@@ -52,7 +52,7 @@ pub use command_line::{Invocation, Loaded, load};
 pub use error::{FileError, RewriteError, SetError};
 pub use file::{Sources, load_text};
 pub use handle::{Read, Setting};
-pub use live::{Hook, Settings};
+pub use live::Settings;
 pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};

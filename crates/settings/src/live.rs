@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Function that applies a change, or returns the reason why it cannot be applied. It sees the new
 /// values; when it fails, the old ones are restored and it is called once more to apply them.
-pub type Hook = dyn Fn(&Settings) -> Result<(), String> + Send + Sync;
+pub(crate) type Hook = dyn Fn(&Settings) -> Result<(), String> + Send + Sync;
 
 /// Largest possible number of settings.
 pub(crate) const SLOTS_MAX: usize = 320;

@@ -117,13 +117,11 @@ fn a_hook_sees_the_new_value_and_is_called_once_for_all_its_settings() {
     let settings = Settings::new();
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
-    let hook: Arc<crate::Hook> = Arc::new(move |settings: &Settings| {
+    settings.on_change(&["port", "bind"], move |settings| {
         assert_eq!(PORT.get(settings), 7000);
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     });
-    settings.on_change("port", hook.clone());
-    settings.on_change("bind", hook);
     set(&settings, &[("port", "7000"), ("bind", "127.0.0.1")]).expect("valid");
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     set(&settings, &[("timeout", "1")]).expect("valid");
@@ -135,20 +133,14 @@ fn a_hook_that_fails_rolls_everything_back_and_applies_the_old_values() {
     let settings = Settings::new();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = seen.clone();
-    settings.on_change(
-        "maxclients",
-        Arc::new(move |settings| {
-            noted.lock().expect("not poisoned").push(MAXCLIENTS.get(settings));
-            Ok(())
-        }),
-    );
-    settings.on_change(
-        "port",
-        Arc::new(|settings| match PORT.get(settings) {
-            6379 => Ok(()),
-            _ => Err("Unable to listen on this port. Check server logs.".to_owned()),
-        }),
-    );
+    settings.on_change(&["maxclients"], move |settings| {
+        noted.lock().expect("not poisoned").push(MAXCLIENTS.get(settings));
+        Ok(())
+    });
+    settings.on_change(&["port"], |settings| match PORT.get(settings) {
+        6379 => Ok(()),
+        _ => Err("Unable to listen on this port. Check server logs.".to_owned()),
+    });
     let pairs = [("maxclients", "3"), ("timeout", "9"), ("port", "1")];
     assert_eq!(
         settings.set_many(&pairs, Origin::Local),
