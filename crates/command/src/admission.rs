@@ -6,9 +6,9 @@
 //! ```
 //! A need that no arm of [`without`] knows refuses the command.
 
-use crate::call::{Call, Row};
 use crate::find_row::{Misnamed, find_row};
-use crate::spec::{Flags, LetsIn};
+use crate::flags::{Flags, LetsIn};
+use crate::row::{Call, Row};
 use session::{Instance, Needs, Pause, Refusal};
 use settings::DebugAccess;
 use settings::network::ENABLE_DEBUG_COMMAND;

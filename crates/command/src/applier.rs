@@ -1,9 +1,10 @@
 //! Application of effects, as recovery and replicas do it.
 
-use crate::call::{Call, Environment, Invocation, Row, Table, Turn, Unanswered};
+use crate::call::{Environment, Invocation};
 use crate::file_commands::{Followed, NotApplied, changes_data, follow_other};
 use crate::find_row::RowMemo;
-use crate::spec::Flags;
+use crate::flags::Flags;
+use crate::row::{Call, Row, Table, Turn, Unanswered};
 use base::{Millis, PositionHash};
 use heap::RECORD_OVERHEAD_MAX;
 use session::{AccessModes, Args, Client, Instance, Refusal, Session, WorkerStatistics};

@@ -1,8 +1,8 @@
 //! One execution of a command: its request, the state that it may use, and its reply.
 
+use crate::flags::Flags;
 use crate::key_spec::FoundKeys;
-use crate::spec::{Categories, CommandSpec, Flags, Group};
-use crate::table;
+use crate::row::{Call, Row, Table, Turn};
 use base::{KeyspaceId, Millis, PositionHash};
 use session::{AccessModes, Args, Instance, Refusal, Session, WorkerStatistics, begin_of};
 use settings::limits::PROTO_MAX_BULK_LEN;
@@ -10,75 +10,8 @@ use smallvec::SmallVec;
 use store::{Access, Key, ShardSet, ThreadContext};
 use wire::Reply;
 
-/// Outcome of a handler: `Ok` if one reply was written; a refusal becomes the reply instead.
-pub type Outcome = Result<(), Unanswered>;
-
-/// Reason why a handler wrote no reply.
-#[derive(Debug)]
-pub enum Unanswered {
-    /// The refusal is the reply.
-    Refused(Refusal),
-    /// The command is done, and its reply comes as mail: behind messages that are on their way.
-    ByMail,
-    /// The client waits, for keys or for another thread, and is answered later.
-    Waits,
-}
-
-impl<E: Into<Refusal>> From<E> for Unanswered {
-    fn from(error: E) -> Unanswered {
-        Unanswered::Refused(error.into())
-    }
-}
-
-/// Function that executes a command: reads arguments, works on the store, writes one reply.
-pub type Handler = fn(&mut Call<'_>) -> Outcome;
-
-/// Description of a command in its family's table.
-pub type Command = CommandSpec<Handler>;
-
-/// Command or subcommand with its id.
-pub type Row = table::Row<Handler>;
-
-/// Table of all commands.
-pub type Table = table::Table<Handler>;
-
 /// Keys of one command; most have few.
 pub type Keys<'c> = SmallVec<[Key<'c>; 4]>;
-
-/// Turn of a command, by which it waits if it finds nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// The first: the client may wait.
-    First,
-    /// Another: the client waits already, and the command is run again for it.
-    Again,
-    /// The only one, as in a transaction: the client never waits.
-    Only,
-}
-
-/// One execution of a command, as its handler gets it.
-pub struct Call<'c> {
-    /// State shared by all clients.
-    pub instance: &'c Instance,
-    /// Thread context, through which this thread uses the store.
-    pub thread: &'c mut ThreadContext,
-    /// Session of the client.
-    pub session: &'c mut Session,
-    /// Counts of this worker.
-    pub statistics: &'c WorkerStatistics,
-    /// The request.
-    pub args: Args<'c>,
-    /// Writer of the reply.
-    pub reply: Reply<'c>,
-    /// Time of the command.
-    pub now: Millis,
-    /// Row of the command, or of the subcommand if there is one.
-    pub row: &'static Row,
-    /// Position hash of the first key, if prefetching has computed it.
-    pub first_hash: Option<PositionHash>,
-    /// Whether the client may wait.
-    pub turn: Turn,
-}
 
 /// What the calls of a worker have in common.
 #[derive(Clone, Copy, Debug)]
@@ -394,31 +327,6 @@ impl<'c> Invocation<'c> {
     /// The same with another turn.
     pub fn with_turn(self, turn: Turn) -> Invocation<'c> {
         Invocation { turn, ..self }
-    }
-}
-
-impl Command {
-    /// Creates a row that only has subcommands. A request without a known one is refused before it
-    /// runs.
-    pub const fn parent(
-        group: Group,
-        name: &'static str,
-        since: &'static str,
-        subcommands: &'static [Command],
-    ) -> Command {
-        Command {
-            subcommands,
-            categories: Categories::empty(),
-            complexity: "That of the subcommand",
-            ..Command::plain(
-                group,
-                name,
-                -2,
-                Flags::empty(),
-                since,
-                |_| Err(Refusal::SYNTAX.into()),
-            )
-        }
     }
 }
 

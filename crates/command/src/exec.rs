@@ -15,12 +15,13 @@
 //! point, under the lock of the key.
 
 use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
-use crate::call::{Call, Invocation, Outcome, Row, Turn, Unanswered};
+use crate::call::Invocation;
+use crate::flags::{Flags, Locks, Wakes};
 use crate::monitor_lines::note;
 use crate::observer::{Observer, Seen};
 use crate::own_changes::send_eviction_invalidations;
+use crate::row::{Call, Outcome, Row, Turn, Unanswered};
 use crate::run::{reply_with, run_row};
-use crate::spec::{Flags, Locks, Wakes};
 use crate::waiting::{self, Touch};
 use base::PositionHash;
 use heap::RECORD_OVERHEAD_MAX;

@@ -1,12 +1,12 @@
 //! Execution of a request: admits it, and runs the handler of its row or what happens instead.
 
 use crate::admission::{self, Purpose, Rejection, is_admitted};
-use crate::call::Call;
 use crate::exec::exec;
+use crate::flags::Flags;
 use crate::monitor_lines::note_and_send;
 use crate::own_changes::{send_eviction_invalidations, send_invalidations_behind_reply};
+use crate::row::Call;
 use crate::run::{Execution, finish, reply_with};
-use crate::spec::Flags;
 use crate::waiting;
 use heap::RECORD_OVERHEAD_MAX;
 use session::{Needs, Refusal};

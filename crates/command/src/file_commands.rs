@@ -21,8 +21,9 @@
 //! With `propagation-error-behavior` `ignore`, what would stop the start is logged, counted and
 //! left out, but for what those behind it need: their database, and memory.
 
-use crate::call::Row;
-use crate::spec::{CommandSpec, Flags, Group};
+use crate::flags::{Flags, Group};
+use crate::row::Command;
+use crate::row::Row;
 use session::{Args, Instance, Kept, Refusal};
 
 /// What became of a command of a file.
@@ -78,7 +79,7 @@ const OTHERS: [&str; 11] = [
 /// True for commands that change data. Nodes of a cluster tell their replicas, and their files, how
 /// slots move; the keys that come and go with a slot are in commands of their own.
 pub fn changes_data(row: &Row) -> bool {
-    let CommandSpec { flags, group, .. } = row.spec;
+    let Command { flags, group, .. } = row.spec;
     flags.contains(Flags::WRITE) || flags.contains(Flags::MAY_REPLICATE) && *group != Group::Cluster
 }
 

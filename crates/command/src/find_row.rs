@@ -1,6 +1,7 @@
 //! Which row a request names.
 
-use crate::call::{Row, Table, wrong_arity};
+use crate::call::wrong_arity;
+use crate::row::{Row, Table};
 use session::{Args, Refusal, begin_of, begin_of_all};
 
 /// Cache of the row that was found last, since pipelines mostly repeat a command.

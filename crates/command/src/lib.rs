@@ -11,16 +11,17 @@
 //! execute, exec, waiting, applier     run commands
 //! outstanding, migration              commands that others answer
 //! admission                           whether a command runs, for each purpose
-//! call, own_changes                   one command at work
+//! call, own_changes, table            what one command at work can do; how rows are found
 //! observer, monitor_lines             what others see of it
 //! effects, element                    what it leaves in the journal, parts of its reply
-//! table, spec, key_spec, argument_fact, syntax, tips   what a row is; knows no calls
+//! row                                 what a row is, and the call that its handler gets
+//! flags, key_spec, argument_fact, syntax, tips   what a row is made of
 //! ```
 //! A module uses those below it.
 //!
 //! Owner: each worker of the server runs calls.
 //! Not here: rows and handlers (`families`), what clients are (`session`), sockets (`server`).
-//! Start at: `spec.rs`, then `call.rs`, then `execute.rs`.
+//! Start at: `row.rs`, then `call.rs`, then `execute.rs`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
@@ -35,6 +36,7 @@ mod exec;
 mod execute;
 mod file_commands;
 pub mod find_row;
+mod flags;
 mod forget;
 pub mod key_spec;
 mod migration;
@@ -42,9 +44,9 @@ mod monitor_lines;
 mod observer;
 mod outstanding;
 mod own_changes;
+mod row;
 pub mod run;
 mod secrets;
-mod spec;
 pub mod syntax;
 mod table;
 pub mod tips;
@@ -54,13 +56,12 @@ pub use acknowledge::{NO_JOURNAL, answer_acknowledged, await_sync, time_out, wri
 pub use admission::granted_for_batch;
 pub use applier::{Applier, Next};
 pub use argument_fact::{ArgumentFact, ArgumentFacts};
-pub use call::{
-    Call, Command, Environment, Handler, Invocation, Keys, Outcome, Row, Table, Turn, Unanswered,
-};
+pub use call::{Environment, Invocation, Keys};
 pub use effects::Pieces;
 pub use execute::execute;
 pub use file_commands::{Followed, NotApplied, changes_data};
 pub use find_row::RowMemo;
+pub use flags::{Categories, Flags, Group, LetsIn, Locks, Wakes};
 pub use forget::{forget_all, forget_subscriptions, forget_tracking};
 pub use key_spec::{FoundKeys, KeyFlags, KeySearch, KeySpec};
 pub use migration::{ArrivalOutcome, answer_migration, finish_arrived, pack};
@@ -68,7 +69,7 @@ pub use monitor_lines::{begin_monitor, end_monitor, send_monitor_lines};
 pub use observer::{Observer, Seen};
 pub use outstanding::Outstanding;
 pub use own_changes::{append_invalidations, mail_invalidations};
+pub use row::{Call, Command, Handler, Outcome, Row, Table, Turn, Unanswered};
 pub use run::Execution;
 pub use secrets::{Positions, every_argument};
-pub use spec::{Categories, Flags, Group, LetsIn, Locks, Wakes};
 pub use waiting::{Timeout, Wait, count_unserved, resume_postponed, serve_losses};

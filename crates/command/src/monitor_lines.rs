@@ -1,6 +1,6 @@
 //! Lines about commands: made when one has run, sent when its batch has ended.
 
-use crate::call::Call;
+use crate::row::Call;
 use crate::secrets::REDACTED;
 use session::{ClientFlags, Instance, Needs, Session};
 use std::io::Write as _;

@@ -1,8 +1,8 @@
 //! The observer: counts what commands take, and writes down what passes a limit.
 
-use crate::call::{Call, Turn};
+use crate::flags::Flags;
+use crate::row::{Call, Turn};
 use crate::secrets::REDACTED;
-use crate::spec::Flags;
 use base::Millis;
 use session::{Entry, LogKind, ReplyMode};
 use settings::Settings;

@@ -3,9 +3,10 @@
 //! Their clients wait, but for no key, so no waiter keeps the request. It is kept here until the
 //! answer, with which the command is counted: its time is all the time until then.
 
-use crate::call::{Call, Environment, Invocation, Row};
+use crate::call::{Environment, Invocation};
+use crate::flags::Flags;
 use crate::observer::{Observer, Seen};
-use crate::spec::Flags;
+use crate::row::{Call, Row};
 use session::{Args, Instance, Session, WorkerStatistics};
 use store::ThreadContext;
 use wire::{Reply, Span};

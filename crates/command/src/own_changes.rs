@@ -1,9 +1,9 @@
 //! Invalidations of cached keys that a client's own command has changed: they are written beside
 //! the reply to that command.
 
-use crate::call::Call;
+use crate::flags::Flags;
+use crate::row::Call;
 use crate::run::Execution;
-use crate::spec::Flags;
 use session::{Notice, ReplyMode, Session};
 use wire::{Protocol, Reply};
 

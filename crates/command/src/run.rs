@@ -1,7 +1,7 @@
 //! End of a run: the outcome of a handler becomes the reply.
 
-use crate::call::{Call, Outcome, Unanswered};
-use crate::spec::Flags;
+use crate::flags::Flags;
+use crate::row::{Call, Outcome, Unanswered};
 use session::Refusal;
 use wire::Mark;
 

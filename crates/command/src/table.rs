@@ -4,7 +4,7 @@
 //! for commands that describe commands.
 
 use crate::key_spec::KeySpec;
-use crate::spec::CommandSpec;
+use crate::row::{Command, Row, Table};
 use session::{Args, Needs};
 use std::fmt;
 use std::sync::LazyLock;
@@ -14,50 +14,19 @@ const NAME_BYTES: usize = 16;
 /// Number of places for rows, more than twice as many as there are commands.
 const PLACES: usize = 1024;
 
-/// Command or subcommand with its id.
-pub struct Row<Run: 'static> {
-    /// Description in the family's table.
-    pub spec: &'static CommandSpec<Run>,
-    /// Index among all rows, and among counts of commands.
-    pub id: usize,
-    /// Needs of the command.
-    pub needs: Needs,
-    /// Position of its first key, if that is the same in every request; zero if not.
-    pub first_key: usize,
-    /// True if every request has that key and no other.
-    pub has_one_key: bool,
-    /// Command of which it is a subcommand.
-    pub parent: Option<&'static CommandSpec<Run>>,
-    /// Full name as INFO and COMMAND write it, such as `config|get`.
-    pub full_name: String,
-    /// Id of the first subcommand's row, if there are subcommands.
-    first_child: usize,
-    table: &'static LazyLock<Table<Run>>,
-}
-
-/// All rows, and a hash table of names.
-pub struct Table<Run: 'static> {
-    rows: Vec<Row<Run>>,
-    /// Row of requests that name no command or have a wrong number of arguments.
-    nameless: Row<Run>,
-    /// Names of commands, folded, with id plus one, by hash of the name; zero for an empty place.
-    places: Box<[(u128, u16)]>,
-}
-
-impl<Run> Row<Run> {
+impl Row {
     /// The table that the row stands in.
-    pub fn table(&self) -> &'static Table<Run> {
+    pub fn table(&self) -> &'static Table {
         self.table
     }
 
     /// Rows of its subcommands.
-    pub fn children(&self) -> &'static [Row<Run>] {
-        let table: &'static Table<Run> = self.table;
-        &table.rows[self.first_child..self.first_child + self.spec.subcommands.len()]
+    pub fn children(&self) -> &'static [Row] {
+        &self.table().rows[self.first_child..self.first_child + self.spec.subcommands.len()]
     }
 
     /// The row of a subcommand, by its name in upper or lower case.
-    pub fn find_child(&self, name: &[u8]) -> Option<&'static Row<Run>> {
+    pub fn find_child(&self, name: &[u8]) -> Option<&'static Row> {
         self.children().iter().find(|child| child.is(name))
     }
 
@@ -66,26 +35,26 @@ impl<Run> Row<Run> {
     }
 }
 
-impl<Run> fmt::Debug for Row<Run> {
+impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.full_name)
     }
 }
 
-impl<Run> fmt::Debug for Table<Run> {
+impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.rows).finish()
     }
 }
 
-impl<Run> Table<Run> {
+impl Table {
     /// Builds the table from the rows of all families. `kept_in` is the static that will hold it,
     /// and `nameless` the row of requests that have none.
     pub fn build(
-        kept_in: &'static LazyLock<Table<Run>>,
-        families: &[&'static [CommandSpec<Run>]],
-        nameless: &'static CommandSpec<Run>,
-    ) -> Table<Run> {
+        kept_in: &'static LazyLock<Table>,
+        families: &[&'static [Command]],
+        nameless: &'static Command,
+    ) -> Table {
         let mut rows = Vec::new();
         for spec in families.iter().copied().flatten() {
             let parent = rows.len();
@@ -116,28 +85,28 @@ impl<Run> Table<Run> {
     }
 
     /// All rows, subcommands behind their commands.
-    pub fn rows(&self) -> &[Row<Run>] {
+    pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
     /// The row of requests that have none.
-    pub fn nameless(&self) -> &Row<Run> {
+    pub fn nameless(&self) -> &Row {
         &self.nameless
     }
 
     /// The command with a name, in upper or lower case.
-    pub fn find(&self, name: &[u8]) -> Option<&Row<Run>> {
+    pub fn find(&self, name: &[u8]) -> Option<&Row> {
         self.find_folded(folded(name_bytes(name)), name)
     }
 
     /// The command that a request names.
     #[inline]
-    pub(crate) fn find_named(&self, args: &Args<'_>) -> Option<&Row<Run>> {
+    pub(crate) fn find_named(&self, args: &Args<'_>) -> Option<&Row> {
         self.find_folded(folded(args.name_bytes()), args.get(0))
     }
 
     #[inline]
-    fn find_folded(&self, wanted: u128, name: &[u8]) -> Option<&Row<Run>> {
+    fn find_folded(&self, wanted: u128, name: &[u8]) -> Option<&Row> {
         let mut place = place_of(wanted, name.len());
         loop {
             let (found, id) = self.places[place];
@@ -151,12 +120,12 @@ impl<Run> Table<Run> {
     }
 }
 
-fn row<Run>(
-    table: &'static LazyLock<Table<Run>>,
-    spec: &'static CommandSpec<Run>,
+fn row(
+    table: &'static LazyLock<Table>,
+    spec: &'static Command,
     id: usize,
-    parent: Option<&'static CommandSpec<Run>>,
-) -> Row<Run> {
+    parent: Option<&'static Command>,
+) -> Row {
     let name = spec.name.to_ascii_lowercase();
     let full_name = match parent {
         Some(parent) => format!("{}|{name}", parent.name.to_ascii_lowercase()),

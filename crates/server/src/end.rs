@@ -53,14 +53,14 @@ pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
             return;
         }
         instance.shutdown.abort(&instance.loading, &instance.statistics);
-        instance.clients.hold_writes(false);
+        instance.clients.postpone_writes(false);
     }
 }
 
 /// Has the journal make all data safe, while writes are postponed. Returns true if the server may
 /// end as far as the journal is concerned.
 fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>) -> bool {
-    instance.clients.hold_writes(true);
+    instance.clients.postpone_writes(true);
     let position = journal.hurry();
     let may_end = loop {
         let Some(how) = instance.shutdown.requested() else { break false };

@@ -240,7 +240,7 @@ impl Courier {
         if arrived.is_empty() {
             return Vec::new();
         }
-        while self.holds_writes() {
+        while self.postpones_writes() {
             thread::sleep(PAUSE_LOOK);
         }
         let Some(instance) = self.instance.upgrade() else { return Vec::new() };
@@ -260,7 +260,7 @@ impl Courier {
     }
 
     /// Returns true while clients may not write, in a pause or as the server is about to end.
-    fn holds_writes(&self) -> bool {
+    fn postpones_writes(&self) -> bool {
         let is_paused = |it: Arc<Instance>| it.paused() != Pause::Nothing;
         self.instance.upgrade().is_some_and(is_paused)
     }

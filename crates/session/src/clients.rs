@@ -42,7 +42,7 @@ pub struct Clients {
     pub(crate) paused: AtomicU8,
     pub(crate) paused_until: AtomicU64,
     /// True while writes are postponed because the server is about to end.
-    pub(crate) holds_writes: AtomicBool,
+    pub(crate) postpones_writes: AtomicBool,
 }
 
 impl fmt::Debug for Clients {

@@ -2,9 +2,9 @@
 //! and where the disk is far behind.
 //!
 //! ```text
-//! pause, hold_writes ──▶ `UNPAUSED` or `WRITES_FLOW` is not granted ──▶ postponed, of the first
+//! pause, postpone_writes ──▶ `UNPAUSED` or `WRITES_FLOW` is not granted ──▶ postponed, of the first
 //!                                         request behind the end of the pause: granted again
-//! hold_changes       ──▶ `JOURNAL_ROOM` is not granted ──▶ resume_changes: granted again
+//! stall_changes       ──▶ `JOURNAL_ROOM` is not granted ──▶ resume_changes: granted again
 //! ```
 
 use crate::clients::Clients;
@@ -51,9 +51,9 @@ impl Clients {
     }
 
     /// Postpones writes while the last snapshot is made before the end, or lets them flow again.
-    pub fn hold_writes(&self, holds: bool) {
+    pub fn postpone_writes(&self, holds: bool) {
         let pausing = self.pausing.lock();
-        self.holds_writes.store(holds, Relaxed);
+        self.postpones_writes.store(holds, Relaxed);
         if holds {
             self.grants.withdraw(Needs::WRITES_FLOW);
         }
@@ -64,8 +64,8 @@ impl Clients {
     }
 
     /// Returns true while writes are postponed because the server is about to end.
-    pub fn holds_writes(&self) -> bool {
-        self.holds_writes.load(Relaxed)
+    pub fn postpones_writes(&self) -> bool {
+        self.postpones_writes.load(Relaxed)
     }
 
     /// Returns the pause in force at `now`. Grants `WRITES_FLOW` and `UNPAUSED` again when the time
@@ -90,7 +90,7 @@ impl Clients {
     /// Returns the pause in force at `now`.
     #[inline]
     pub fn paused(&self, now: Steady) -> Pause {
-        let least = if self.holds_writes() { Pause::Writes } else { Pause::Nothing };
+        let least = if self.postpones_writes() { Pause::Writes } else { Pause::Nothing };
         match self.paused.load(Relaxed) {
             0 => least,
             _ if self.paused_until.load(Relaxed) <= now.0 => least,
@@ -99,26 +99,26 @@ impl Clients {
         }
     }
 
-    /// Returns the end of the pause in force at `now`. While the server holds writes back, and no
+    /// Returns the end of the pause in force at `now`. While the server postpones writes, and no
     /// client everything, there is none: `i64::MAX`, as INFO shows it.
     pub fn paused_until(&self, now: Steady) -> Steady {
-        let is_open = self.holds_writes() && self.paused(now) != Pause::Everything;
+        let is_open = self.postpones_writes() && self.paused(now) != Pause::Everything;
         Steady(if is_open { i64::MAX.unsigned_abs() } else { self.paused_until.load(Relaxed) })
     }
 
-    /// Holds changes back until `resume_changes`, as the disk is far behind.
-    pub fn hold_changes(&self) {
+    /// Stalls changes until `resume_changes`, as the disk is far behind.
+    pub fn stall_changes(&self) {
         self.grants.withdraw(Needs::JOURNAL_ROOM);
     }
 
-    /// Returns true while changes are postponed.
-    pub fn holds_changes(&self) -> bool {
+    /// Returns true while changes are stalled.
+    pub fn stalls_changes(&self) -> bool {
         !self.grants.get().contains(Needs::JOURNAL_ROOM)
     }
 
     /// Lets changes go on that were stalled.
     pub fn resume_changes(&self) {
-        if self.holds_changes() {
+        if self.stalls_changes() {
             self.grants.restore(Needs::JOURNAL_ROOM);
             self.look_again();
         }

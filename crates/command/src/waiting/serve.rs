@@ -12,10 +12,11 @@
 
 pub(super) mod rerun;
 use super::touched::{Request, Touch, Touched, begin_of_lines};
-use crate::call::{Call, Environment, Outcome, Row, Turn};
+use crate::call::Environment;
+use crate::flags::{Flags, Wakes};
 use crate::observer::{Observer, Seen};
+use crate::row::{Call, Outcome, Row, Turn};
 use crate::run::{Execution, finish};
-use crate::spec::{Flags, Wakes};
 use base::PositionHash;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;

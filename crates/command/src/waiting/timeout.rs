@@ -1,6 +1,6 @@
 //! Timeout argument of blocking commands.
 
-use crate::call::Call;
+use crate::row::Call;
 use base::Steady;
 use session::Refusal;
 

@@ -1,7 +1,7 @@
 //! Keys with waiters that a request, or the requests of a unit, may write.
 
-use crate::call::{Call, Row};
-use crate::spec::{Locks, Wakes};
+use crate::flags::{Locks, Wakes};
+use crate::row::{Call, Row};
 use base::PositionHash;
 use session::{Args, DatabaseKey, Instance};
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
-use crate::call::{Call, Outcome, Row, Turn, Unanswered};
+use crate::row::{Call, Outcome, Row, Turn, Unanswered};
 use base::mutex::Mutex;
 use session::{
     Args, Client, ClientState, DatabaseKey, Instance, Late, Refusal, ReplyMode, Request, State,

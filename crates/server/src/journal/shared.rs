@@ -177,7 +177,7 @@ impl Journal {
             && instance.store.has_journal()
             && !is_failing(instance);
         if is_behind || instance.store.stalls_writers() {
-            instance.clients.hold_changes();
+            instance.clients.stall_changes();
             return self.rest.end_if(true);
         }
         self.rest.end_if(pending >= WAKE_BYTES || self.delays_replies.load(Relaxed));
@@ -186,7 +186,7 @@ impl Journal {
     /// Lets changes go on that were stalled, if there is room for them again, or if they are
     /// refused from now on. To be called by each thread that has made room.
     pub fn let_changes_go_on(&self, instance: &Instance) {
-        if !instance.clients.holds_changes() || instance.store.stalls_writers() {
+        if !instance.clients.stalls_changes() || instance.store.stalls_writers() {
             return;
         }
         let has_room = self.pending_bytes() <= self.budget.load(Relaxed) / 4 * 3;

@@ -417,7 +417,7 @@ impl JournalThread {
             is_failing: self.is_failing(),
             has_more,
             delays_replies: journal.delays_replies.load(Relaxed),
-            stalls_changes: self.instance.clients.holds_changes(),
+            stalls_changes: self.instance.clients.stalls_changes(),
             quiet: self.quiet_rounds,
         };
         let Some((most, depth)) = round.rest() else { return };

@@ -248,7 +248,7 @@ fn what_was_postponed_first_goes_on_first_again_and_again() {
     let mut world = World::new();
     let (first, second) = (world.connect(), world.connect());
     for round in 0..3 {
-        world.instance.clients.hold_changes();
+        world.instance.clients.stall_changes();
         assert_eq!(world.ask(&second, "APPEND k 2\r\n"), "");
         assert_eq!(world.ask(&first, "APPEND k 1\r\n"), "");
         // Room that was gone before anybody used it.

@@ -2,8 +2,9 @@
 
 use super::{Served, Waker, observer, seen};
 use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit, granted_for_batch};
-use crate::call::{Call, Environment, Invocation, Turn, Unanswered};
+use crate::call::{Environment, Invocation};
 use crate::observer::Seen;
+use crate::row::{Call, Turn, Unanswered};
 use crate::waiting::touched::{Touched, begin_of_lines};
 use base::mutex::MutexGuard;
 use session::{Client, ClientFlags, Notice, ReplyMode, Session, State, Waiter};

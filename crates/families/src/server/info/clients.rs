@@ -19,7 +19,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let paused = clients.paused(now);
     let (reason, actions) = match paused {
         Pause::Nothing => ("none", "none"),
-        Pause::Writes if clients.holds_writes() => ("shutdown_in_progress", "write"),
+        Pause::Writes if clients.postpones_writes() => ("shutdown_in_progress", "write"),
         Pause::Writes => ("client_pause", "write"),
         Pause::Everything => ("client_pause", "all"),
     };

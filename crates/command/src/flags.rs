@@ -1,14 +1,7 @@
-//! Rows of the command table: every fact about a command.
-//!
-//! A row is generic over its handler, since a handler works on a `Call`, and a call knows its row:
-//! `call::Command` is a row whose handler is a `call::Handler`.
+//! Facts about commands that have few values: flags, categories, families, the waiters that are
+//! woken, the locks that are taken, and the clients that are let in.
 
-use crate::argument_fact::ArgumentFacts;
-use crate::key_spec::{self, FindKeys, KeySpec};
-use crate::secrets::{FindSecrets, no_secrets};
-use crate::tips::Tips;
 use bitflags::bitflags;
-use session::Needs;
 
 bitflags! {
     /// Flags of a command. The bits are stored nowhere; COMMAND INFO has names and order of its
@@ -164,7 +157,7 @@ impl Group {
     }
 
     /// The ACL category of its commands.
-    const fn category(self) -> Categories {
+    pub(crate) const fn category(self) -> Categories {
         match self {
             Group::String => Categories::STRING,
             Group::Bitmap => Categories::BITMAP,
@@ -219,151 +212,4 @@ pub enum LetsIn {
     Debuggers,
     /// None.
     Nobody,
-}
-
-/// Row of the command table.
-#[derive(Debug)]
-pub struct CommandSpec<Run: 'static> {
-    /// Name in upper case; of a subcommand, without the name of its parent.
-    pub name: &'static str,
-    /// Number of arguments, the name included; a negative number is a minimum.
-    pub arity: i16,
-    /// Flags, as COMMAND INFO shows them.
-    pub flags: Flags,
-    /// Key specifications: places and use of the keys.
-    pub keys: &'static [KeySpec],
-    /// Function that finds the keys of a request.
-    pub find_keys: FindKeys,
-    /// Function that finds arguments that logs must not show.
-    pub secrets: FindSecrets,
-    /// Position of the first argument that names a field of the hash at the first key, so that
-    /// fields can be prefetched; zero for none.
-    pub field_at: usize,
-    /// Clients that settings let run it.
-    pub lets_in: LetsIn,
-    /// Locks that it takes.
-    pub locks: Locks,
-    /// Waiters that it wakes, if it writes.
-    pub wakes: Wakes,
-    /// Its family.
-    pub group: Group,
-    /// ACL categories, except those that follow from its flags.
-    pub categories: Categories,
-    /// Tips for clients that route commands in a cluster.
-    pub tips: Tips,
-    /// Version of the reference server that introduced it.
-    pub since: &'static str,
-    /// Description in one sentence.
-    pub summary: &'static str,
-    /// How its time grows, as COMMAND DOCS shows it; empty where nothing is told.
-    pub complexity: &'static str,
-    /// Its arguments as the manual writes them: `key value [NX | XX] [GET] [EX seconds | ...]`.
-    pub syntax: &'static str,
-    /// Facts about its arguments that the syntax does not tell.
-    pub arguments: ArgumentFacts,
-    /// Versions that changed it, oldest first, each with what changed.
-    pub history: &'static [(&'static str, &'static str)],
-    /// Handler; of a command with subcommands, for requests without one.
-    pub run: Run,
-    /// Rows of its subcommands.
-    pub subcommands: &'static [CommandSpec<Run>],
-}
-
-impl<Run: Copy + 'static> CommandSpec<Run> {
-    /// Creates a row without keys, subcommands, summary and syntax, on which a family's own rows
-    /// are based.
-    pub const fn plain(
-        group: Group,
-        name: &'static str,
-        arity: i16,
-        flags: Flags,
-        since: &'static str,
-        run: Run,
-    ) -> CommandSpec<Run> {
-        CommandSpec {
-            name,
-            arity,
-            flags,
-            keys: &[],
-            find_keys: key_spec::find,
-            secrets: no_secrets,
-            field_at: 0,
-            lets_in: LetsIn::Everybody,
-            locks: Locks::ItsKeys,
-            wakes: Wakes::ItsKeys,
-            group,
-            categories: group.category(),
-            tips: &[],
-            since,
-            summary: "",
-            complexity: "",
-            syntax: "",
-            arguments: &[],
-            history: &[],
-            run,
-            subcommands: &[],
-        }
-    }
-}
-
-impl<Run> CommandSpec<Run> {
-    /// Returns true if a request of `len` arguments has a valid number of them.
-    #[inline]
-    pub fn accepts(&self, len: usize) -> bool {
-        let arity = usize::from(self.arity.unsigned_abs());
-        if self.arity >= 0 { len == arity } else { len >= arity }
-    }
-
-    /// Returns true if its replies are pushes, as those of SUBSCRIBE.
-    pub fn replies_by_push(&self) -> bool {
-        self.flags.contains(Flags::PUBSUB.union(Flags::WHILE_SUBSCRIBED))
-    }
-
-    /// All its ACL categories.
-    pub fn all_categories(&self) -> Categories {
-        let has = |flag| self.flags.contains(flag);
-        let is_script = self.categories.contains(Categories::SCRIPTING);
-        let mut all = self.categories;
-        all.set(Categories::READ, has(Flags::READONLY) && !is_script);
-        all.set(Categories::WRITE, has(Flags::WRITE));
-        all.set(Categories::PUBSUB, has(Flags::PUBSUB));
-        all.set(Categories::FAST, has(Flags::FAST));
-        all.set(Categories::SLOW, !has(Flags::FAST));
-        all.set(Categories::BLOCKING, has(Flags::BLOCKING));
-        if has(Flags::ADMIN) {
-            all |= Categories::ADMIN | Categories::DANGEROUS;
-        }
-        all
-    }
-
-    /// Returns the needs of the command, from its flags and keys.
-    pub fn needs(&self) -> Needs {
-        let has = |flags| self.flags.intersects(flags);
-        let writes = has(Flags::WRITE);
-        // Any command may be one that the user may not run, or that is queued or postponed.
-        let mut needs = Needs::PERMITTED | Needs::UNPAUSED;
-        needs.set(Needs::NO_TRANSACTION, !has(Flags::ENDS_MULTI));
-        needs.set(Needs::QUEUE, has(Flags::RUNS_QUEUE));
-        needs.set(Needs::AUTHENTICATED, !has(Flags::NO_AUTH));
-        needs.set(Needs::SLOT, !self.keys.is_empty());
-        needs.set(Needs::MEMORY, has(Flags::DENYOOM));
-        needs.set(Needs::REPLICAS | Needs::PRIMARY, writes);
-        needs.set(Needs::DISK, writes || has(Flags::TELLS_TROUBLE));
-        needs.set(Needs::UNSUBSCRIBED, !has(Flags::WHILE_SUBSCRIBED));
-        needs.set(Needs::FRESH, !has(Flags::STALE));
-        needs.set(Needs::LOADED, !has(Flags::LOADING));
-        needs.set(Needs::LET_IN, self.lets_in != LetsIn::Everybody);
-        needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
-        let may_write = writes || has(Flags::MAY_REPLICATE);
-        needs.set(Needs::WRITES_FLOW, may_write);
-        // What is published is no change of data.
-        needs.set(Needs::JOURNAL_ROOM, may_write && !has(Flags::PUBSUB));
-        needs.set(Needs::EVENT_ROOM, writes || !self.keys.is_empty());
-        needs.set(Needs::MAIL_ROOM, has(Flags::PUBSUB) && may_write);
-        let is_shown = !has(Flags::SKIP_MONITOR.union(Flags::ADMIN));
-        needs.set(Needs::UNMONITORED | Needs::LINE_ROOM, is_shown);
-        needs.insert(Needs::UNTRACKED);
-        needs.set(Needs::NO_MONITOR, may_write || has(Flags::READONLY));
-        needs
-    }
 }
