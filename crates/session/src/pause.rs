@@ -2,9 +2,9 @@
 //! and where the disk is far behind.
 //!
 //! ```text
-//! pause, postpone_writes ──▶ `UNPAUSED` or `WRITES_FLOW` is not granted ──▶ postponed, of the first
-//!                                         request behind the end of the pause: granted again
-//! stall_changes       ──▶ `JOURNAL_ROOM` is not granted ──▶ resume_changes: granted again
+//! pause, postpone_writes ──▶ `UNPAUSED` or `WRITES_FLOW` is not granted ──▶ postponed, of the
+//!                                     first request behind the end of the pause: granted again
+//! stall_changes          ──▶ `JOURNAL_ROOM` is not granted ──▶ resume_changes: granted again
 //! ```
 
 use crate::clients::Clients;
