@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::callgrind::{Counts, Events, Profiled, sum};
-use super::script::{Step, Steps, Values, one};
+use super::script::{Exchange, Pairs, Step, Steps, Values, one};
 use super::{Bench, Scale, Scenario};
 use crate::generator::{EventLoop, Load, Sender, Stop};
 use crate::measure::measure;
@@ -37,6 +38,9 @@ pub struct Plan {
     #[serde(default)]
     peers: bool,
     groups: Vec<Group>,
+    /// Clients that wait for each other.
+    #[serde(default)]
+    exchanges: Vec<Exchange>,
     /// Pipelines at which the rows of the groups are counted.
     pipelines: Vec<usize>,
     /// Scenario file of kind `script`, whose rows are counted at pipeline 16.
@@ -100,7 +104,7 @@ impl Scenario for Plan {
         for (group, pipelines) in own.chain(commands) {
             self.count(section, &programs, group, pipelines)?;
         }
-        Ok(())
+        self.exchanges.iter().try_for_each(|it| self.count_exchange(section, &programs, it))
     }
 }
 
@@ -156,6 +160,36 @@ impl Plan {
             for (program, counts) in programs.iter().zip(&counts).filter(|(_, it)| !it.is_empty()) {
                 self.show(section, [&name, &program.label], requests, counts);
             }
+        }
+        Ok(())
+    }
+
+    /// Counts and shows exchanges between clients that wait for each other, for all programs.
+    fn count_exchange(
+        &self,
+        section: &mut Section,
+        programs: &[Program],
+        exchange: &Exchange,
+    ) -> Result<()> {
+        let mut all = vec![Vec::new(); programs.len()];
+        for _ in 0..self.rounds {
+            for (program, rounds) in programs.iter().zip(&mut all) {
+                let Some(mut profiled) = Profiled::start(program, self.last_level)? else {
+                    continue;
+                };
+                let time = Duration::from_millis(exchange.ms);
+                let (mut pairs, mut event_loop) = Pairs::connect(&profiled.server, exchange)?;
+                profiled.count()?;
+                pairs.play(&profiled.server, &mut event_loop, time / 5)?;
+                profiled.counts()?;
+                let exchanges = pairs.play(&profiled.server, &mut event_loop, time)?;
+                let counts = profiled.counts()?.into_iter();
+                let most = counts.max_by_key(|counts| sum(counts.values())[0]).unwrap_or_default();
+                rounds.push(sum(most.values()).map(|count| count as f64 / exchanges));
+            }
+        }
+        for (program, rounds) in programs.iter().zip(&all).filter(|(_, it)| !it.is_empty()) {
+            self.show_all(section, [&exchange.name, &program.label], rounds, Vec::new());
         }
         Ok(())
     }
@@ -219,20 +253,16 @@ impl Plan {
     ) {
         let per_request = |events: Events| events.map(|count| count as f64 / requests);
         let all: Vec<_> = rounds.iter().map(|counts| per_request(sum(counts.values()))).collect();
-        let of = |event: usize| all.iter().map(|events| events[event]).collect::<Vec<_>>();
-        let part: Vec<_> = spread(&of(0)).map(|part| part * 100.0).into_iter().collect();
-        let mut values = vec![of(0), of(1), of(2), part, Vec::new(), Vec::new()];
         let (Some(first), true) = (rounds.first(), self.last_level.is_some()) else {
-            (values[1], values[2]) = (Vec::new(), Vec::new());
-            section.measured(row, server, &values);
+            self.show_all(section, [row, server], &all, Vec::new());
             return;
         };
         let misses = sum(first.values())[2] as f64;
         let share = |events: &Events| 100.0 * events[2] as f64 / misses;
-        if !self.functions.is_empty() {
-            values[5] = vec![share(&self.of_functions(first))];
-        }
-        section.measured(row, server, &values);
+        let of_functions = self.of_functions(first);
+        let has_functions = !self.functions.is_empty();
+        let shares = has_functions.then(|| share(&of_functions)).into_iter().collect();
+        self.show_all(section, [row, server], &all, shares);
         let mut shown: Vec<_> =
             first.iter().filter(|(_, events)| share(events) >= SHOWN_MIN).collect();
         shown.sort_by_key(|(_, events)| Reverse(events[2]));
@@ -243,6 +273,23 @@ impl Plan {
             let cells = [&name, server, &instructions, &first_level, &last_level, "-", &part];
             section.row(cells.into_iter().chain(["-", "-"]).map(str::to_owned));
         }
+    }
+}
+
+impl Plan {
+    /// Shows the events per request of all rounds, and the share of the named functions in misses.
+    fn show_all(
+        &self,
+        section: &mut Section,
+        [row, server]: [&str; 2],
+        all: &[[f64; 3]],
+        shares: Vec<f64>,
+    ) {
+        let of = |event: usize| all.iter().map(|events| events[event]).collect::<Vec<_>>();
+        let part: Vec<_> = spread(&of(0)).map(|part| part * 100.0).into_iter().collect();
+        let misses = |event| if self.last_level.is_some() { of(event) } else { Vec::new() };
+        let values = [of(0), misses(1), misses(2), part, Vec::new(), shares];
+        section.measured(row, server, &values);
     }
 }
 

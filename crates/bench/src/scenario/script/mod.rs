@@ -56,6 +56,7 @@ mod run;
 mod steps;
 mod values;
 
+pub use pairs::{Exchange, Pairs};
 pub use steps::{Step, Steps, one};
 pub use values::Values;
 

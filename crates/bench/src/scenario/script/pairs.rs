@@ -66,42 +66,47 @@ impl Pairs {
         Self { clients, end: Instant::now(), served: 0 }
     }
 
-    /// Connects the clients, lets one of each pair wait, and measures their exchanges; returns what
-    /// [`Pairs::play`] does.
-    pub fn measure(server: &Server, exchange: &Exchange) -> Result<[(&'static str, f64); 3]> {
+    /// Connects the clients, and lets one of each pair wait.
+    pub fn connect(server: &Server, exchange: &Exchange) -> Result<(Self, EventLoop)> {
         let mut event_loop = EventLoop::new()?;
         let (port, count) = (server.port, 2 * exchange.pairs as usize);
         event_loop.connect(port, count, &[], &ReplyReader::default())?;
         let mut pairs = Self::new(exchange);
         event_loop.run(&mut [&mut pairs])?;
+        Ok((pairs, event_loop))
+    }
+
+    /// Connects clients and measures their exchanges: returns microseconds of the server per
+    /// exchange, exchanges per second, and microseconds of the client.
+    pub fn measure(server: &Server, exchange: &Exchange) -> Result<[(&'static str, f64); 3]> {
+        let (mut pairs, mut event_loop) = Self::connect(server, exchange)?;
         let time = Duration::from_millis(exchange.ms);
         pairs.play(server, &mut event_loop, time / 5)?;
-        pairs.play(server, &mut event_loop, time)
+        let before = cpu_time_at_rest(server)?;
+        let client = process::cpu_time_of_this_thread();
+        let began = Instant::now();
+        let exchanges = pairs.play(server, &mut event_loop, time)?;
+        let elapsed = began.elapsed();
+        let client = process::cpu_time_of_this_thread() - client;
+        let used = cpu_time_at_rest(server)?.saturating_sub(before);
+        let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;
+        let per_second = exchanges / elapsed.as_secs_f64();
+        Ok([("us", micros(used)), ("per_second", per_second), ("client_us", micros(client))])
     }
 
     /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest;
-    /// returns microseconds of the server per exchange, exchanges per second, and microseconds of
-    /// the client.
-    fn play(
+    /// returns the number of exchanges.
+    pub fn play(
         &mut self,
         server: &Server,
         event_loop: &mut EventLoop,
         time: Duration,
-    ) -> Result<[(&'static str, f64); 3]> {
+    ) -> Result<f64> {
         self.check_rest(server)?;
-        let before = cpu_time_at_rest(server)?;
-        let client = process::cpu_time_of_this_thread();
-        let began = Instant::now();
-        (self.end, self.served) = (began + time, 0);
+        (self.end, self.served) = (Instant::now() + time, 0);
         event_loop.run(&mut [self])?;
-        let elapsed = began.elapsed();
-        let client = process::cpu_time_of_this_thread() - client;
-        let used = cpu_time_at_rest(server)?.saturating_sub(before);
         self.check_rest(server)?;
-        let exchanges = self.served as f64 / 2.0;
-        let micros = |time: Duration| time.as_secs_f64() * 1e6 / exchanges;
-        let per_second = exchanges / elapsed.as_secs_f64();
-        Ok([("us", micros(used)), ("per_second", per_second), ("client_us", micros(client))])
+        Ok(self.served as f64 / 2.0)
     }
 
     /// Waits until one client of each pair waits; the server may still be reading the last request.
