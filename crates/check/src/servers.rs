@@ -1,4 +1,4 @@
-//! Servers that can read a file: what each server knows, held against what the file asks for.
+//! Servers that can read a file: what each server knows, compared with what the file asks for.
 
 use std::collections::{BTreeMap, BTreeSet};
 

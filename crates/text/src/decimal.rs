@@ -273,8 +273,7 @@ fn digit_char(place: &u8) -> char {
 }
 
 const FRACTION_LEN_MAX: usize = 17;
-/// Digits of the largest 80-bit float, 1.18973149535723176502e4932, without digits that do not
-/// matter.
+/// Digits of the largest 80-bit float, 1.18973149535723176502e4932: those that matter.
 const LARGEST: &[u8] = &[1, 1, 8, 9, 7, 3, 1, 4, 9, 5, 3, 5, 7, 2, 3, 1, 7, 6, 5, 0, 2];
 const LARGEST_POINT: i32 = 4933;
 /// Half of the smallest 80-bit float above zero, 1.8225997659412373e-4951: this and less reads as

@@ -7,7 +7,7 @@
 //!                      heard: the replies of a batch
 //! ```
 //! A [`Client`] is a kind of connections: it determines what they send and when, and takes what
-//! they hear. Several kinds share a thread, so that none is delayed by a second thread of the
+//! comes back. Several kinds share a thread, so that none is delayed by a second thread of the
 //! clients.
 //!
 //! The generator must cost less than the server that it measures: requests are written from

@@ -216,7 +216,7 @@ impl Saver {
         let mut state = self.state();
         loop {
             if state.is_stopping {
-                // Clients that wait for this snapshot are answered that it will not come.
+                // Clients that wait for this snapshot get the answer that it will not come.
                 state.queue.clear();
                 return None;
             }

@@ -145,7 +145,7 @@ impl Part {
         }
     }
 
-    /// Takes what is in a entry; those behind it that would not be found any more move up.
+    /// Takes what is in an entry; those behind it that would not be found any more move up.
     fn take(&mut self, at: usize, hasher: &KeyHasher) -> Entry {
         let taken = std::mem::take(&mut self.entries[at]);
         let len = self.entries.len();
@@ -156,7 +156,7 @@ impl Part {
                 break;
             }
             let first = Part::first_entry(hasher.hash(&self.entries[next].key), len);
-            // It stays if its first lies behind the gap.
+            // It stays if its first entry lies behind the gap.
             if (next + len - first) % len >= (next + len - gap) % len {
                 self.entries.swap(gap, next);
                 gap = next;

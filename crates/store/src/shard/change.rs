@@ -349,7 +349,7 @@ pub trait UnitLog: fmt::Debug + Send {
     }
 }
 
-/// Bits of what is interests, so that a check reads a single word.
+/// Bits of what listeners want, so that a check reads a single word.
 pub(super) type InterestBits = u32;
 /// Bit of the journal, which wants effects alone.
 pub(super) const JOURNAL: InterestBits = 1;

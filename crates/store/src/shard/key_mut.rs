@@ -315,8 +315,8 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }
 
-    /// Notifies key listeners now that it is about to change, although another key changes first:
-    /// they are notified of keys in the order in which the command names them.
+    /// Notifies key listeners now that the key is about to change, although another key changes
+    /// first: they are notified of keys in the order in which the command names them.
     pub fn notify_key_listeners_early(&mut self) {
         let found = *self.found();
         self.guard.notify_key_listeners_early(&self.key, &found);

@@ -415,7 +415,7 @@ fn a_limit_that_tightens_evicts_no_more_than_it_needs() {
     let mut world = World::new(11);
     let mut lowest = u64::MAX;
     for number in 0..200_000 {
-        // Other memory of the process grows: buffers of clients, report.
+        // Other memory of the process grows: buffers of clients, for instance.
         if number % 10_000 == 0 {
             world.limit((6 << 20) + number * 20, 16);
         }
