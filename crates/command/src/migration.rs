@@ -81,7 +81,7 @@ fn remove_arrived(
 ) -> Vec<ArrivalOutcome> {
     let store = &instance.store;
     // Before the locks: a thread that changes a key behind them marks it, while it is sent again.
-    instance.hear(Interests::MARKED_KEYS);
+    instance.add_interest(Interests::MARKED_KEYS);
     let mut access = store.lock_all(thread, shards, instance.clock.now());
     let (mut left, mut outcomes) = (HashSet::new(), Vec::with_capacity(arrived.len()));
     for (at, hash) in arrived.iter().zip(hashes) {

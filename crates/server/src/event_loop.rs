@@ -1,7 +1,7 @@
 //! Event loop of a worker: waits for sockets, mail, new connections and time, and serves them.
 //!
 //! ```text
-//! poller ──▶ ready ──▶ take a connection ──▶ pipeline ──▶ settle: put it back, or close it
+//! poller ──▶ ready ──▶ take a connection ──▶ pipeline ──▶ put it back, or close it
 //! inbox  ──▶ mail  ──▶ closed, answered, messages written at the end of the loop iteration
 //! timers ──▶ due   ──▶ waits that end, clients that are silent or slow
 //! ```
@@ -224,7 +224,7 @@ impl<P: Poller> EventLoop<P> {
 
     /// Closes all connections.
     pub fn close_all(&mut self) {
-        (0..self.connections.slots()).for_each(|at| self.close(at));
+        (0..self.connections.entries()).for_each(|at| self.close(at));
     }
 
     #[inline]
@@ -249,7 +249,7 @@ impl<P: Poller> EventLoop<P> {
             return self.read(pipeline, ready);
         };
         if let Some(served) = pipeline.join(at, connection) {
-            self.settle(pipeline, served);
+            self.put_back(pipeline, served);
         } else if pipeline.is_group_full() {
             self.serve_group(pipeline);
         }
@@ -259,7 +259,7 @@ impl<P: Poller> EventLoop<P> {
     fn serve_group(&mut self, pipeline: &mut Pipeline) {
         if pipeline.begin_group() {
             while let Some(served) = pipeline.serve_member() {
-                self.settle(pipeline, served);
+                self.put_back(pipeline, served);
             }
         }
     }
@@ -281,7 +281,7 @@ impl<P: Poller> EventLoop<P> {
             return self.connections.put(at, connection);
         }
         let fate = pipeline.read(&mut connection);
-        self.settle(pipeline, Served { at, connection, fate });
+        self.put_back(pipeline, Served { at, connection, fate });
     }
 
     /// Has a connection looked at in the next loop iteration.
@@ -310,12 +310,12 @@ impl<P: Poller> EventLoop<P> {
         most: usize,
     ) {
         let fate = pipeline.flush(&mut connection, most);
-        self.settle(pipeline, Served { at, connection, fate });
+        self.put_back(pipeline, Served { at, connection, fate });
     }
 
     /// Puts back a connection that was lent to a pipeline, or closes it.
     #[inline]
-    fn settle(&mut self, pipeline: &Pipeline, served: Served) {
+    fn put_back(&mut self, pipeline: &Pipeline, served: Served) {
         let Served { at, mut connection, fate } = served;
         if fate == Fate::Close {
             return self.drop_connection(at, *connection);

@@ -35,7 +35,7 @@ pub struct Group {
 /// A connection, and the input read from it.
 #[derive(Debug)]
 pub struct Member {
-    /// Its slot in the worker's table, which is empty meanwhile.
+    /// Its entry in the worker's table, which is empty meanwhile.
     pub at: usize,
     /// The connection itself.
     pub connection: Box<Connection>,

@@ -28,7 +28,7 @@ const READS_PER_TURN: usize = 4;
 /// A connection that the pipeline gives back to the worker.
 #[derive(Debug)]
 pub struct Served {
-    /// Its slot in the worker's table.
+    /// Its entry in the worker's table.
     pub at: usize,
     /// The connection itself.
     pub connection: Box<Connection>,

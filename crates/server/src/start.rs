@@ -172,7 +172,7 @@ those of the file.\n\n\
 
 fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let settings = Arc::clone(&loaded.settings);
-    tell_beginning(&loaded);
+    log_beginning(&loaded);
     share_address_space(limits::threads(&settings))?;
     descriptors::adopt(&settings)?;
     // A program that can connect may send a signal at once, so signals are caught before the server
@@ -230,7 +230,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
 }
 
 /// Logs that the server begins, and what of its settings is not done.
-fn tell_beginning(loaded: &Loaded) {
+fn log_beginning(loaded: &Loaded) {
     let version = env!("CARGO_PKG_VERSION");
     tracing::info!("Varve version={version}, pid={}, just started", std::process::id());
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));

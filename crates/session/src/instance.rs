@@ -337,7 +337,7 @@ impl Instance {
 
     /// Has listeners told which keys change, from now on, or which of those that they mark. To be
     /// called before the locks of the first key that somebody wants to know of.
-    pub fn hear(&self, keys: Interests) {
+    pub fn add_interest(&self, keys: Interests) {
         if !self.store.wants_any(keys) {
             self.store.set_interest(keys, true);
         }
@@ -347,12 +347,12 @@ impl Instance {
     /// wants to know of them once there is nobody. The thread is outside the gate.
     pub fn look_after_keys(&self, thread: &ThreadContext) {
         self.tracking.sweep();
-        self.hear_no_more(thread, Interests::KEYS, || self.tracking.is_idle());
+        self.drop_interest(thread, Interests::KEYS, || self.tracking.is_idle());
         let is_idle = || self.departures.is_empty() && self.watches.is_empty();
-        self.hear_no_more(thread, Interests::MARKED_KEYS, is_idle);
+        self.drop_interest(thread, Interests::MARKED_KEYS, is_idle);
     }
 
-    fn hear_no_more(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {
+    fn drop_interest(&self, thread: &ThreadContext, keys: Interests, is_idle: impl Fn() -> bool) {
         if self.store.wants_any(keys) && is_idle() {
             // Threads that make a listener want a key are inside the gate.
             self.store.exclusively_at_once(thread, |store| {

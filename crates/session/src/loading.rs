@@ -16,7 +16,7 @@ pub struct Loading {
     /// How far it has come, or came.
     pub progress: Progress,
     /// Bytes at the end of the append-only files that were not whole, and were left out.
-    pub cut_bytes: AtomicU64,
+    pub truncated_bytes: AtomicU64,
     /// Commands of append-only files that change no data, and were not executed.
     pub passed_over: AtomicU64,
     /// Commands of append-only files that could not be executed, and were left out as the settings

@@ -148,7 +148,7 @@ fn begin(call: &mut Call<'_>, wanted: &Wanted<'_>) {
     let Call { instance, session, .. } = call;
     let (tracking, client) = (&instance.tracking, &Arc::clone(&session.client));
     let tracker = Arc::new(Tracker::new(Arc::clone(client), wanted.options, wanted.redirection));
-    instance.hear(Interests::KEYS);
+    instance.add_interest(Interests::KEYS);
     tracking.begin(&tracker);
     let present = session.set_tracking(None);
     let is_exception = present.as_ref().is_some_and(|it| it.is_exception);

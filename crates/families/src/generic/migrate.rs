@@ -50,7 +50,7 @@ pub fn migrate(call: &mut Call<'_>) -> Outcome {
     let wait = call.wait(Timeout(None), wants).late(Late::Never);
     let (keyspace, instance) = (call.keyspace(), call.instance);
     // Before the locks: a thread that changes one of the keys behind them marks it.
-    instance.hear(Interests::MARKED_KEYS);
+    instance.add_interest(Interests::MARKED_KEYS);
     let positions = options.keys.unwrap_or(KEY_AT..KEY_AT + 1);
     let (mut access, keys, _) = call.on_keys(positions);
     let mut parcels = Vec::with_capacity(keys.len());

@@ -28,7 +28,7 @@ fn discard(call: &mut Call<'_>) -> Outcome {
 fn watch(call: &mut Call<'_>) -> Outcome {
     let store = &call.instance.store;
     // Before the locks: a thread that changes one of the keys behind them marks its watchers.
-    call.instance.hear(Interests::MARKED_KEYS);
+    call.instance.add_interest(Interests::MARKED_KEYS);
     let mut watching = call.session.watching.take().unwrap_or_default();
     for at in 1..call.args.len() {
         let key = call.key(at);

@@ -65,7 +65,7 @@ impl<P: Poller> EventLoop<P> {
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
         let is_at_rest = self.instance.chores_paused.load(Relaxed);
         let mut peak = Peak::default();
-        for at in 0..self.connections.slots() {
+        for at in 0..self.connections.entries() {
             let Some(connection) = self.connections.get_mut(at) else { continue };
             peak = peak.max(connection.session.client.buffers());
             let silent = connection.silent_for(now);
@@ -96,7 +96,7 @@ impl<P: Poller> EventLoop<P> {
         for at in self.connections.postponed() {
             if let Some(mut connection) = self.connections.take_if(at, Connection::is_postponed) {
                 let fate = pipeline.serve_on(&mut connection);
-                self.settle(pipeline, Served { at, connection, fate });
+                self.put_back(pipeline, Served { at, connection, fate });
             }
         }
     }

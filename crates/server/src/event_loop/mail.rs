@@ -160,7 +160,7 @@ impl<P: Poller> EventLoop<P> {
         connection.set_life(Life::Serving);
         connection.session.finish_protocol_change();
         let fate = pipeline.answer(&mut connection, answer);
-        self.settle(pipeline, Served { at, connection, fate });
+        self.put_back(pipeline, Served { at, connection, fate });
         self.flush(pipeline, at, WRITE_MAX);
     }
 

@@ -147,7 +147,7 @@ impl<P: Poller> EventLoop<P> {
             return;
         }
         let mail_whole = pipeline.executor.mail_whole;
-        for at in 0..self.connections.slots() {
+        for at in 0..self.connections.entries() {
             let may_leave =
                 |it: &Connection| it.can_move() && it.yielded_at < mail_whole && choose(it);
             if let Some(connection) = self.connections.take_if(at, may_leave) {

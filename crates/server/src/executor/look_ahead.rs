@@ -30,13 +30,13 @@ impl Executor {
             self.look_into(connection, batch, requests.clone(), input);
         }
         if connection.session.modes.contains(AccessModes::ENTERS_READS) {
-            self.prefetch_readers(batch, requests, input);
+            self.prefetch_trackers(batch, requests, input);
         }
     }
 
     /// Prefetches the places in which the client is entered as a reader of the keys.
     #[cold]
-    fn prefetch_readers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
+    fn prefetch_trackers(&self, batch: &Batch, requests: Range<usize>, input: &[u8]) {
         let hashes = requests.filter_map(|at| batch.request(at, input).0.hash);
         hashes.for_each(|hash| self.instance.tracking.prefetch(hash));
     }

@@ -193,7 +193,7 @@ fn read_set(
     store.leave(thread);
     store.apply_journal(false);
     if let Ok(contents) = &loaded {
-        instance.loading.cut_bytes.store(contents.truncated_bytes, Relaxed);
+        instance.loading.truncated_bytes.store(contents.truncated_bytes, Relaxed);
     }
     loaded
 }

@@ -49,7 +49,7 @@ fn append_only_file(text: &mut Text, call: &Call<'_>) {
         ("aof_rewrites_consecutive_failures", &rewrites.failed_in_a_row),
         ("aof_last_write_status", &ok(journal.failure().is_none())),
         ("aof_last_cow_size", &call.instance.data_files.saving().last_base_retained_bytes),
-        ("aof_last_load_truncated_bytes", &call.instance.loading.cut_bytes.load(Relaxed)),
+        ("aof_last_load_truncated_bytes", &call.instance.loading.truncated_bytes.load(Relaxed)),
         ("aof_last_load_passed_over", &call.instance.loading.passed_over.load(Relaxed)),
     ]);
 }
