@@ -10,7 +10,8 @@ use store::{
 };
 
 const START: u64 = 1_700_000_000_000;
-const LIMIT: u64 = 48 << 20;
+/// Low, as each test writes several times as much.
+const LIMIT: u64 = 12 << 20;
 
 struct World {
     store: Store,
@@ -25,7 +26,7 @@ impl World {
         let store = Store::new(config).expect("address space");
         let thread = store.thread_context().expect("a thread");
         let world = World { store, thread, now: Millis(START) };
-        world.limit(eviction, 2 << 20);
+        world.limit(eviction, LIMIT / 24);
         world
     }
 
@@ -123,20 +124,20 @@ fn collections_come_and_go(policy: EvictionPolicy, count: u64, len: u64) -> [f64
 
 #[test]
 fn small_collections_are_evicted_as_a_whole_and_the_unused_go_first() {
-    let [used, unused] = collections_come_and_go(EvictionPolicy::AllKeysLru, 80_000, 24);
+    let [used, unused] = collections_come_and_go(EvictionPolicy::AllKeysLru, 20_000, 24);
     assert!(used > 0.9 && unused < 0.5, "{used} of those used are left, {unused} of the others");
 }
 
 #[test]
 fn large_collections_are_evicted_as_a_whole_and_the_unused_go_first() {
-    let [used, unused] = collections_come_and_go(EvictionPolicy::AllKeysLru, 3_000, 1_000);
+    let [used, unused] = collections_come_and_go(EvictionPolicy::AllKeysLru, 3_000, 250);
     assert!(used > 0.9 && unused < 0.5, "{used} of those used are left, {unused} of the others");
 }
 
 #[test]
 fn collections_of_any_size_are_evicted_by_chance() {
-    for len in [40, 300, 20_000] {
-        collections_come_and_go(EvictionPolicy::AllKeysRandom, 2_500_000 / (len + 2), len);
+    for len in [40, 300, 5_000] {
+        collections_come_and_go(EvictionPolicy::AllKeysRandom, 625_000 / (len + 2), len);
     }
 }
 
@@ -145,13 +146,13 @@ fn what_a_limit_refuses_is_written_once_others_are_deleted() {
     for len in [40, 1_000, 20_000] {
         let mut world = World::new(EvictionPolicy::NoEviction);
         let mut written = Vec::new();
-        for number in 0..3_000_000 / len {
+        for number in 0..750_000 / len {
             if world.write(number, kind_of(number), 1..1 + len).is_ok() {
                 written.push(number);
             }
         }
         let count = written.len();
-        assert!((count as u64) < 2_500_000 / len, "{count} of {len} elements each");
+        assert!((count as u64) < 625_000 / len, "{count} of {len} elements each");
         // Every other one, so that no segment becomes free by itself.
         for number in written.iter().step_by(2) {
             world.on(*number, 0, |access, key| access.remove(key)).expect("no room is needed");
@@ -169,9 +170,9 @@ fn what_a_limit_refuses_is_written_once_others_are_deleted() {
 
 #[test]
 fn a_limit_that_tightens_evicts_collections() {
-    for len in [40, 1_000, 20_000, 150_000] {
+    for len in [40, 1_000, 20_000, 37_500] {
         let mut world = World::new(EvictionPolicy::AllKeysLru);
-        let count = 4_000_000 / len;
+        let count = 1_000_000 / len;
         for number in 0..count {
             if number == count / 2 {
                 world.limit(EvictionPolicy::AllKeysLru, LIMIT / 2);
@@ -189,13 +190,13 @@ fn a_limit_that_tightens_evicts_collections() {
 
 #[test]
 fn volatile_policies_evict_keys_with_a_deadline_anywhere_then_refuse_writes() {
-    for one_in in [1, 20, 500, 10_000] {
+    for one_in in [1, 20, 500, 2_500] {
         let mut world = World::new(EvictionPolicy::VolatileLru);
         let text = [b'x'; 500];
         let mut refused_at = None;
-        for number in 0..200_000_u64 {
+        for number in 0..50_000_u64 {
             let deadline = Millis(START + 1_000_000_000);
-            let expiry = if number % one_in == 0 && number < 60_000 {
+            let expiry = if number % one_in == 0 && number < 15_000 {
                 store::Expiry::At(deadline)
             } else {
                 store::Expiry::Never
@@ -210,7 +211,7 @@ fn volatile_policies_evict_keys_with_a_deadline_anywhere_then_refuse_writes() {
         }
         let refused_at = refused_at.expect("a limit");
         assert_eq!(world.store.keyspace_facts(0).with_deadline, 0, "one in {one_in}");
-        let volatile = (refused_at.min(60_000)).div_ceil(one_in);
+        let volatile = (refused_at.min(15_000)).div_ceil(one_in);
         assert_eq!(world.totals().evicted, volatile, "one in {one_in}, refused at {refused_at}");
         // A refused write moves nothing.
         let moved = world.totals().moved_bytes;
@@ -224,7 +225,7 @@ fn lowered_limits_evict_although_nobody_writes() {
     for (policy, len) in [(EvictionPolicy::AllKeysLru, 24), (EvictionPolicy::AllKeysRandom, 3_000)]
     {
         let mut world = World::new(policy);
-        for number in 0..20_000 * 24 / len {
+        for number in 0..5_000 * 24 / len {
             assert_eq!(world.write(number, kind_of(number), 1..1 + len), Ok(()));
         }
         let (before, kept) = (world.totals().evicted, world.store.live_bytes() / 2);
@@ -251,8 +252,8 @@ fn evict(world: &mut World) -> bool {
 fn what_grows_by_a_little_is_never_refused() {
     let (mut world, mut random) = (World::new(EvictionPolicy::AllKeysLru), Random::from_seed(6));
     let (text, limit) = ([b'x'; 1_000], ListLimit::of_setting(-5));
-    for turn in 0..60_000 {
-        let pushed = world.on(random.below(2_000), text.len() + 100, |access, key| {
+    for turn in 0..15_000 {
+        let pushed = world.on(random.below(500), text.len() + 100, |access, key| {
             list::push(access, key, End::Back, [&text[..]].into_iter(), limit, false)
         });
         assert!(matches!(pushed, Ok(Ok(_))), "turn {turn}: {pushed:?}, {:?}", world.totals());

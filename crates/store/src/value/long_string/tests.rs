@@ -52,7 +52,9 @@ impl World {
 
     fn bytes(&mut self, most: usize) -> Vec<u8> {
         let (len, byte) = (1 + self.below(most), self.random.next() as u8);
-        (0..len).map(|at| if at % 97 == 0 { at as u8 } else { byte }).collect()
+        let mut bytes = vec![byte; len];
+        (0..len).step_by(97).for_each(|at| bytes[at] = at as u8);
+        bytes
     }
 
     /// Random offset near a border of chunks, near the threshold, or anywhere.
@@ -245,8 +247,8 @@ impl World {
 fn check_bits(found: &string::StringView<'_>, bytes: &[u8], a: usize, b: usize) {
     let (a, b) = (a.min(bytes.len() - 1), b.min(bytes.len() - 1));
     let (from, to) = (a.min(b), a.max(b));
-    let pieces: Vec<u8> = found.pieces(from..to + 1).flatten().copied().collect();
-    assert!(pieces == bytes[from..=to], "{from}..={to} of {}", bytes.len());
+    let pieces: Vec<&[u8]> = found.pieces(from..to + 1).collect();
+    assert!(pieces.concat() == bytes[from..=to], "{from}..={to} of {}", bytes.len());
     let whole = string::StringView { deadline: None, form: string::Form::Whole(bytes) };
     let bits = from as u64 * 8 + 3..=to as u64 * 8 + 5;
     if !bits.is_empty() {

@@ -36,23 +36,45 @@ fn text_of(salt: u64, number: u64) -> Vec<u8> {
     if salt == 0 {
         return number.to_string().into_bytes();
     }
+    let mut text = format!("{salt:x}:{number}:").into_bytes();
+    text.resize(text.len() + padding_of(salt, number), b'p');
+    text
+}
+
+fn padding_of(salt: u64, number: u64) -> usize {
     let mixed = (salt ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let padding = if mixed >> 58 == 0 { 1_000 } else { (mixed >> 40) % 40 };
-    format!("{salt:x}:{number}:{}", "p".repeat(padding as usize)).into_bytes()
+    if mixed >> 58 == 0 { 1_000 } else { (mixed >> 40) as usize % 40 }
 }
 
 #[track_caller]
 fn number_of(text: &[u8]) -> (u64, u64) {
-    let whole = std::str::from_utf8(text).expect("a text");
-    let mut parts = whole.split(':');
-    let (first, second) = (parts.next().expect("a part"), parts.next());
-    let (salt, number) = match second {
-        Some(number) => (u64::from_str_radix(first, 16).expect("a salt"), number),
-        None => (0, first),
+    intact_number_of(text).unwrap_or_else(|| panic!("a torn text: {}", text.escape_ascii()))
+}
+
+/// Reads a text that is, byte by byte, the one of its salt and number. Nothing is allocated: most
+/// time of the tests goes here.
+fn intact_number_of(text: &[u8]) -> Option<(u64, u64)> {
+    let mut parts = text.split(|byte| *byte == b':');
+    match (parts.next()?, parts.next(), parts.next(), parts.next()) {
+        (number, None, ..) => Some((0, digits(number, 10)?)),
+        (salt, Some(number), Some(padding), None) => {
+            let (salt, number) = (digits(salt, 16)?, digits(number, 10)?);
+            let is_whole = padding.len() == padding_of(salt, number);
+            let is_intact = is_whole && padding.iter().all(|byte| *byte == b'p');
+            (salt > 0 && is_intact).then_some((salt, number))
+        }
+        _ => None,
+    }
+}
+
+/// Reads digits that are written as `format!` writes them: small ones, and no zero before others.
+fn digits(text: &[u8], radix: u32) -> Option<u64> {
+    let digit = |byte: u8| char::from(byte).to_digit(radix).filter(|_| !byte.is_ascii_uppercase());
+    let is_plain = text == b"0" || !text.starts_with(b"0") && !text.is_empty();
+    let add = |sum: u64, byte: &u8| {
+        sum.checked_mul(u64::from(radix))?.checked_add(u64::from(digit(*byte)?))
     };
-    let number = number.parse().expect("a number");
-    assert!(text == text_of(salt, number), "a torn text: {whole}");
-    (salt, number)
+    text.iter().try_fold(0, add).filter(|_| is_plain)
 }
 
 /// Reads a key; `None` if it holds nothing.
