@@ -244,7 +244,7 @@ impl Command {
     pub fn needs(&self) -> Needs {
         let has = |flags| self.flags.intersects(flags);
         let writes = has(Flags::WRITE);
-        // Any command may be one that the user may not run, or that is queued or held back.
+        // Any command may be one that the user may not run, or that is queued or postponed.
         let mut needs = Needs::PERMITTED | Needs::UNPAUSED;
         needs.set(Needs::NO_TRANSACTION, !has(Flags::ENDS_MULTI));
         needs.set(Needs::QUEUE, has(Flags::RUNS_QUEUE));

@@ -23,7 +23,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("migrate", "goes to other servers"),
     ("module", "there are no modules"),
     ("monitor", "brings lines among the replies"),
-    ("multi", "holds back what follows, and with it the steps in which clients wait"),
+    ("multi", "queues what follows, and with it the steps in which clients wait"),
     ("object|freq", "depends on time and chance"),
     ("object|help", "lists what the server has"),
     ("object|idletime", "depends on time"),
