@@ -142,15 +142,13 @@ impl Batch {
             }
             let (row, hash) = (self.rows.latest(), None);
             let mut request = Request { start, first_span, words, inline, row, hash };
-            let mut rows = self.rows;
-            let args = self.args(&request, input);
-            request.row = rows.find(&args);
+            let args = args(&request, &self.spans, &self.inline, input);
+            request.row = self.rows.find(&args);
             if request.row.first_key > 0 {
                 let key = ahead.store.key(ahead.keyspace, args.get(request.row.first_key));
                 request.hash = Some(key.hash);
                 self.keys.push((key.keyspace, key.hash));
             }
-            self.rows = rows;
             self.requests.push(request);
         };
         Part { requests: first..self.requests.len(), parsed, end }
@@ -185,18 +183,24 @@ impl Batch {
     #[inline]
     pub fn request<'b>(&'b self, at: usize, input: &'b [u8]) -> (&'b Request, Args<'b>) {
         let request = &self.requests[at];
-        (request, self.args(request, input))
+        (request, args(request, &self.spans, &self.inline, input))
     }
+}
 
-    #[inline]
-    fn args<'b>(&'b self, request: &Request, input: &'b [u8]) -> Args<'b> {
-        let spans = &self.spans[request.first_span..][..request.words as usize];
-        let bytes = match request.inline {
-            0 => &input[request.start..],
-            inline => &self.inline[inline as usize - 1][..],
-        };
-        Args::new(bytes, spans)
-    }
+/// Returns the arguments of a request in a batch with these spans and inline requests.
+#[inline]
+fn args<'b>(
+    request: &Request,
+    spans: &'b [Span],
+    inline: &'b [Vec<u8>],
+    input: &'b [u8],
+) -> Args<'b> {
+    let spans = &spans[request.first_span..][..request.words as usize];
+    let bytes = match request.inline {
+        0 => &input[request.start..],
+        at => &inline[at as usize - 1][..],
+    };
+    Args::new(bytes, spans)
 }
 
 #[cfg(test)]

@@ -157,18 +157,27 @@ impl Executor {
         &mut self,
         connection: &mut Connection,
         input: &[u8],
-        first: Option<(&Batch, Part)>,
+        first: Option<(&Batch, &Part)>,
         batch: &mut Batch,
     ) -> usize {
         self.slice_nanos = SLICE_NANOS;
         connection.life = Life::Serving;
-        let mut served = 0;
-        if let Some((batch, part)) = first {
-            match self.serve_part(connection, input, batch, &part) {
-                Some(done) => return done,
-                None => served = part.parsed,
-            }
-        }
+        let Some((group, part)) = first else {
+            return self.serve_rest(connection, input, 0, batch);
+        };
+        let done = self.serve_part(connection, input, group, part);
+        done.unwrap_or_else(|| self.serve_rest(connection, input, part.parsed, batch))
+    }
+
+    /// Parses and serves the requests in `input` from `served` on, a batch at a time. Returns what
+    /// `serve` does.
+    fn serve_rest(
+        &mut self,
+        connection: &mut Connection,
+        input: &[u8],
+        mut served: usize,
+        batch: &mut Batch,
+    ) -> usize {
         loop {
             self.read_clock();
             let ahead = self.ahead(connection);

@@ -148,7 +148,7 @@ impl Pipeline {
         };
         let Member { at, mut connection, bytes, part } = member;
         let Pipeline { executor, batch, group, .. } = self;
-        let (input, first) = (&group.input[bytes], Some((&group.batch, part)));
+        let (input, first) = (&group.input[bytes], Some((&group.batch, &part)));
         let served = executor.serve(&mut connection, input, first, batch);
         connection.query.keep(&input[served.min(input.len())..]);
         let fate = executor.finish(&mut connection);

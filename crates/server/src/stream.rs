@@ -71,7 +71,7 @@ impl Stream {
                 Ok(bytes) => {
                     // A socket that had less than was asked for holds no more, and an event tells
                     // of what comes next; but none tells of the end behind what was read.
-                    self.may_hold_more = bytes == room.len() || self.is_ending;
+                    self.may_hold_more = (bytes == room.len()) | self.is_ending;
                     return Ok(Some(bytes));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
