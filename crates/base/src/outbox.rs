@@ -10,7 +10,8 @@
 //! value afterwards. So nothing is taken while replies are begun and not ended.
 //!
 //! Messages are numbered, so that those of one thread are sent in the order in which it put them
-//! down, whatever their keys.
+//! down, whatever their keys. Another thread may take the first of them while the others are still
+//! put down; so threads send one after the other.
 
 use crate::mutex::{Mutex, MutexGuard};
 use crate::sync::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -29,6 +30,8 @@ pub struct Outbox<T> {
     has_some: AtomicBool,
     /// Replies that are begun and not ended.
     replies: AtomicU32,
+    /// Held from when messages are taken until they are sent.
+    sending: Mutex<()>,
 }
 
 impl<T> Default for Outbox<T> {
@@ -39,6 +42,7 @@ impl<T> Default for Outbox<T> {
             next: AtomicU64::new(1),
             has_some: AtomicBool::new(false),
             replies: AtomicU32::new(0),
+            sending: Mutex::new(()),
         }
     }
 }
@@ -69,8 +73,14 @@ impl<T> Outbox<T> {
         self.replies.fetch_sub(1, SeqCst);
     }
 
-    /// Takes all messages out, in order; none while a reply goes ahead.
-    pub fn take(&self) -> Vec<T> {
+    /// Takes all messages out, and sends them behind those that another thread took before. None are
+    /// taken while a reply goes ahead.
+    pub fn send<R>(&self, send: impl FnOnce(Vec<T>) -> R) -> R {
+        let _sending = self.sending.lock();
+        send(self.take())
+    }
+
+    fn take(&self) -> Vec<T> {
         loop {
             self.has_some.store(false, SeqCst);
             // One that is put down meanwhile stays: it may follow one in a list that was looked at
@@ -161,6 +171,7 @@ mod race {
     enum Sent {
         Reply { is_old: bool },
         Invalid,
+        InvalidToo,
     }
 
     pub struct Race {
@@ -180,7 +191,7 @@ mod race {
         }
 
         pub fn send_all(&self) {
-            self.outbox.take().into_iter().for_each(|sent| self.send(sent));
+            self.outbox.send(|all| all.into_iter().for_each(|sent| self.send(sent)));
         }
 
         pub fn serve(&self) {
@@ -199,6 +210,18 @@ mod race {
             self.outbox.add(PositionHash(0), Sent::Invalid);
             drop(is_changed);
             self.send_all();
+        }
+
+        /// Two keys are changed by one command.
+        pub fn change_two(&self) {
+            self.outbox.add(PositionHash(0), Sent::Invalid);
+            self.outbox.add(PositionHash(1 << 56), Sent::InvalidToo);
+            self.send_all();
+        }
+
+        /// Both were sent, in the order of the command.
+        pub fn check_two(&self) {
+            assert_eq!(*self.sent.lock(), [Sent::Invalid, Sent::InvalidToo]);
         }
 
         /// Both were sent, and an old value never comes behind the news.
@@ -232,6 +255,18 @@ mod loom_tests {
             race.check();
         });
     }
+
+    #[test]
+    fn what_one_command_puts_down_is_sent_in_its_order_whoever_sends_it() {
+        loom::model(|| {
+            let race = Arc::new(Race::new());
+            let other = Arc::clone(&race);
+            let other = loom::thread::spawn(move || other.send_all());
+            race.change_two();
+            other.join().unwrap();
+            race.check_two();
+        });
+    }
 }
 
 #[cfg(all(test, shuttle))]
@@ -253,6 +288,21 @@ mod shuttle_tests {
                 race.check();
             },
             10_000,
+        );
+    }
+
+    #[test]
+    fn what_one_command_puts_down_is_sent_in_its_order_whoever_sends_it() {
+        shuttle::check_random(
+            || {
+                let race = Arc::new(Race::new());
+                let other = Arc::clone(&race);
+                let other = shuttle::thread::spawn(move || other.send_all());
+                race.change_two();
+                other.join().unwrap();
+                race.check_two();
+            },
+            5_000,
         );
     }
 }

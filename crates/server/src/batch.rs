@@ -180,7 +180,7 @@ impl Batch {
     }
 
     /// Returns a request and its arguments.
-    #[inline]
+    #[inline(always)]
     pub fn request<'b>(&'b self, at: usize, input: &'b [u8]) -> (&'b Request, Args<'b>) {
         let request = &self.requests[at];
         (request, args(request, &self.spans, &self.inline, input))

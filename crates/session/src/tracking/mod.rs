@@ -170,13 +170,14 @@ impl Tracking {
     #[cold]
     pub(crate) fn send_pending(&self, clients: &Clients) -> bool {
         self.shrink();
-        let pending = self.pending.take();
-        if pending.is_empty() {
-            return false;
-        }
-        let mut delivery = Delivery::new(clients);
-        delivery.add(pending, &self.prefixes.read());
-        delivery.leave()
+        self.pending.send(|pending| {
+            if pending.is_empty() {
+                return false;
+            }
+            let mut delivery = Delivery::new(clients);
+            delivery.add(pending, &self.prefixes.read());
+            delivery.leave()
+        })
     }
 
     /// Takes keys out of a table that is too large: their trackers cannot cache them any more.
