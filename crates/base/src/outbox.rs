@@ -73,8 +73,8 @@ impl<T> Outbox<T> {
         self.replies.fetch_sub(1, SeqCst);
     }
 
-    /// Takes all messages out, and sends them behind those that another thread took before. None are
-    /// taken while a reply goes ahead.
+    /// Takes all messages out, and sends them behind those that another thread took before. None
+    /// are taken while a reply goes ahead.
     pub fn send<R>(&self, send: impl FnOnce(Vec<T>) -> R) -> R {
         let _sending = self.sending.lock();
         send(self.take())
