@@ -297,8 +297,7 @@ impl Executor {
         counts.output_bytes.add(sent as u64);
     }
 
-    /// Postpones a command that did not run, which begins at `from`, and returns
-    /// that.
+    /// Postpones a command that did not run, which begins at `from`. Returns `from`.
     #[cold]
     fn postpone(&mut self, connection: &mut Connection, from: usize) -> usize {
         connection.life = Life::Postponed { by_pause: false, place: 0 };
@@ -376,8 +375,8 @@ impl Executor {
             connection.outstanding = count_unanswered(observer, &call, execution, seen, began);
             connection.ran_nanos = nanos;
         }
-        let (row, is_cut) = (call.row, call.reply.is_over_limit());
-        if is_cut {
+        let (row, is_over_limit) = (call.row, call.reply.is_over_limit());
+        if is_over_limit {
             self.give_up(connection, row);
         }
         self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
