@@ -108,7 +108,11 @@ pub fn admit(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result<()
 /// the reason of the rejection.
 #[cold]
 #[inline(never)]
-fn look_closely(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result<(), Rejection> {
+pub fn look_closely(
+    call: &mut Call<'_>,
+    granted: Needs,
+    purpose: Purpose,
+) -> Result<(), Rejection> {
     let granted = all_granted(call, granted);
     if purpose == Purpose::Fresh
         && let Some(rejection) = usual_rejection(call.row, granted)

@@ -53,6 +53,7 @@ impl<'c> Call<'c> {
     }
 
     /// What it has in common with other calls of its worker.
+    #[inline]
     pub fn environment(&self) -> Environment<'c> {
         let Call { instance, statistics, now, row, .. } = *self;
         Environment { instance, table: row.table(), statistics, now }
@@ -60,6 +61,7 @@ impl<'c> Call<'c> {
 
     /// Parts the thread context from the rest of the call, within which other calls can run while
     /// the thread holds locks.
+    #[inline]
     pub fn split(&mut self) -> (&mut ThreadContext, Outer<'_, 'c>) {
         let Call { row, args, first_hash, turn, .. } = *self;
         let outer = Outer {
@@ -72,6 +74,7 @@ impl<'c> Call<'c> {
     }
 
     /// Runs another command for the same client, whose reply is a part of this one's.
+    #[inline(always)]
     pub fn nested<T>(
         &mut self,
         invocation: Invocation<'_>,
@@ -263,6 +266,7 @@ pub struct Outer<'o, 'c> {
 impl Outer<'_, '_> {
     /// Runs a command within the call and for its client. Its reply is a part of the reply of the
     /// call, which is over its limit if the part was, and goes on in the same protocol.
+    #[inline(always)]
     pub fn nested<T>(
         &mut self,
         thread: &mut ThreadContext,

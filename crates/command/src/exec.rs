@@ -23,9 +23,9 @@ use crate::own_changes::send_eviction_invalidations;
 use crate::row::{Call, Outcome, Row, Turn, Unanswered};
 use crate::run::{reply_with, run_row};
 use crate::waiting::{self, Touch};
-use base::PositionHash;
+use base::{PositionHash, Stopwatch};
 use heap::RECORD_OVERHEAD_MAX;
-use session::{Answer, Args, ClientFlags, Needs, Notice, Queue, Refusal, ReplyMode};
+use session::{Answer, Args, ClientFlags, Instance, Needs, Notice, Queue, Refusal, ReplyMode};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};
@@ -123,11 +123,9 @@ fn run_unless_void(call: &mut Call<'_>, queue: &Queue) -> Outcome {
 /// Runs the commands; each writes one reply, whatever becomes of it.
 fn run_all(call: &mut Call<'_>, queue: &Queue) {
     call.reply.array(queue.len());
-    let (observer, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
-    let is_monitored = call.instance.is_monitored();
+    let mut observation = Observation::of(call.instance);
     let commands = &call.session.client.commands;
     commands.fetch_add(queue.len() as u64, Relaxed);
-    let mut began = stopwatch.read();
     for (queued, args) in queue.commands() {
         let (row, begin) = (row_of(call, queued.command), call.reply.mark());
         let is_closing = call.session.close_after_reply;
@@ -138,35 +136,70 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
         } else {
             call.instance.store.deliver_events_if_many(call.thread);
         }
-        let run = |inner: &mut Call<'_>| {
-            let mark = inner.reply.written().len();
-            let is_done = run_queued(inner);
-            let ended = stopwatch.read();
-            let nanos = stopwatch.nanos_between(began, ended);
-            began = ended;
-            let reply_bytes = inner.reply.written().len().saturating_sub(mark) as u64;
-            observer.count(inner, Seen { nanos, reply_bytes });
-            if is_monitored {
-                note(inner);
-            }
-            is_done
-        };
         let invocation = Invocation::new(row, args).with_hash(queued.first_hash);
         let invocation = invocation.with_turn(Turn::Only);
-        // A client that wants no replies gets what is pushed all the same, and not as a part of the
-        // reply of EXEC.
         if row.spec.replies_by_push() && call.session.reply_mode != ReplyMode::On {
-            let (mut push, (thread, mut outer)) = (Vec::new(), call.split());
-            if outer.beside(thread, invocation, &mut push, run) && !is_closing {
-                call.session.behind_exec.append(&mut push);
-            }
+            run_and_push(call, invocation, &mut observation);
         } else {
-            call.nested(invocation, run);
+            call.nested(invocation, |inner| observation.run(inner));
         }
         if is_closing {
             // The client has ended itself by a command before.
             call.reply.truncate(begin);
         }
+    }
+}
+
+/// Runs a command for a client that wants no replies: it gets what is pushed all the same, and not
+/// as a part of the reply of EXEC.
+#[cold]
+#[inline(never)]
+fn run_and_push(
+    call: &mut Call<'_>,
+    invocation: Invocation<'_>,
+    observation: &mut Observation<'_>,
+) {
+    let is_closing = call.session.close_after_reply;
+    let (mut push, (thread, mut outer)) = (Vec::new(), call.split());
+    let is_done = outer.beside(thread, invocation, &mut push, |inner| observation.run(inner));
+    if is_done && !is_closing {
+        call.session.behind_exec.append(&mut push);
+    }
+}
+
+/// What observes the commands of a transaction, of which each begins where the one before it ended.
+struct Observation<'i> {
+    observer: Observer,
+    stopwatch: &'i Stopwatch,
+    began: u64,
+    is_monitored: bool,
+}
+
+impl<'i> Observation<'i> {
+    fn of(instance: &'i Instance) -> Observation<'i> {
+        let stopwatch = &instance.stopwatch;
+        Observation {
+            observer: Observer::of(&instance.settings),
+            stopwatch,
+            began: stopwatch.read(),
+            is_monitored: instance.is_monitored(),
+        }
+    }
+
+    /// Runs a command and counts it. Returns false if it was refused.
+    #[inline(always)]
+    fn run(&mut self, call: &mut Call<'_>) -> bool {
+        let mark = call.reply.written().len();
+        let is_done = run_queued(call);
+        let ended = self.stopwatch.read();
+        let nanos = self.stopwatch.nanos_between(self.began, ended);
+        self.began = ended;
+        let reply_bytes = call.reply.written().len().saturating_sub(mark) as u64;
+        self.observer.count(call, Seen { nanos, reply_bytes });
+        if self.is_monitored {
+            note(call);
+        }
+        is_done
     }
 }
 

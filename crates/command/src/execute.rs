@@ -50,9 +50,11 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 #[cold]
 #[inline(never)]
 fn admit_behind_others(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
-    let (thread, outer) = call.split();
-    waiting::resume_postponed(outer.environment, thread);
-    admission::admit(call, granted, Purpose::Fresh)
+    if call.instance.waiters.postponed.is_any() {
+        let environment = call.environment();
+        waiting::resume_postponed(environment, call.thread);
+    }
+    admission::look_closely(call, granted, Purpose::Fresh)
 }
 
 /// Makes room for what the command may append.
