@@ -46,7 +46,8 @@ pub struct Command {
     pub categories: Categories,
     /// Tips for clients that route commands in a cluster.
     pub tips: Tips,
-    /// Version of the reference server that introduced it.
+    /// Version of the reference server that introduced it, or that this server names to clients
+    /// when it adds one of its own.
     pub since: &'static str,
     /// Description in one sentence.
     pub summary: &'static str,

@@ -31,15 +31,17 @@
 //! 8. Without a consumer, what is whole is released at the latest when a lane needs another chunk,
 //!    so nothing grows for nobody.
 //! 9. Nobody waits: taking a place is an addition, and who finds a chunk without a frame gives it
-//!    one. Only a lane a whole table ahead of what is released waits for it, when it fills; writers
-//!    are stalled long before, and before they take locks.
+//!    one. Only a lane a whole table ahead of what is released waits for it, when it fills. The
+//!    file's consumer is never that far behind, since writers are stalled before, and before they
+//!    take locks; the owner of another consumer asks for `slowest` and dismisses it in time.
 //!
 //! Of the files: (10) what was acknowledged as safe is in what `inspect` finds whole, whatever
 //! power loss or failure follows; (11) of the files that the manifest names, only the last may be
 //! torn; (12) after a failed sync nothing is written to that file again.
 //!
 //! To add a consumer of the journal, beside the file's: `Ring::read_from_end`, in
-//! `ring/consumer.rs`.
+//! `ring/consumer.rs`. Nobody wakes it, so it looks now and then; there are units only while the
+//! server writes an append-only file.
 //!
 //! Owner: the ring. A lane belongs to one thread, and so does each consumer, and the log.
 //! Not here: what a unit means (`command`), threads, settings, who waits for which position.

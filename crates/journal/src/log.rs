@@ -43,7 +43,7 @@ pub struct Log<F: Files> {
     set: Set<F>,
     writer: Writer<F::File>,
     id: ReplicationId,
-    /// Home databases, each from a position on.
+    /// Selected databases, each from a position on.
     selections: Vec<(u64, usize)>,
     is_syncing: bool,
     /// True if files of the set are gone, until what is written is for another base.

@@ -106,7 +106,7 @@ impl Ring {
         self.selected.store(selected, Ordering::Relaxed);
     }
 
-    /// Bytes from the first that was not released to the tail: what writers are stalled by.
+    /// Bytes from the first that was not released to the tail, which some consumer still pins.
     pub fn pending_bytes(&self) -> u64 {
         self.tail().saturating_sub(self.released())
     }

@@ -106,7 +106,7 @@ impl BackgroundJobs {
     pub fn run(mut self, stop: &Receiver<()>) {
         loop {
             let began = Instant::now();
-            if !self.instance.chores_paused.load(Relaxed) {
+            if !self.instance.background_jobs_paused.load(Relaxed) {
                 self.round();
                 let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 self.statistics.server.background_nanos.add(nanos);
@@ -176,7 +176,7 @@ impl BackgroundJobs {
     }
 
     fn may_expire(&self) -> bool {
-        !self.instance.chores_paused.load(Relaxed)
+        !self.instance.background_jobs_paused.load(Relaxed)
             && self.instance.active_expire.load(Relaxed)
             && !self.instance.store.keeps_expired()
             && self.may_remove()

@@ -75,7 +75,7 @@ pub struct Instance {
     /// SET-ACTIVE-EXPIRE).
     pub active_expire: AtomicBool,
     /// True while the background jobs are paused (DEBUG PAUSE-CRON).
-    pub chores_paused: AtomicBool,
+    pub background_jobs_paused: AtomicBool,
     /// True while connections move between workers at random (DEBUG MOVE-CONNECTIONS).
     pub moves_connections: AtomicBool,
     /// True if checksums of payloads are not compared, as DEBUG asks for.
@@ -237,7 +237,7 @@ impl Instance {
             clock,
             stopwatch,
             active_expire: AtomicBool::new(true),
-            chores_paused: AtomicBool::new(false),
+            background_jobs_paused: AtomicBool::new(false),
             moves_connections: AtomicBool::new(false),
             skips_checksums: AtomicBool::new(false),
             memory: MemoryFacts::default(),

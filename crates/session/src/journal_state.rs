@@ -19,7 +19,7 @@ pub struct JournalState {
     pub base_bytes: AtomicU64,
     /// Bytes that were not written to the file yet.
     pub pending_bytes: AtomicU64,
-    /// Bytes of memory of the stream that are on their way; no limit of memory counts them.
+    /// Bytes of memory that the stream takes. They count as memory of the server.
     pub resident_bytes: AtomicU64,
     /// Position behind all that is safe.
     pub safe: AtomicU64,

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 bitflags! {
     /// Conditions under which a command runs, in the order in which Valkey checks them: the client
     /// gets the error of the first missing one. What happens without one is said by `without` in
-    /// the admission of the crate `command`.
+    /// the admission of the crate `command`; which rows need it, by `Command::needs` there.
+    ///
+    /// The order of the bits counts: those that refuse stand before those that postpone or queue.
     ///
     /// Those marked "always" are granted from the start, and nothing withdraws them yet.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,35 +27,35 @@ bitflags! {
         /// The request names a command and has a valid number of arguments. Granted by nobody: only
         /// the row that stands for other requests needs it.
         const NAMED = 1 << 1;
-        /// The user may run all commands on all keys. Granted by the session, always.
-        const PERMITTED = 1 << 2;
-        /// The server serves all hash slots. Granted by the server, always.
-        const SLOT = 1 << 3;
-        /// There is memory for more data. Granted for a batch.
-        const MEMORY = 1 << 4;
-        /// The last write to disk succeeded. Granted by the server.
-        const DISK = 1 << 5;
-        /// At least `min-replicas-to-write` replicas are connected. Granted by the server, always.
-        const REPLICAS = 1 << 6;
-        /// The server is not a read-only replica. Granted by the server, always.
-        const PRIMARY = 1 << 7;
-        /// The client has no subscription, or speaks RESP3. Granted by the session.
-        const UNSUBSCRIBED = 1 << 8;
-        /// The server is not a replica that has lost its primary. Granted by the server, always.
-        const FRESH = 1 << 9;
-        /// No data is being loaded. Granted by the server.
-        const LOADED = 1 << 10;
-        /// No long-running script keeps the server busy. Granted by the server, always.
-        const IDLE = 1 << 11;
-        /// The client does not run MONITOR. Granted by the session.
-        const NO_MONITOR = 1 << 12;
-        /// CLIENT PAUSE does not postpone commands that change data. Granted by the server.
-        const WRITES_FLOW = 1 << 13;
-        /// CLIENT PAUSE does not postpone all commands. Granted by the server.
-        const UNPAUSED = 1 << 14;
         /// Settings let the client run the command, as the row tells. Granted by nobody: only rows
         /// that let in some clients need it.
-        const LET_IN = 1 << 15;
+        const LET_IN = 1 << 2;
+        /// The user may run all commands on all keys. Granted by the session, always.
+        const PERMITTED = 1 << 3;
+        /// The server serves all hash slots. Granted by the server, always.
+        const SLOT = 1 << 4;
+        /// There is memory for more data. Granted for a batch.
+        const MEMORY = 1 << 5;
+        /// The last write to disk succeeded. Granted by the server.
+        const DISK = 1 << 6;
+        /// At least `min-replicas-to-write` replicas are connected. Granted by the server, always.
+        const REPLICAS = 1 << 7;
+        /// The server is not a read-only replica. Granted by the server, always.
+        const PRIMARY = 1 << 8;
+        /// The client has no subscription, or speaks RESP3. Granted by the session.
+        const UNSUBSCRIBED = 1 << 9;
+        /// The server is not a replica that has lost its primary. Granted by the server, always.
+        const FRESH = 1 << 10;
+        /// No data is being loaded. Granted by the server.
+        const LOADED = 1 << 11;
+        /// No long-running script keeps the server busy. Granted by the server, always.
+        const IDLE = 1 << 12;
+        /// The client does not run MONITOR. Granted by the session.
+        const NO_MONITOR = 1 << 13;
+        /// CLIENT PAUSE does not postpone commands that change data. Granted by the server.
+        const WRITES_FLOW = 1 << 14;
+        /// CLIENT PAUSE does not postpone all commands. Granted by the server.
+        const UNPAUSED = 1 << 15;
         /// Commands run at once and are not queued for EXEC. Granted by the session.
         const NO_TRANSACTION = 1 << 16;
         /// No client runs MONITOR. Granted by the server.

@@ -442,7 +442,7 @@ fn debug_switches_and_odd_words() {
     );
     use std::sync::atomic::Ordering::Relaxed;
     assert!(!world.instance.active_expire.load(Relaxed));
-    assert!(world.instance.chores_paused.load(Relaxed));
+    assert!(world.instance.background_jobs_paused.load(Relaxed));
 }
 
 #[test]

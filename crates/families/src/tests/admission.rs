@@ -24,6 +24,7 @@ enum Fate {
 const FATES: [(Needs, Fate); 24] = [
     (Needs::AUTHENTICATED, Fate::Refused("NOAUTH Authentication required.")),
     (Needs::NAMED, Fate::Refused("ERR unknown command 'NOSUCH'")),
+    (Needs::LET_IN, Fate::Refused("ERR DEBUG command not allowed.")),
     (Needs::PERMITTED, Fate::Refused("NOPERM User default has no permissions to run the '")),
     (Needs::SLOT, Fate::Refused("CLUSTERDOWN Hash slot not served")),
     (Needs::MEMORY, Fate::Refused("OOM command not allowed")),
@@ -37,7 +38,6 @@ const FATES: [(Needs, Fate); 24] = [
     (Needs::NO_MONITOR, Fate::Refused("ERR Replica can't interact with the keyspace")),
     (Needs::WRITES_FLOW, Fate::Postponed),
     (Needs::UNPAUSED, Fate::Postponed),
-    (Needs::LET_IN, Fate::Refused("ERR DEBUG command not allowed.")),
     (Needs::NO_TRANSACTION, Fate::Queued),
     (Needs::UNMONITORED, Fate::Observed),
     (Needs::JOURNAL_ROOM, Fate::Postponed),
@@ -75,6 +75,17 @@ const LEFT_OUT: [(Purpose, Needs); 4] = [
 
 fn left_out(purpose: Purpose) -> Needs {
     LEFT_OUT.iter().find(|it| it.0 == purpose).expect("each purpose has a line").1
+}
+
+#[test]
+fn needs_that_refuse_stand_before_those_that_postpone_or_queue() {
+    let stops = |fate: &Fate| matches!(fate, Fate::Postponed | Fate::Queued);
+    let (first, _) = FATES.iter().find(|(_, fate)| stops(fate)).expect("some postpone");
+    for (need, fate) in FATES {
+        if let Fate::Refused(_) = fate {
+            assert!(need.bits() < first.bits(), "{need:?} is only asked for at EXEC");
+        }
+    }
 }
 
 /// Returns a server that lacks what a need stands for, so that the bit is not granted again.

@@ -1,4 +1,4 @@
-//! The end of the stream that is read, by any number of consumers, each at a position of its own.
+//! Consumers of the stream, any number of them: each reads it at a position of its own.
 //!
 //! ```text
 //!      released         a consumer        another one         whole     tail
@@ -33,6 +33,7 @@ pub enum ReadFromError {
 /// A consumer of the stream, and the first position which it still needs. From there on the bytes
 /// stay in memory until the consumer releases them or is dropped.
 #[derive(Debug)]
+#[must_use]
 pub struct Consumer {
     ring: Arc<Ring>,
     id: ConsumerId,

@@ -9,7 +9,7 @@ use text::IntegerText;
 pub struct Start {
     /// Position of its first unit.
     pub position: u64,
-    /// Home database at that position.
+    /// Selected database at that position.
     pub selected: usize,
     /// Whose stream it is.
     pub id: ReplicationId,

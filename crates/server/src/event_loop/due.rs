@@ -63,7 +63,7 @@ impl<P: Poller> EventLoop<P> {
             self.instance.resume_messages();
         }
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
-        let is_at_rest = self.instance.chores_paused.load(Relaxed);
+        let is_at_rest = self.instance.background_jobs_paused.load(Relaxed);
         let mut peak = Peak::default();
         for at in 0..self.connections.entries() {
             let Some(connection) = self.connections.get_mut(at) else { continue };

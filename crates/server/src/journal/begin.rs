@@ -16,7 +16,7 @@ pub struct Begin {
     pub unsafe_end: Option<UnsafeEnd>,
     /// Position behind all that they hold.
     pub position: u64,
-    /// Home database from there on.
+    /// Selected database from there on.
     pub selected: usize,
     /// Whose stream it was; a new one if that is not known.
     pub id: Option<ReplicationId>,

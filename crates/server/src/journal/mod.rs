@@ -17,7 +17,7 @@
 //! past the cache of the system; under `appendfsync always` the file has padding ahead, which
 //! written bytes replace.
 //!
-//! Owner: the thread of the writer, which has the end of the ring that is read, and the files.
+//! Owner: the thread of the writer, which has the file's consumer of the ring, and the files.
 //! Start at: `writer.rs`.
 
 mod base_job;

@@ -109,7 +109,7 @@ impl Queue {
 
     /// Returns what is needed to run the commands.
     pub fn needs(&self) -> Needs {
-        self.needs.difference(Needs::NO_TRANSACTION | Needs::LET_IN)
+        self.needs
     }
 
     /// Notes that a command was refused, and drops the others.

@@ -30,7 +30,7 @@ pub(super) fn aof_flush_sleep(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn pause_cron(call: &mut Call<'_>) -> Outcome {
-    call.instance.chores_paused.store(is_on(call.args.get(2)), Relaxed);
+    call.instance.background_jobs_paused.store(is_on(call.args.get(2)), Relaxed);
     call.reply.ok();
     Ok(())
 }
