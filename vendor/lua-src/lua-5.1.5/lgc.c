@@ -21,6 +21,7 @@
 #include "lstring.h"
 #include "ltable.h"
 #include "ltm.h"
+#include "lguard.h"
 
 
 #define GCSTEPSIZE	1024u
@@ -56,7 +57,7 @@
 		reallymarkobject(g, obj2gco(t)); }
 
 
-#define setthreshold(g)  (g->GCthreshold = (g->estimate/100) * g->gcpause)
+#define setthreshold(g)  (g->GCthreshold = guard_threshold(g))
 
 
 static void removeentry (Node *n) {
@@ -133,7 +134,7 @@ size_t luaC_separateudata (lua_State *L, int all) {
   while ((curr = *p) != NULL) {
     if (!(iswhite(curr) || all) || isfinalized(gco2u(curr)))
       p = &curr->gch.next;  /* don't bother with them */
-    else if (fasttm(L, gco2u(curr)->metatable, TM_GC) == NULL) {
+    else if (guard_unfinalized(L, curr)) {
       markfinalized(gco2u(curr));  /* don't need finalization */
       p = &curr->gch.next;
     }

@@ -15,6 +15,7 @@
 #include "lua.h"
 
 #include "ldo.h"
+#include "lguard.h"
 #include "llex.h"
 #include "lobject.h"
 #include "lparser.h"
@@ -133,7 +134,7 @@ static void inclinenumber (LexState *ls) {
   if (currIsNewline(ls) && ls->current != old)
     next(ls);  /* skip `\n\r' or `\r\n' */
   if (++ls->linenumber >= MAX_INT)
-    luaX_syntaxerror(ls, "chunk has too many lines");
+    luaX_lexerror(ls, "chunk has too many lines", 0);  /* guard: no token yet */
 }
 
 
@@ -214,7 +215,8 @@ static int skip_sep (LexState *ls) {
   save_and_next(ls);
   while (ls->current == '=') {
     save_and_next(ls);
-    count++;
+    if (++count > GUARD_BRACKET_LEVELS)
+      luaX_lexerror(ls, "long bracket has too many levels", 0);
   }
   return (ls->current == s) ? count : (-count) - 1;
 }

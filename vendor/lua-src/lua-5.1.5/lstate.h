@@ -91,6 +91,8 @@ typedef struct global_State {
   UpVal uvhead;  /* head of double-linked list of all open upvalues */
   struct Table *mt[NUM_TAGS];  /* metatables for basic types */
   TString *tmname[TM_N];  /* array with tag-method names */
+  lu_byte killed;  /* guard: errors are no more caught (see lguard.h) */
+  lu_mem memorylimit;  /* guard: what the allocator will give, 0 for all */
 } global_State;
 
 

@@ -16,6 +16,7 @@
 
 #include "lua.h"
 
+#include "lguard.h"
 #include "lauxlib.h"
 #include "lualib.h"
 
@@ -96,6 +97,7 @@ static int str_rep (lua_State *L) {
   const char *s = luaL_checklstring(L, 1, &l);
   int n = luaL_checkint(L, 2);
   luaL_buffinit(L, &b);
+  if (l == 0) n = 0;  /* guard: many times nothing takes no time */
   while (n-- > 0)
     luaL_addlstring(&b, s, l);
   luaL_pushresult(&b);
@@ -172,6 +174,8 @@ typedef struct MatchState {
   const char *src_end;  /* end (`\0') of source string */
   lua_State *L;
   int level;  /* total number of captures (finished or unfinished) */
+  int depth;  /* guard: calls of `match' that may still nest */
+  unsigned int steps;  /* guard: calls of `match' since the start */
   struct {
     const char *init;
     ptrdiff_t len;
@@ -278,6 +282,15 @@ static int singlematch (int c, const char *p, const char *ep) {
 static const char *match (MatchState *ms, const char *s, const char *p);
 
 
+/* guard: a pattern nests as deep as it is long, and may take any time */
+static void guard_match (MatchState *ms) {
+  if (ms->depth-- == 0)
+    luaL_error(ms->L, "pattern too complex");
+  if ((++ms->steps & 0xff) == 0)
+    guard_poll(ms->L, 0x100);
+}
+
+
 static const char *matchbalance (MatchState *ms, const char *s,
                                    const char *p) {
   if (*p == 0 || *(p+1) == 0)
@@ -362,7 +375,7 @@ static const char *match_capture (MatchState *ms, const char *s, int l) {
 }
 
 
-static const char *match (MatchState *ms, const char *s, const char *p) {
+static const char *domatch (MatchState *ms, const char *s, const char *p) {
   init: /* using goto's to optimize tail recursion */
   switch (*p) {
     case '(': {  /* start capture */
@@ -441,7 +454,16 @@ static const char *match (MatchState *ms, const char *s, const char *p) {
 
 
 
-static const char *lmemfind (const char *s1, size_t l1,
+static const char *match (MatchState *ms, const char *s, const char *p) {
+  const char *res;
+  guard_match(ms);
+  res = domatch(ms, s, p);
+  ms->depth++;
+  return res;
+}
+
+
+static const char *lmemfind (lua_State *L, const char *s1, size_t l1,
                                const char *s2, size_t l2) {
   if (l2 == 0) return s1;  /* empty strings are everywhere */
   else if (l2 > l1) return NULL;  /* avoids a negative `l1' */
@@ -451,6 +473,7 @@ static const char *lmemfind (const char *s1, size_t l1,
     l1 = l1-l2;  /* `s2' cannot be found after that */
     while (l1 > 0 && (init = (const char *)memchr(s1, *s2, l1)) != NULL) {
       init++;   /* 1st char is already checked */
+      guard_poll(L, 1 + (int)(l2 >> 8 & 0xffffff));
       if (memcmp(init, s2+1, l2) == 0)
         return init-1;
       else {  /* correct `l1' and `s1' to try again */
@@ -502,7 +525,7 @@ static int str_find_aux (lua_State *L, int find) {
   if (find && (lua_toboolean(L, 4) ||  /* explicit request? */
       strpbrk(p, SPECIALS) == NULL)) {  /* or no special characters? */
     /* do a plain search */
-    const char *s2 = lmemfind(s+init, l1-init, p, l2);
+    const char *s2 = lmemfind(L, s+init, l1-init, p, l2);
     if (s2) {
       lua_pushinteger(L, s2-s+1);
       lua_pushinteger(L, s2-s+l2);
@@ -514,6 +537,8 @@ static int str_find_aux (lua_State *L, int find) {
     int anchor = (*p == '^') ? (p++, 1) : 0;
     const char *s1=s+init;
     ms.L = L;
+    ms.depth = GUARD_MATCH_DEPTH;
+    ms.steps = 0;
     ms.src_init = s;
     ms.src_end = s+l1;
     do {
@@ -552,6 +577,8 @@ static int gmatch_aux (lua_State *L) {
   const char *p = lua_tostring(L, lua_upvalueindex(2));
   const char *src;
   ms.L = L;
+  ms.depth = GUARD_MATCH_DEPTH;
+  ms.steps = 0;
   ms.src_init = s;
   ms.src_end = s+ls;
   for (src = s + (size_t)lua_tointeger(L, lua_upvalueindex(3));
@@ -656,6 +683,8 @@ static int str_gsub (lua_State *L) {
                       "string/function/table expected");
   luaL_buffinit(L, &b);
   ms.L = L;
+  ms.depth = GUARD_MATCH_DEPTH;
+  ms.steps = 0;
   ms.src_init = src;
   ms.src_end = src+srcl;
   while (n < max_s) {

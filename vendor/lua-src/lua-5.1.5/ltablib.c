@@ -12,6 +12,7 @@
 
 #include "lua.h"
 
+#include "lguard.h"
 #include "lauxlib.h"
 #include "lualib.h"
 
@@ -223,6 +224,7 @@ static void auxsort (lua_State *L, int l, int u) {
     i = l; j = u-1;
     for (;;) {  /* invariant: a[l..i] <= P <= a[j..u] */
       /* repeat ++i until a[i] >= P */
+      guard_poll(L, 8);
       while (lua_rawgeti(L, 1, ++i), sort_comp(L, -1, -2)) {
         if (i>u) luaL_error(L, "invalid order function for sorting");
         lua_pop(L, 1);  /* remove a[i] */

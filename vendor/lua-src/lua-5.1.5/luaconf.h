@@ -487,7 +487,7 @@
 /*
 @@ LUAL_BUFFERSIZE is the buffer size used by the lauxlib buffer system.
 */
-#define LUAL_BUFFERSIZE		BUFSIZ
+#define LUAL_BUFFERSIZE		1024  /* guard: 200 of them fit on a stack */
 
 /* }================================================================== */
 
