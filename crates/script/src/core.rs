@@ -1,0 +1,122 @@
+//! What an interpreter keeps beside Lua: the host of the run, and every buffer that grows.
+
+use std::fmt;
+use std::os::raw::c_char;
+use std::ptr::NonNull;
+
+use crate::host::{Host, Protocol};
+use crate::json::Settings;
+use crate::memory::Memory;
+use crate::random::Random;
+
+/// State of an interpreter that its functions find again from Lua's state.
+#[repr(C)]
+pub struct Core {
+    /// Account of Lua's allocations. Stands first: Lua knows the core by its address.
+    pub memory: Memory,
+    /// Host of the run; none between runs.
+    pub host: Option<NonNull<dyn Host>>,
+    /// Form of replies that the script asked for.
+    pub protocol: Protocol,
+    /// Why the run is ended, once it is.
+    pub end_text: Option<&'static str>,
+    /// Where the error was raised that ends the run.
+    pub place: Place,
+    /// Text of the error that a function ends with.
+    pub message: Message,
+    /// What a codec writes.
+    pub scratch: Vec<u8>,
+    /// Arguments of the command that is called, valid during the call only.
+    pub arguments: Vec<&'static [u8]>,
+    /// Text of the numbers among them.
+    pub numbers: Vec<u8>,
+    /// Reply of the command.
+    pub reply: Vec<u8>,
+    pub random: Random,
+    pub json: Settings,
+}
+
+impl Core {
+    /// Returns a core of which nobody uses anything yet.
+    pub fn new(memory_limit: usize) -> Self {
+        Core {
+            memory: Memory::new(memory_limit),
+            host: None,
+            protocol: Protocol::Resp2,
+            end_text: None,
+            place: Place::default(),
+            message: Message::default(),
+            scratch: Vec::new(),
+            arguments: Vec::new(),
+            numbers: Vec::new(),
+            reply: Vec::new(),
+            random: Random::first(),
+            json: Settings::default(),
+        }
+    }
+
+    /// Returns the bytes that the buffers take.
+    pub fn buffer_bytes(&self) -> usize {
+        let slices = self.arguments.capacity() * size_of::<&[u8]>();
+        let bytes = [&self.scratch, &self.numbers, &self.reply, &self.message.0];
+        slices + bytes.iter().map(|buffer| buffer.capacity()).sum::<usize>()
+    }
+
+    /// Gives back what a large value made the buffers grow by.
+    pub fn trim_buffers(&mut self) {
+        for buffer in [&mut self.scratch, &mut self.numbers, &mut self.reply] {
+            if buffer.capacity() > BUFFER_KEPT_BYTES {
+                *buffer = Vec::new();
+            }
+        }
+    }
+}
+
+/// Line of a chunk.
+#[derive(Default)]
+pub struct Place {
+    /// Name of the chunk with its first sign, or its source; empty for no place.
+    pub source: Vec<u8>,
+    pub line: i32,
+}
+
+/// Text of an error, put together before it is raised.
+#[derive(Default)]
+pub struct Message(Vec<u8>);
+
+impl Message {
+    /// Removes the text.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Appends bytes.
+    pub fn append(&mut self, text: &[u8]) {
+        self.0.extend_from_slice(text);
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Ends the text with a zero byte, as C wants it.
+    pub fn end(&mut self) {
+        self.0.push(0);
+    }
+
+    /// Returns where the text begins.
+    pub fn as_ptr(&self) -> *const c_char {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl fmt::Write for Message {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Room that a buffer keeps between runs.
+const BUFFER_KEPT_BYTES: usize = 64 << 10;

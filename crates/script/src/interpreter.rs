@@ -1,0 +1,233 @@
+//! An interpreter: made once, then it compiles and runs one function after the other.
+
+use std::ffi::{CStr, c_void};
+use std::marker::PhantomData;
+use std::os::raw::c_int;
+use std::ptr::{self, NonNull};
+
+use mlua_sys::{
+    LUA_MASKCOUNT, LUA_OK, LUA_REGISTRYINDEX, lua_State, lua_close, lua_cpcall, lua_gc,
+    lua_newstate, lua_sethook, lua_settop, luaL_loadbuffer, luaL_ref, luaL_unref,
+};
+
+use crate::core::Core;
+use crate::guard::{guard_endrun, guard_setmemorylimit};
+use crate::hook;
+use crate::host::{Host, Protocol};
+use crate::memory::reallocate;
+use crate::run::{Ending, Run, run_entry};
+use crate::sandbox::{self, Options};
+
+/// Lua with the libraries and bounds of scripts. Whatever runs in it, it is as before afterwards,
+/// but for garbage, the generator of random numbers and what functions keep in their upvalues.
+pub struct Interpreter {
+    state: NonNull<lua_State>,
+    core: NonNull<Core>,
+    owned: PhantomData<Core>,
+}
+
+/// Function that an interpreter has compiled; another interpreter does not know it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Function(pub(crate) c_int);
+
+/// What a source is, which its errors tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chunk {
+    /// `user_script`
+    Script,
+    /// `user_function`
+    Library,
+}
+
+/// How a function is given keys and arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'run> {
+    pub keys: &'run [&'run [u8]],
+    pub arguments: &'run [&'run [u8]],
+    /// True where they are two arguments of the function, not `KEYS` and `ARGV`.
+    pub passed: bool,
+    /// Form of the reply that the client wants.
+    pub protocol: Protocol,
+}
+
+/// The interpreter could not be made: there is less memory than its libraries need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory;
+
+// SAFETY: the state and its core belong to the interpreter alone, and Lua keeps nothing by thread.
+unsafe impl Send for Interpreter {}
+
+impl Interpreter {
+    /// Makes an interpreter.
+    ///
+    /// # Errors
+    /// Where the memory limit is too low for the libraries.
+    pub fn new(options: &Options) -> Result<Self, OutOfMemory> {
+        let core = Box::into_raw(Box::new(Core::new(options.memory_limit)));
+        // SAFETY: the account is the first field of the core, which outlives the state.
+        let state = unsafe { lua_newstate(reallocate, core.cast()) };
+        let core = NonNull::new(core).ok_or(OutOfMemory)?;
+        let Some(state) = NonNull::new(state) else {
+            // SAFETY: the core came from a box, and no state knows it.
+            drop(unsafe { Box::from_raw(core.as_ptr()) });
+            return Err(OutOfMemory);
+        };
+        let mut interpreter = Interpreter { state, core, owned: PhantomData };
+        let raw = state.as_ptr();
+        // SAFETY: the entry is made for this call, and gets the options that it expects.
+        let status = unsafe {
+            guard_setmemorylimit(raw, options.memory_limit);
+            lua_cpcall(raw, sandbox::open_entry, ptr::from_ref(options).cast_mut().cast())
+        };
+        if status != LUA_OK {
+            return Err(OutOfMemory);
+        }
+        interpreter.rest();
+        Ok(interpreter)
+    }
+
+    /// Compiles a source.
+    ///
+    /// # Errors
+    /// The error text of Lua, with chunk and line.
+    pub fn compile(&mut self, source: &[u8], chunk: Chunk) -> Result<Function, Vec<u8>> {
+        let mut work = Compile { source, name: chunk.name(), reference: 0 };
+        let state = self.state.as_ptr();
+        // SAFETY: the entry is made for this call, and gets the work that it expects.
+        let status = unsafe { lua_cpcall(state, compile_entry, (&raw mut work).cast()) };
+        let result = match status {
+            LUA_OK => Ok(Function(work.reference)),
+            _ => Err(self.error_text()),
+        };
+        // SAFETY: nothing on the stack is needed any more.
+        unsafe { lua_settop(state, 0) };
+        result
+    }
+
+    /// Forgets a function.
+    pub fn release(&mut self, function: Function) {
+        // SAFETY: the reference was made by `luaL_ref` in this registry.
+        unsafe { luaL_unref(self.state.as_ptr(), LUA_REGISTRYINDEX, function.0) }
+    }
+
+    /// Runs a function for a host, and appends what it returns, or its error, as a reply in RESP.
+    pub fn run(
+        &mut self,
+        function: &Function,
+        input: Input<'_>,
+        host: &mut dyn Host,
+        reply: &mut Vec<u8>,
+    ) -> Ending {
+        let start = reply.len();
+        let mut run = Run { function: function.0, input, reply, ending: Ending::Returned };
+        let raw = self.state.as_ptr();
+        let host: NonNull<dyn Host + '_> = NonNull::from(host);
+        let core = self.core();
+        // SAFETY: only the lifetime is forgotten, and the host with it when the run is over.
+        core.host =
+            Some(unsafe { std::mem::transmute::<NonNull<dyn Host + '_>, NonNull<dyn Host>>(host) });
+        // SAFETY: the entry is made for this call, and gets the run that it expects.
+        let status = unsafe { lua_cpcall(raw, run_entry, (&raw mut run).cast()) };
+        let mut ending = run.ending;
+        if status != LUA_OK {
+            reply.truncate(start);
+            reply.extend_from_slice(b"-ERR ");
+            reply.extend_from_slice(&self.error_text());
+            reply.extend_from_slice(b"\r\n");
+            ending = Ending::Failed { is_counted: false };
+        }
+        self.rest();
+        ending
+    }
+
+    /// Returns the bytes that it uses now, garbage included.
+    pub fn memory_bytes(&self) -> usize {
+        // SAFETY: the core lives as long as the interpreter.
+        let core = unsafe { self.core.as_ref() };
+        core.memory.used() + core.buffer_bytes() + size_of::<Core>()
+    }
+
+    /// Removes all garbage.
+    pub fn collect(&mut self) {
+        // SAFETY: no function of the script runs now, nor while collecting.
+        unsafe { lua_gc(self.state.as_ptr(), mlua_sys::LUA_GCCOLLECT, 0) };
+    }
+
+    /// Leaves everything as a run finds it: no host, an empty stack, a hook, a collector that runs.
+    fn rest(&mut self) {
+        let raw = self.state.as_ptr();
+        // SAFETY: no function runs now.
+        unsafe {
+            lua_settop(raw, 0);
+            guard_endrun(raw);
+            lua_sethook(raw, Some(hook::on_count), LUA_MASKCOUNT, hook::INSTRUCTIONS);
+        }
+        let core = self.core();
+        core.host = None;
+        core.protocol = Protocol::Resp2;
+        core.end_text = None;
+        core.place.source.clear();
+        core.trim_buffers();
+    }
+
+    /// Returns the text of the error on the top of the stack.
+    fn error_text(&mut self) -> Vec<u8> {
+        let mut length = 0;
+        // SAFETY: a protected call has left its error there.
+        unsafe {
+            if mlua_sys::lua_type(self.state.as_ptr(), -1) != mlua_sys::LUA_TSTRING {
+                return b"unknown error".to_vec();
+            }
+            let text = mlua_sys::lua_tolstring(self.state.as_ptr(), -1, &raw mut length);
+            std::slice::from_raw_parts(text.cast::<u8>(), length).to_vec()
+        }
+    }
+
+    fn core(&mut self) -> &mut Core {
+        // SAFETY: the core is the interpreter's alone, and no function of ours runs now.
+        unsafe { self.core.as_mut() }
+    }
+}
+
+impl Drop for Interpreter {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses the state afterwards; the core goes behind it.
+        unsafe {
+            lua_close(self.state.as_ptr());
+            drop(Box::from_raw(self.core.as_ptr()));
+        }
+    }
+}
+
+impl Chunk {
+    fn name(self) -> &'static CStr {
+        match self {
+            Chunk::Script => c"@user_script",
+            Chunk::Library => c"@user_function",
+        }
+    }
+}
+
+/// Work of `compile_entry`.
+struct Compile<'work> {
+    source: &'work [u8],
+    name: &'static CStr,
+    reference: c_int,
+}
+
+/// Compiles in a protected call, since names and numbers of the source take memory.
+///
+/// # Safety
+/// `lua_cpcall` calls it with a [`Compile`].
+unsafe extern "C-unwind" fn compile_entry(state: *mut lua_State) -> c_int {
+    // SAFETY: the work is the caller's, who waits for this call.
+    unsafe {
+        let work = &mut *mlua_sys::lua_touserdata(state, 1).cast::<Compile<'_>>();
+        let (text, length) = (work.source.as_ptr().cast(), work.source.len());
+        if luaL_loadbuffer(state, text, length, work.name.as_ptr()) != LUA_OK {
+            mlua_sys::lua_error(state);
+        }
+        work.reference = luaL_ref(state, LUA_REGISTRYINDEX);
+    }
+    0
+}

@@ -1,0 +1,212 @@
+//! One run: the function is called with its keys and arguments, and its result becomes a reply.
+
+use std::fmt::Write as _;
+use std::mem::zeroed;
+use std::os::raw::c_int;
+
+use mlua_sys::{
+    LUA_ERRMEM, LUA_GLOBALSINDEX, LUA_OK, LUA_REGISTRYINDEX, lua_Debug, lua_State, lua_createtable,
+    lua_getinfo, lua_getstack, lua_pcall, lua_pushcclosure, lua_pushlstring_, lua_pushstring_,
+    lua_pushvalue, lua_rawgeti_, lua_rawset, lua_rawseti_, lua_topointer, lua_touserdata,
+};
+
+use crate::core::{Core, Place};
+use crate::encode::{Encoder, push_line};
+use crate::guard::{guard_iskilled, guard_setreadonly};
+use crate::interpreter::Input;
+use crate::stack::{Kind, Stack, core_of};
+
+/// Work of [`run_entry`].
+pub struct Run<'run> {
+    /// Reference of the function in the registry.
+    pub function: c_int,
+    pub input: Input<'run>,
+    pub reply: &'run mut Vec<u8>,
+    pub ending: Ending,
+}
+
+/// How a run ended. The reply tells the value or the error in each case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The function returned a value, which may be an error as a value.
+    Returned,
+    /// An error ended the function.
+    Failed {
+        /// True if it is the error of a command, which the host counted as it happened.
+        is_counted: bool,
+    },
+}
+
+/// Runs a function inside a protected call, since keys and arguments take memory of Lua.
+///
+/// # Safety
+/// `lua_cpcall` calls it with a [`Run`].
+pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
+    // SAFETY: the run is the caller's, who waits for this call; the state is an interpreter's.
+    unsafe {
+        let run = &mut *lua_touserdata(state, 1).cast::<Run<'_>>();
+        lua_pushcclosure(state, on_error, 0);
+        lua_rawgeti_(state, LUA_REGISTRYINDEX, run.function);
+        if run.input.passed {
+            push_texts(state, run.input.keys);
+            push_texts(state, run.input.arguments);
+        } else {
+            set_global(state, c"KEYS", run.input.keys);
+            set_global(state, c"ARGV", run.input.arguments);
+        }
+        let count = if run.input.passed { 2 } else { 0 };
+        let status = lua_pcall(state, count, 1, HANDLER);
+        let mut stack = Stack::of(state);
+        
+        if status == LUA_OK {
+            let script = stack.core().protocol;
+            Encoder::new(&mut stack, run.reply, run.input.protocol, script).encode();
+        } else {
+            run.ending = Ending::Failed { is_counted: is_counted(&mut stack) };
+            if guard_iskilled(state) == 0 {
+                stack.core().end_text = None;
+            }
+            write_error(&mut stack, status, run.reply);
+        }
+    }
+    0
+}
+
+/// Pushes a table of texts.
+///
+/// # Safety
+/// The state is alive, and errors are caught above.
+unsafe fn push_texts(state: *mut lua_State, texts: &[&[u8]]) {
+    // SAFETY: a few slots are always there; the table has as many elements as it is given.
+    unsafe {
+        let count = c_int::try_from(texts.len()).unwrap_or(c_int::MAX);
+        lua_createtable(state, count, 0);
+        for (text, place) in texts.iter().zip(1..) {
+            lua_pushlstring_(state, text.as_ptr().cast(), text.len());
+            lua_rawseti_(state, -2, place);
+        }
+    }
+}
+
+/// Makes a table of texts a global, which scripts themselves cannot.
+///
+/// # Safety
+/// As for `push_texts`.
+unsafe fn set_global(state: *mut lua_State, name: &std::ffi::CStr, texts: &[&[u8]]) {
+    // SAFETY: the globals are a table; an error leaves them read-only but during the write, which
+    // needs no memory: both names are there since the interpreter was made.
+    unsafe {
+        lua_pushvalue(state, LUA_GLOBALSINDEX);
+        lua_pushstring_(state, name.as_ptr());
+        push_texts(state, texts);
+        guard_setreadonly(state, -3, 0);
+        lua_rawset(state, -3);
+        guard_setreadonly(state, -1, 1);
+        mlua_sys::lua_pop(state, 1);
+    }
+}
+
+/// Notes where an error was raised, and leaves the error as it is.
+///
+/// # Safety
+/// Lua calls it with the error, before it leaves the function that raised it.
+unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int {
+    // SAFETY: the state is an interpreter's.
+    unsafe { note_place(state, 1) };
+    1
+}
+
+/// Notes the place of the function at a level, or of its caller where it is not one of Lua.
+///
+/// # Safety
+/// The state is an interpreter's, and nobody uses the core.
+pub unsafe fn note_place(state: *mut lua_State, level: c_int) {
+    // SAFETY: Lua fills what it is asked for; its names live as long as the functions.
+    unsafe {
+        let core: &mut Core = &mut *core_of(state);
+        core.place = Place { source: std::mem::take(&mut core.place.source), line: -1 };
+        core.place.source.clear();
+        let mut at: lua_Debug = zeroed();
+        if lua_getstack(state, level, &raw mut at) == 0 {
+            return;
+        }
+        lua_getinfo(state, c"Sl".as_ptr(), &raw mut at);
+        let is_ours = *at.what.cast::<u8>() == b'C';
+        if is_ours && lua_getstack(state, level + 1, &raw mut at) != 0 {
+            lua_getinfo(state, c"Sl".as_ptr(), &raw mut at);
+        }
+        let source = std::ffi::CStr::from_ptr(at.source).to_bytes();
+        core.place.source.extend_from_slice(source);
+        core.place.line = at.currentline;
+    }
+}
+
+/// Returns true if the error on the top is one of a command: its table says so.
+fn is_counted(stack: &mut Stack<'_>) -> bool {
+    stack.kind(-1) == Kind::Table && {
+        let kind = stack.raw_field(-1, COUNTED_FIELD);
+        let is_counted = kind == Kind::Boolean && stack.is_true(-1);
+        // SAFETY: the field was pushed above.
+        unsafe { mlua_sys::lua_pop(stack.state(), 1) };
+        is_counted
+    }
+}
+
+/// Appends the error on the top as a reply: its text, and where it was raised.
+fn write_error(stack: &mut Stack<'_>, status: c_int, reply: &mut Vec<u8>) {
+    reply.push(b'-');
+    if let Some(text) = stack.core().end_text {
+        push_line(reply, b"ERR ");
+        push_line(reply, text.as_bytes());
+    } else {
+        write_error_text(stack, reply);
+    }
+    let place = &stack.core().place;
+    if status != LUA_ERRMEM && !place.source.is_empty() {
+        push_line(reply, b" script: on ");
+        push_line(reply, &place.source);
+        let mut line = LineNumber(reply);
+        let _ = write!(line, ":{}.", place.line);
+    }
+    reply.extend_from_slice(b"\r\n");
+}
+
+fn write_error_text(stack: &mut Stack<'_>, reply: &mut Vec<u8>) {
+    match stack.kind(-1) {
+        Kind::Table => match stack.raw_field(-1, "err") {
+            Kind::Text | Kind::Number => stack.read_text(-1, |text, _| push_line(reply, text)),
+            _ => push_line(reply, b"ERR unknown error"),
+        },
+        Kind::Text | Kind::Number => {
+            push_line(reply, b"ERR ");
+            stack.read_text(-1, |text, _| push_line(reply, text));
+        }
+        Kind::Nil | Kind::None => push_line(reply, b"ERR nil"),
+        Kind::Boolean => {
+            push_line(reply, if stack.is_true(-1) { b"ERR true" } else { b"ERR false" });
+        }
+        _ => {
+            push_line(reply, b"ERR ");
+            push_line(reply, stack.type_name(-1).as_bytes());
+            // SAFETY: a value is there.
+            let at = unsafe { lua_topointer(stack.state(), -1) };
+            let _ = write!(LineNumber(reply), ": {at:p}");
+        }
+    }
+}
+
+/// Bytes that numbers are written to.
+struct LineNumber<'reply>(&'reply mut Vec<u8>);
+
+impl std::fmt::Write for LineNumber<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Field of an error's table that says that the command's error was counted as it happened.
+pub const COUNTED_FIELD: &str = "ignore_error_stats_update";
+
+/// Index of the function that notes where an error was raised: above the run itself.
+const HANDLER: c_int = 2;

@@ -1,0 +1,243 @@
+//! What a script finds: the libraries of Lua without files and printing, ours, and nothing to write.
+
+use std::ffi::CStr;
+use std::os::raw::c_int;
+
+use mlua_sys::{
+    LUA_GLOBALSINDEX, LUA_REGISTRYINDEX, lua_CFunction, lua_State, lua_call, lua_createtable,
+    lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushlightuserdata,
+    lua_pushlstring_, lua_pushnil, lua_pushnumber, lua_pushstring_, lua_pushvalue, lua_setfield,
+    lua_setmetatable, lua_touserdata, lua_type, luaL_ref, luaL_unref, luaopen_base, luaopen_math,
+    luaopen_os, luaopen_string, luaopen_table,
+};
+
+use crate::failure::{Answer, Failure};
+use crate::guard::guard_setreadonly;
+use crate::stack::{Kind, Stack, lua_functions};
+use crate::{api, bits, json, math, message_pack, packed_struct, protect};
+
+/// How an interpreter is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes that all values of its scripts may take together.
+    pub memory_limit: usize,
+    /// True to have `newproxy`, `getfenv` and `setfenv`.
+    pub insecure: bool,
+    pub versions: Versions,
+}
+
+/// Names and numbers of versions that scripts read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Versions {
+    pub server_name: &'static str,
+    pub valkey: &'static str,
+    pub redis: &'static str,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { memory_limit: 1 << 30, insecure: false, versions: Versions::default() }
+    }
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        Versions { server_name: "valkey", valkey: "9.1.2", redis: "7.2.4" }
+    }
+}
+
+impl Versions {
+    /// Returns a version as one number: three bytes.
+    pub(crate) fn number(version: &str) -> f64 {
+        let mut parts = version.split('.').map(|part| part.parse::<u8>().unwrap_or(0));
+        let mut part = || u32::from(parts.next().unwrap_or(0));
+        f64::from(part() << 16 | part() << 8 | part())
+    }
+}
+
+/// Fields of a table that is made for scripts.
+#[derive(Clone, Copy)]
+pub enum Field {
+    Function(lua_CFunction),
+    Number(f64),
+    Text(&'static str),
+    /// The value that stands for null in JSON.
+    Null,
+}
+
+/// Opens everything, inside a protected call.
+///
+/// # Safety
+/// `lua_cpcall` calls it with [`Options`].
+pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
+    // SAFETY: the options are the caller's, who waits for this call.
+    unsafe {
+        let options = &*lua_touserdata(state, 1).cast::<Options>();
+        open_libraries(state);
+        for (name, fields) in [
+            (c"cjson", json::FIELDS),
+            (c"cmsgpack", message_pack::FIELDS),
+            (c"struct", packed_struct::FIELDS),
+            (c"bit", bits::FIELDS),
+        ] {
+            push_fields(state, fields);
+            lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
+        }
+        open_api(state, &options.versions);
+        for (name, function) in protect::REPLACED {
+            set_function(state, LUA_GLOBALSINDEX, name, *function);
+        }
+        if !options.insecure {
+            for name in INSECURE {
+                lua_pushnil(state);
+                lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
+            }
+        }
+        // Both globals are written in each run, for which no memory is needed from now on; so is
+        // the registry, as functions are released.
+        for name in [c"KEYS", c"ARGV"] {
+            lua_newtable(state);
+            lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
+        }
+        lua_newtable(state);
+        let reference = luaL_ref(state, LUA_REGISTRYINDEX);
+        luaL_unref(state, LUA_REGISTRYINDEX, reference);
+        lock(state);
+    }
+    0
+}
+
+/// # Safety
+/// The state is alive, and errors are caught above.
+unsafe fn open_libraries(state: *mut lua_State) {
+    let libraries: [(lua_CFunction, &CStr); 5] = [
+        (luaopen_base, c""),
+        (luaopen_table, c"table"),
+        (luaopen_string, c"string"),
+        (luaopen_math, c"math"),
+        (luaopen_os, c"os"),
+    ];
+    // SAFETY: these are the functions that open libraries, called as they want to be.
+    unsafe {
+        for (open, name) in libraries {
+            lua_pushcclosure(state, open, 0);
+            lua_pushstring_(state, name.as_ptr());
+            lua_call(state, 1, 0);
+        }
+        lua_getfield_(state, LUA_GLOBALSINDEX, c"math".as_ptr());
+        for (name, function) in math::REPLACED {
+            set_function(state, -2, name, *function);
+        }
+        lua_pop(state, 1);
+    }
+}
+
+/// Makes `redis`, which is `server` too.
+///
+/// # Safety
+/// As for `open_libraries`.
+unsafe fn open_api(state: *mut lua_State, versions: &Versions) {
+    // SAFETY: a table and its fields are pushed and set.
+    unsafe {
+        push_fields(state, api::FIELDS);
+        for (name, text) in [
+            (c"SERVER_NAME", versions.server_name),
+            (c"VALKEY_VERSION", versions.valkey),
+            (c"REDIS_VERSION", versions.redis),
+        ] {
+            lua_pushlstring_(state, text.as_ptr().cast(), text.len());
+            lua_setfield(state, -2, name.as_ptr());
+        }
+        for (name, version) in
+            [(c"VALKEY_VERSION_NUM", versions.valkey), (c"REDIS_VERSION_NUM", versions.redis)]
+        {
+            lua_pushnumber(state, Versions::number(version));
+            lua_setfield(state, -2, name.as_ptr());
+        }
+        lua_pushvalue(state, -1);
+        lua_setfield(state, LUA_GLOBALSINDEX, c"redis".as_ptr());
+        lua_setfield(state, LUA_GLOBALSINDEX, c"server".as_ptr());
+    }
+}
+
+/// Pushes a table of these fields.
+///
+/// # Safety
+/// As for `open_libraries`.
+pub unsafe fn push_fields(state: *mut lua_State, fields: &[(&CStr, Field)]) {
+    // SAFETY: a table and its fields are pushed and set.
+    unsafe {
+        lua_createtable(state, 0, c_int::try_from(fields.len()).unwrap_or(0));
+        for (name, field) in fields {
+            match *field {
+                Field::Function(function) => lua_pushcclosure(state, function, 0),
+                Field::Number(number) => lua_pushnumber(state, number),
+                Field::Text(text) => lua_pushlstring_(state, text.as_ptr().cast(), text.len()),
+                Field::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),
+            }
+            lua_setfield(state, -2, name.as_ptr());
+        }
+    }
+}
+
+/// # Safety
+/// As for `open_libraries`; `table` is the index of a table once a value is pushed.
+unsafe fn set_function(state: *mut lua_State, table: c_int, name: &CStr, function: lua_CFunction) {
+    // SAFETY: the caller says where the table is.
+    unsafe {
+        lua_pushcclosure(state, function, 0);
+        lua_setfield(state, table, name.as_ptr());
+    }
+}
+
+/// Makes globals, libraries and the metatables of basic types read-only.
+///
+/// # Safety
+/// As for `open_libraries`.
+unsafe fn lock(state: *mut lua_State) {
+    // SAFETY: what is pushed is popped; `guard_setreadonly` leaves other values than tables alone.
+    unsafe {
+        lua_pushstring_(state, c"".as_ptr());
+        if lua_getmetatable(state, -1) != 0 {
+            guard_setreadonly(state, -1, 1);
+            lua_pop(state, 1);
+        }
+        lua_pop(state, 1);
+        lua_pushvalue(state, LUA_GLOBALSINDEX);
+        lua_pushnil(state);
+        while mlua_sys::lua_next(state, -2) != 0 {
+            if lua_type(state, -1) == mlua_sys::LUA_TTABLE {
+                guard_setreadonly(state, -1, 1);
+            }
+            lua_pop(state, 1);
+        }
+        lua_createtable(state, 0, 1);
+        set_function(state, -2, c"__index", missing_entry);
+        guard_setreadonly(state, -1, 1);
+        lua_setmetatable(state, -2);
+        guard_setreadonly(state, -1, 1);
+        lua_pop(state, 1);
+    }
+}
+
+lua_functions! {
+    missing_entry = missing;
+}
+
+/// Ends the reading of a global that is not there. A name that is no text reads as nil.
+fn missing(stack: &mut Stack<'_>) -> Answer {
+    if stack.kind(2) != Kind::Text {
+        stack.push_nil();
+        return Ok(1);
+    }
+    stack.read_text(2, |name, core| {
+        core.message.clear();
+        core.message.append(b"Script attempted to access nonexistent global variable '");
+        core.message.append(name);
+        core.message.append(b"'");
+    });
+    Err(Failure::Placed)
+}
+
+/// Globals that let a script change what other functions see.
+const INSECURE: [&CStr; 3] = [c"newproxy", c"getfenv", c"setfenv"];
