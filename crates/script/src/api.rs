@@ -95,7 +95,7 @@ fn push_scratch_as_field(stack: &mut Stack<'_>, name: &str) -> i32 {
 
 fn sha1hex(stack: &mut Stack<'_>) -> Answer {
     if stack.arguments() != 1 {
-        return Err(stack.fail_with_table(format_args!("wrong number of arguments")));
+        return Err(stack.fail_with_table(format_args!("ERR wrong number of arguments")));
     }
     let digest: [u8; 20] = Sha1::digest(stack.argument(1).unwrap_or_default()).into();
     let mut text = [0; 40];

@@ -80,6 +80,7 @@ impl Interpreter {
             lua_cpcall(raw, sandbox::open_entry, ptr::from_ref(options).cast_mut().cast())
         };
         if status != LUA_OK {
+            eprintln!("{:?}", String::from_utf8_lossy(&interpreter.error_text()));
             return Err(OutOfMemory);
         }
         interpreter.rest();

@@ -19,7 +19,7 @@ impl Random {
 
     /// Returns the next number below 2^31.
     pub fn next(&mut self) -> i32 {
-        self.state = (self.state * 0x5_DEEC_E66D + 0xB) & ((1 << 48) - 1);
+        self.state = self.state.wrapping_mul(0x5_DEEC_E66D).wrapping_add(0xB) & ((1 << 48) - 1);
         i32::try_from(self.state >> 17).unwrap_or(i32::MAX)
     }
 }

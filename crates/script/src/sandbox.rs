@@ -204,6 +204,11 @@ unsafe fn lock(state: *mut lua_State) {
         }
         lua_pop(state, 1);
         lua_pushvalue(state, LUA_GLOBALSINDEX);
+        lua_createtable(state, 0, 1);
+        set_function(state, -2, c"__index", missing_entry);
+        guard_setreadonly(state, -1, 1);
+        lua_setmetatable(state, -2);
+        // Among the globals are the globals themselves, as `_G`.
         lua_pushnil(state);
         while mlua_sys::lua_next(state, -2) != 0 {
             if lua_type(state, -1) == mlua_sys::LUA_TTABLE {
@@ -211,11 +216,6 @@ unsafe fn lock(state: *mut lua_State) {
             }
             lua_pop(state, 1);
         }
-        lua_createtable(state, 0, 1);
-        set_function(state, -2, c"__index", missing_entry);
-        guard_setreadonly(state, -1, 1);
-        lua_setmetatable(state, -2);
-        guard_setreadonly(state, -1, 1);
         lua_pop(state, 1);
     }
 }

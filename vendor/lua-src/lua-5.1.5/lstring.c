@@ -72,12 +72,44 @@ static TString *newlstr (lua_State *L, const char *str, size_t l,
 }
 
 
+/*
+** guard: each byte counts, in a string of any length. Words of four bytes are
+** mixed in as MurmurHash3 does it, but the length is not, so that tables have
+** the same order as in Valkey.
+*/
+static unsigned int mixword (unsigned int word) {
+  word *= 0xcc9e2d51u;
+  word = (word << 15) | (word >> 17);
+  return word * 0x1b873593u;
+}
+
+
+static unsigned int guard_hash (const char *str, size_t l) {
+  unsigned int h = 0;
+  unsigned int rest = 0;
+  size_t whole = l & ~(size_t)3;
+  size_t i;
+  for (i = 0; i < whole; i += 4) {
+    unsigned int word = cast(unsigned char, str[i])
+                      | cast(unsigned int, cast(unsigned char, str[i+1])) << 8
+                      | cast(unsigned int, cast(unsigned char, str[i+2])) << 16
+                      | cast(unsigned int, cast(unsigned char, str[i+3])) << 24;
+    h ^= mixword(word);
+    h = (h << 13) | (h >> 19);
+    h = h * 5 + 0xe6546b64u;
+  }
+  for (i = l; i > whole; i--)
+    rest = (rest << 8) | cast(unsigned char, str[i-1]);
+  h ^= mixword(rest);
+  h = (h ^ (h >> 16)) * 0x85ebca6bu;
+  h = (h ^ (h >> 13)) * 0xc2b2ae35u;
+  return h ^ (h >> 16);
+}
+
+
 TString *luaS_newlstr (lua_State *L, const char *str, size_t l) {
   GCObject *o;
-  unsigned int h = cast(unsigned int, l);  /* seed */
-  size_t l1;
-  for (l1=l; l1>=1; l1--)  /* guard: each byte counts */
-    h = h ^ ((h<<5)+(h>>2)+cast(unsigned char, str[l1-1]));
+  unsigned int h = guard_hash(str, l);
   for (o = G(L)->strt.hash[lmod(h, G(L)->strt.size)];
        o != NULL;
        o = o->gch.next) {

@@ -1,0 +1,8 @@
+//! Scripts as a host sees them, held against what Valkey 9.1.2 answered.
+
+mod guards;
+mod host;
+mod killing;
+mod memory;
+mod recorded;
+mod running;
