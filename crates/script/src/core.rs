@@ -5,7 +5,6 @@ use std::os::raw::c_char;
 use std::ptr::NonNull;
 
 use crate::host::{Host, Protocol};
-use crate::json::Settings;
 use crate::memory::Memory;
 use crate::random::Random;
 
@@ -33,7 +32,6 @@ pub struct Core {
     /// Reply of the command.
     pub reply: Vec<u8>,
     pub random: Random,
-    pub json: Settings,
 }
 
 impl Core {
@@ -51,7 +49,6 @@ impl Core {
             numbers: Vec::new(),
             reply: Vec::new(),
             random: Random::first(),
-            json: Settings::default(),
         }
     }
 

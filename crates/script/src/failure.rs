@@ -16,6 +16,8 @@ pub enum Failure {
     Table,
     /// An argument is not what the function takes.
     Argument(c_int, &'static str),
+    /// An argument is not what the function takes, as the text in the buffer says.
+    ArgumentMessage(c_int),
     /// An argument has another type.
     Type(c_int, &'static str),
     /// The error value lies on the top of the stack.

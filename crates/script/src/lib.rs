@@ -36,6 +36,7 @@ mod math;
 mod memory;
 mod message_pack;
 mod number;
+mod number_text;
 mod packed_struct;
 mod protect;
 mod random;

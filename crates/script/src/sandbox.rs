@@ -75,7 +75,6 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         let options = &*lua_touserdata(state, 1).cast::<Options>();
         open_libraries(state);
         for (name, fields) in [
-            (c"cjson", json::FIELDS),
             (c"cmsgpack", message_pack::FIELDS),
             (c"struct", packed_struct::FIELDS),
             (c"bit", bits::FIELDS),
@@ -83,6 +82,8 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
             push_fields(state, fields);
             lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
         }
+        json::push_library(&mut Stack::of(state));
+        lua_setfield(state, LUA_GLOBALSINDEX, c"cjson".as_ptr());
         open_api(state, &options.versions);
         for (name, function) in protect::REPLACED {
             set_function(state, LUA_GLOBALSINDEX, name, *function);

@@ -339,6 +339,32 @@ impl<'call> Stack<'call> {
         Failure::Table
     }
 
+    /// Returns a failure of an argument, with a text that is put together.
+    pub fn fail_argument(&mut self, index: c_int, text: fmt::Arguments<'_>) -> Failure {
+        self.message(text);
+        Failure::ArgumentMessage(index)
+    }
+
+    /// Returns a failure of an argument that is none of some words.
+    pub fn fail_argument_option(&mut self, index: c_int, word: &[u8]) -> Failure {
+        let message = &mut self.core().message;
+        message.clear();
+        message.append(b"invalid option '");
+        message.append(word);
+        message.append(b"'");
+        Failure::ArgumentMessage(index)
+    }
+
+    /// Makes room in the scratch buffer, for which the memory limit of Lua holds too.
+    pub fn reserve_scratch(&mut self, bytes: usize) -> Result<(), Failure> {
+        let core = self.core();
+        let wanted = core.scratch.len().saturating_add(bytes);
+        if wanted > core.memory.limit().saturating_sub(core.memory.used()) {
+            return Err(self.fail(format_args!("not enough memory")));
+        }
+        Ok(())
+    }
+
     fn message(&mut self, text: fmt::Arguments<'_>) {
         let message = &mut self.core().message;
         message.clear();
@@ -358,17 +384,18 @@ impl<'call> Stack<'call> {
                 unsafe { mlua_sys::lua_concat(self.state, 2) };
             }
             Failure::Table => self.push_failure_table(),
-            Failure::Argument(index, text) => self.raise_argument(index, text),
+            Failure::Argument(index, text) => {
+                self.message(format_args!("{text}"));
+                self.raise_argument(index);
+            }
+            Failure::ArgumentMessage(index) => self.raise_argument(index),
             Failure::Type(index, expected) => {
                 let actual = match self.kind(index) {
                     Kind::None => "no value",
                     _ => self.type_name(index),
                 };
                 self.message(format_args!("{expected} expected, got {actual}"));
-                self.core().message.end();
-                let text = self.core().message.as_ptr();
-                // SAFETY: the text ends with a zero byte; Lua copies it before it jumps.
-                unsafe { luaL_argerror(self.state, index, text) };
+                self.raise_argument(index);
             }
         }
         // SAFETY: the error value is on the top, and no frame up to Lua's holds anything.
@@ -384,8 +411,7 @@ impl<'call> Stack<'call> {
         self.raw_set(table);
     }
 
-    fn raise_argument(&mut self, index: c_int, text: &str) {
-        self.message(format_args!("{text}"));
+    fn raise_argument(&mut self, index: c_int) {
         self.core().message.end();
         let text = self.core().message.as_ptr();
         // SAFETY: the text ends with a zero byte; Lua copies it before it jumps.

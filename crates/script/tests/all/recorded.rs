@@ -34,6 +34,16 @@ fn the_table_redis_is_as_valkey_has_it() {
     play(include_str!("../recorded/api.txt"));
 }
 
+#[test]
+fn json_is_as_valkey_has_it() {
+    play(include_str!("../recorded/json.txt"));
+}
+
+#[test]
+fn message_pack_is_as_valkey_has_it() {
+    play(include_str!("../recorded/message_pack.txt"));
+}
+
 /// Runs each script of a recording in one interpreter, and compares all replies.
 fn play(recording: &str) {
     let mut server = Server::new();

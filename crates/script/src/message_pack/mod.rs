@@ -1,0 +1,1 @@
+pub const FIELDS: &[(&std::ffi::CStr, crate::sandbox::Field)] = &[];
