@@ -31,7 +31,28 @@ pub struct Core {
     pub numbers: Vec<u8>,
     /// Reply of the command.
     pub reply: Vec<u8>,
+    /// Tables that MessagePack is put into, from the outermost one.
+    pub levels: Vec<Level>,
     pub random: Random,
+}
+
+/// Table that is being filled.
+#[derive(Clone, Copy)]
+pub struct Level {
+    /// Elements or fields that are missing.
+    pub left: u32,
+    /// Place of the element that comes next, counted from 1.
+    pub place: u32,
+    pub is_map: bool,
+    /// True while the key of the next field lies on the stack.
+    pub has_key: bool,
+}
+
+impl Level {
+    /// Returns a table that wants so many elements or fields.
+    pub fn new(count: u64, is_map: bool) -> Self {
+        Level { left: narrow::low_u32(count), place: 0, is_map, has_key: false }
+    }
 }
 
 impl Core {
@@ -48,6 +69,7 @@ impl Core {
             arguments: Vec::new(),
             numbers: Vec::new(),
             reply: Vec::new(),
+            levels: Vec::new(),
             random: Random::first(),
         }
     }

@@ -9,6 +9,15 @@ pub fn to_i64(value: f64) -> i64 {
     if value >= -TWO_TO_63 && value < TWO_TO_63 { cut(value) } else { i64::MIN }
 }
 
+/// Returns a double of 0 or more without its fraction; 0 for what no `u64` holds.
+#[inline]
+pub fn to_u64(value: f64) -> u64 {
+    if value < TWO_TO_63 || value.is_nan() {
+        return to_i64(value).cast_unsigned();
+    }
+    to_i64(value - TWO_TO_63).cast_unsigned() ^ 1 << 63
+}
+
 /// Returns the lowest 32 bits of a double without its fraction.
 #[inline]
 pub fn to_i32(value: f64) -> i32 {
@@ -37,6 +46,11 @@ mod tests {
             assert_eq!(to_i64(value), i64::MIN);
         }
         assert_eq!(to_i64(-TWO_TO_63), i64::MIN);
+    }
+
+    #[test]
+    fn the_upper_half_of_sixty_four_bits_is_there_without_a_sign() {
+        assert_eq!([to_u64(TWO_TO_63), to_u64(5.9), to_u64(1e300)], [1 << 63, 5, 0]);
     }
 
     #[test]

@@ -17,9 +17,9 @@ use std::ptr;
 use mlua_sys::{
     LUA_TBOOLEAN, LUA_TFUNCTION, LUA_TLIGHTUSERDATA, LUA_TNIL, LUA_TNUMBER, LUA_TSTRING,
     LUA_TTABLE, lua_State, lua_checkstack, lua_createtable, lua_error, lua_getallocf, lua_gettop,
-    lua_insert, lua_isnumber, lua_next, lua_objlen, lua_pushboolean, lua_pushlightuserdata, lua_pushlstring_,
+    lua_isnumber, lua_next, lua_objlen, lua_pushboolean, lua_pushlightuserdata, lua_pushlstring_,
     lua_pushnil, lua_pushnumber, lua_pushvalue, lua_rawget_, lua_rawgeti_, lua_rawset,
-    lua_rawseti_, lua_remove, lua_settop, lua_toboolean, lua_tolstring, lua_tonumber,
+    lua_rawseti_, lua_replace, lua_settop, lua_toboolean, lua_tolstring, lua_tonumber,
     lua_touserdata, lua_type, lua_typename, luaL_argerror, luaL_where,
 };
 
@@ -125,6 +125,12 @@ impl<'call> Stack<'call> {
         unsafe { lua_tonumber(self.state, self.valid(index)) }
     }
 
+    /// Returns true for a number, and for a text that looks like one.
+    pub fn is_number(&self, index: c_int) -> bool {
+        // SAFETY: as in `kind`.
+        unsafe { lua_isnumber(self.state, self.valid(index)) != 0 }
+    }
+
     /// Returns a light value's pointer.
     pub fn light(&self, index: c_int) -> *mut c_void {
         // SAFETY: as in `kind`.
@@ -140,8 +146,7 @@ impl<'call> Stack<'call> {
 
     /// Returns an argument that is a number, or a text that looks like one.
     pub fn number_argument(&mut self, index: c_int) -> Result<f64, Failure> {
-        // SAFETY: as in `kind`.
-        if unsafe { lua_isnumber(self.state, self.valid(index)) } == 0 {
+        if !self.is_number(index) {
             return Err(Failure::Type(index, "number"));
         }
         Ok(self.number(index))
@@ -264,18 +269,11 @@ impl<'call> Stack<'call> {
         unsafe { lua_createtable(self.state, bound(elements), bound(fields)) }
     }
 
-    /// Moves the topmost value down to an index.
-    pub fn insert(&mut self, index: c_int) {
+    /// Pops a value, which takes the place of one above the arguments.
+    pub fn replace(&mut self, index: c_int) {
+        assert!(index > self.arguments && index < self.top(), "arguments stay");
         // SAFETY: the index is one of a value.
-        unsafe { lua_insert(self.state, self.valid(index)) }
-    }
-
-    /// Removes the value at an index above the arguments.
-    pub fn remove(&mut self, index: c_int) {
-        let index = self.absolute(index);
-        assert!(index > self.arguments, "arguments stay");
-        // SAFETY: the index is one of a value.
-        unsafe { lua_remove(self.state, index) }
+        unsafe { lua_replace(self.state, index) }
     }
 
     /// Returns the index from the bottom, which stays that of the value.
@@ -373,6 +371,11 @@ impl<'call> Stack<'call> {
 
     /// Raises an error: the last thing that a function does.
     pub fn raise(mut self, failure: Failure) -> ! {
+        if !matches!(failure, Failure::Top) {
+            // The stack may be full, which may be the reason.
+            // SAFETY: the arguments are there; each function has room for twenty values more.
+            unsafe { lua_settop(self.state, self.arguments) };
+        }
         match failure {
             Failure::Top => {}
             Failure::Plain => self.push_message(),

@@ -44,6 +44,16 @@ fn message_pack_is_as_valkey_has_it() {
     play(include_str!("../recorded/message_pack.txt"));
 }
 
+#[test]
+fn struct_is_as_valkey_has_it() {
+    play(include_str!("../recorded/packed_struct.txt"));
+}
+
+#[test]
+fn bit_is_as_valkey_has_it() {
+    play(include_str!("../recorded/bits.txt"));
+}
+
 /// Runs each script of a recording in one interpreter, and compares all replies.
 fn play(recording: &str) {
     let mut server = Server::new();
