@@ -10,8 +10,6 @@ use std::os::raw::c_int;
 pub enum Failure {
     /// The text in the buffer, behind the place in the script that called the function.
     Placed,
-    /// The text in the buffer alone.
-    Plain,
     /// A table with the text in the buffer, as errors of `redis` are.
     Table,
     /// An argument is not what the function takes.

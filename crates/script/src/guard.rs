@@ -7,8 +7,6 @@ use mlua_sys::lua_State;
 unsafe extern "C-unwind" {
     /// Makes the table at an index read-only, or writable again.
     pub fn guard_setreadonly(state: *mut lua_State, index: c_int, readonly: c_int);
-    /// Returns 1 for a table that is read-only.
-    pub fn guard_isreadonly(state: *mut lua_State, index: c_int) -> c_int;
     /// Makes the collector run before so many bytes are in use; 0 is no limit.
     pub fn guard_setmemorylimit(state: *mut lua_State, bytes: usize);
     /// Ends what runs: nothing in the script catches this. Does not return.

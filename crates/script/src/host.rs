@@ -32,14 +32,17 @@ pub struct Call<'call> {
 /// Version of RESP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
+    /// RESP2
     #[default]
     Resp2,
+    /// RESP3
     Resp3,
 }
 
 /// Whether a script goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// It goes on.
     Continue,
     /// The script ends with this error, whatever it catches.
     End(&'static str),
@@ -48,15 +51,21 @@ pub enum Verdict {
 /// Weight of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
+    /// `LOG_DEBUG`
     Debug,
+    /// `LOG_VERBOSE`
     Verbose,
+    /// `LOG_NOTICE`
     Notice,
+    /// `LOG_WARNING`
     Warning,
 }
 
 /// Where writes of a script go besides the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replication {
+    /// To the journal.
     pub journal: bool,
+    /// To replicas.
     pub replicas: bool,
 }

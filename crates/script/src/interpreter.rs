@@ -1,6 +1,6 @@
 //! An interpreter: made once, then it compiles and runs one function after the other.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::os::raw::c_int;
 use std::ptr::{self, NonNull};
@@ -42,7 +42,9 @@ pub enum Chunk {
 /// How a function is given keys and arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'run> {
+    /// `KEYS`
     pub keys: &'run [&'run [u8]],
+    /// `ARGV`
     pub arguments: &'run [&'run [u8]],
     /// True where they are two arguments of the function, not `KEYS` and `ARGV`.
     pub passed: bool,
@@ -80,7 +82,6 @@ impl Interpreter {
             lua_cpcall(raw, sandbox::open_entry, ptr::from_ref(options).cast_mut().cast())
         };
         if status != LUA_OK {
-            eprintln!("{:?}", String::from_utf8_lossy(&interpreter.error_text()));
             return Err(OutOfMemory);
         }
         interpreter.rest();
@@ -162,6 +163,10 @@ impl Interpreter {
             lua_settop(raw, 0);
             guard_endrun(raw);
             lua_sethook(raw, Some(hook::on_count), LUA_MASKCOUNT, hook::INSTRUCTIONS);
+        }
+        if self.core().memory.is_half_used() {
+            // Garbage of this run must not be what the next one lacks.
+            self.collect();
         }
         let core = self.core();
         core.host = None;

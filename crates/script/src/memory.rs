@@ -27,6 +27,11 @@ impl Memory {
         self.limit.get()
     }
 
+    /// Returns true if more than half of the limit is in use.
+    pub fn is_half_used(&self) -> bool {
+        self.used.get() > self.limit.get() / 2
+    }
+
     /// Returns true if a block may change from `old` to `new` bytes. A smaller block always may:
     /// Lua counts on it.
     fn admits(&self, old: usize, new: usize) -> bool {

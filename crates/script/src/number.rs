@@ -6,7 +6,7 @@ use narrow::low_u32;
 #[inline]
 pub fn to_i64(value: f64) -> i64 {
     // The upper bound itself, 2^63, is no `i64`.
-    if value >= -TWO_TO_63 && value < TWO_TO_63 { cut(value) } else { i64::MIN }
+    if (-TWO_TO_63..TWO_TO_63).contains(&value) { cut(value) } else { i64::MIN }
 }
 
 /// Returns a double of 0 or more without its fraction; 0 for what no `u64` holds.

@@ -5,8 +5,7 @@ use std::os::raw::c_int;
 
 use mlua_sys::{
     LUA_GLOBALSINDEX, LUA_REGISTRYINDEX, lua_CFunction, lua_State, lua_call, lua_createtable,
-    lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushlightuserdata,
-    lua_pushlstring_, lua_pushnil, lua_pushnumber, lua_pushstring_, lua_pushvalue, lua_setfield,
+    lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushlstring_, lua_pushnil, lua_pushnumber, lua_pushstring_, lua_pushvalue, lua_setfield,
     lua_setmetatable, lua_touserdata, lua_type, luaL_ref, luaL_unref, luaopen_base, luaopen_math,
     luaopen_os, luaopen_string, luaopen_table,
 };
@@ -23,14 +22,18 @@ pub struct Options {
     pub memory_limit: usize,
     /// True to have `newproxy`, `getfenv` and `setfenv`.
     pub insecure: bool,
+    /// What scripts read as versions.
     pub versions: Versions,
 }
 
 /// Names and numbers of versions that scripts read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Versions {
+    /// `SERVER_NAME`
     pub server_name: &'static str,
+    /// `VALKEY_VERSION`, three numbers with points between them.
     pub valkey: &'static str,
+    /// `REDIS_VERSION`, the same.
     pub redis: &'static str,
 }
 
@@ -61,8 +64,6 @@ pub enum Field {
     Function(lua_CFunction),
     Number(f64),
     Text(&'static str),
-    /// The value that stands for null in JSON.
-    Null,
 }
 
 /// Opens everything, inside a protected call.
@@ -174,7 +175,6 @@ pub unsafe fn push_fields(state: *mut lua_State, fields: &[(&CStr, Field)]) {
                 Field::Function(function) => lua_pushcclosure(state, function, 0),
                 Field::Number(number) => lua_pushnumber(state, number),
                 Field::Text(text) => lua_pushlstring_(state, text.as_ptr().cast(), text.len()),
-                Field::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),
             }
             lua_setfield(state, -2, name.as_ptr());
         }

@@ -378,7 +378,6 @@ impl<'call> Stack<'call> {
         }
         match failure {
             Failure::Top => {}
-            Failure::Plain => self.push_message(),
             Failure::Placed => {
                 // SAFETY: there is room for two values, and the place is a text like the message.
                 unsafe { luaL_where(self.state, 1) };

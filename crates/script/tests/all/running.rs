@@ -1,0 +1,104 @@
+//! What a host gives to a script, and what it is told.
+
+use script::{Chunk, Ending, Input, LogLevel, Protocol, Replication};
+
+use crate::host::Server;
+
+#[test]
+fn keys_and_arguments_are_ordinary_tables_and_new_in_each_run() {
+    let mut server = Server::new();
+    let script = "KEYS[1] = KEYS[1] .. ARGV[2] return {KEYS[1], #KEYS, #ARGV}";
+    for _ in 0..2 {
+        let (_, reply) = server.eval_with(script, &[b"k"], &[b"a", b"\0b"]);
+        assert_eq!(reply, b"*3\r\n$3\r\nk\0b\r\n:1\r\n:2\r\n");
+    }
+}
+
+#[test]
+fn a_function_may_be_given_both_as_its_arguments() {
+    let mut server = Server::new();
+    let source = "local keys, args = ... return {keys[1], args[1], rawget(_G, 'KEYS') == keys}";
+    let function = server.interpreter.compile(source.as_bytes(), Chunk::Library).expect("valid");
+    let input = Input {
+        keys: &[b"k"],
+        arguments: &[b"a"],
+        passed: true,
+        protocol: Protocol::Resp3,
+    };
+    let mut reply = b"before ".to_vec();
+    server.interpreter.run(&function, input, &mut server.fake, &mut reply);
+    assert_eq!(reply, b"before *3\r\n$1\r\nk\r\n$1\r\na\r\n_\r\n");
+    server.interpreter.release(function);
+}
+
+#[test]
+fn errors_of_functions_name_the_library() {
+    let mut server = Server::new();
+    let error = server.interpreter.compile(b"\n\nreturn 1 +", Chunk::Library).expect_err("no chunk");
+    assert_eq!(
+        String::from_utf8_lossy(&error),
+        "user_function:3: unexpected symbol near '<eof>'"
+    );
+}
+
+#[test]
+fn an_error_of_a_command_is_told_as_counted() {
+    let mut server = Server::new();
+    let mut ending = |script: &str| server.eval_with(script, &[], &[]).0;
+    let counted = Some(Ending::Failed { is_counted: true });
+    assert_eq!(ending("redis.call('lpush', 'k', 'v')"), counted);
+    assert_eq!(ending("error(redis.pcall('lpush', 'k', 'v'))"), counted);
+    assert_eq!(ending("redis.call()"), Some(Ending::Failed { is_counted: false }));
+    assert_eq!(ending("error('x')"), Some(Ending::Failed { is_counted: false }));
+    assert_eq!(ending("return redis.pcall('lpush', 'k', 'v')"), Some(Ending::Returned));
+}
+
+#[test]
+fn the_protocol_of_a_script_ends_with_it() {
+    let mut server = Server::new();
+    server.eval("redis.setresp(3)");
+    assert_eq!(server.eval("return type(redis.call('get', 'none'))"), b"$7\r\nboolean\r\n");
+}
+
+#[test]
+fn lines_of_the_log_are_joined_by_blanks() {
+    let mut server = Server::new();
+    server.eval("redis.log(redis.LOG_WARNING, 'a', {}, 5, nil, 'b') redis.log('0', 'c')");
+    let lines = [(LogLevel::Warning, b"a 5 b".to_vec()), (LogLevel::Debug, b"c".to_vec())];
+    assert_eq!(server.fake.lines, lines);
+}
+
+#[test]
+fn set_repl_says_where_writes_go() {
+    let mut server = Server::new();
+    server.eval("redis.set_repl(redis.REPL_AOF) redis.set_repl(redis.REPL_REPLICA)");
+    let replications = [
+        Replication { journal: true, replicas: false },
+        Replication { journal: false, replicas: true },
+    ];
+    assert_eq!(server.fake.replications, replications);
+}
+
+#[test]
+fn random_numbers_go_on_from_one_script_to_the_next() {
+    let mut server = Server::new();
+    assert_eq!(server.text("return tostring(math.random())"), "0.39646477363839");
+    assert_eq!(server.text("return tostring(math.random())"), "0.84048536971234");
+}
+
+#[test]
+fn a_reply_that_is_cut_off_is_an_error() {
+    let mut server = Server::new();
+    for reply in ["", ":1", "$5\\r\\nab\\r\\n", "*2\\r\\n:1\\r\\n", "?\\r\\n", "$9999999999999999999\\r\\n", "%1\\r\\n:1\\r\\n", "=2\\r\\nab\\r\\n"] {
+        let reply = server.eval(format!("return redis.call('raw', '{reply}')"));
+        assert!(reply.starts_with(b"-ERR") || reply == b"$-1\r\n", "{reply:?}");
+    }
+}
+
+#[test]
+fn a_table_that_holds_itself_ends_at_the_stack_limit() {
+    let mut server = Server::new();
+    let reply = server.eval("local t = {} t[1] = t return t");
+    assert!(reply.starts_with(b"*1\r\n*1\r\n"));
+    assert!(reply.ends_with(b"-ERR reached lua stack limit\r\n"));
+}
