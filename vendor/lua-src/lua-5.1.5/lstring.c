@@ -73,9 +73,8 @@ static TString *newlstr (lua_State *L, const char *str, size_t l,
 
 
 /*
-** guard: each byte counts, in a string of any length. Words of four bytes are
-** mixed in as MurmurHash3 does it, but the length is not, so that tables have
-** the same order as in Valkey.
+** guard: each byte counts, in a string of any length. This is MurmurHash3 with
+** the length as its seed, so that tables have the same order as in Valkey.
 */
 static unsigned int mixword (unsigned int word) {
   word *= 0xcc9e2d51u;
@@ -85,7 +84,7 @@ static unsigned int mixword (unsigned int word) {
 
 
 static unsigned int guard_hash (const char *str, size_t l) {
-  unsigned int h = 0;
+  unsigned int h = cast(unsigned int, l);  /* seed */
   unsigned int rest = 0;
   size_t whole = l & ~(size_t)3;
   size_t i;
@@ -100,7 +99,7 @@ static unsigned int guard_hash (const char *str, size_t l) {
   }
   for (i = l; i > whole; i--)
     rest = (rest << 8) | cast(unsigned char, str[i-1]);
-  h ^= mixword(rest);
+  h ^= mixword(rest) ^ cast(unsigned int, l);
   h = (h ^ (h >> 16)) * 0x85ebca6bu;
   h = (h ^ (h >> 13)) * 0xc2b2ae35u;
   return h ^ (h >> 16);
