@@ -11,29 +11,34 @@ use crate::number::to_i32;
 use crate::sandbox::Field;
 use crate::stack::{Kind, Stack, lua_functions};
 
-/// Fields of the table, but for versions.
+/// Fields that come before the versions. The order of all is that in which Valkey sets them, so
+/// that `pairs` finds them in its order.
 pub const FIELDS: &[(&CStr, Field)] = &[
     (c"call", Field::Function(call::call_entry)),
     (c"pcall", Field::Function(call::pcall_entry)),
-    (c"error_reply", Field::Function(error_reply_entry)),
-    (c"status_reply", Field::Function(status_reply_entry)),
-    (c"sha1hex", Field::Function(sha1hex_entry)),
     (c"log", Field::Function(log_entry)),
-    (c"setresp", Field::Function(setresp_entry)),
-    (c"set_repl", Field::Function(set_repl_entry)),
-    (c"replicate_commands", Field::Function(replicate_commands_entry)),
-    (c"acl_check_cmd", Field::Function(acl_check_cmd_entry)),
-    (c"breakpoint", Field::Function(breakpoint_entry)),
-    (c"debug", Field::Function(debug_entry)),
     (c"LOG_DEBUG", Field::Number(0.0)),
     (c"LOG_VERBOSE", Field::Number(1.0)),
     (c"LOG_NOTICE", Field::Number(2.0)),
     (c"LOG_WARNING", Field::Number(3.0)),
+];
+
+/// Fields behind the versions.
+pub const MORE_FIELDS: &[(&CStr, Field)] = &[
+    (c"setresp", Field::Function(setresp_entry)),
+    (c"sha1hex", Field::Function(sha1hex_entry)),
+    (c"error_reply", Field::Function(error_reply_entry)),
+    (c"status_reply", Field::Function(status_reply_entry)),
+    (c"set_repl", Field::Function(set_repl_entry)),
     (c"REPL_NONE", Field::Number(0.0)),
     (c"REPL_AOF", Field::Number(1.0)),
     (c"REPL_SLAVE", Field::Number(2.0)),
     (c"REPL_REPLICA", Field::Number(2.0)),
     (c"REPL_ALL", Field::Number(3.0)),
+    (c"acl_check_cmd", Field::Function(acl_check_cmd_entry)),
+    (c"breakpoint", Field::Function(breakpoint_entry)),
+    (c"debug", Field::Function(debug_entry)),
+    (c"replicate_commands", Field::Function(replicate_commands_entry)),
 ];
 
 lua_functions! {

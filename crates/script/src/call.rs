@@ -95,7 +95,9 @@ fn perform(stack: &mut Stack<'_>) -> Result<Pushed, Failure> {
 }
 
 /// Returns the host of the run, and the rest of the core.
-pub fn host<'stack>(stack: &'stack mut Stack<'_>) -> Option<(&'stack mut dyn Host, &'stack mut Core)> {
+pub fn host<'stack>(
+    stack: &'stack mut Stack<'_>,
+) -> Option<(&'stack mut dyn Host, &'stack mut Core)> {
     let core = stack.core();
     // SAFETY: the host is borrowed by the run, which waits for this call, and is not in the core.
     let host = unsafe { core.host?.as_mut() };

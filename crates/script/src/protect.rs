@@ -5,8 +5,7 @@ use std::os::raw::c_int;
 
 use mlua_sys::{
     LUA_MULTRET, LUA_OK, LUA_TTABLE, lua_CFunction, lua_State, lua_getfield_, lua_gettop,
-    lua_insert, lua_isstring, lua_pcall, lua_pop, lua_pushboolean, lua_remove,
-    lua_type,
+    lua_insert, lua_isstring, lua_pcall, lua_pop, lua_pushboolean, lua_remove, lua_type,
 };
 
 use crate::guard::guard_passkill;

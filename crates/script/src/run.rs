@@ -57,7 +57,7 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
         let count = if run.input.passed { 2 } else { 0 };
         let status = lua_pcall(state, count, 1, HANDLER);
         let mut stack = Stack::of(state);
-        
+
         if status == LUA_OK {
             let script = stack.core().protocol;
             Encoder::new(&mut stack, run.reply, run.input.protocol, script).encode();

@@ -5,9 +5,10 @@ use std::os::raw::c_int;
 
 use mlua_sys::{
     LUA_GLOBALSINDEX, LUA_REGISTRYINDEX, lua_CFunction, lua_State, lua_call, lua_createtable,
-    lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushlstring_, lua_pushnil, lua_pushnumber, lua_pushstring_, lua_pushvalue, lua_setfield,
-    lua_setmetatable, lua_touserdata, lua_type, luaL_ref, luaL_unref, luaopen_base, luaopen_math,
-    luaopen_os, luaopen_string, luaopen_table,
+    lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushlstring_,
+    lua_pushnil, lua_pushnumber, lua_pushstring_, lua_pushvalue, lua_setfield, lua_setmetatable,
+    lua_touserdata, lua_type, luaL_ref, luaL_unref, luaopen_base, luaopen_math, luaopen_os,
+    luaopen_string, luaopen_table,
 };
 
 use crate::failure::{Answer, Failure};
@@ -80,7 +81,8 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
             (c"struct", packed_struct::FIELDS),
             (c"bit", bits::FIELDS),
         ] {
-            push_fields(state, fields);
+            lua_createtable(state, 0, c_int::try_from(fields.len()).unwrap_or(0));
+            set_fields(state, fields);
             lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
         }
         json::push_library(&mut Stack::of(state));
@@ -141,35 +143,32 @@ unsafe fn open_libraries(state: *mut lua_State) {
 unsafe fn open_api(state: *mut lua_State, versions: &Versions) {
     // SAFETY: a table and its fields are pushed and set.
     unsafe {
-        push_fields(state, api::FIELDS);
-        for (name, text) in [
-            (c"SERVER_NAME", versions.server_name),
-            (c"VALKEY_VERSION", versions.valkey),
-            (c"REDIS_VERSION", versions.redis),
-        ] {
-            lua_pushlstring_(state, text.as_ptr().cast(), text.len());
-            lua_setfield(state, -2, name.as_ptr());
-        }
-        for (name, version) in
-            [(c"VALKEY_VERSION_NUM", versions.valkey), (c"REDIS_VERSION_NUM", versions.redis)]
-        {
-            lua_pushnumber(state, Versions::number(version));
-            lua_setfield(state, -2, name.as_ptr());
-        }
+        lua_newtable(state);
+        set_fields(state, api::FIELDS);
+        set_fields(
+            state,
+            &[
+                (c"REDIS_VERSION_NUM", Field::Number(Versions::number(versions.redis))),
+                (c"REDIS_VERSION", Field::Text(versions.redis)),
+                (c"SERVER_NAME", Field::Text(versions.server_name)),
+                (c"VALKEY_VERSION_NUM", Field::Number(Versions::number(versions.valkey))),
+                (c"VALKEY_VERSION", Field::Text(versions.valkey)),
+            ],
+        );
+        set_fields(state, api::MORE_FIELDS);
         lua_pushvalue(state, -1);
         lua_setfield(state, LUA_GLOBALSINDEX, c"redis".as_ptr());
         lua_setfield(state, LUA_GLOBALSINDEX, c"server".as_ptr());
     }
 }
 
-/// Pushes a table of these fields.
+/// Sets fields of the table on the top.
 ///
 /// # Safety
 /// As for `open_libraries`.
-pub unsafe fn push_fields(state: *mut lua_State, fields: &[(&CStr, Field)]) {
-    // SAFETY: a table and its fields are pushed and set.
+unsafe fn set_fields(state: *mut lua_State, fields: &[(&CStr, Field)]) {
+    // SAFETY: the caller has pushed the table.
     unsafe {
-        lua_createtable(state, 0, c_int::try_from(fields.len()).unwrap_or(0));
         for (name, field) in fields {
             match *field {
                 Field::Function(function) => lua_pushcclosure(state, function, 0),

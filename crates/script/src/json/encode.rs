@@ -31,7 +31,9 @@ impl Encoder<'_, '_> {
         match self.stack.kind(-1) {
             Kind::Text => self.append_text(),
             Kind::Number => self.append_number(),
-            Kind::Boolean => self.append_word(if self.stack.is_true(-1) { "true" } else { "false" }),
+            Kind::Boolean => {
+                self.append_word(if self.stack.is_true(-1) { "true" } else { "false" })
+            }
             Kind::Nil => self.append_word("null"),
             Kind::Light if self.stack.light(-1).is_null() => self.append_word("null"),
             Kind::Table => self.append_table(depth + 1),

@@ -12,8 +12,9 @@ use std::ffi::CStr;
 use std::os::raw::c_int;
 
 use mlua_sys::{
-    lua_CFunction, lua_createtable, lua_newuserdata, lua_pushcclosure, lua_pushlightuserdata,
-    lua_pushstring_, lua_pushvalue, lua_pop, lua_setfield, lua_touserdata, lua_upvalueindex,
+    lua_CFunction, lua_createtable, lua_newuserdata, lua_pop, lua_pushcclosure,
+    lua_pushlightuserdata, lua_pushstring_, lua_pushvalue, lua_setfield, lua_touserdata,
+    lua_upvalueindex,
 };
 
 use crate::failure::Answer;

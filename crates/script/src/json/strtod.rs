@@ -94,9 +94,9 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
         let digits = text.get(at + 1 + sign..).unwrap_or_default();
         let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if length > 0 {
-            let size = digits[..length].iter().fold(0_i64, |size, digit| {
-                (size * 10 + i64::from(digit - b'0')).min(EXPONENT_MAX)
-            });
+            let size = digits[..length]
+                .iter()
+                .fold(0_i64, |size, digit| (size * 10 + i64::from(digit - b'0')).min(EXPONENT_MAX));
             exponent += if text[at + 1] == b'-' { -size } else { size };
             at += 1 + sign + length;
         }

@@ -42,9 +42,9 @@ fn unpack_from(stack: &mut Stack<'_>, limit: i32, start: i32) -> Answer {
         )));
     };
     if from > length {
-        return Err(stack.fail(format_args!(
-            "Start offset {start} greater than input length {length}."
-        )));
+        return Err(
+            stack.fail(format_args!("Start offset {start} greater than input length {length}."))
+        );
     }
     let is_all = limit == 0 && start == 0;
     let limit = if is_all { i32::MAX } else { limit };
@@ -94,9 +94,9 @@ fn open(stack: &mut Stack<'_>, level: Level) -> Result<bool, Failure> {
     stack.push_table(0, 0);
     if !stack.reserve(2) {
         let what = if level.is_map { "hash" } else { "array" };
-        return Err(stack.fail(format_args!(
-            "stack overflow (in function mp_decode_to_lua_{what})"
-        )));
+        return Err(
+            stack.fail(format_args!("stack overflow (in function mp_decode_to_lua_{what})"))
+        );
     }
     stack.core().levels.push(level);
     Ok(false)

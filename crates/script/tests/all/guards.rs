@@ -89,9 +89,8 @@ fn strings_that_differ_in_one_byte_of_many_are_told_apart_fast() {
 fn a_pattern_that_nests_too_deep_is_an_error() {
     let mut server = Server::new();
     for call in ["find(s, p)", "match(s, p)", "gsub(s, p, '')", "gmatch(s, p)()"] {
-        let reply = server.eval(format!(
-            "local s, p = ('a'):rep(3000), ('a?'):rep(3000) return string.{call}"
-        ));
+        let reply = server
+            .eval(format!("local s, p = ('a'):rep(3000), ('a?'):rep(3000) return string.{call}"));
         let reply = String::from_utf8_lossy(&reply);
         assert!(reply.contains("pattern too complex"), "{call}: {reply}");
     }

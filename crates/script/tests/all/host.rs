@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use script::{
-    Call, Chunk, Ending, Host, Input, Interpreter, LogLevel, Options, Protocol, Replication, Verdict,
+    Call, Chunk, Ending, Host, Input, Interpreter, LogLevel, Options, Protocol, Replication,
+    Verdict,
 };
 
 /// Keys with texts, and what the script said.
@@ -38,7 +39,9 @@ impl Host for Fake {
             (b"debug", [_, kind]) => reply.extend_from_slice(sample(kind, call.protocol)),
             (b"raw", [text]) => reply.extend_from_slice(text),
             (b"get" | b"incr", _) => {
-                reply.extend_from_slice(b"-ERR Wrong number of args calling command from script\r\n");
+                reply.extend_from_slice(
+                    b"-ERR Wrong number of args calling command from script\r\n",
+                );
             }
             _ => reply.extend_from_slice(b"-ERR Unknown command called from script\r\n"),
         }

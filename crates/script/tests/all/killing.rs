@@ -12,14 +12,20 @@ fn end(script: &str) -> (Option<Ending>, String) {
     assert!(server.fake.polls < 50, "{} polls", server.fake.polls);
     // The interpreter is as before.
     server.fake.patience = None;
-    assert_eq!(server.eval("local n = 0 for i = 1, 100000 do n = n + 1 end return n"), b":100000\r\n");
+    assert_eq!(
+        server.eval("local n = 0 for i = 1, 100000 do n = n + 1 end return n"),
+        b":100000\r\n"
+    );
     (ending, String::from_utf8_lossy(&reply).into_owned())
 }
 
 fn assert_ended(script: &str) {
     let (ending, reply) = end(script);
     assert_eq!(ending, Some(Ending::Failed { is_counted: false }));
-    assert!(reply.starts_with("-ERR Script killed by user with SCRIPT KILL. script: on "), "{reply}");
+    assert!(
+        reply.starts_with("-ERR Script killed by user with SCRIPT KILL. script: on "),
+        "{reply}"
+    );
 }
 
 #[test]
@@ -67,13 +73,17 @@ fn killing_ends_a_coroutine_that_yields_for_ever() {
 fn killing_ends_what_reads_a_chunk_or_compares_or_replaces() {
     assert_ended("while true do load(function() while true do end end) end");
     assert_ended("table.sort({3, 2, 1}, function() while true do end end)");
-    assert_ended("while true do pcall(string.gsub, 'x', 'x', function() while true do end end) end");
+    assert_ended(
+        "while true do pcall(string.gsub, 'x', 'x', function() while true do end end) end",
+    );
 }
 
 #[test]
 fn killing_ends_what_metatables_run() {
     assert_ended("return setmetatable({}, {__index = function() while true do end end}).x");
-    assert_ended("return tostring(setmetatable({}, {__tostring = function() while true do end end}))");
+    assert_ended(
+        "return tostring(setmetatable({}, {__tostring = function() while true do end end}))",
+    );
     assert_ended("return setmetatable({}, {__concat = function() while true do end end}) .. ''");
 }
 

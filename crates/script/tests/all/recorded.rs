@@ -61,8 +61,12 @@ fn play(recording: &str) {
     let mut differences = String::new();
     for line in recording.lines() {
         match line.split_at_checked(2) {
-            Some(("2>", text)) => (server.protocol, script) = (Protocol::Resp2, text.trim_start().replace('¶', "\n")),
-            Some(("3>", text)) => (server.protocol, script) = (Protocol::Resp3, text.trim_start().replace('¶', "\n")),
+            Some(("2>", text)) => {
+                (server.protocol, script) = (Protocol::Resp2, text.trim_start().replace('¶', "\n"))
+            }
+            Some(("3>", text)) => {
+                (server.protocol, script) = (Protocol::Resp3, text.trim_start().replace('¶', "\n"))
+            }
             Some(("< ", text)) => {
                 let reply = escape(&server.eval(&script));
                 if reply != text {

@@ -19,12 +19,8 @@ fn a_function_may_be_given_both_as_its_arguments() {
     let mut server = Server::new();
     let source = "local keys, args = ... return {keys[1], args[1], rawget(_G, 'KEYS') == keys}";
     let function = server.interpreter.compile(source.as_bytes(), Chunk::Library).expect("valid");
-    let input = Input {
-        keys: &[b"k"],
-        arguments: &[b"a"],
-        passed: true,
-        protocol: Protocol::Resp3,
-    };
+    let input =
+        Input { keys: &[b"k"], arguments: &[b"a"], passed: true, protocol: Protocol::Resp3 };
     let mut reply = b"before ".to_vec();
     server.interpreter.run(&function, input, &mut server.fake, &mut reply);
     assert_eq!(reply, b"before *3\r\n$1\r\nk\r\n$1\r\na\r\n_\r\n");
@@ -34,11 +30,9 @@ fn a_function_may_be_given_both_as_its_arguments() {
 #[test]
 fn errors_of_functions_name_the_library() {
     let mut server = Server::new();
-    let error = server.interpreter.compile(b"\n\nreturn 1 +", Chunk::Library).expect_err("no chunk");
-    assert_eq!(
-        String::from_utf8_lossy(&error),
-        "user_function:3: unexpected symbol near '<eof>'"
-    );
+    let error =
+        server.interpreter.compile(b"\n\nreturn 1 +", Chunk::Library).expect_err("no chunk");
+    assert_eq!(String::from_utf8_lossy(&error), "user_function:3: unexpected symbol near '<eof>'");
 }
 
 #[test]
@@ -89,7 +83,16 @@ fn random_numbers_go_on_from_one_script_to_the_next() {
 #[test]
 fn a_reply_that_is_cut_off_is_an_error() {
     let mut server = Server::new();
-    for reply in ["", ":1", "$5\\r\\nab\\r\\n", "*2\\r\\n:1\\r\\n", "?\\r\\n", "$9999999999999999999\\r\\n", "%1\\r\\n:1\\r\\n", "=2\\r\\nab\\r\\n"] {
+    for reply in [
+        "",
+        ":1",
+        "$5\\r\\nab\\r\\n",
+        "*2\\r\\n:1\\r\\n",
+        "?\\r\\n",
+        "$9999999999999999999\\r\\n",
+        "%1\\r\\n:1\\r\\n",
+        "=2\\r\\nab\\r\\n",
+    ] {
         let reply = server.eval(format!("return redis.call('raw', '{reply}')"));
         assert!(reply.starts_with(b"-ERR") || reply == b"$-1\r\n", "{reply:?}");
     }
