@@ -6,9 +6,9 @@ use sha1::{Digest as _, Sha1};
 
 use crate::call::{self, gather};
 use crate::failure::Answer;
+use crate::field::Field;
 use crate::host::{LogLevel, Protocol, Replication};
 use crate::number::to_i32;
-use crate::sandbox::Field;
 use crate::stack::{Kind, Stack, lua_functions};
 
 /// Fields that come before the versions. The order of all is that in which Valkey sets them, so

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use narrow::low_u32;
 
 use crate::failure::{Answer, Failure};
-use crate::sandbox::Field;
+use crate::field::Field;
 use crate::stack::{Stack, lua_functions};
 
 /// Fields of the library.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use text::{write_f64, write_i64};
 
 use crate::core::Core;
-use crate::decode::Decoder;
+use crate::decode::{Decoder, Pushed};
 use crate::failure::{Answer, Failure};
 use crate::host::{Call, Host};
 use crate::number::to_i64;
@@ -106,13 +106,6 @@ pub fn host<'stack>(
 
 fn is_error(pushed: Pushed) -> bool {
     pushed == Pushed::Error
-}
-
-/// What a reply was.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Pushed {
-    Value,
-    Error,
 }
 
 /// Longest text of a number.

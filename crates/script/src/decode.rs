@@ -5,10 +5,16 @@
 
 use text::{parse_f64_bound, parse_i64};
 
-use crate::call::Pushed;
 use crate::failure::Failure;
 use crate::run::COUNTED_FIELD;
 use crate::stack::Stack;
+
+/// What a reply was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    Value,
+    Error,
+}
 
 /// Reader of one reply.
 pub struct Decoder<'stack, 'call> {
@@ -25,7 +31,8 @@ impl<'stack, 'call> Decoder<'stack, 'call> {
 
     /// Pushes the next value of the reply. Attributes are passed over.
     pub fn push(&mut self) -> Result<Pushed, Failure> {
-        if !self.stack.reserve(SLOTS) || self.depth > DEPTH_MAX {
+        // The outermost value has the room that each function has.
+        if self.depth > 0 && (self.depth > DEPTH_MAX || !self.stack.reserve(SLOTS)) {
             return Err(self.stack.fail(format_args!("reply nests too deep")));
         }
         let Some((kind, line)) = self.line() else { return Err(self.broken()) };

@@ -15,7 +15,7 @@ use crate::guard::{guard_endrun, guard_setmemorylimit};
 use crate::hook;
 use crate::host::{Host, Protocol};
 use crate::memory::reallocate;
-use crate::run::{Ending, Run, run_entry};
+use crate::run::{Ending, Input, Run, run_entry};
 use crate::sandbox::{self, Options};
 
 /// Lua with the libraries and bounds of scripts. Whatever runs in it, it is as before afterwards,
@@ -37,19 +37,6 @@ pub enum Chunk {
     Script,
     /// `user_function`
     Library,
-}
-
-/// How a function is given keys and arguments.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'run> {
-    /// `KEYS`
-    pub keys: &'run [&'run [u8]],
-    /// `ARGV`
-    pub arguments: &'run [&'run [u8]],
-    /// True where they are two arguments of the function, not `KEYS` and `ARGV`.
-    pub passed: bool,
-    /// Form of the reply that the client wants.
-    pub protocol: Protocol,
 }
 
 /// The interpreter could not be made: there is less memory than its libraries need.

@@ -27,6 +27,7 @@ mod core;
 mod decode;
 mod encode;
 mod failure;
+mod field;
 mod guard;
 mod hook;
 mod host;
@@ -45,6 +46,6 @@ mod sandbox;
 mod stack;
 
 pub use host::{Call, Host, LogLevel, Protocol, Replication, Verdict};
-pub use interpreter::{Chunk, Function, Input, Interpreter, OutOfMemory};
-pub use run::Ending;
+pub use interpreter::{Chunk, Function, Interpreter, OutOfMemory};
+pub use run::{Ending, Input};
 pub use sandbox::{Options, Versions};

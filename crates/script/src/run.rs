@@ -13,8 +13,21 @@ use mlua_sys::{
 use crate::core::{Core, Place};
 use crate::encode::{Encoder, push_line};
 use crate::guard::{guard_iskilled, guard_setreadonly};
-use crate::interpreter::Input;
+use crate::host::Protocol;
 use crate::stack::{Kind, Stack, core_of};
+
+/// How a function is given keys and arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'run> {
+    /// `KEYS`
+    pub keys: &'run [&'run [u8]],
+    /// `ARGV`
+    pub arguments: &'run [&'run [u8]],
+    /// True where they are two arguments of the function, not `KEYS` and `ARGV`.
+    pub passed: bool,
+    /// Form of the reply that the client wants.
+    pub protocol: Protocol,
+}
 
 /// Work of [`run_entry`].
 pub struct Run<'run> {

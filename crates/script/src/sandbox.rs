@@ -1,4 +1,4 @@
-//! What a script finds: the libraries of Lua without files and printing, ours, and nothing to write.
+//! What a script finds: libraries of Lua without files and printing, ours, and nothing to write.
 
 use std::ffi::CStr;
 use std::os::raw::c_int;
@@ -12,6 +12,7 @@ use mlua_sys::{
 };
 
 use crate::failure::{Answer, Failure};
+use crate::field::Field;
 use crate::guard::guard_setreadonly;
 use crate::stack::{Kind, Stack, lua_functions};
 use crate::{api, bits, json, math, message_pack, packed_struct, protect};
@@ -57,14 +58,6 @@ impl Versions {
         let mut part = || u32::from(parts.next().unwrap_or(0));
         f64::from(part() << 16 | part() << 8 | part())
     }
-}
-
-/// Fields of a table that is made for scripts.
-#[derive(Clone, Copy)]
-pub enum Field {
-    Function(lua_CFunction),
-    Number(f64),
-    Text(&'static str),
 }
 
 /// Opens everything, inside a protected call.

@@ -29,6 +29,7 @@ use crate::failure::Failure;
 /// Stack of one call. Its arguments stay on it until it ends, so their text can be borrowed.
 pub struct Stack<'call> {
     state: *mut lua_State,
+    core: *mut Core,
     arguments: c_int,
     call: PhantomData<&'call ()>,
 }
@@ -64,9 +65,9 @@ impl<'call> Stack<'call> {
     /// * It belongs to an [`Interpreter`](crate::Interpreter), whose core is used by nobody else.
     /// * The stack is not used after the function has returned.
     pub unsafe fn of(state: *mut lua_State) -> Self {
-        // SAFETY: the state is alive.
-        let arguments = unsafe { lua_gettop(state) };
-        Stack { state, arguments, call: PhantomData }
+        // SAFETY: the state is alive, and belongs to an interpreter.
+        let (arguments, core) = unsafe { (lua_gettop(state), core_of(state)) };
+        Stack { state, core, arguments, call: PhantomData }
     }
 
     /// Returns the state, for calls that are not here.
@@ -82,7 +83,7 @@ impl<'call> Stack<'call> {
     /// Returns what the interpreter keeps beside Lua.
     pub fn core(&mut self) -> &mut Core {
         // SAFETY: `of` was promised that nobody else uses it; the stack is borrowed meanwhile.
-        unsafe { &mut *core_of(self.state) }
+        unsafe { &mut *self.core }
     }
 
     /// Returns the type of the value at an index.

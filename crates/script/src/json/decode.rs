@@ -2,8 +2,8 @@
 
 use std::os::raw::c_int;
 
+use super::settings::{LEVELS_MAX, settings};
 use super::strtod::strtod;
-use super::{LEVELS_MAX, settings};
 use crate::failure::{Answer, Failure};
 use crate::stack::Stack;
 
@@ -291,7 +291,7 @@ fn is_invalid_number(text: &[u8]) -> bool {
     };
     match rest {
         [b'0', b'x' | b'X' | b'0'..=b'9', ..] => true,
-        [..=b'9', ..] | [] => false,
+        [(..=b'9'), ..] | [] => false,
         _ => rest.get(..3).is_some_and(|word| {
             word.eq_ignore_ascii_case(b"inf") || word.eq_ignore_ascii_case(b"nan")
         }),

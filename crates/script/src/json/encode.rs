@@ -2,7 +2,7 @@
 
 use std::os::raw::c_int;
 
-use super::{InvalidNumbers, LEVELS_MAX, Settings, settings};
+use super::settings::{InvalidNumbers, LEVELS_MAX, Settings, settings};
 use crate::failure::{Answer, Failure};
 use crate::number::to_i32;
 use crate::number_text::write_g;

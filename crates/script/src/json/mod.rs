@@ -6,6 +6,7 @@
 mod decode;
 mod encode;
 mod options;
+mod settings;
 mod strtod;
 
 use std::ffi::CStr;
@@ -13,54 +14,13 @@ use std::os::raw::c_int;
 
 use mlua_sys::{
     lua_CFunction, lua_createtable, lua_newuserdata, lua_pop, lua_pushcclosure,
-    lua_pushlightuserdata, lua_pushstring_, lua_pushvalue, lua_setfield, lua_touserdata,
-    lua_upvalueindex,
+    lua_pushlightuserdata, lua_pushstring_, lua_pushvalue, lua_setfield,
 };
+
+use settings::Settings;
 
 use crate::failure::Answer;
 use crate::stack::{Stack, lua_functions};
-
-/// Settings of a set of functions.
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    /// Sparse arrays become objects; otherwise they are refused.
-    sparse_convert: bool,
-    /// An array is sparse if its length is more than its elements times this; 0 for never.
-    sparse_ratio: c_int,
-    /// Length up to which no array is sparse.
-    sparse_safe: c_int,
-    encode_max_depth: c_int,
-    decode_max_depth: c_int,
-    encode_invalid_numbers: InvalidNumbers,
-    decode_invalid_numbers: bool,
-    /// Digits of numbers.
-    precision: c_int,
-    keep_buffer: bool,
-}
-
-/// What becomes of numbers that JSON does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InvalidNumbers {
-    Refused,
-    Written,
-    Null,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            sparse_convert: false,
-            sparse_ratio: 2,
-            sparse_safe: 10,
-            encode_max_depth: 1000,
-            decode_max_depth: 1000,
-            encode_invalid_numbers: InvalidNumbers::Refused,
-            decode_invalid_numbers: true,
-            precision: 14,
-            keep_buffer: true,
-        }
-    }
-}
 
 /// Pushes a set of functions with settings of its own. May raise.
 pub fn push_library(stack: &mut Stack<'_>) {
@@ -83,18 +43,6 @@ pub fn push_library(stack: &mut Stack<'_>) {
             lua_setfield(state, -2, name.as_ptr());
         }
     }
-}
-
-/// Returns a copy of the settings of the function that runs.
-fn settings(stack: &Stack<'_>) -> Settings {
-    // SAFETY: each function of a set has its settings as its first upvalue.
-    unsafe { *lua_touserdata(stack.state(), lua_upvalueindex(1)).cast::<Settings>() }
-}
-
-/// Changes the settings of the function that runs.
-fn change(stack: &Stack<'_>, settings: Settings) {
-    // SAFETY: as in `settings`; nobody holds a reference to them.
-    unsafe { *lua_touserdata(stack.state(), lua_upvalueindex(1)).cast::<Settings>() = settings }
 }
 
 lua_functions! {
@@ -127,6 +75,3 @@ const FUNCTIONS: &[(&CStr, lua_CFunction)] = &[
     (c"decode_invalid_numbers", decode_invalid_numbers_entry),
     (c"new", new_entry),
 ];
-
-/// Levels that no setting can go beyond: as many fit on a thread's stack.
-const LEVELS_MAX: c_int = 2000;

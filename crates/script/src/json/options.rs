@@ -2,7 +2,7 @@
 
 use std::os::raw::c_int;
 
-use super::{InvalidNumbers, change, settings};
+use super::settings::{InvalidNumbers, change, settings};
 use crate::failure::{Answer, Failure};
 use crate::number::to_i32;
 use crate::stack::{Kind, Stack};

@@ -5,7 +5,7 @@ mod unpack;
 
 use std::ffi::CStr;
 
-use crate::sandbox::Field;
+use crate::field::Field;
 use crate::stack::lua_functions;
 
 /// Fields of the library.

@@ -37,7 +37,8 @@ fn a_readonly_table_can_be_read_in_every_way() {
 fn bytecode_is_no_chunk() {
     let mut server = Server::new();
     let script = "local dumped = string.dump(function() return 1 end) \
-                  return {loadstring(dumped) == nil, load(function() local d = dumped dumped = nil return d end) == nil}";
+                  local function read() local d = dumped dumped = nil return d end \
+                  return {loadstring(dumped) == nil, load(read) == nil}";
     assert_eq!(server.eval(script), b"*2\r\n:1\r\n:1\r\n");
     assert!(server.eval(b"\x1bLua").starts_with(b"-ERR Error compiling script"));
 }
@@ -47,7 +48,8 @@ fn the_name_of_a_chunk_outlives_collections_while_it_is_parsed() {
     let mut server = Server::new();
     let script = "local parts = {'local x = 1 ', 'error(', [[\"e\"]], ')'} \
                   local place = 0 \
-                  local f = load(function() place = place + 1 collectgarbage() return parts[place] end, \
+                  local function read() place = place + 1 collectgarbage() return parts[place] end \
+                  local f = load(read, \
                                  '=' .. 'name' .. #parts) \
                   local _, text = pcall(f) return text";
     assert_eq!(server.text(script), "name4:1: e");
@@ -132,7 +134,8 @@ fn a_finalizer_never_runs() {
     let options = script::Options { insecure: true, ..script::Options::default() };
     let mut server = Server::with(&options);
     let script = "local ran = 0 \
-                  for i = 1, 100 do getmetatable(newproxy(true)).__gc = function() ran = ran + 1 end end \
+                  local function end_it() ran = ran + 1 end \
+                  for i = 1, 100 do getmetatable(newproxy(true)).__gc = end_it end \
                   collectgarbage() return ran";
     assert_eq!(server.eval(script), b":0\r\n");
 }

@@ -47,7 +47,7 @@ fn killing_ends_a_loop_that_catches_everything() {
 fn killing_ends_a_loop_whose_error_function_loops() {
     assert_ended("xpcall(function() while true do end end, function() while true do end end)");
     assert_ended(
-        "while true do xpcall(function() while true do end end, function() while true do end end) end",
+        "local function loop() while true do end end while true do xpcall(loop, loop) end",
     );
 }
 
@@ -55,17 +55,20 @@ fn killing_ends_a_loop_whose_error_function_loops() {
 fn killing_ends_coroutines_within_coroutines() {
     assert_ended(
         "local function loop() while true do end end \
-         while true do pcall(coroutine.wrap(function() pcall(coroutine.wrap(loop)) while true do end end)) end",
+         local function outer() pcall(coroutine.wrap(loop)) while true do end end \
+         while true do pcall(coroutine.wrap(outer)) end",
     );
     assert_ended(
-        "while true do local c = coroutine.create(function() while true do end end) coroutine.resume(c) end",
+        "local function loop() while true do end end \
+         while true do coroutine.resume(coroutine.create(loop)) end",
     );
 }
 
 #[test]
 fn killing_ends_a_coroutine_that_yields_for_ever() {
     assert_ended(
-        "local c = coroutine.wrap(function() while true do coroutine.yield() end end) while true do c() end",
+        "local c = coroutine.wrap(function() while true do coroutine.yield() end end) \
+         while true do c() end",
     );
 }
 

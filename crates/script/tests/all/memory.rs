@@ -46,8 +46,8 @@ fn garbage_does_not_fill_the_limit() {
 fn codecs_do_not_go_beyond_the_limit() {
     let mut server = small();
     for script in [
-        "local s = ('x'):rep(1000000) local t = {} for i = 1, 1000 do t[i] = s end return cjson.encode(t)",
-        "local s = ('x'):rep(1000000) local t = {} for i = 1, 1000 do t[i] = s end return cmsgpack.pack(t)",
+        "local s, t = ('x'):rep(1e6), {} for i = 1, 1000 do t[i] = s end return cjson.encode(t)",
+        "local s, t = ('x'):rep(1e6), {} for i = 1, 1000 do t[i] = s end return cmsgpack.pack(t)",
         "cjson.encode_sparse_array(false, 0) return cjson.encode({[1] = 1, [2147483647] = 1})",
         "local t = {} for i = 1, 200 do t[i] = ('x'):rep(100000) end \
          return struct.pack(('s'):rep(200), unpack(t))",
