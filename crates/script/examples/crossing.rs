@@ -43,8 +43,7 @@ fn main() {
 /// Returns the nanoseconds of one of so many turns, in the best of five runs.
 fn best(interpreter: &mut Interpreter, source: &str, turns: u32) -> f64 {
     let function = interpreter.compile(source.as_bytes(), Chunk::Script).expect("valid");
-    let input =
-        Input { keys: &[b"key"], arguments: &[], passed: false, protocol: Protocol::Resp2 };
+    let input = Input { keys: &[b"key"], arguments: &[], passed: false, protocol: Protocol::Resp2 };
     let once = |_| {
         let start = Instant::now();
         interpreter.run(&function, input, &mut Seven, &mut Vec::new());

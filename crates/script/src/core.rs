@@ -31,27 +31,35 @@ pub struct Core {
     pub numbers: Vec<u8>,
     /// Reply of the command.
     pub reply: Vec<u8>,
-    /// Tables that MessagePack is put into, from the outermost one.
+    /// Tables that are filled or written, from the outermost one.
     pub levels: Vec<Level>,
     pub random: Random,
 }
 
-/// Table that is being filled.
+/// Table that is being filled, or written.
 #[derive(Clone, Copy)]
 pub struct Level {
-    /// Elements or fields that are missing.
+    /// Elements or fields: those that are missing, or all that are written.
     pub left: u32,
-    /// Place of the element that comes next, counted from 1.
+    /// Place of the last element that was dealt with, counted from 1.
     pub place: u32,
-    pub is_map: bool,
-    /// True while the key of the next field lies on the stack.
+    pub shape: Shape,
+    /// True while the key of the next field, or the value of a written one, lies on the stack.
     pub has_key: bool,
 }
 
+/// What a table is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Array,
+    Map,
+    Set,
+}
+
 impl Level {
-    /// Returns a table that wants so many elements or fields.
-    pub fn new(count: u64, is_map: bool) -> Self {
-        Level { left: narrow::low_u32(count), place: 0, is_map, has_key: false }
+    /// Returns a table of so many elements or fields.
+    pub fn new(count: u64, shape: Shape) -> Self {
+        Level { left: narrow::low_u32(count), place: 0, shape, has_key: false }
     }
 }
 

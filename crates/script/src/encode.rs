@@ -2,6 +2,7 @@
 
 use text::{write_f64, write_i64};
 
+use crate::core::{Level, Shape};
 use crate::host::Protocol;
 use crate::number::to_i64;
 use crate::stack::{Kind, Stack};
@@ -25,24 +26,37 @@ impl<'run, 'call> Encoder<'run, 'call> {
         Encoder { stack, reply, client, script }
     }
 
-    /// Writes the value on the top, and pops it.
+    /// Writes the value on the top, and pops it. Nothing here calls itself: levels of tables lie in
+    /// the core, so a table may nest as deep as Lua's stack allows.
     pub fn encode(&mut self) {
+        self.stack.core().levels.clear();
+        self.write_value();
+        while let Some(&level) = self.stack.core().levels.last() {
+            if self.push_next(level) {
+                self.write_value();
+            } else {
+                self.stack.core().levels.pop();
+                // A map or a set lies above the table that has it as its field.
+                (0..if level.shape == Shape::Array { 1 } else { 2 }).for_each(|_| self.drop_top());
+            }
+        }
+    }
+
+    /// Writes the value on the top and pops it, or begins a level for what is in it.
+    fn write_value(&mut self) {
         if !self.stack.reserve(SLOTS) {
             self.reply.extend_from_slice(b"-ERR reached lua stack limit\r\n");
-            self.drop_top();
-            return;
+            return self.drop_top();
         }
         match self.stack.kind(-1) {
-            Kind::Text => {
-                self.stack.read_text(-1, |text, _| write_bulk(self.reply, text));
-            }
+            Kind::Table => return self.write_table(),
+            Kind::Text => self.stack.read_text(-1, |text, _| write_bulk(self.reply, text)),
             Kind::Boolean => self.write_boolean(),
             Kind::Number => {
                 self.reply.push(b':');
                 write_i64(self.reply, to_i64(self.stack.number(-1)));
                 self.end_line();
             }
-            Kind::Table => self.write_table(),
             _ => self.write_null(),
         }
         self.drop_top();
@@ -54,14 +68,105 @@ impl<'run, 'call> Encoder<'run, 'call> {
             let is_written = write(self, kind);
             self.drop_top();
             if is_written {
-                return;
+                return self.drop_top();
             }
         }
-        self.write_array();
+        for (name, shape) in [("map", Shape::Map), ("set", Shape::Set)] {
+            if self.stack.raw_field(-1, name) == Kind::Table {
+                return self.begin_fields(shape);
+            }
+            self.drop_top();
+        }
+        for (name, write) in LATER_FORMS {
+            let kind = self.stack.raw_field(-1, name);
+            let is_written = write(self, kind);
+            self.drop_top();
+            if is_written {
+                return self.drop_top();
+            }
+        }
+        self.begin_array();
+    }
+
+    /// Writes the head of the array on the top, which ends at its first nil.
+    fn begin_array(&mut self) {
+        let table = self.stack.top();
+        let mut count = 0;
+        while self.stack.raw_element(table, count + 1) != Kind::Nil {
+            self.drop_top();
+            count += 1;
+        }
+        self.drop_top();
+        let count = count.unsigned_abs();
+        self.write_head(b'*', u64::from(count));
+        self.stack.core().levels.push(Level::new(u64::from(count), Shape::Array));
+    }
+
+    /// Writes the head of the map or set on the top, and pushes what stands before its first key.
+    fn begin_fields(&mut self, shape: Shape) {
+        let table = self.stack.top();
+        let mut count = 0;
+        self.stack.push_nil();
+        while self.stack.next(table) {
+            self.drop_top();
+            count += 1;
+        }
+        match (self.client, shape) {
+            (Protocol::Resp2, Shape::Map) => self.write_head(b'*', count * 2),
+            (Protocol::Resp2, _) => self.write_head(b'*', count),
+            (Protocol::Resp3, Shape::Map) => self.write_head(b'%', count),
+            (Protocol::Resp3, _) => self.write_head(b'~', count),
+        }
+        self.stack.push_nil();
+        self.stack.core().levels.push(Level::new(count, shape));
+    }
+
+    /// Pushes what comes next in the innermost level; false behind its last value.
+    fn push_next(&mut self, level: Level) -> bool {
+        let mut after = level;
+        let is_there = match level.shape {
+            Shape::Array => {
+                let table = self.stack.top();
+                after.place += 1;
+                let is_there = level.place < level.left;
+                if is_there {
+                    let place = i32::try_from(after.place).unwrap_or(i32::MAX);
+                    self.stack.raw_element(table, place);
+                }
+                is_there
+            }
+            Shape::Map if level.has_key => {
+                // Key and value lie on the stack; the key was written.
+                after.has_key = false;
+                true
+            }
+            Shape::Map | Shape::Set => {
+                let table = self.stack.top() - 1;
+                let is_there = self.stack.next(table);
+                if is_there && level.shape == Shape::Set {
+                    self.drop_top();
+                    self.stack.push_copy(-1);
+                } else if is_there {
+                    self.stack.push_copy(-2);
+                    after.has_key = true;
+                }
+                is_there
+            }
+        };
+        if let Some(level) = self.stack.core().levels.last_mut() {
+            *level = after;
+        }
+        is_there
     }
 
     fn write_error(&mut self, kind: Kind) -> bool {
-        self.write_line_if(kind == Kind::Text, b'-')
+        let is_one = kind == Kind::Text;
+        if is_one {
+            self.reply.push(b'-');
+            self.stack.read_text(-1, |text, _| push_error(self.reply, text));
+            self.end_line();
+        }
+        is_one
     }
 
     fn write_status(&mut self, kind: Kind) -> bool {
@@ -96,47 +201,6 @@ impl<'run, 'call> Encoder<'run, 'call> {
             }
         }
         true
-    }
-
-    fn write_map(&mut self, kind: Kind) -> bool {
-        kind == Kind::Table && {
-            self.write_fields(b'%', 2, |encoder| {
-                encoder.stack.push_copy(-2);
-                encoder.encode();
-                encoder.encode();
-            });
-            true
-        }
-    }
-
-    fn write_set(&mut self, kind: Kind) -> bool {
-        kind == Kind::Table && {
-            self.write_fields(b'~', 1, |encoder| {
-                encoder.drop_top();
-                encoder.stack.push_copy(-1);
-                encoder.encode();
-            });
-            true
-        }
-    }
-
-    /// Writes each field of the table on the top by `write`, which pops the value, not the key.
-    fn write_fields(&mut self, sign: u8, parts: usize, write: fn(&mut Self)) {
-        let table = self.stack.top();
-        let mut count = 0;
-        self.stack.push_nil();
-        while self.stack.next(table) {
-            self.drop_top();
-            count += 1;
-        }
-        match self.client {
-            Protocol::Resp3 => self.write_head(sign, count),
-            Protocol::Resp2 => self.write_head(b'*', count * parts),
-        }
-        self.stack.push_nil();
-        while self.stack.next(table) {
-            write(self);
-        }
     }
 
     fn write_big_number(&mut self, kind: Kind) -> bool {
@@ -176,6 +240,7 @@ impl<'run, 'call> Encoder<'run, 'call> {
         }
         let mut format = *b"   ";
         self.stack.read_text(-2, |name, _| {
+            let name = name.iter().take_while(|&&byte| byte != 0);
             format.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
         });
         self.stack.read_text(-1, |text, _| {
@@ -186,22 +251,6 @@ impl<'run, 'call> Encoder<'run, 'call> {
             self.reply.extend_from_slice(text);
         });
         self.end_line();
-    }
-
-    /// Writes the elements up to the first nil.
-    fn write_array(&mut self) {
-        let table = self.stack.top();
-        let mut count = 0;
-        while self.stack.raw_element(table, count + 1) != Kind::Nil {
-            self.drop_top();
-            count += 1;
-        }
-        self.drop_top();
-        self.write_head(b'*', usize::try_from(count).unwrap_or(0));
-        for place in 1..=count {
-            self.stack.raw_element(table, place);
-            self.encode();
-        }
     }
 
     fn write_boolean(&mut self) {
@@ -223,9 +272,9 @@ impl<'run, 'call> Encoder<'run, 'call> {
         });
     }
 
-    fn write_head(&mut self, sign: u8, count: usize) {
+    fn write_head(&mut self, sign: u8, count: u64) {
         self.reply.push(sign);
-        write_length(self.reply, count);
+        write_length(self.reply, narrow::to_usize(count));
     }
 
     fn end_line(&mut self) {
@@ -243,6 +292,14 @@ pub fn push_line(reply: &mut Vec<u8>, text: &[u8]) {
     reply.extend(bytes.map(|&byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
 }
 
+/// Appends the text of an error, whose last ends of lines do not count.
+fn push_error(reply: &mut Vec<u8>, text: &[u8]) {
+    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let end = text[..end].iter().rposition(|byte| !is_end(byte)).map_or(0, |at| at + 1);
+    push_line(reply, &text[..end]);
+}
+
 fn write_bulk(reply: &mut Vec<u8>, text: &[u8]) {
     reply.push(b'$');
     write_length(reply, text.len());
@@ -258,16 +315,19 @@ fn write_length(reply: &mut Vec<u8>, length: usize) {
 /// Writes the value on the top as a form of reply, if it is one; does not pop it.
 type Form = fn(&mut Encoder<'_, '_>, Kind) -> bool;
 
-/// Fields that make a table another reply than an array; the first one found counts.
-const FORMS: [(&str, Form); 7] = [
+/// Fields that make a table another reply than an array; the first one found counts. Between the
+/// two lists stand `map` and `set`.
+const FORMS: [(&str, Form); 3] = [
     ("err", |encoder, kind| encoder.write_error(kind)),
     ("ok", |encoder, kind| encoder.write_status(kind)),
     ("double", |encoder, kind| encoder.write_double(kind)),
-    ("map", |encoder, kind| encoder.write_map(kind)),
-    ("set", |encoder, kind| encoder.write_set(kind)),
+];
+
+/// Fields that count behind `map` and `set`.
+const LATER_FORMS: [(&str, Form); 2] = [
     ("big_number", |encoder, kind| encoder.write_big_number(kind)),
     ("verbatim_string", |encoder, kind| encoder.write_verbatim(kind)),
 ];
 
-/// Values that a level of a table has on the stack at once.
-const SLOTS: i32 = 8;
+/// Values that a level has on the stack at once, besides those that stay.
+const SLOTS: i32 = 4;

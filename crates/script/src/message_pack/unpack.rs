@@ -3,7 +3,7 @@
 //! Nothing here calls itself: the levels of an input lie in the core, so it may nest as deep as
 //! Lua's stack allows.
 
-use crate::core::Level;
+use crate::core::{Level, Shape};
 use crate::failure::{Answer, Failure};
 use crate::number::to_i32;
 use crate::stack::{Kind, Stack};
@@ -93,7 +93,7 @@ fn push_value(stack: &mut Stack<'_>, input: &mut Input<'_>) -> Result<(), Failur
 fn open(stack: &mut Stack<'_>, level: Level) -> Result<bool, Failure> {
     stack.push_table(0, 0);
     if !stack.reserve(2) {
-        let what = if level.is_map { "hash" } else { "array" };
+        let what = if level.shape == Shape::Map { "hash" } else { "array" };
         return Err(
             stack.fail(format_args!("stack overflow (in function mp_decode_to_lua_{what})"))
         );
@@ -108,7 +108,7 @@ fn wants_more(stack: &mut Stack<'_>, mut is_whole: bool) -> bool {
     loop {
         let Some(level) = stack.core().levels.last_mut() else { return false };
         if is_whole {
-            if level.is_map && !level.has_key {
+            if level.shape == Shape::Map && !level.has_key {
                 level.has_key = true;
                 return true;
             }
@@ -119,7 +119,7 @@ fn wants_more(stack: &mut Stack<'_>, mut is_whole: bool) -> bool {
         }
         let Some(level) = stack.core().levels.last_mut() else { return false };
         if level.left > 0 {
-            if !level.is_map {
+            if level.shape == Shape::Array {
                 level.place += 1;
                 let place = f64::from(level.place);
                 stack.push_number(place);
@@ -137,8 +137,8 @@ fn push_item(stack: &mut Stack<'_>, input: &mut Input<'_>) -> Result<Option<Leve
     let length_bytes = [1, 2, 4, 8][narrow::to_usize(sign & 3)];
     let number = match sign {
         0x00..0x80 => Some(to_double(sign.cast_signed())),
-        0x80..0x90 => return Ok(Some(Level::new(sign & 15, true))),
-        0x90..0xA0 => return Ok(Some(Level::new(sign & 15, false))),
+        0x80..0x90 => return Ok(Some(Level::new(sign & 15, Shape::Map))),
+        0x90..0xA0 => return Ok(Some(Level::new(sign & 15, Shape::Array))),
         0xA0..0xC0 => return push_text(stack, input, Some(sign & 31)),
         0xC0 => {
             stack.push_nil();
@@ -161,7 +161,8 @@ fn push_item(stack: &mut Stack<'_>, input: &mut Input<'_>) -> Result<Option<Leve
             let Some(count) = input.unsigned(if sign & 1 == 0 { 2 } else { 4 }) else {
                 return Err(missing(stack));
             };
-            return Ok(Some(Level::new(count, sign >= 0xDE)));
+            let shape = if sign >= 0xDE { Shape::Map } else { Shape::Array };
+            return Ok(Some(Level::new(count, shape)));
         }
         0xE0..=0xFF => Some(to_double(sign.cast_signed() - 0x100)),
         _ => return Err(stack.fail(format_args!("Bad data format in input."))),

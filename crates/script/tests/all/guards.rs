@@ -155,6 +155,36 @@ fn nested_calls_fit_on_the_stack_of_a_thread() {
 }
 
 #[test]
+fn codecs_of_any_depth_fit_on_the_stack_of_a_thread() {
+    let run = || {
+        let mut server = Server::new();
+        let script = "local deep, text = {}, ('['):rep(3000) .. (']'):rep(3000) \
+                      for i = 1, 100000 do deep = {deep} end \
+                      cjson.encode_max_depth(2147483647) cjson.decode_max_depth(2147483647) \
+                      local results = {} \
+                      for i, f in ipairs({ \
+                          function() return cjson.encode(deep) end, \
+                          function() return cjson.decode(text) end, \
+                          function() return cmsgpack.pack(deep) end, \
+                          function() return cmsgpack.unpack(('\\145'):rep(100000)) end, \
+                      }) do results[i] = tostring(select(2, pcall(f))) end \
+                      return {results[1], results[2], #results[3], results[4], deep}";
+        String::from_utf8_lossy(&server.eval(script)).into_owned()
+    };
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(run);
+    let reply = thread.expect("a thread").join().expect("no overflow");
+    for text in [
+        "Cannot serialise, excessive nesting (2001)",
+        "Found too many nested data structures (2001)",
+        "\r\n:17\r\n",
+        "stack overflow (in function mp_decode_to_lua_array)",
+        "-ERR reached lua stack limit",
+    ] {
+        assert!(reply.contains(text), "{text}");
+    }
+}
+
+#[test]
 fn nested_coroutines_fit_on_the_stack_of_a_thread() {
     let run = || {
         let mut server = Server::new();

@@ -137,7 +137,7 @@ impl Server {
             Ok(function) => function,
             Err(text) => {
                 reply.extend_from_slice(b"-ERR Error compiling script (new function): ");
-                reply.extend_from_slice(&text);
+                reply.extend(text.iter().map(|b| if b"\r\n".contains(b) { b' ' } else { *b }));
                 reply.extend_from_slice(b"\r\n");
                 return (None, reply);
             }

@@ -54,6 +54,11 @@ fn bit_is_as_valkey_has_it() {
     play(include_str!("../recorded/bits.txt"));
 }
 
+#[test]
+fn what_is_drawn_at_random_is_as_valkey_has_it() {
+    play(include_str!("../recorded/random.txt"));
+}
+
 /// Runs each script of a recording in one interpreter, and compares all replies.
 fn play(recording: &str) {
     let mut server = Server::new();
