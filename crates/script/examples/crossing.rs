@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use script::{Call, Chunk, Host, Input, Interpreter, LogLevel, Options, Protocol, Replication};
+use script::{Call, Host, Input, Interpreter, LogLevel, Options, Protocol, Replication};
 
 /// A host whose every command returns a number.
 struct Seven;
@@ -42,8 +42,8 @@ fn main() {
 
 /// Returns the nanoseconds of one of so many turns, in the best of five runs.
 fn best(interpreter: &mut Interpreter, source: &str, turns: u32) -> f64 {
-    let function = interpreter.compile(source.as_bytes(), Chunk::Script).expect("valid");
-    let input = Input { keys: &[b"key"], arguments: &[], passed: false, protocol: Protocol::Resp2 };
+    let function = interpreter.compile(source.as_bytes()).expect("valid");
+    let input = Input { keys: &[b"key"], arguments: &[], protocol: Protocol::Resp2 };
     let once = |_| {
         let start = Instant::now();
         interpreter.run(&function, input, &mut Seven, &mut Vec::new());
@@ -53,9 +53,8 @@ fn best(interpreter: &mut Interpreter, source: &str, turns: u32) -> f64 {
 }
 
 fn best_of_runs(interpreter: &mut Interpreter) -> f64 {
-    let function = interpreter.compile(b"return 1", Chunk::Script).expect("valid");
-    let input =
-        Input { keys: &[b"key"], arguments: &[b"1"], passed: false, protocol: Protocol::Resp2 };
+    let function = interpreter.compile(b"return 1").expect("valid");
+    let input = Input { keys: &[b"key"], arguments: &[b"1"], protocol: Protocol::Resp2 };
     let mut reply = Vec::new();
     let hundred_thousand = |_| {
         let start = Instant::now();

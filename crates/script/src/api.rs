@@ -13,9 +13,11 @@ use crate::stack::{Kind, Stack, lua_functions};
 
 /// Fields that come before the versions. The order of all is that in which Valkey sets them, so
 /// that `pairs` finds them in its order.
-pub const FIELDS: &[(&CStr, Field)] = &[
-    (c"call", Field::Function(call::call_entry)),
-    (c"pcall", Field::Function(call::pcall_entry)),
+pub const FIELDS: &[(&CStr, Field)] =
+    &[(c"call", Field::Function(call::call_entry)), (c"pcall", Field::Function(call::pcall_entry))];
+
+/// Fields that come next, which libraries see while they are loaded, too.
+pub const LOG_FIELDS: &[(&CStr, Field)] = &[
     (c"log", Field::Function(log_entry)),
     (c"LOG_DEBUG", Field::Number(0.0)),
     (c"LOG_VERBOSE", Field::Number(1.0)),
@@ -36,6 +38,10 @@ pub const MORE_FIELDS: &[(&CStr, Field)] = &[
     (c"REPL_REPLICA", Field::Number(2.0)),
     (c"REPL_ALL", Field::Number(3.0)),
     (c"acl_check_cmd", Field::Function(acl_check_cmd_entry)),
+];
+
+/// Fields that functions of libraries do not have.
+pub const SCRIPT_FIELDS: &[(&CStr, Field)] = &[
     (c"breakpoint", Field::Function(breakpoint_entry)),
     (c"debug", Field::Function(debug_entry)),
     (c"replicate_commands", Field::Function(replicate_commands_entry)),

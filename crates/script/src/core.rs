@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use crate::host::{Host, Protocol};
 use crate::memory::Memory;
 use crate::random::Random;
+use crate::registered::{Environment, Registered};
 
 /// State of an interpreter that its functions find again from Lua's state.
 #[repr(C)]
@@ -34,6 +35,12 @@ pub struct Core {
     /// Tables that are filled or written, from the outermost one.
     pub levels: Vec<Level>,
     pub random: Random,
+    /// Tables of libraries, in an interpreter for them.
+    pub environment: Option<Environment>,
+    /// True while the source of a library runs.
+    pub is_loading: bool,
+    /// Functions that it has registered.
+    pub registered: Vec<Registered>,
 }
 
 /// Table that is being filled, or written.
@@ -79,6 +86,9 @@ impl Core {
             reply: Vec::new(),
             levels: Vec::new(),
             random: Random::first(),
+            environment: None,
+            is_loading: false,
+            registered: Vec::new(),
         }
     }
 

@@ -14,7 +14,9 @@ use crate::core::Core;
 use crate::guard::{guard_endrun, guard_setmemorylimit};
 use crate::hook;
 use crate::host::{Host, Protocol};
+use crate::library::{Load, load_entry, set_environment};
 use crate::memory::reallocate;
+use crate::registered::{FunctionFlags, Registered};
 use crate::run::{Ending, Input, Run, run_entry};
 use crate::sandbox::{self, Options};
 
@@ -30,13 +32,24 @@ pub struct Interpreter {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function(pub(crate) c_int);
 
-/// What a source is, which its errors tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chunk {
-    /// `user_script`
-    Script,
-    /// `user_function`
-    Library,
+/// Function of a library.
+#[derive(Debug)]
+pub struct LibraryFunction {
+    /// Name as the source has it: any bytes.
+    pub name: Vec<u8>,
+    /// The function, to be run with keys and arguments.
+    pub function: Function,
+    /// What it says of itself.
+    pub flags: FunctionFlags,
+}
+
+/// Why a library cannot be loaded, as a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The source is no Lua.
+    Compile(Vec<u8>),
+    /// The source ended with an error, which begins with its code.
+    Register(Vec<u8>),
 }
 
 /// The interpreter could not be made: there is less memory than its libraries need.
@@ -75,12 +88,14 @@ impl Interpreter {
         Ok(interpreter)
     }
 
-    /// Compiles a source.
+    /// Compiles a source: a script's, or a library's in an interpreter for libraries.
     ///
     /// # Errors
     /// The error text of Lua, with chunk and line.
-    pub fn compile(&mut self, source: &[u8], chunk: Chunk) -> Result<Function, Vec<u8>> {
-        let mut work = Compile { source, name: chunk.name(), reference: 0 };
+    pub fn compile(&mut self, source: &[u8]) -> Result<Function, Vec<u8>> {
+        let is_library = self.core().environment.is_some();
+        let name = if is_library { c"@user_function" } else { c"@user_script" };
+        let mut work = Compile { source, name, reference: 0 };
         let state = self.state.as_ptr();
         // SAFETY: the entry is made for this call, and gets the work that it expects.
         let status = unsafe { lua_cpcall(state, compile_entry, (&raw mut work).cast()) };
@@ -91,6 +106,37 @@ impl Interpreter {
         // SAFETY: nothing on the stack is needed any more.
         unsafe { lua_settop(state, 0) };
         result
+    }
+
+    /// Loads a library, and returns the functions that it registers. Their names are not looked at.
+    ///
+    /// # Errors
+    /// Where the source is no Lua or ends with an error; nothing of it stays.
+    pub fn load(
+        &mut self,
+        source: &[u8],
+        host: &mut dyn Host,
+    ) -> Result<Vec<LibraryFunction>, LoadError> {
+        let function = self.compile(source).map_err(LoadError::Compile)?;
+        let mut error = Vec::new();
+        let mut load = Load { function: function.0, error: &mut error };
+        self.attend(host);
+        self.core().is_loading = true;
+        // SAFETY: the entry is made for this call, and gets the work that it expects.
+        let status = unsafe { lua_cpcall(self.state.as_ptr(), load_entry, (&raw mut load).cast()) };
+        if status != LUA_OK {
+            error = self.error_text();
+            error.splice(..0, *b"ERR ");
+        }
+        self.core().is_loading = false;
+        let functions: Vec<_> = self.core().registered.drain(..).map(LibraryFunction::of).collect();
+        self.rest();
+        self.release(function);
+        if error.is_empty() {
+            return Ok(functions);
+        }
+        functions.into_iter().for_each(|registered| self.release(registered.function));
+        Err(LoadError::Register(error))
     }
 
     /// Forgets a function.
@@ -110,11 +156,7 @@ impl Interpreter {
         let start = reply.len();
         let mut run = Run { function: function.0, input, reply, ending: Ending::Returned };
         let raw = self.state.as_ptr();
-        let host: NonNull<dyn Host + '_> = NonNull::from(host);
-        let core = self.core();
-        // SAFETY: only the lifetime is forgotten, and the host with it when the run is over.
-        core.host =
-            Some(unsafe { std::mem::transmute::<NonNull<dyn Host + '_>, NonNull<dyn Host>>(host) });
+        self.attend(host);
         // SAFETY: the entry is made for this call, and gets the run that it expects.
         let status = unsafe { lua_cpcall(raw, run_entry, (&raw mut run).cast()) };
         let mut ending = run.ending;
@@ -140,6 +182,15 @@ impl Interpreter {
     pub fn collect(&mut self) {
         // SAFETY: no function of the script runs now, nor while collecting.
         unsafe { lua_gc(self.state.as_ptr(), mlua_sys::LUA_GCCOLLECT, 0) };
+    }
+
+    /// Gives a run its host, until it rests.
+    fn attend(&mut self, host: &mut dyn Host) {
+        let host: NonNull<dyn Host + '_> = NonNull::from(host);
+        // SAFETY: only the lifetime is forgotten, and the host with it when the run is over.
+        let host =
+            unsafe { std::mem::transmute::<NonNull<dyn Host + '_>, NonNull<dyn Host>>(host) };
+        self.core().host = Some(host);
     }
 
     /// Leaves everything as a run finds it: no host, an empty stack, a hook, a collector that runs.
@@ -182,21 +233,19 @@ impl Interpreter {
     }
 }
 
+impl LibraryFunction {
+    fn of(registered: Registered) -> Self {
+        let Registered { name, function, flags } = registered;
+        LibraryFunction { name, function: Function(function), flags }
+    }
+}
+
 impl Drop for Interpreter {
     fn drop(&mut self) {
         // SAFETY: nobody uses the state afterwards; the core goes behind it.
         unsafe {
             lua_close(self.state.as_ptr());
             drop(Box::from_raw(self.core.as_ptr()));
-        }
-    }
-}
-
-impl Chunk {
-    fn name(self) -> &'static CStr {
-        match self {
-            Chunk::Script => c"@user_script",
-            Chunk::Library => c"@user_function",
         }
     }
 }
@@ -220,6 +269,7 @@ unsafe extern "C-unwind" fn compile_entry(state: *mut lua_State) -> c_int {
         if luaL_loadbuffer(state, text, length, work.name.as_ptr()) != LUA_OK {
             mlua_sys::lua_error(state);
         }
+        set_environment(state);
         work.reference = luaL_ref(state, LUA_REGISTRYINDEX);
     }
     0

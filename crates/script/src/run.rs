@@ -19,12 +19,10 @@ use crate::stack::{Kind, Stack, core_of};
 /// How a function is given keys and arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'run> {
-    /// `KEYS`
+    /// `KEYS` of a script, the first argument of a library's function.
     pub keys: &'run [&'run [u8]],
-    /// `ARGV`
+    /// `ARGV` of a script, the second argument of a library's function.
     pub arguments: &'run [&'run [u8]],
-    /// True where they are two arguments of the function, not `KEYS` and `ARGV`.
-    pub passed: bool,
     /// Form of the reply that the client wants.
     pub protocol: Protocol,
 }
@@ -60,14 +58,15 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
         let run = &mut *lua_touserdata(state, 1).cast::<Run<'_>>();
         lua_pushcclosure(state, on_error, 0);
         lua_rawgeti_(state, LUA_REGISTRYINDEX, run.function);
-        if run.input.passed {
+        let is_passed = (*core_of(state)).environment.is_some();
+        if is_passed {
             push_texts(state, run.input.keys);
             push_texts(state, run.input.arguments);
         } else {
             set_global(state, c"KEYS", run.input.keys);
             set_global(state, c"ARGV", run.input.arguments);
         }
-        let count = if run.input.passed { 2 } else { 0 };
+        let count = if is_passed { 2 } else { 0 };
         let status = lua_pcall(state, count, 1, HANDLER);
         let mut stack = Stack::of(state);
 
@@ -184,7 +183,8 @@ fn write_error(stack: &mut Stack<'_>, status: c_int, reply: &mut Vec<u8>) {
     reply.extend_from_slice(b"\r\n");
 }
 
-fn write_error_text(stack: &mut Stack<'_>, reply: &mut Vec<u8>) {
+/// Appends the text of the error on the top.
+pub fn write_error_text(stack: &mut Stack<'_>, reply: &mut Vec<u8>) {
     match stack.kind(-1) {
         Kind::Table => match stack.raw_field(-1, "err") {
             Kind::Text | Kind::Number => stack.read_text(-1, |text, _| push_line(reply, text)),

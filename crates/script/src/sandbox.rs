@@ -12,8 +12,9 @@ use mlua_sys::{
 };
 
 use crate::failure::{Answer, Failure};
-use crate::field::Field;
+use crate::field::{Field, set_fields};
 use crate::guard::guard_setreadonly;
+use crate::library::open_environment;
 use crate::stack::{Kind, Stack, lua_functions};
 use crate::{api, bits, json, math, message_pack, packed_struct, protect};
 
@@ -24,6 +25,9 @@ pub struct Options {
     pub memory_limit: usize,
     /// True to have `newproxy`, `getfenv` and `setfenv`.
     pub insecure: bool,
+    /// True for an interpreter that loads libraries and runs their functions: there are no `KEYS`
+    /// and `ARGV`.
+    pub for_libraries: bool,
     /// What scripts read as versions.
     pub versions: Versions,
 }
@@ -41,7 +45,12 @@ pub struct Versions {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { memory_limit: 1 << 30, insecure: false, versions: Versions::default() }
+        Options {
+            memory_limit: 1 << 30,
+            insecure: false,
+            for_libraries: false,
+            versions: Versions::default(),
+        }
     }
 }
 
@@ -52,8 +61,19 @@ impl Default for Versions {
 }
 
 impl Versions {
+    /// Returns the fields that scripts read.
+    fn fields(&self) -> [(&'static CStr, Field); 5] {
+        [
+            (c"REDIS_VERSION_NUM", Field::Number(Versions::number(self.redis))),
+            (c"REDIS_VERSION", Field::Text(self.redis)),
+            (c"SERVER_NAME", Field::Text(self.server_name)),
+            (c"VALKEY_VERSION_NUM", Field::Number(Versions::number(self.valkey))),
+            (c"VALKEY_VERSION", Field::Text(self.valkey)),
+        ]
+    }
+
     /// Returns a version as one number: three bytes.
-    pub(crate) fn number(version: &str) -> f64 {
+    fn number(version: &str) -> f64 {
         let mut parts = version.split('.').map(|part| part.parse::<u8>().unwrap_or(0));
         let mut part = || u32::from(parts.next().unwrap_or(0));
         f64::from(part() << 16 | part() << 8 | part())
@@ -80,7 +100,7 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         }
         json::push_library(&mut Stack::of(state));
         lua_setfield(state, LUA_GLOBALSINDEX, c"cjson".as_ptr());
-        open_api(state, &options.versions);
+        open_api(state, options);
         for (name, function) in protect::REPLACED {
             set_function(state, LUA_GLOBALSINDEX, name, *function);
         }
@@ -92,7 +112,7 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         }
         // Both globals are written in each run, for which no memory is needed from now on; so is
         // the registry, as functions are released.
-        for name in [c"KEYS", c"ARGV"] {
+        for name in [c"KEYS", c"ARGV"].into_iter().filter(|_| !options.for_libraries) {
             lua_newtable(state);
             lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
         }
@@ -100,6 +120,9 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         let reference = luaL_ref(state, LUA_REGISTRYINDEX);
         luaL_unref(state, LUA_REGISTRYINDEX, reference);
         lock(state);
+        if options.for_libraries {
+            open_environment(state, &options.versions.fields(), missing_entry);
+        }
     }
     0
 }
@@ -133,43 +156,21 @@ unsafe fn open_libraries(state: *mut lua_State) {
 ///
 /// # Safety
 /// As for `open_libraries`.
-unsafe fn open_api(state: *mut lua_State, versions: &Versions) {
+unsafe fn open_api(state: *mut lua_State, options: &Options) {
+    let versions = &options.versions;
     // SAFETY: a table and its fields are pushed and set.
     unsafe {
         lua_newtable(state);
         set_fields(state, api::FIELDS);
-        set_fields(
-            state,
-            &[
-                (c"REDIS_VERSION_NUM", Field::Number(Versions::number(versions.redis))),
-                (c"REDIS_VERSION", Field::Text(versions.redis)),
-                (c"SERVER_NAME", Field::Text(versions.server_name)),
-                (c"VALKEY_VERSION_NUM", Field::Number(Versions::number(versions.valkey))),
-                (c"VALKEY_VERSION", Field::Text(versions.valkey)),
-            ],
-        );
+        set_fields(state, api::LOG_FIELDS);
+        set_fields(state, &versions.fields());
         set_fields(state, api::MORE_FIELDS);
+        if !options.for_libraries {
+            set_fields(state, api::SCRIPT_FIELDS);
+        }
         lua_pushvalue(state, -1);
         lua_setfield(state, LUA_GLOBALSINDEX, c"redis".as_ptr());
         lua_setfield(state, LUA_GLOBALSINDEX, c"server".as_ptr());
-    }
-}
-
-/// Sets fields of the table on the top.
-///
-/// # Safety
-/// As for `open_libraries`.
-unsafe fn set_fields(state: *mut lua_State, fields: &[(&CStr, Field)]) {
-    // SAFETY: the caller has pushed the table.
-    unsafe {
-        for (name, field) in fields {
-            match *field {
-                Field::Function(function) => lua_pushcclosure(state, function, 0),
-                Field::Number(number) => lua_pushnumber(state, number),
-                Field::Text(text) => lua_pushlstring_(state, text.as_ptr().cast(), text.len()),
-            }
-            lua_setfield(state, -2, name.as_ptr());
-        }
     }
 }
 

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use script::{
-    Call, Chunk, Ending, Host, Input, Interpreter, LogLevel, Options, Protocol, Replication,
-    Verdict,
+    Call, Ending, Host, Input, Interpreter, LogLevel, Options, Protocol, Replication, Verdict,
 };
 
 /// Keys with texts, and what the script said.
@@ -133,7 +132,7 @@ impl Server {
         arguments: &[&[u8]],
     ) -> (Option<Ending>, Vec<u8>) {
         let mut reply = Vec::new();
-        let function = match self.interpreter.compile(source.as_ref(), Chunk::Script) {
+        let function = match self.interpreter.compile(source.as_ref()) {
             Ok(function) => function,
             Err(text) => {
                 reply.extend_from_slice(b"-ERR Error compiling script (new function): ");
@@ -142,7 +141,7 @@ impl Server {
                 return (None, reply);
             }
         };
-        let input = Input { keys, arguments, passed: false, protocol: self.protocol };
+        let input = Input { keys, arguments, protocol: self.protocol };
         let ending = self.interpreter.run(&function, input, &mut self.fake, &mut reply);
         self.interpreter.release(function);
         (Some(ending), reply)

@@ -3,6 +3,7 @@
 mod guards;
 mod host;
 mod killing;
+mod libraries;
 mod memory;
 mod recorded;
 mod running;

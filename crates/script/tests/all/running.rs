@@ -1,6 +1,6 @@
 //! What a host gives to a script, and what it is told.
 
-use script::{Chunk, Ending, Input, LogLevel, Protocol, Replication};
+use script::{Ending, LogLevel, Replication};
 
 use crate::host::Server;
 
@@ -12,27 +12,6 @@ fn keys_and_arguments_are_ordinary_tables_and_new_in_each_run() {
         let (_, reply) = server.eval_with(script, &[b"k"], &[b"a", b"\0b"]);
         assert_eq!(reply, b"*3\r\n$3\r\nk\0b\r\n:1\r\n:2\r\n");
     }
-}
-
-#[test]
-fn a_function_may_be_given_both_as_its_arguments() {
-    let mut server = Server::new();
-    let source = "local keys, args = ... return {keys[1], args[1], rawget(_G, 'KEYS') == keys}";
-    let function = server.interpreter.compile(source.as_bytes(), Chunk::Library).expect("valid");
-    let input =
-        Input { keys: &[b"k"], arguments: &[b"a"], passed: true, protocol: Protocol::Resp3 };
-    let mut reply = b"before ".to_vec();
-    server.interpreter.run(&function, input, &mut server.fake, &mut reply);
-    assert_eq!(reply, b"before *3\r\n$1\r\nk\r\n$1\r\na\r\n_\r\n");
-    server.interpreter.release(function);
-}
-
-#[test]
-fn errors_of_functions_name_the_library() {
-    let mut server = Server::new();
-    let error =
-        server.interpreter.compile(b"\n\nreturn 1 +", Chunk::Library).expect_err("no chunk");
-    assert_eq!(String::from_utf8_lossy(&error), "user_function:3: unexpected symbol near '<eof>'");
 }
 
 #[test]
