@@ -5,10 +5,9 @@ use std::os::raw::c_int;
 
 use mlua_sys::{
     LUA_GLOBALSINDEX, LUA_REGISTRYINDEX, lua_CFunction, lua_State, lua_call, lua_createtable,
-    lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushlstring_,
-    lua_pushnil, lua_pushnumber, lua_pushstring_, lua_pushvalue, lua_setfield, lua_setmetatable,
-    lua_touserdata, lua_type, luaL_ref, luaL_unref, luaopen_base, luaopen_math, luaopen_os,
-    luaopen_string, luaopen_table,
+    lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushnil,
+    lua_pushstring_, lua_pushvalue, lua_setfield, lua_setmetatable, lua_touserdata, lua_type,
+    luaL_ref, luaL_unref, luaopen_base, luaopen_math, luaopen_os, luaopen_string, luaopen_table,
 };
 
 use crate::failure::{Answer, Failure};
