@@ -138,6 +138,7 @@ fn log(stack: &mut Stack<'_>) -> Answer {
     stack.core().scratch.clear();
     for index in 2..=stack.arguments() {
         let Some(text) = stack.argument(index) else { continue };
+        stack.reserve_scratch(text.len() + 1)?;
         let scratch = &mut stack.core().scratch;
         if !scratch.is_empty() {
             scratch.push(b' ');

@@ -106,6 +106,9 @@ impl Core {
                 *buffer = Vec::new();
             }
         }
+        if self.message.0.capacity() > BUFFER_KEPT_BYTES {
+            self.message = Message::default();
+        }
     }
 }
 

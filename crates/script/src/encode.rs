@@ -13,6 +13,8 @@ pub struct Encoder<'run, 'call> {
     reply: &'run mut Vec<u8>,
     client: Protocol,
     script: Protocol,
+    /// Bytes that the reply may have.
+    limit: usize,
 }
 
 impl<'run, 'call> Encoder<'run, 'call> {
@@ -23,15 +25,22 @@ impl<'run, 'call> Encoder<'run, 'call> {
         client: Protocol,
         script: Protocol,
     ) -> Self {
-        Encoder { stack, reply, client, script }
+        let limit = reply.len().saturating_add(stack.core().memory.limit());
+        Encoder { stack, reply, client, script, limit }
     }
 
     /// Writes the value on the top, and pops it. Nothing here calls itself: levels of tables lie in
     /// the core, so a table may nest as deep as Lua's stack allows.
-    pub fn encode(&mut self) {
+    ///
+    /// # Errors
+    /// Where the reply takes more memory than the script may.
+    pub fn encode(&mut self) -> Result<(), ReplyTooLarge> {
         self.stack.core().levels.clear();
         self.write_value();
         while let Some(&level) = self.stack.core().levels.last() {
+            if self.reply.len() > self.limit {
+                return Err(ReplyTooLarge);
+            }
             if self.push_next(level) {
                 self.write_value();
             } else {
@@ -40,6 +49,7 @@ impl<'run, 'call> Encoder<'run, 'call> {
                 (0..if level.shape == Shape::Array { 1 } else { 2 }).for_each(|_| self.drop_top());
             }
         }
+        Ok(())
     }
 
     /// Writes the value on the top and pops it, or begins a level for what is in it.
@@ -285,6 +295,10 @@ impl<'run, 'call> Encoder<'run, 'call> {
         self.stack.pop_any();
     }
 }
+
+/// The reply takes more memory than the script may.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyTooLarge;
 
 /// Appends a text that must stay on one line: up to a zero byte, its ends of lines as blanks.
 pub fn push_line(reply: &mut Vec<u8>, text: &[u8]) {

@@ -15,6 +15,8 @@ unsafe extern "C-unwind" {
     pub fn guard_iskilled(state: *mut lua_State) -> c_int;
     /// Undoes what a run did to the collector, and ends a kill.
     pub fn guard_endrun(state: *mut lua_State);
+    /// Counts work of a function as instructions: the hook may be called, and end the run.
+    pub fn guard_poll(state: *mut lua_State, instructions: c_int);
     /// Goes on unwinding if the script was killed; the error is on the top.
     pub fn guard_passkill(state: *mut lua_State);
 }

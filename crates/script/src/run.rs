@@ -71,8 +71,13 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
         let mut stack = Stack::of(state);
 
         if status == LUA_OK {
-            let script = stack.core().protocol;
-            Encoder::new(&mut stack, run.reply, run.input.protocol, script).encode();
+            let (script, start) = (stack.core().protocol, run.reply.len());
+            let mut encoder = Encoder::new(&mut stack, run.reply, run.input.protocol, script);
+            if encoder.encode().is_err() {
+                run.reply.truncate(start);
+                run.reply.extend_from_slice(b"-ERR not enough memory\r\n");
+                run.ending = Ending::Failed { is_counted: false };
+            }
         } else {
             run.ending = Ending::Failed { is_counted: is_counted(&mut stack) };
             if guard_iskilled(state) == 0 {

@@ -25,6 +25,7 @@ use mlua_sys::{
 
 use crate::core::Core;
 use crate::failure::Failure;
+use crate::guard::guard_poll;
 
 /// Stack of one call. Its arguments stay on it until it ends, so their text can be borrowed.
 pub struct Stack<'call> {
@@ -326,6 +327,12 @@ impl<'call> Stack<'call> {
         unsafe { lua_next(self.state, table) != 0 }
     }
 
+    /// Counts one value as some instructions, so that a long work can be ended. May raise.
+    pub fn count_value(&mut self) {
+        // SAFETY: the hook uses nothing of the core that a body has borrowed.
+        unsafe { guard_poll(self.state, VALUE_INSTRUCTIONS) }
+    }
+
     /// Returns a failure with this text, for the caller to end with.
     pub fn fail(&mut self, text: fmt::Arguments<'_>) -> Failure {
         self.message(text);
@@ -475,6 +482,9 @@ macro_rules! lua_functions {
     )+};
 }
 pub(crate) use lua_functions;
+
+/// Instructions that the work on one value counts as.
+const VALUE_INSTRUCTIONS: c_int = 4;
 
 /// Largest room that a table gets at once; it grows beyond as it is filled.
 const ROOM_MAX: usize = 1 << 16;

@@ -66,6 +66,7 @@ type Found = (Token, usize);
 impl Decoder<'_, '_> {
     /// Pushes the value that begins with a token.
     fn value(&mut self, found: Found) -> Result<(), Failure> {
+        self.stack.count_value();
         match found.0 {
             Token::Text => self.stack.push_scratch(0),
             Token::Number(value) => self.stack.push_number(value),

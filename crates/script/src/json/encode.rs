@@ -28,6 +28,7 @@ struct Encoder<'stack, 'call> {
 impl Encoder<'_, '_> {
     /// Appends the value on the top.
     fn append(&mut self, depth: c_int) -> Result<(), Failure> {
+        self.stack.count_value();
         match self.stack.kind(-1) {
             Kind::Text => self.append_text(),
             Kind::Number => self.append_number(),

@@ -26,6 +26,7 @@ pub fn pack(stack: &mut Stack<'_>) -> Answer {
 
 /// Appends the value on the top. What has no form is nil, and so are tables that nest too deep.
 fn append(stack: &mut Stack<'_>, depth: u32) -> Result<(), Failure> {
+    stack.count_value();
     stack.reserve_scratch(NUMBER_BYTES)?;
     match stack.kind(-1) {
         Kind::Text => append_text(stack),

@@ -79,6 +79,7 @@ fn unpack_from(stack: &mut Stack<'_>, limit: i32, start: i32) -> Answer {
 fn push_value(stack: &mut Stack<'_>, input: &mut Input<'_>) -> Result<(), Failure> {
     stack.core().levels.clear();
     loop {
+        stack.count_value();
         let is_whole = match push_item(stack, input)? {
             Some(level) => open(stack, level)?,
             None => true,

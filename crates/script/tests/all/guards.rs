@@ -66,6 +66,16 @@ fn a_long_bracket_has_a_bound_of_levels() {
 }
 
 #[test]
+#[ignore = "reads two billion lines"]
+fn a_chunk_has_a_bound_of_lines() {
+    let mut server = Server::new();
+    let script = "local block, count = ('\\n'):rep(1048576), 0 \
+                  local function read() count = count + 1 if count <= 2048 then return block end end \
+                  return (select(2, load(read)))";
+    assert!(server.text(script).ends_with("chunk has too many lines"));
+}
+
+#[test]
 fn unpack_refuses_every_range_that_does_not_fit() {
     let mut server = Server::new();
     for range in ["1, 1e9", "-2147483648, 2147483647", "-2147483648, -1", "0, 2147483647"] {

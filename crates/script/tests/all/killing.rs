@@ -91,6 +91,15 @@ fn killing_ends_what_metatables_run() {
 }
 
 #[test]
+fn killing_ends_codecs() {
+    assert_ended(
+        "cjson.encode_sparse_array(false, 0) return cjson.encode({[1] = 1, [2147483647] = 1})",
+    );
+    assert_ended("local t = {} for i = 1, 7000 do t[i] = i end while true do cmsgpack.pack(t) end");
+    assert_ended("local s = '[' .. ('1,'):rep(1e5) .. '1]' while true do cjson.decode(s) end");
+}
+
+#[test]
 fn a_host_that_does_not_end_a_script_is_polled_on() {
     let mut server = Server::new();
     server.eval("for i = 1, 1000000 do end");

@@ -60,6 +60,23 @@ fn codecs_do_not_go_beyond_the_limit() {
 }
 
 #[test]
+fn a_reply_does_not_go_beyond_the_limit() {
+    let mut server = small();
+    let script = "local s, t = ('x'):rep(1e6), {} for i = 1, 1e5 do t[i] = s end return t";
+    assert_eq!(server.eval(script), b"-ERR not enough memory\r\n");
+    assert_eq!(server.eval(format!("redis.log(3, 'a') {script}")), b"-ERR not enough memory\r\n");
+}
+
+#[test]
+fn a_line_of_the_log_does_not_go_beyond_the_limit() {
+    let mut server = small();
+    let script = "local s, t = ('x'):rep(1e6), {} for i = 1, 7000 do t[i] = s end \
+                  redis.log(redis.LOG_NOTICE, unpack(t))";
+    assert!(String::from_utf8_lossy(&server.eval(script)).contains("not enough memory"));
+    assert!(server.fake.lines.is_empty());
+}
+
+#[test]
 fn a_collector_that_a_script_has_stopped_runs_again() {
     let mut server = Server::new();
     server.eval("collectgarbage('stop') collectgarbage('setpause', 100000)");
