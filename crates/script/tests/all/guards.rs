@@ -70,7 +70,9 @@ fn a_long_bracket_has_a_bound_of_levels() {
 fn a_chunk_has_a_bound_of_lines() {
     let mut server = Server::new();
     let script = "local block, count = ('\\n'):rep(1048576), 0 \
-                  local function read() count = count + 1 if count <= 2048 then return block end end \
+                  local function read() \
+                      count = count + 1 if count <= 2048 then return block end \
+                  end \
                   return (select(2, load(read)))";
     assert!(server.text(script).ends_with("chunk has too many lines"));
 }

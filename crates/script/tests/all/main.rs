@@ -1,5 +1,6 @@
 //! Scripts as a host sees them, held against what Valkey 9.1.2 answered.
 
+mod any_bytes;
 mod guards;
 mod host;
 mod killing;
