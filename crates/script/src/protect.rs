@@ -21,7 +21,8 @@ unsafe extern "C-unwind" fn pcall_entry(state: *mut lua_State) -> c_int {
     // SAFETY: indices are those of arguments and results; the frame holds nothing to be dropped.
     unsafe {
         if lua_gettop(state) == 0 {
-            mlua_sys::lua_pushnil(state);
+            // As in Valkey, whose error text names a boolean.
+            lua_pushboolean(state, 1);
         }
         let status = lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0);
         if status != LUA_OK {

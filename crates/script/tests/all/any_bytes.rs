@@ -114,9 +114,10 @@ fn any_source_runs_or_is_an_error() {
          local ok, value = pcall(f) return {ok, tostring(value)}",
         &[
             b"local t = {1, 2, x = function(...) return select('#', ...) end} return t.x(1, nil)",
-            b"for i, v in ipairs({3, 4}) do if i > 1 then return i .. v elseif v then break end end",
+            b"for i, v in ipairs({3, 4}) do if i > 1 then return i .. v elseif v then break end\
+              end",
             b"return (('abc'):gsub('(%w)(%w)', '%2%1', 1)) .. [==[long]] text]==] .. 0x1F ^ 2e1",
-            b"local c = coroutine.wrap(function(a) while true do a = coroutine.yield(a) end end) c(1)",
+            b"local function f(a) while true do a = coroutine.yield(a) end end coroutine.wrap(f)(1)",
             b"local a, b = 1, 2 repeat local c = a + b; a = c until a > 9 or not b return #'x', -a",
         ],
         b"(){}[]=\"'\\.,:;+-*/%^#<>~ \nabcxyz0123456789",

@@ -10,6 +10,11 @@ fn the_language_is_as_valkey_has_it() {
 }
 
 #[test]
+fn more_of_the_language_is_as_valkey_has_it() {
+    play(include_str!("../recorded/more.txt"));
+}
+
+#[test]
 fn the_sandbox_is_as_valkey_has_it() {
     play(include_str!("../recorded/sandbox.txt"));
 }
