@@ -292,7 +292,7 @@ impl<'run, 'call> Encoder<'run, 'call> {
     }
 
     fn drop_top(&mut self) {
-        self.stack.pop_any();
+        self.stack.pop(1);
     }
 }
 

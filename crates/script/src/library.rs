@@ -109,7 +109,7 @@ pub unsafe extern "C-unwind" fn load_entry(state: *mut lua_State) -> c_int {
         let status = lua_pcall(state, 0, 0, 0);
         show_loading(state, false);
         if status != LUA_OK {
-            let mut stack = Stack::of(state);
+            let mut stack = Stack::with_result(state);
             match stack.core().end_text {
                 Some(text) => load.error.extend_from_slice(format!("ERR {text}").as_bytes()),
                 None => write_error_text(&mut stack, load.error),

@@ -68,7 +68,7 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
         }
         let count = if is_passed { 2 } else { 0 };
         let status = lua_pcall(state, count, 1, HANDLER);
-        let mut stack = Stack::of(state);
+        let mut stack = Stack::with_result(state);
 
         if status == LUA_OK {
             let (script, start) = (stack.core().protocol, run.reply.len());
@@ -163,8 +163,7 @@ fn is_counted(stack: &mut Stack<'_>) -> bool {
     stack.kind(-1) == Kind::Table && {
         let kind = stack.raw_field(-1, COUNTED_FIELD);
         let is_counted = kind == Kind::Boolean && stack.is_true(-1);
-        // SAFETY: the field was pushed above.
-        unsafe { mlua_sys::lua_pop(stack.state(), 1) };
+        stack.pop(1);
         is_counted
     }
 }

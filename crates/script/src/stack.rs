@@ -1,7 +1,7 @@
 //! The stack of a Lua function that is written in Rust, as safe as it can be made.
 //!
 //! ```text
-//! Lua ──▶ entry (lua_function!) ──▶ body(&mut Stack) -> Answer ──▶ values, or an error raised last
+//! Lua ──▶ entry (lua_functions!) ──▶ body(&mut Stack) -> Answer ──▶ values, or an error raised last
 //! ```
 //!
 //! Lua raises errors by jumping over our frames, at each call that allocates too. So no value with
@@ -69,6 +69,17 @@ impl<'call> Stack<'call> {
         // SAFETY: the state is alive, and belongs to an interpreter.
         let (arguments, core) = unsafe { (lua_gettop(state), core_of(state)) };
         Stack { state, core, arguments, call: PhantomData }
+    }
+
+    /// Returns the stack of a run whose function has left its result on the top.
+    ///
+    /// # Safety
+    /// As for [`Stack::of`], but that a value lies on the top.
+    pub unsafe fn with_result(state: *mut lua_State) -> Self {
+        // SAFETY: the caller promises the same.
+        let mut stack = unsafe { Self::of(state) };
+        stack.arguments -= 1;
+        stack
     }
 
     /// Returns the state, for calls that are not here.
@@ -198,12 +209,6 @@ impl<'call> Stack<'call> {
         assert!(count >= 0 && top >= self.arguments, "arguments stay");
         // SAFETY: so many values are there.
         unsafe { lua_settop(self.state, top) };
-    }
-
-    /// Removes the topmost value, below the arguments too: for a run, which has none.
-    pub fn pop_any(&mut self) {
-        // SAFETY: a value is there.
-        unsafe { lua_settop(self.state, -2) };
     }
 
     /// Makes room for `count` values more; false if the stack would become too long.
