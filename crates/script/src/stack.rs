@@ -1,7 +1,7 @@
 //! The stack of a Lua function that is written in Rust, as safe as it can be made.
 //!
 //! ```text
-//! Lua ──▶ entry (lua_functions!) ──▶ body(&mut Stack) -> Answer ──▶ values, or an error raised last
+//! Lua ──▶ entry (lua_functions!) ──▶ body(&mut Stack) ──▶ values, or an error that is raised last
 //! ```
 //!
 //! Lua raises errors by jumping over our frames, at each call that allocates too. So no value with
