@@ -1,7 +1,7 @@
 //! What an interpreter keeps beside Lua: the host of the run, and every buffer that grows.
 
 use std::fmt;
-use std::os::raw::c_char;
+use std::os::raw::{c_char, c_int};
 use std::ptr::NonNull;
 
 use crate::host::{Host, Protocol};
@@ -35,6 +35,8 @@ pub struct Core {
     /// Tables that are filled or written, from the outermost one.
     pub levels: Vec<Level>,
     pub random: Random,
+    /// Reference of the function that notes where an error was raised.
+    pub error_handler: c_int,
     /// Tables of libraries, in an interpreter for them.
     pub environment: Option<Environment>,
     /// True while the source of a library runs.
@@ -86,6 +88,7 @@ impl Core {
             reply: Vec::new(),
             levels: Vec::new(),
             random: Random::first(),
+            error_handler: 0,
             environment: None,
             is_loading: false,
             registered: Vec::new(),

@@ -6,8 +6,8 @@ use std::os::raw::c_int;
 
 use mlua_sys::{
     LUA_ERRMEM, LUA_GLOBALSINDEX, LUA_OK, LUA_REGISTRYINDEX, lua_Debug, lua_State, lua_createtable,
-    lua_getinfo, lua_getstack, lua_pcall, lua_pushcclosure, lua_pushlstring_, lua_pushstring_,
-    lua_pushvalue, lua_rawgeti_, lua_rawset, lua_rawseti_, lua_topointer, lua_touserdata,
+    lua_getinfo, lua_getstack, lua_pcall, lua_pushlstring_, lua_pushstring_, lua_pushvalue,
+    lua_rawgeti_, lua_rawset, lua_rawseti_, lua_topointer, lua_touserdata,
 };
 
 use crate::core::{Core, Place};
@@ -56,7 +56,7 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
     // SAFETY: the run is the caller's, who waits for this call; the state is an interpreter's.
     unsafe {
         let run = &mut *lua_touserdata(state, 1).cast::<Run<'_>>();
-        lua_pushcclosure(state, on_error, 0);
+        lua_rawgeti_(state, LUA_REGISTRYINDEX, (*core_of(state)).error_handler);
         lua_rawgeti_(state, LUA_REGISTRYINDEX, run.function);
         let is_passed = (*core_of(state)).environment.is_some();
         if is_passed {
@@ -127,7 +127,7 @@ unsafe fn set_global(state: *mut lua_State, name: &std::ffi::CStr, texts: &[&[u8
 ///
 /// # Safety
 /// Lua calls it with the error, before it leaves the function that raised it.
-unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int {
+pub unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int {
     // SAFETY: the state is an interpreter's.
     unsafe { note_place(state, 1) };
     1

@@ -14,7 +14,8 @@ use crate::failure::{Answer, Failure};
 use crate::field::{Field, set_fields};
 use crate::guard::guard_setreadonly;
 use crate::library::open_environment;
-use crate::stack::{Kind, Stack, lua_functions};
+use crate::run::on_error;
+use crate::stack::{Kind, Stack, core_of, lua_functions};
 use crate::{api, bits, json, math, message_pack, packed_struct, protect};
 
 /// How an interpreter is made.
@@ -118,6 +119,8 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         lua_newtable(state);
         let reference = luaL_ref(state, LUA_REGISTRYINDEX);
         luaL_unref(state, LUA_REGISTRYINDEX, reference);
+        lua_pushcclosure(state, on_error, 0);
+        (*core_of(state)).error_handler = luaL_ref(state, LUA_REGISTRYINDEX);
         lock(state);
         if options.for_libraries {
             open_environment(state, &options.versions.fields(), missing_entry);
