@@ -1,8 +1,8 @@
 //! What a host gives to a script, and what it is told.
 
-use script::{Ending, LogLevel, Replication};
+use script::{Ending, Input, LogLevel, Protocol, Replication};
 
-use crate::host::Server;
+use crate::host::{Fake, Server};
 
 #[test]
 fn keys_and_arguments_are_ordinary_tables_and_new_in_each_run() {
@@ -57,6 +57,30 @@ fn random_numbers_go_on_from_one_script_to_the_next() {
     let mut server = Server::new();
     assert_eq!(server.text("return tostring(math.random())"), "0.39646477363839");
     assert_eq!(server.text("return tostring(math.random())"), "0.84048536971234");
+}
+
+#[test]
+fn settings_of_cjson_stay_for_all_later_scripts_as_in_valkey() {
+    let mut server = Server::new();
+    server.eval("cjson.encode_number_precision(3) cjson.encode_sparse_array(true)");
+    assert_eq!(server.text("return cjson.encode({3.14159, {[100] = 1}})"), r#"[3.14,{"100":1}]"#);
+    // Those of a set of functions of its own end with it.
+    server.eval("cjson.new().encode_number_precision(5)");
+    assert_eq!(server.text("return cjson.encode(3.14159)"), "3.14");
+}
+
+#[test]
+fn an_interpreter_may_go_to_another_thread_between_runs() {
+    let mut server = Server::new();
+    let function = server.interpreter.compile(b"return redis.call('echo', 'x')").expect("valid");
+    let mut interpreter = server.interpreter;
+    let run = move || {
+        let mut reply = Vec::new();
+        let input = Input { keys: &[], arguments: &[], protocol: Protocol::Resp2 };
+        interpreter.run(&function, input, &mut Fake::default(), &mut reply);
+        reply
+    };
+    assert_eq!(std::thread::spawn(run).join().expect("no panic"), b"$1\r\nx\r\n");
 }
 
 #[test]
