@@ -74,7 +74,7 @@ impl Reservation {
     /// # Errors
     /// When not even `least` bytes are available.
     pub fn up_to(most: usize, least: usize, align: usize, parts: u64) -> io::Result<Reservation> {
-        let share = process::address_space().map_or(u64::MAX, |all| all / PARTS * parts);
+        let share = process::shared_address_space().map_or(u64::MAX, |all| all / PARTS * parts);
         let mut bytes = most;
         while bytes as u64 > share && bytes / 2 >= least {
             bytes /= 2;

@@ -3,6 +3,7 @@
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Returns the resident bytes of this process; zero where the kernel does not tell.
@@ -34,6 +35,20 @@ pub fn address_space() -> Option<u64> {
         // The interpreter has neither.
         if cfg!(miri) { None } else { left_of_limit().into_iter().chain(left_of_system()).min() }
     })
+}
+
+/// Bytes that `keep_address_space` keeps.
+static KEPT: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps so many bytes of limited address space out of what reservations share: for the allocator.
+/// To be called before there are any.
+pub fn keep_address_space(bytes: u64) {
+    KEPT.store(bytes, Relaxed);
+}
+
+/// Returns the bytes of address space that reservations share; `None` where nothing limits it.
+pub(crate) fn shared_address_space() -> Option<u64> {
+    address_space().map(|left| left.saturating_sub(KEPT.load(Relaxed)))
 }
 
 /// Keeps the allocator of the C library from reserving 64 MiB or more for each thread. To be called
@@ -79,6 +94,13 @@ pub fn has_huge_pages() -> bool {
 /// Returns the number of processors that this process may use.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Returns the number of processors on which this process may run, however little of their time it
+/// gets: by that allocators choose how much memory they keep apart.
+pub fn bound_processors() -> usize {
+    let bound = rustix::thread::sched_getaffinity(None).map(|bound| bound.count());
+    bound.map_or_else(|_| processors(), |count| count as usize)
 }
 
 /// Lets the calling thread run only on idle cores (`SCHED_IDLE`), which it yields at once. Best

@@ -86,11 +86,17 @@ pub enum StartError {
     },
 }
 
-/// MiB of address space without which the server does not start, beside those of its workers. Where
-/// jemalloc gets none for the first memory of a thread, the process dies: on two cores that was so
-/// with 250 left, now and then, and not with 270; with 64 workers with 450, and not with 610.
+/// MiB of address space without which the server does not start, beside those of its workers and of
+/// more arenas of jemalloc than two cores have. Where jemalloc gets none for the first memory of a
+/// thread, the process dies: on two cores that was so with 250 left, now and then, and not with 270;
+/// with 64 workers with 450, and not with 610.
 const SERVER_MIB: u64 = 288;
 const WORKER_MIB: u64 = 6;
+/// An arena takes 4.1 at first. A thread gets one of its own until there are four for each core.
+const ARENA_MIB: u64 = 5;
+const ARENAS_OF_CORE: usize = 4;
+/// Threads that are no workers.
+const OTHER_THREADS: usize = 12;
 
 /// What to do about an error, where that is known: memory for threads is address space first.
 fn remedy(error: &io::Error) -> &'static str {
@@ -241,10 +247,14 @@ fn log_beginning(loaded: &Loaded) {
 /// Makes do with little address space for this number of workers, and says that there is little.
 fn share_address_space(threads: usize) -> Result<(), StartError> {
     let Some(bytes) = process::address_space() else { return Ok(()) };
-    let (left_mib, least_mib) = (bytes >> 20, SERVER_MIB + WORKER_MIB * threads as u64);
+    let arenas = (threads + OTHER_THREADS).min(ARENAS_OF_CORE * process::bound_processors());
+    let arenas_mib = ARENA_MIB * arenas.saturating_sub(2 * ARENAS_OF_CORE) as u64;
+    let left_mib = bytes >> 20;
+    let least_mib = SERVER_MIB + WORKER_MIB * threads as u64 + arenas_mib;
     if left_mib < least_mib {
         return Err(StartError::AddressSpace { left_mib, threads, least_mib });
     }
+    process::keep_address_space(arenas_mib << 20);
     process::share_c_allocator();
     tracing::warn!(
         "Address space is limited (`ulimit -v`, LimitAS= of a service, or vm.overcommit_memory): \
