@@ -105,16 +105,17 @@ class Data:
                 if isinstance(fields, list):
                     yield database, name, fields
 
-    def hides_something(self):
-        """True while keys or fields are there that have expired."""
-        sizes = sum(self.asked(database, [("DBSIZE",)])[0] for database in range(DATABASES))
-        if sizes != len(self.keys):
-            return True
+    def hidden(self):
+        """Databases with the number of their keys, and hashes with their fields, where that counts some that have expired."""
+        found = []
+        for database in range(DATABASES):
+            size, shown = self.asked(database, [("DBSIZE",)])[0], sum(at == database for at, _, _ in self.keys)
+            if size != shown:
+                found.append((database, size, shown))
         for database, names in self.each(b"hash"):
-            pairs = zip(self.asked(database, [("HKEYS", name) for name in names]), self.asked(database, [("HLEN", name) for name in names]))
-            if any(len(fields) != count for fields, count in pairs):
-                return True
-        return False
+            pairs = zip(names, self.asked(database, [("HKEYS", name) for name in names]), self.asked(database, [("HLEN", name) for name in names]))
+            found += [(database, name, fields, count) for name, fields, count in pairs if len(fields) != count]
+        return found
 
     def digests(self):
         """The fingerprint of each value."""
@@ -134,9 +135,10 @@ def at_rest(db):
         data.put_off_deadlines()
         data.remove_zeros()
         data = Data(db)
-        if not data.hides_something():
+        hidden = data.hidden()
+        if not hidden:
             return data
-        assert time.monotonic() < deadline, "something that has expired stays"
+        assert time.monotonic() < deadline, "something that has expired stays: %s" % hidden
 
 
 def held(server, db):

@@ -80,6 +80,8 @@ class Survival:
         self.first_token = self.tokens + 1
         self.tokens = files.until_written(db, self.tokens)
         self.floors = {writer.name: writer.begun for writer in self.everyone}
+        # What stands before the newest token is of lives before.
+        self.sizes = {path.name: path.read_bytes().rfind(b"\r\ntoken\r\n") + 1 for path in files.paths("i")}
         self.consumers = [Consumer("BLMOVE", "shared:queue", "shared:done", "LEFT", "RIGHT", 0), Consumer("BLPOP", "shared:source", 0)]
         threads = self.threads(server)
         for thread in threads:
@@ -237,9 +239,10 @@ class Survival:
             self.chance.choice([self.cut, self.extend, self.flip, self.cut_before])(Files(folder), folder)
 
     def cut(self, files, folder):
-        """The last file ends anywhere: what is there is still a prefix."""
-        size = files.paths("i")[-1].stat().st_size
-        at = self.chance.randrange(max(0, size - 2000), size + 1) if self.chance.random() < 0.7 else self.chance.randrange(size + 1)
+        """The last file ends anywhere in what this life has added: what is there is still a prefix."""
+        last = files.paths("i")[-1]
+        size, least = last.stat().st_size, self.sizes.get(last.name, 0)
+        at = self.chance.randrange(max(least, size - 2000), size + 1) if self.chance.random() < 0.7 else self.chance.randrange(least, size + 1)
         os.truncate(files.paths("i")[-1], at)
         with Saving(*self.settings(), folder=folder) as server:
             self.check(server.connect(PATIENCE), is_cut=True, is_copy=True)

@@ -97,10 +97,11 @@ def a_million_subscriptions_of_a_client_cost_their_memory_and_go_with_it():
             Reader(client).read(sum(len(name) + len("*3\r\n$9\r\nsubscribe\r\n$%d\r\n\r\n:%d\r\n" % (len(name), first + at + 1))
                                     for at, name in enumerate(names)))
         assert info(db, "pubsub_channels") == number
-        taken = server.resident_mib() - before
         shown = next(line for line in db.command("CLIENT", "LIST").split(b"\n") if b" sub=%d " % number in line)
         told = int(shown.split(b" tot-mem=")[1].split(b" ")[0])
-        assert 0.5 * taken < told / MIB < 2 * taken and taken < 500, "%d MiB, %d told" % (taken, told / MIB)
+        # Memory of tables that larger ones have replaced is given back a little later.
+        taken = lambda: server.resident_mib() - before
+        server.until(lambda: 0.5 * taken() < told / MIB < 2 * taken() and taken() < 500)
         assert db.command("PUBLISH", "channel:77", "hello") == 1
         break_off(client)
         server.until(lambda: is_nothing_left(db))

@@ -82,6 +82,15 @@ impl Client {
     pub fn receive(&mut self) -> Result<Reply> {
         read(&mut self.stream)
     }
+
+    /// Waits so long for one reply. The connection is of no use afterwards if there is none.
+    ///
+    /// # Errors
+    /// Those of `receive`, and if no reply comes.
+    pub fn receive_within(&mut self, patience: Duration) -> Result<Reply> {
+        self.stream.get_ref().set_read_timeout(Some(patience))?;
+        self.receive()
+    }
 }
 
 impl Reply {

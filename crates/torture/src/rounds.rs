@@ -130,7 +130,10 @@ impl Player {
         for (number, (other, waiter)) in waiting.iter().enumerate() {
             self.send(*other, select.clone())?;
             self.clients[*other].send(&encoded(waiter))?;
-            self.until_blocked(number + 1).with_context(|| step::line(waiter))?;
+            if let Err(error) = self.until_blocked(number + 1) {
+                let reply = self.clients[*other].receive_within(Duration::from_secs(1));
+                bail!("{}: {error}, and it has got {reply:?}", step::line(waiter));
+            }
         }
         then.iter().try_for_each(|request| self.send(client, request.clone()))?;
         waiting.iter().try_for_each(|(other, _)| self.end_waiting(*other))

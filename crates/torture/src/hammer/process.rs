@@ -123,9 +123,14 @@ impl Server {
     /// Binds all threads to the given cores.
     pub(super) fn stay_on(&self, cores: &str) -> Result<()> {
         let arguments = ["-a", "-p", "-c", cores, &self.pid.to_string()];
-        let status = Command::new("taskset").args(arguments).stdout(Stdio::null()).status()?;
-        ensure!(status.success(), "taskset: {status}");
-        Ok(())
+        // It fails where a thread ends between being listed and being bound.
+        for _ in 0..TASKSETS_MAX {
+            let status = Command::new("taskset").args(arguments).stdout(Stdio::null()).status()?;
+            if status.success() {
+                return Ok(());
+            }
+        }
+        bail!("taskset does not bind the threads of {}", self.pid)
     }
 
     /// Ends the server, and checks that it exits with status 0 and without a panic in the log.
@@ -242,3 +247,4 @@ fn bound_to_this_process(program: &Path) -> Command {
 const START_MAX: Duration = Duration::from_secs(60);
 const END_MAX: Duration = Duration::from_secs(60);
 const LOG_LINES: usize = 15;
+const TASKSETS_MAX: usize = 20;
