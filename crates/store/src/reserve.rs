@@ -6,12 +6,25 @@ use crate::shard::ThreadContext;
 use crate::store::Store;
 use base::Millis;
 use heap::Purpose;
+use std::time::Duration;
 
 /// Vain attempts, while other threads free space, before a write is refused.
 const TRIES_IN_VAIN: usize = 8;
 /// Vain attempts while there are keys that may be evicted: other threads change or evict the same
 /// ones, or free what was evicted, and need their time for it.
 const TRIES_WITH_KEYS: usize = 1000;
+/// Pause behind attempts of the second kind: a thread that others wait for may be kept from its
+/// processor for milliseconds, in which it is of no use to ask a thousand times.
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// Gives others their time behind an attempt in vain.
+fn rest(tries_in_vain: usize) {
+    if tries_in_vain <= TRIES_IN_VAIN {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(PAUSE);
+    }
+}
 
 impl Store {
     /// Makes sure that one command or several can append `bytes` without waiting; called before any
@@ -66,7 +79,7 @@ impl Store {
                 Room::Nothing if self.space_won() != won_before => tries_in_vain = 0,
                 Room::Nothing if self.may_try_on(tries_in_vain) => {
                     tries_in_vain += 1;
-                    std::thread::yield_now();
+                    rest(tries_in_vain);
                 }
                 Room::Nothing if self.has_reserved(thread, bytes, now) => {}
                 Room::Nothing => return Err(NoSpace),
