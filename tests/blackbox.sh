@@ -103,8 +103,7 @@ else
   process address_space
   process clock
   process slow_sink
-  # Those two have scripts, which cannot run.
-  part files python3 tests/rdb/run.py --server "$VARVE_SERVER --enable-debug-command yes" --skip '^aof/redis-[23].*-script'
+  part files python3 tests/rdb/run.py --server "$VARVE_SERVER --enable-debug-command yes"
 fi
 while ((${#names[@]})); do end_one; done
 ((${#summary[@]})) || { echo "blackbox: no part is named '$PARTS'"; failed=1; }

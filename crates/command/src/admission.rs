@@ -43,6 +43,10 @@ pub enum Purpose {
     InExec,
     /// To run once more for a client that has waited.
     Rerun,
+    /// To be called by a script.
+    InScript,
+    /// To be the first command that a script calls which changes data.
+    FirstOfScript,
 }
 
 /// Needs that the server or the user may lose while a client waits.
@@ -55,6 +59,10 @@ const OF_RERUN: Needs = Needs::PERMITTED
     .union(Needs::FRESH)
     .union(Needs::WRITES_FLOW)
     .union(Needs::UNPAUSED);
+
+/// Needs of a script that writes. They are asked for once, and not while it goes on.
+const OF_FIRST_WRITE: Needs =
+    Needs::MEMORY.union(Needs::DISK).union(Needs::REPLICAS).union(Needs::PRIMARY);
 
 impl Purpose {
     /// Returns those of a row's needs that are asked for.
@@ -70,8 +78,31 @@ impl Purpose {
             }
             Purpose::InExec => row.needs.intersection(Needs::PERMITTED),
             Purpose::Rerun => row.needs.intersection(OF_RERUN),
+            Purpose::InScript => row.needs.intersection(Needs::PERMITTED | Needs::SLOT),
+            Purpose::FirstOfScript => row.needs.intersection(OF_FIRST_WRITE),
         }
     }
+}
+
+/// Returns the needs of a call for a purpose: those of its row, and those for what its script says
+/// that it does.
+pub(crate) fn needs_of(call: &Call<'_>, purpose: Purpose) -> Needs {
+    let needs = purpose.asks(call.row);
+    if !needs.contains(Needs::DECLARED) {
+        return needs;
+    }
+    let mut needs = needs.difference(Needs::DECLARED);
+    let of_script = call.row.spec.runs_script.map(|script| script.declares);
+    let declared = of_script.and_then(|declares| declares(call.instance, &call.args));
+    if let Some(flags) = declared {
+        needs.set(Needs::MEMORY, !flags.allow_oom && !flags.no_writes);
+        needs.set(Needs::DISK | Needs::REPLICAS | Needs::PRIMARY, !flags.no_writes);
+        needs.set(Needs::FRESH, !flags.allow_stale);
+        if flags.no_writes {
+            needs.remove(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM);
+        }
+    }
+    needs
 }
 
 /// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
@@ -128,7 +159,7 @@ pub fn look_closely(
         call.row = found.as_ref().and_then(|it| it.row).unwrap_or(call.row);
         misnamed = found;
     }
-    let mut needs = purpose.asks(call.row);
+    let mut needs = needs_of(call, purpose);
     needs.set(Needs::NAMED, misnamed.is_some());
     if purpose == Purpose::Fresh
         && let Some(of_queue) = call.session.needs_of_queue()
@@ -144,7 +175,7 @@ pub fn look_closely(
         Purpose::Fresh => call.instance.clients.postponed(call.instance.clock.steady()),
         // `postponed` would grant `WRITES_FLOW` again, and waiters that were postponed must run
         // before that.
-        Purpose::Queued | Purpose::InExec | Purpose::Rerun => call.instance.paused(),
+        _ => call.instance.paused(),
     };
     let missing = needs.difference(granted);
     for need in missing.iter() {
@@ -175,6 +206,8 @@ pub fn without(
         Needs::SLOT => Some(SLOT_NOT_SERVED),
         // Nothing is evicted in a pause, so nothing is refused for lack of memory.
         Needs::MEMORY if pause != Pause::Nothing => None,
+        // What was so before the script began holds until its end.
+        Needs::MEMORY if purpose == Purpose::FirstOfScript => Some(Refusal::OUT_OF_MEMORY),
         Needs::MEMORY => (!call.instance.has_memory()).then_some(Refusal::OUT_OF_MEMORY),
         Needs::DISK => call.instance.troubles.refusal(&call.instance.journal),
         Needs::REPLICAS => Some(TOO_FEW_REPLICAS),
@@ -191,6 +224,8 @@ pub fn without(
             return postponed_if(true);
         }
         Needs::NO_TRANSACTION => return Err(Rejection::Queued),
+        // The needs for it were asked for in its place.
+        Needs::DECLARED => None,
         // Looked at behind all others, as they let the command run.
         Needs::UNMONITORED | Needs::UNTRACKED | Needs::QUEUE => None,
         _ => Some(UNKNOWN_NEED),

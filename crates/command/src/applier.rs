@@ -84,7 +84,8 @@ impl<'i> Applier<'i> {
         now: Millis,
     ) -> Result<Followed, NotApplied> {
         let selects = next.row.spec.flags.contains(Flags::SELECTS);
-        if !changes_data(next.row) && !selects {
+        let changes_scripts = next.row.spec.flags.contains(Flags::CHANGES_SCRIPTS);
+        if !changes_data(next.row) && !selects && !changes_scripts {
             return follow_other(self.instance, next.row, args);
         }
         match self.run(thread, next, args, now) {

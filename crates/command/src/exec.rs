@@ -43,7 +43,9 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     let queue = call.session.take_queue().ok_or(WITHOUT_MULTI)?;
     call.session.show_command(call.row.id);
     let position = call.thread.journal_position();
+    call.session.stopped_at = Some(call.instance.clock.micros());
     let outcome = if queue.is_spoiled() { Err(SPOILED.into()) } else { run(call, &queue, mark) };
+    call.session.stopped_at = None;
     call.session.forget_watches(&call.instance.watches);
     call.session.keep_queue(queue);
     if call.session.answers_by_mail {
@@ -251,6 +253,8 @@ impl<'q> Plan<'q> {
                 Locks::All => plan.shards = ShardSet::all(),
                 Locks::Gate => plan.closes_gate = true,
             }
+            let script = row.spec.runs_script;
+            plan.closes_gate |= script.is_some_and(|script| (script.closes_gate)(call, &args));
             plan.add_keys(call, (row, args, queued.first_hash), database);
             if row.spec.flags.contains(Flags::SELECTS) {
                 let number = text::parse_i64(args.get(1)).and_then(|it| usize::try_from(it).ok());

@@ -83,7 +83,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     match rejection {
         Rejection::Postponed => return Execution::Postponed,
         Rejection::Queued => {
-            let needs = Purpose::Queued.asks(call.row);
+            let needs = admission::needs_of(call, Purpose::Queued);
             call.session.enqueue((call.row.id, needs), call.args, call.first_hash);
             call.reply.queued();
         }

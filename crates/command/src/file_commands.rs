@@ -60,21 +60,10 @@ impl NotApplied {
 }
 
 /// Commands that run scripts, which are no rows here.
-const SCRIPTS: [&str; 3] = ["EVAL", "EVALSHA", "FCALL"];
+const SCRIPTS: [&str; 1] = ["FCALL"];
 /// Commands that change no data and are no rows here.
-const OTHERS: [&str; 11] = [
-    "ACL",
-    "EVALSHA_RO",
-    "EVAL_RO",
-    "FAILOVER",
-    "FCALL_RO",
-    "PSYNC",
-    "REPLCONF",
-    "REPLICAOF",
-    "SCRIPT",
-    "SLAVEOF",
-    "SYNC",
-];
+const OTHERS: [&str; 8] =
+    ["ACL", "FAILOVER", "FCALL_RO", "PSYNC", "REPLCONF", "REPLICAOF", "SLAVEOF", "SYNC"];
 
 /// True for commands that change data. Nodes of a cluster tell their replicas, and their files, how
 /// slots move; the keys that come and go with a slot are in commands of their own.
@@ -91,7 +80,7 @@ pub(crate) fn follow_other(
     args: Args<'_>,
 ) -> Result<Followed, NotApplied> {
     let named = row.table().find(args.get(0));
-    if named.is_some_and(|row| row.spec.group == Group::Scripting) {
+    if named.is_some_and(keeps_libraries) {
         return keep_libraries(instance, args);
     }
     if row.id != row.table().nameless().id {
@@ -104,6 +93,15 @@ pub(crate) fn follow_other(
         None if OTHERS.iter().any(|name| args.is(0, name)) => Ok(Followed::PassedOver),
         _ => Err(NotApplied::Unknown),
     }
+}
+
+/// True for the command whose subcommands change the libraries that are kept.
+fn keeps_libraries(row: &Row) -> bool {
+    let children = row.spec.subcommands;
+    let is_of_scripts = |child: &Command| child.flags.contains(Flags::CHANGES_SCRIPTS);
+    row.spec.group == Group::Scripting
+        && !children.is_empty()
+        && !children.iter().any(is_of_scripts)
 }
 
 /// Executes what changes the libraries that are kept.

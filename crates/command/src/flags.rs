@@ -61,6 +61,10 @@ bitflags! {
         /// Reads, but may change how a value is kept, which has to reach replicas. Not shown by
         /// COMMAND INFO.
         const MAY_REPLICATE = 1 << 24;
+        /// Its request may name no key.
+        const NO_MANDATORY_KEYS = 1 << 25;
+        /// Changes which scripts there are. Not shown by COMMAND INFO.
+        const CHANGES_SCRIPTS = 1 << 26;
     }
 
     /// ACL categories, in the order of Valkey.

@@ -8,7 +8,7 @@
 //! are those of `families`; the table of them is handed in, and a row refers back to it.
 //!
 //! ```text
-//! execute, exec, waiting, applier     run commands
+//! execute, exec, script, waiting, applier   run commands
 //! outstanding, migration              commands that others answer
 //! admission                           whether a command runs, for each purpose
 //! call, own_changes, table            what one command at work can do; how rows are found
@@ -46,6 +46,7 @@ mod outstanding;
 mod own_changes;
 mod row;
 pub mod run;
+pub mod script;
 mod secrets;
 pub mod syntax;
 mod table;
@@ -69,7 +70,7 @@ pub use monitor_lines::{begin_monitor, end_monitor, send_monitor_lines};
 pub use observer::{Observer, Seen};
 pub use outstanding::Outstanding;
 pub use own_changes::{append_invalidations, mail_invalidations};
-pub use row::{Call, Command, Handler, Outcome, Row, Table, Turn, Unanswered};
+pub use row::{Call, Command, Handler, Outcome, Row, RunsScript, Table, Turn, Unanswered};
 pub use run::Execution;
 pub use secrets::{Positions, every_argument};
 pub use waiting::{Timeout, Wait, count_unserved, resume_postponed, serve_losses};

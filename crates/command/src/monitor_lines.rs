@@ -2,7 +2,7 @@
 
 use crate::row::Call;
 use crate::secrets::REDACTED;
-use session::{ClientFlags, Instance, Needs, Session};
+use session::{AccessModes, ClientFlags, Instance, Needs, Session};
 use std::io::Write as _;
 
 /// Bytes of lines of a client that are sent before its batch ends.
@@ -31,6 +31,17 @@ pub(crate) fn note(call: &mut Call<'_>) {
         write_line(call, &mut lines);
         call.session.lines = lines;
         // Its own line comes before its next reply.
+        call.session.yields |= call.session.is_monitor();
+    }
+}
+
+/// Shows a command that runs a script to clients that run MONITOR, before the commands that this
+/// calls. To be called first, since it is shown whatever is wrong with it.
+pub fn show_script(call: &mut Call<'_>) {
+    if call.instance.is_monitored() && !call.instance.loading.is_active() {
+        let mut lines = std::mem::take(&mut call.session.lines);
+        write_line(call, &mut lines);
+        call.session.lines = lines;
         call.session.yields |= call.session.is_monitor();
     }
 }
@@ -64,6 +75,9 @@ fn write_line(call: &Call<'_>, out: &mut Vec<u8>) {
     let database = call.session.database;
     // Writing to a vector cannot fail.
     let _ = match client.flags().contains(ClientFlags::UNIX_SOCKET) {
+        _ if call.session.modes.contains(AccessModes::SCRIPT) => {
+            write!(out, "+{seconds}.{micros:06} [{database} lua]")
+        }
         false => write!(out, "+{seconds}.{micros:06} [{database} {address}]"),
         true => {
             let path = address.strip_suffix(":0").unwrap_or(address);

@@ -11,6 +11,7 @@ use crate::key_spec::{self, FindKeys, KeySpec};
 use crate::secrets::{FindSecrets, no_secrets};
 use crate::tips::Tips;
 use base::{Millis, PositionHash};
+use script::FunctionFlags;
 use session::{Args, Instance, Needs, Refusal, Session, WorkerStatistics};
 use std::sync::LazyLock;
 use store::ThreadContext;
@@ -29,6 +30,8 @@ pub struct Command {
     pub keys: &'static [KeySpec],
     /// Function that finds the keys of a request.
     pub find_keys: FindKeys,
+    /// What is to be known of the script of a request, if the command runs one.
+    pub runs_script: Option<RunsScript>,
     /// Function that finds arguments that logs must not show.
     pub secrets: FindSecrets,
     /// Position of the first argument that names a field of the hash at the first key, so that
@@ -67,6 +70,15 @@ pub struct Command {
 
 /// Function that executes a command: reads arguments, works on the store, writes one reply.
 pub type Handler = fn(&mut Call<'_>) -> Outcome;
+
+/// How is found out what is to be known of the script of a request before it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct RunsScript {
+    /// What the script says of itself; nothing if it says nothing, or there is no such script.
+    pub declares: fn(&Instance, &Args<'_>) -> Option<FunctionFlags>,
+    /// Returns true if it may call a command that closes the gate.
+    pub closes_gate: fn(&Call<'_>, &Args<'_>) -> bool,
+}
 
 /// Outcome of a handler: `Ok` if one reply was written; a refusal becomes the reply instead.
 pub type Outcome = Result<(), Unanswered>;
@@ -170,6 +182,7 @@ impl Command {
             flags,
             keys: &[],
             find_keys: key_spec::find,
+            runs_script: None,
             secrets: no_secrets,
             field_at: 0,
             lets_in: LetsIn::Everybody,
@@ -266,7 +279,9 @@ impl Command {
         needs.set(Needs::EVENT_ROOM, writes || !self.keys.is_empty());
         needs.set(Needs::MAIL_ROOM, has(Flags::PUBSUB) && may_write);
         let is_shown = !has(Flags::SKIP_MONITOR.union(Flags::ADMIN));
-        needs.set(Needs::UNMONITORED | Needs::LINE_ROOM, is_shown);
+        needs.set(Needs::UNMONITORED, is_shown);
+        needs.set(Needs::LINE_ROOM, is_shown || self.runs_script.is_some());
+        needs.set(Needs::DECLARED, self.runs_script.is_some());
         needs.insert(Needs::UNTRACKED);
         needs.set(Needs::NO_MONITOR, may_write || has(Flags::READONLY));
         needs

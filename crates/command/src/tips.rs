@@ -37,6 +37,10 @@ pub const PER_SHARD: Tips =
     &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"];
 /// The same, without a rule for putting the replies together.
 pub const EACH_SHARD: Tips = &["nondeterministic_output", "request_policy:all_shards"];
+/// Sent to all primaries, of whose replies those are true that all have.
+pub const ALL_SHARDS_AND: Tips = &["request_policy:all_shards", "response_policy:agg_logical_and"];
+/// Sent to all primaries, of which one has to succeed.
+pub const ALL_SHARDS_ONE: Tips = &["request_policy:all_shards", "response_policy:one_succeeded"];
 /// Sent in parts to the primaries of the keys.
 pub const MULTI_SHARD: Tips = &["request_policy:multi_shard", "response_policy:all_succeeded"];
 /// Sent in parts to the primaries of the keys, whose numbers are added.

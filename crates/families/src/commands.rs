@@ -2,7 +2,7 @@
 
 use crate::{
     bitmap, client, cluster, connection, generic, geo, hash, hyperloglog, list, observing, pubsub,
-    server, set, sorted_set, stream, string, transaction,
+    scripting, server, set, sorted_set, stream, string, transaction,
 };
 use command::{Command, Flags, Group, Table};
 use session::Refusal;
@@ -24,6 +24,7 @@ pub const FAMILIES: &[&[Command]] = &[
     client::TABLE,
     server::TABLE,
     transaction::TABLE,
+    scripting::TABLE,
     pubsub::TABLE,
     observing::TABLE,
     cluster::TABLE,

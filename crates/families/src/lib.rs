@@ -26,6 +26,7 @@ mod list;
 mod manual;
 mod observing;
 mod pubsub;
+mod scripting;
 mod server;
 mod set;
 mod sorted_set;

@@ -63,7 +63,9 @@ lua_functions! {
 /// Returns a table that becomes an error as a reply. A text of one word gets a code before it.
 fn error_reply(stack: &mut Stack<'_>) -> Answer {
     let Some(text) = single_text(stack) else { return Ok(push_type_error(stack)) };
-    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let end = text.iter().rposition(|byte| !is_end(byte)).map_or(0, |at| at + 1);
+    let text = text[..end].strip_prefix(b"-").unwrap_or(&text[..end]);
     let scratch = &mut stack.core().scratch;
     scratch.clear();
     if !text.contains(&b' ') {
@@ -108,14 +110,20 @@ fn sha1hex(stack: &mut Stack<'_>) -> Answer {
     if stack.arguments() != 1 {
         return Err(stack.fail_with_table(format_args!("ERR wrong number of arguments")));
     }
-    let digest: [u8; 20] = Sha1::digest(stack.argument(1).unwrap_or_default()).into();
+    let text = sha1_hex(stack.argument(1).unwrap_or_default());
+    stack.push_text(&text);
+    Ok(1)
+}
+
+/// Returns the SHA-1 of bytes as hexadecimal digits in lower case, by which scripts are named.
+pub fn sha1_hex(bytes: &[u8]) -> [u8; 40] {
+    let digest: [u8; 20] = Sha1::digest(bytes).into();
     let mut text = [0; 40];
     for (pair, byte) in text.chunks_exact_mut(2).zip(digest) {
         pair[0] = HEXADECIMAL[usize::from(byte >> 4)];
         pair[1] = HEXADECIMAL[usize::from(byte & 15)];
     }
-    stack.push_text(&text);
-    Ok(1)
+    text
 }
 
 /// Joins all arguments that are texts or numbers to one line of the log.

@@ -5,8 +5,8 @@
 
 use text::{parse_f64_bound, parse_i64};
 
+use crate::counted::COUNTED_FIELD;
 use crate::failure::Failure;
-use crate::run::COUNTED_FIELD;
 use crate::stack::Stack;
 
 /// What a reply was.

@@ -2,7 +2,9 @@
 
 use text::{write_f64, write_i64};
 
+use crate::call::host;
 use crate::core::{Level, Shape};
+use crate::counted::is_counted;
 use crate::host::Protocol;
 use crate::number::to_i64;
 use crate::stack::{Kind, Stack};
@@ -173,7 +175,12 @@ impl<'run, 'call> Encoder<'run, 'call> {
         let is_one = kind == Kind::Text;
         if is_one {
             self.reply.push(b'-');
+            let start = self.reply.len();
             self.stack.read_text(-1, |text, _| push_error(self.reply, text));
+            let is_counted = is_counted(self.stack, -2);
+            if let Some((host, _)) = host(self.stack) {
+                host.reply_error(&self.reply[start..], is_counted);
+            }
             self.end_line();
         }
         is_one

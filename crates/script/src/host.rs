@@ -10,6 +10,12 @@ pub trait Host {
         Verdict::Continue
     }
 
+    /// Is told of each error in the reply of the script, and whether a command has ended with it,
+    /// which counted it then.
+    fn reply_error(&mut self, text: &[u8], is_counted: bool) {
+        let _ = (text, is_counted);
+    }
+
     /// Writes a line to the log.
     fn log(&mut self, level: LogLevel, text: &[u8]);
 

@@ -164,6 +164,7 @@ impl Interpreter {
             reply.truncate(start);
             reply.extend_from_slice(b"-ERR ");
             reply.extend_from_slice(&self.error_text());
+            host.reply_error(&reply[start + 1..], false);
             reply.extend_from_slice(b"\r\n");
             ending = Ending::Failed { is_counted: false };
         }

@@ -24,6 +24,7 @@ mod api;
 mod bits;
 mod call;
 mod core;
+mod counted;
 mod decode;
 mod encode;
 mod failure;
@@ -47,6 +48,7 @@ mod run;
 mod sandbox;
 mod stack;
 
+pub use api::sha1_hex;
 pub use host::{Call, Host, LogLevel, Protocol, Replication, Verdict};
 pub use interpreter::{Function, Interpreter, LibraryFunction, LoadError, OutOfMemory};
 pub use registered::FunctionFlags;

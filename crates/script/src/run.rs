@@ -7,11 +7,14 @@ use std::os::raw::c_int;
 use mlua_sys::{
     LUA_ERRMEM, LUA_GLOBALSINDEX, LUA_OK, LUA_REGISTRYINDEX, lua_Debug, lua_State, lua_createtable,
     lua_getinfo, lua_getstack, lua_pcall, lua_pushlstring_, lua_pushstring_, lua_pushvalue,
-    lua_rawgeti_, lua_rawset, lua_rawseti_, lua_topointer, lua_touserdata,
+    lua_rawgeti_, lua_rawset, lua_rawseti_, lua_remove, lua_topointer, lua_touserdata,
 };
 
+use crate::call::host;
 use crate::core::{Core, Place};
+use crate::counted::is_counted;
 use crate::encode::{Encoder, push_line};
+use crate::failure::Answer;
 use crate::guard::{guard_iskilled, guard_setreadonly};
 use crate::host::Protocol;
 use crate::stack::{Kind, Stack, core_of};
@@ -68,6 +71,8 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
         }
         let count = if is_passed { 2 } else { 0 };
         let status = lua_pcall(state, count, 1, HANDLER);
+        // The run itself is not among the values, so a result nests as deep as in Valkey.
+        lua_remove(state, 1);
         let mut stack = Stack::with_result(state);
 
         if status == LUA_OK {
@@ -76,14 +81,22 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
             if encoder.encode().is_err() {
                 run.reply.truncate(start);
                 run.reply.extend_from_slice(b"-ERR not enough memory\r\n");
+                if let Some((host, _)) = host(&mut stack) {
+                    host.reply_error(b"ERR not enough memory", false);
+                }
                 run.ending = Ending::Failed { is_counted: false };
             }
         } else {
-            run.ending = Ending::Failed { is_counted: is_counted(&mut stack) };
+            let is_counted = is_counted(&mut stack, -1);
+            run.ending = Ending::Failed { is_counted };
             if guard_iskilled(state) == 0 {
                 stack.core().end_text = None;
             }
+            let start = run.reply.len() + 1;
             write_error(&mut stack, status, run.reply);
+            if let Some((host, _)) = host(&mut stack) {
+                host.reply_error(run.reply[start..].trim_ascii_end(), is_counted);
+            }
         }
     }
     0
@@ -133,6 +146,42 @@ pub unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int {
     1
 }
 
+/// Returns the error that it is given as a table that tells where it was raised, for scripts that
+/// catch errors by it.
+pub fn describe_error(stack: &mut Stack<'_>) -> Answer {
+    // SAFETY: the state is an interpreter's, and nobody uses the core.
+    unsafe { note_place(stack.state(), 1) };
+    if stack.kind(1) != Kind::Table {
+        let mut text = std::mem::take(&mut stack.core().scratch);
+        text.clear();
+        stack.push_copy(1);
+        write_error_text(stack, &mut text);
+        stack.core().scratch = text;
+        stack.push_table(0, 3);
+        stack.push_text(b"err");
+        stack.push_scratch(0);
+        let table = stack.top() - 2;
+        stack.raw_set(table);
+    } else {
+        stack.push_copy(1);
+    }
+    let table = stack.top();
+    let place = std::mem::take(&mut stack.core().place);
+    let line = f64::from(place.line);
+    if !place.source.is_empty() {
+        stack.core().scratch.clear();
+        stack.core().scratch.extend_from_slice(&place.source);
+        stack.core().place = place;
+        stack.push_text(b"source");
+        stack.push_scratch(0);
+        stack.raw_set(table);
+        stack.push_text(b"line");
+        stack.push_number(line);
+        stack.raw_set(table);
+    }
+    Ok(1)
+}
+
 /// Notes the place of the function at a level, or of its caller where it is not one of Lua.
 ///
 /// # Safety
@@ -155,16 +204,6 @@ pub unsafe fn note_place(state: *mut lua_State, level: c_int) {
         let source = std::ffi::CStr::from_ptr(at.source).to_bytes();
         core.place.source.extend_from_slice(source);
         core.place.line = at.currentline;
-    }
-}
-
-/// Returns true if the error on the top is one of a command: its table says so.
-fn is_counted(stack: &mut Stack<'_>) -> bool {
-    stack.kind(-1) == Kind::Table && {
-        let kind = stack.raw_field(-1, COUNTED_FIELD);
-        let is_counted = kind == Kind::Boolean && stack.is_true(-1);
-        stack.pop(1);
-        is_counted
     }
 }
 
@@ -221,9 +260,6 @@ impl std::fmt::Write for LineNumber<'_> {
         Ok(())
     }
 }
-
-/// Field of an error's table that says that the command's error was counted as it happened.
-pub const COUNTED_FIELD: &str = "ignore_error_stats_update";
 
 /// Index of the function that notes where an error was raised: above the run itself.
 const HANDLER: c_int = 2;

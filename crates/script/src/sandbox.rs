@@ -14,7 +14,7 @@ use crate::failure::{Answer, Failure};
 use crate::field::{Field, set_fields};
 use crate::guard::guard_setreadonly;
 use crate::library::open_environment;
-use crate::run::on_error;
+use crate::run::{describe_error, on_error};
 use crate::stack::{Kind, Stack, core_of, lua_functions};
 use crate::{api, bits, json, math, message_pack, packed_struct, protect};
 
@@ -101,6 +101,9 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         json::push_library(&mut Stack::of(state));
         lua_setfield(state, LUA_GLOBALSINDEX, c"cjson".as_ptr());
         open_api(state, options);
+        for name in [c"__redis__err__handler", c"__server__err__handler"] {
+            set_function(state, LUA_GLOBALSINDEX, name, describe_error_entry);
+        }
         for (name, function) in protect::REPLACED {
             set_function(state, LUA_GLOBALSINDEX, name, *function);
         }
@@ -218,15 +221,18 @@ unsafe fn lock(state: *mut lua_State) {
 
 lua_functions! {
     missing_entry = missing;
+    describe_error_entry = describe_error;
 }
 
-/// Ends the reading of a global that is not there. A name that is no text reads as nil.
+/// Ends the reading of a global that is not there.
 fn missing(stack: &mut Stack<'_>) -> Answer {
-    if stack.kind(2) != Kind::Text {
-        stack.push_nil();
-        return Ok(1);
+    if !matches!(stack.kind(2), Kind::Text | Kind::Number) {
+        return Err(stack.fail(format_args!(
+            "Second argument to luaProtectedTableError must be a string or number"
+        )));
     }
-    stack.read_text(2, |name, core| {
+    stack.push_copy(2);
+    stack.read_text(-1, |name, core| {
         core.message.clear();
         core.message.append(b"Script attempted to access nonexistent global variable '");
         core.message.append(name);

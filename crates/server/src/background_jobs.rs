@@ -30,6 +30,8 @@ const LOOK_GAP_MIN: Duration = Duration::from_millis(10);
 const LOOK_PART: u32 = 20;
 /// Time of a round that may go into each job done in pieces, such as cleaning at rest.
 const REST_WORK: Duration = Duration::from_millis(50);
+/// Time for which an interpreter of scripts is kept though no script runs in it.
+const INTERPRETER_REST: Duration = Duration::from_secs(60);
 /// Bytes cleaned in one go at rest.
 const CLEAN_BYTES: u64 = 256 << 10;
 /// Records counted as dead in one go.
@@ -220,6 +222,8 @@ impl BackgroundJobs {
         self.free_lazily();
         self.clean(now);
         self.instance.store.rest(&mut self.thread);
+        let unused_since = Millis(now.0.saturating_sub(whole_millis(INTERPRETER_REST)));
+        self.instance.scripts.interpreters.give_back_unused(unused_since);
         self.return_memory();
         self.journal.after_batch(&self.instance);
         self.saver.give_way(&self.instance, &self.thread);

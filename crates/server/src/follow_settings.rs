@@ -7,7 +7,7 @@ use crate::oom_score::OomScoreFile;
 use crate::services::Services;
 use session::Instance;
 use settings::journal::{APPENDFSYNC, APPENDONLY};
-use settings::{Settings, general, memory, network, observing, snapshots};
+use settings::{Settings, general, memory, network, observing, scripting, snapshots};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -42,6 +42,9 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     follow(instance, &[snapshots::KEY_LOAD_DELAY.name()], slow_loading_down);
     instance.settings.on_change(&[network::MAXCLIENTS.name()], descriptors::follow);
     follow_oom_score(&instance.settings);
+    let of_interpreters =
+        [scripting::SCRIPT_MEMORY_LIMIT.name(), scripting::LUA_ENABLE_INSECURE_API.name()];
+    follow(instance, &of_interpreters, |instance| instance.scripts.interpreters.clear());
 }
 
 /// Has `act` run when one of these settings changes.

@@ -88,8 +88,8 @@ pub enum StartError {
 
 /// MiB of address space without which the server does not start, beside those of its workers and of
 /// more arenas of jemalloc than two cores have. Where jemalloc gets none for the first memory of a
-/// thread, the process dies: on two cores that was so with 250 left, now and then, and not with 270;
-/// with 64 workers with 450, and not with 610.
+/// thread, the process dies: on two cores that was so with 250 left, now and then, and not with
+/// 270; with 64 workers with 450, and not with 610.
 const SERVER_MIB: u64 = 288;
 const WORKER_MIB: u64 = 6;
 /// An arena takes 4.1 at first. A thread gets one of its own until there are four for each core.

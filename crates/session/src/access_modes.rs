@@ -17,5 +17,8 @@ bitflags! {
         /// that only those have are taken, and limits on what a client may send are not asked
         /// again.
         const OBEYED = 1 << 3;
+        /// A script calls them: others do not see what it selects, and MONITOR shows `lua` in place
+        /// of an address.
+        const SCRIPT = 1 << 4;
     }
 }

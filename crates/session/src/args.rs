@@ -162,6 +162,17 @@ impl<'c> Args<'c> {
     }
 }
 
+/// Appends the request of these words in RESP, and where they lie in it.
+pub fn write_request(words: &[&[u8]], request: &mut Vec<u8>, spans: &mut Vec<Span>) {
+    write_header(b'*', words.len(), request);
+    for word in words {
+        write_header(b'$', word.len(), request);
+        spans.push(Span { start: narrow::to_u32(request.len()), len: narrow::to_u32(word.len()) });
+        request.extend_from_slice(word);
+        request.extend_from_slice(b"\r\n");
+    }
+}
+
 /// Appends the request of these words in RESP.
 pub(crate) fn write_words<'w>(words: impl ExactSizeIterator<Item = &'w [u8]>, to: &mut Vec<u8>) {
     write_header(b'*', words.len(), to);

@@ -19,6 +19,7 @@ use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
+use crate::scripts::Scripts;
 use crate::shutdown::ShutdownRequests;
 use crate::statistics::Statistics;
 use crate::tracking::Tracking;
@@ -84,6 +85,8 @@ pub struct Instance {
     pub memory: MemoryFacts,
     /// Loading of data.
     pub loading: Loading,
+    /// Scripts that clients have sent.
+    pub scripts: Scripts,
     /// Function libraries that are kept.
     pub libraries: Mutex<Libraries>,
     /// State of the journal.
@@ -242,6 +245,7 @@ impl Instance {
             skips_checksums: AtomicBool::new(false),
             memory: MemoryFacts::default(),
             loading: Loading::default(),
+            scripts: Scripts::default(),
             libraries: Mutex::default(),
             journal: JournalState::default(),
             troubles: WriteTroubles::default(),

@@ -9,6 +9,7 @@
 //! letter, message, notice, receivers  how clients are notified: by mail to the workers
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
+//! scripts                             sources of scripts, and interpreters
 //! libraries                           functions that are kept, and never run
 //! ```
 //! Nothing here knows a command: handlers and what runs them stand above.
@@ -55,6 +56,7 @@ mod rates;
 mod receivers;
 mod refusal;
 mod saving;
+mod scripts;
 mod session;
 mod shutdown;
 mod sparse;
@@ -69,7 +71,7 @@ mod waiters;
 
 pub use access_modes::AccessModes;
 pub use acknowledged::Place;
-pub use args::Args;
+pub use args::{Args, write_request};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use client::{Client, ClientFlags, Endpoint, Owner};
 pub use client_memory::Peak;
@@ -90,6 +92,9 @@ pub use pause::Pause;
 pub use pubsub::{Name, PubSub, Topic};
 pub use refusal::{Refusal, begin_of, begin_of_all};
 pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
+pub use scripts::{
+    Digest, OwnInterpreter, Parts, Script, ScriptCache, Scripts, ShebangError, declared,
+};
 pub use session::{ReplyMode, Session};
 pub use shutdown::{Shutdown, ShutdownRequests};
 pub use statistics::{CommandTotals, WorkerStatistics};

@@ -30,50 +30,53 @@ bitflags! {
         /// Settings let the client run the command, as the row tells. Granted by nobody: only rows
         /// that let in some clients need it.
         const LET_IN = 1 << 2;
+        /// What the script of the request says that it does is granted: the needs for that are
+        /// asked for besides. Granted by nobody: only rows that run scripts need it.
+        const DECLARED = 1 << 3;
         /// The user may run all commands on all keys. Granted by the session, always.
-        const PERMITTED = 1 << 3;
+        const PERMITTED = 1 << 4;
         /// The server serves all hash slots. Granted by the server, always.
-        const SLOT = 1 << 4;
+        const SLOT = 1 << 5;
         /// There is memory for more data. Granted for a batch.
-        const MEMORY = 1 << 5;
+        const MEMORY = 1 << 6;
         /// The last write to disk succeeded. Granted by the server.
-        const DISK = 1 << 6;
+        const DISK = 1 << 7;
         /// At least `min-replicas-to-write` replicas are connected. Granted by the server, always.
-        const REPLICAS = 1 << 7;
+        const REPLICAS = 1 << 8;
         /// The server is not a read-only replica. Granted by the server, always.
-        const PRIMARY = 1 << 8;
+        const PRIMARY = 1 << 9;
         /// The client has no subscription, or speaks RESP3. Granted by the session.
-        const UNSUBSCRIBED = 1 << 9;
+        const UNSUBSCRIBED = 1 << 10;
         /// The server is not a replica that has lost its primary. Granted by the server, always.
-        const FRESH = 1 << 10;
+        const FRESH = 1 << 11;
         /// No data is being loaded. Granted by the server.
-        const LOADED = 1 << 11;
+        const LOADED = 1 << 12;
         /// No long-running script keeps the server busy. Granted by the server, always.
-        const IDLE = 1 << 12;
+        const IDLE = 1 << 13;
         /// The client does not run MONITOR. Granted by the session.
-        const NO_MONITOR = 1 << 13;
+        const NO_MONITOR = 1 << 14;
         /// CLIENT PAUSE does not postpone commands that change data. Granted by the server.
-        const WRITES_FLOW = 1 << 14;
+        const WRITES_FLOW = 1 << 15;
         /// CLIENT PAUSE does not postpone all commands. Granted by the server.
-        const UNPAUSED = 1 << 15;
+        const UNPAUSED = 1 << 16;
         /// Commands run at once and are not queued for EXEC. Granted by the session.
-        const NO_TRANSACTION = 1 << 16;
+        const NO_TRANSACTION = 1 << 17;
         /// No client runs MONITOR. Granted by the server.
-        const UNMONITORED = 1 << 17;
+        const UNMONITORED = 1 << 18;
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
-        const JOURNAL_ROOM = 1 << 18;
+        const JOURNAL_ROOM = 1 << 19;
         /// No worker has more unread letters than its limit. Granted by the server.
-        const MAIL_ROOM = 1 << 19;
+        const MAIL_ROOM = 1 << 20;
         /// No worker has more unread keyspace notifications than its limit. Granted by the server.
-        const EVENT_ROOM = 1 << 20;
+        const EVENT_ROOM = 1 << 21;
         /// No worker has more unread lines of MONITOR than its limit. Granted by the server.
-        const LINE_ROOM = 1 << 21;
+        const LINE_ROOM = 1 << 22;
         /// The client has not switched on CLIENT TRACKING. Granted by the session.
-        const UNTRACKED = 1 << 22;
+        const UNTRACKED = 1 << 23;
         /// The queue of the client's transaction may run. Granted by nobody: only EXEC needs it,
         /// besides the needs of all queued commands.
-        const QUEUE = 1 << 23;
+        const QUEUE = 1 << 24;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION = Self::PERMITTED.bits()

@@ -38,6 +38,8 @@ pub struct Session {
     pub protocol: Protocol,
     /// Needs that are granted to this client.
     pub grants: Needs,
+    /// Microseconds since the epoch, while time stands still for a transaction or a script.
+    pub stopped_at: Option<u64>,
     /// How its commands treat keys.
     pub modes: AccessModes,
     /// Replies that it gets.
@@ -87,6 +89,7 @@ impl Session {
             database: 0,
             protocol: Protocol::Resp2,
             grants: Needs::OF_SESSION,
+            stopped_at: None,
             modes: AccessModes::empty(),
             reply_mode: ReplyMode::On,
             close_after_reply: false,
@@ -107,6 +110,15 @@ impl Session {
         };
         session.set_authenticated(authenticated);
         session
+    }
+
+    /// The session in which a script runs commands for the client: with its rights and databases,
+    /// and with nothing that outlives the script.
+    pub fn of_script(&self) -> Session {
+        let modes = self.modes | AccessModes::SCRIPT;
+        let (database, protocol, grants) = (self.database, self.protocol, self.grants);
+        let client = Arc::clone(&self.client);
+        Session { database, protocol, grants, modes, ..Session::new(client, true) }
     }
 
     /// Returns true if the client has given a password, or needs none.
@@ -264,6 +276,9 @@ impl Session {
     #[inline]
     pub fn select(&mut self, database: usize) {
         self.database = database;
+        if self.modes.contains(AccessModes::SCRIPT) {
+            return;
+        }
         self.client.database.store(u32::try_from(database).unwrap_or(u32::MAX), Relaxed);
     }
 

@@ -56,5 +56,7 @@ pub use live::Settings;
 pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
-pub use rows::{all, general, journal, limits, memory, network, observing, snapshots, values};
+pub use rows::{
+    all, general, journal, limits, memory, network, observing, scripting, snapshots, values,
+};
 pub use value::{ClientsMemory, EventClasses, OutputLimit, OutputLimits, SavePoint, SavePoints};

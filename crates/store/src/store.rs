@@ -153,7 +153,7 @@ impl Store {
         }
         let gate = self.gate.join()?;
         let mut threads = self.threads();
-        let thread = ThreadContext::new(gate, threads.len() as u64 + 1);
+        let thread = ThreadContext::new(gate, threads.len());
         threads.push(Arc::clone(&thread.counters));
         Some(thread)
     }

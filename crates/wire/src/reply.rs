@@ -359,6 +359,11 @@ impl<'a> Reply<'a> {
         Mark(self.out.len())
     }
 
+    /// Returns everything written since `mark`.
+    pub fn since(&self, mark: Mark) -> &[u8] {
+        &self.out[mark.0..]
+    }
+
     /// Removes everything written since `mark`.
     #[inline]
     pub fn truncate(&mut self, mark: Mark) {

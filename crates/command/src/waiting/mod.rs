@@ -22,7 +22,7 @@ mod touched;
 mod wait;
 
 pub use serve::rerun::count_unserved;
-pub use serve::{Waker, look_again, resume_postponed, run, run_unit, serve_losses};
+pub use serve::{Waker, look_again, resume_postponed, run, run_gathering, run_unit, serve_losses};
 pub use timeout::Timeout;
-pub use touched::{Request, Touch, begin_of_lines};
+pub use touched::{Gathered, Request, Touch, begin_of_lines};
 pub use wait::Wait;

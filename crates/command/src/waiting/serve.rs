@@ -11,7 +11,7 @@
 //! while the key was still empty, is served then.
 
 pub(super) mod rerun;
-use super::touched::{Request, Touch, Touched, begin_of_lines};
+use super::touched::{Gathered, Request, Touch, Touched, begin_of_lines};
 use crate::call::Environment;
 use crate::flags::{Flags, Wakes};
 use crate::observer::{Observer, Seen};
@@ -163,6 +163,27 @@ pub fn run_unit(
         let now = call.instance.clock.now();
         resume_postponed(Environment { now, ..call.environment() }, call.thread);
     }
+    outcome
+}
+
+/// Runs a script under the locks of all shards, and then the waiters that it has woken: all that is
+/// one unit.
+pub fn run_gathering<T>(
+    call: &mut Call<'_>,
+    act: impl FnOnce(&mut Call<'_>, &mut Gathered) -> T,
+) -> T {
+    let (mut waker, mut woken) = (Waker::of(call), Gathered::default());
+    let instance = call.instance;
+    let (thread, mut outer) = call.split();
+    let mut hold = instance.store.hold(thread, ShardSet::all());
+    let outcome = outer.nested(hold.thread(), outer.invocation, |call| act(call, &mut woken));
+    // Time stood still for the script, but not for the waiters.
+    waker.environment.now = instance.clock.now();
+    waker.most = waker.most.max(woken.words);
+    let rest = waker.serve_held(hold.thread(), &ShardSet::all(), woken.touched);
+    drop(hold);
+    waker.send_answers(thread.journal_position());
+    waker.serve(thread, rest);
     outcome
 }
 

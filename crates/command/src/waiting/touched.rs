@@ -57,6 +57,24 @@ impl<'r> Request<'r> {
     }
 }
 
+/// Keys with waiters that the commands of a script have written, as far as it has run. The locks of
+/// all of them are held, so nobody begins to wait for one meanwhile.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub(super) touched: Touched,
+    /// Words of the requests: as many waiters may be served for each key.
+    pub(super) words: usize,
+}
+
+impl Gathered {
+    /// Adds the keys of a command that has run.
+    pub fn add(&mut self, call: &Call<'_>) {
+        let found = Request::of(call).touched(call.instance, &mut ShardSet::new());
+        self.touched.extend(found);
+        self.words += call.args.len();
+    }
+}
+
 /// Returns the keys, whose lines are to be looked at from their begin.
 pub fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
     keys.into_iter().map(|key| (key, 0)).collect()

@@ -52,6 +52,7 @@ pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
     instance.statistics.reset(instance.store.totals());
     instance.journal.reset_counts();
     instance.data_files.reset_counts();
+    instance.scripts.cache.reset_evicted();
     instance.loading.left_out.store(0, Relaxed);
     call.reply.ok();
     Ok(())

@@ -84,7 +84,7 @@ pub(super) fn bgrewriteaof(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn time(call: &mut Call<'_>) -> Outcome {
-    let micros = base::clock::wall_micros();
+    let micros = call.session.stopped_at.unwrap_or_else(|| call.instance.clock.micros());
     call.reply.array(2);
     call.reply.bulk_integer((micros / 1_000_000) as i64);
     call.reply.bulk_integer((micros % 1_000_000) as i64);

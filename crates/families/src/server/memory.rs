@@ -3,7 +3,7 @@
 use super::info::MemoryFacts;
 use command::{Call, Outcome};
 use heap::{SegmentFacts, SegmentState};
-use session::Refusal;
+use session::{Instance, Refusal};
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Reply;
 
@@ -109,8 +109,7 @@ pub(super) fn purge(call: &mut Call<'_>) -> Outcome {
 pub(super) fn stats(call: &mut Call<'_>) -> Outcome {
     let facts = MemoryFacts::of(call.instance);
     let mark = call.reply.deferred_map();
-    let journal_bytes = call.instance.journal.resident_bytes.load(Relaxed);
-    let mut count = write_totals(&mut call.reply, &facts, journal_bytes);
+    let mut count = write_totals(&mut call.reply, &facts, call.instance);
     count += write_databases(call);
     count += write_rest(&mut call.reply, &facts);
     call.reply.close_map(mark, count);
@@ -125,7 +124,7 @@ fn write_numbers(reply: &mut Reply<'_>, numbers: &[(&str, u64)]) -> usize {
     numbers.len()
 }
 
-fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts, journal_bytes: u64) -> usize {
+fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts, instance: &Instance) -> usize {
     let numbers = [
         ("peak.allocated", facts.peak),
         ("total.allocated", facts.used),
@@ -137,8 +136,8 @@ fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts, journal_bytes: u64) 
         ("cluster.links", 0),
         ("cluster.slot_import", 0),
         ("cluster.slot_export", 0),
-        ("aof.buffer", journal_bytes),
-        ("lua.caches", 0),
+        ("aof.buffer", instance.journal.resident_bytes.load(Relaxed)),
+        ("lua.caches", instance.scripts.bytes()),
         ("functions.caches", 0),
     ];
     write_numbers(reply, &numbers)

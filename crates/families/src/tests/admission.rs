@@ -7,7 +7,14 @@ use command::admission::{Purpose, Rejection, UNKNOWN_NEED, admit, without};
 use session::{Needs, Pause, Troubles};
 use std::sync::atomic::Ordering::Relaxed;
 
-const PURPOSES: [Purpose; 4] = [Purpose::Fresh, Purpose::Queued, Purpose::InExec, Purpose::Rerun];
+const PURPOSES: [Purpose; 6] = [
+    Purpose::Fresh,
+    Purpose::Queued,
+    Purpose::InExec,
+    Purpose::Rerun,
+    Purpose::InScript,
+    Purpose::FirstOfScript,
+];
 
 /// What becomes of a command that asks for a need which is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +25,16 @@ enum Fate {
     Queued,
     Observed,
     RunsQueue,
+    /// Nothing: other needs are asked for in its place.
+    Nothing,
 }
 
 /// Every need, and what becomes of a command without it, where that is asked for.
-const FATES: [(Needs, Fate); 24] = [
+const FATES: [(Needs, Fate); 25] = [
     (Needs::AUTHENTICATED, Fate::Refused("NOAUTH Authentication required.")),
     (Needs::NAMED, Fate::Refused("ERR unknown command 'NOSUCH'")),
     (Needs::LET_IN, Fate::Refused("ERR DEBUG command not allowed.")),
+    (Needs::DECLARED, Fate::Nothing),
     (Needs::PERMITTED, Fate::Refused("NOPERM User default has no permissions to run the '")),
     (Needs::SLOT, Fate::Refused("CLUSTERDOWN Hash slot not served")),
     (Needs::MEMORY, Fate::Refused("OOM command not allowed")),
@@ -49,10 +59,17 @@ const FATES: [(Needs, Fate); 24] = [
 ];
 
 /// Needs that each purpose leaves to another one.
-const LEFT_OUT: [(Purpose, Needs); 4] = [
+const LEFT_OUT: [(Purpose, Needs); 6] = [
     (Purpose::Fresh, Needs::empty()),
     (Purpose::Queued, Needs::NO_TRANSACTION.union(Needs::LET_IN)),
     (Purpose::InExec, Needs::all().difference(Needs::PERMITTED)),
+    (Purpose::InScript, Needs::all().difference(Needs::PERMITTED.union(Needs::SLOT))),
+    (
+        Purpose::FirstOfScript,
+        Needs::all().difference(
+            Needs::MEMORY.union(Needs::DISK).union(Needs::REPLICAS).union(Needs::PRIMARY),
+        ),
+    ),
     (
         Purpose::Rerun,
         Needs::AUTHENTICATED
@@ -62,6 +79,7 @@ const LEFT_OUT: [(Purpose, Needs); 4] = [
             .union(Needs::IDLE)
             .union(Needs::NO_MONITOR)
             .union(Needs::LET_IN)
+            .union(Needs::DECLARED)
             .union(Needs::NO_TRANSACTION)
             .union(Needs::UNMONITORED)
             .union(Needs::JOURNAL_ROOM)
@@ -121,6 +139,7 @@ fn admit_without(need: Needs, row: &'static Row, purpose: Purpose) -> Result<(),
 
 fn is_fate(outcome: &Result<(), Rejection>, fate: Fate) -> bool {
     match (outcome, fate) {
+        (Ok(()), Fate::Nothing) => true,
         (Err(Rejection::Refused(refusal)), Fate::Refused(begin)) => {
             refusal.text().starts_with(begin.as_bytes())
         }

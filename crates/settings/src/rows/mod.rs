@@ -13,6 +13,7 @@ pub mod limits;
 pub mod memory;
 pub mod network;
 pub mod observing;
+pub mod scripting;
 pub mod snapshots;
 pub mod values;
 
@@ -20,7 +21,7 @@ use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their indices, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 13] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 14] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
@@ -29,6 +30,7 @@ pub(crate) const GROUPS: [(&str, &[Row]); 13] = [
     ("Snapshots", snapshots::ROWS),
     ("Append-only file", journal::ROWS),
     ("Observing", observing::ROWS),
+    ("Scripts", scripting::ROWS),
     ("Refused: what asks for features of Valkey that this server does not have", absent::ROWS),
     ("Without effect: replication", idle::replication::ROWS),
     ("Without effect: cluster mode", idle::cluster::ROWS),
@@ -54,6 +56,7 @@ const _: () = {
         snapshots::END,
         journal::END,
         observing::END,
+        scripting::END,
     ];
     let mut group = 0;
     while group < ends.len() {

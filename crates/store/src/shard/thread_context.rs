@@ -12,6 +12,7 @@ const UPKEEP_BYTES: u64 = 16 << 10;
 /// A thread's hot head, its place at the gate, its counts and its random generator.
 #[derive(Debug)]
 pub struct ThreadContext {
+    number: usize,
     pub(crate) head: Head,
     pub(crate) gate: GateMember,
     /// True while the thread is alone inside the gate, which it has closed.
@@ -45,8 +46,9 @@ pub(crate) struct Paid {
 }
 
 impl ThreadContext {
-    pub(crate) fn new(gate: GateMember, seed: u64) -> ThreadContext {
+    pub(crate) fn new(gate: GateMember, number: usize) -> ThreadContext {
         ThreadContext {
+            number,
             head: Head::new(),
             gate,
             is_alone: false,
@@ -59,8 +61,26 @@ impl ThreadContext {
             pending: Pending::default(),
             pacer: Pacer::new(),
             author: Author::default(),
-            random: Random::seeded(seed),
+            random: Random::seeded(number as u64 + 1),
         }
+    }
+
+    /// Its number among the contexts of the store, which no other one in use has.
+    #[inline]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Returns true while the thread is alone inside the gate, which it has closed.
+    #[inline]
+    pub fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    /// Returns true if commands borrow locks of the thread, in a unit of several.
+    #[inline]
+    pub fn lends_locks(&self) -> bool {
+        self.lent.is_any()
     }
 
     /// Returns true if the thread may leave the gate, or close it: it is in no unit of several
@@ -84,6 +104,16 @@ impl ThreadContext {
     #[inline]
     pub fn journal_position(&self) -> u64 {
         self.pending.position
+    }
+
+    /// Number of effects in the unit of several commands at which the thread is.
+    pub fn effects_so_far(&self) -> usize {
+        self.pending.unit.effects.len()
+    }
+
+    /// Takes effects out of that unit again, all but the first ones: nobody is to learn of them.
+    pub fn drop_effects_since(&mut self, first: usize) {
+        self.pending.unit.effects.truncate(first);
     }
 
     /// Number of keys that the thread has evicted so far.

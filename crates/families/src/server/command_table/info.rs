@@ -4,7 +4,7 @@ use command::key_spec::{are_movable, as_one_range};
 use command::{Categories, Flags, KeyFlags, KeySearch, KeySpec, Row};
 use wire::Reply;
 
-const FLAGS: [(Flags, &str); 17] = [
+const FLAGS: [(Flags, &str); 18] = [
     (Flags::WRITE, "write"),
     (Flags::READONLY, "readonly"),
     (Flags::DENYOOM, "denyoom"),
@@ -19,6 +19,7 @@ const FLAGS: [(Flags, &str); 17] = [
     (Flags::ASKING, "asking"),
     (Flags::FAST, "fast"),
     (Flags::NO_AUTH, "no_auth"),
+    (Flags::NO_MANDATORY_KEYS, "no_mandatory_keys"),
     (Flags::NO_ASYNC_LOADING, "no_async_loading"),
     (Flags::NO_MULTI, "no_multi"),
     (Flags::ALLOW_BUSY, "allow_busy"),

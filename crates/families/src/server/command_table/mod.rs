@@ -10,7 +10,7 @@ mod arguments;
 mod docs;
 mod info;
 
-use command::{Call, Categories, FoundKeys, KeySpec, Outcome, Row, Table};
+use command::{Call, Categories, Flags, FoundKeys, KeySpec, Outcome, Row, Table};
 use session::{Args, Refusal, begin_of};
 
 /// COMMAND alone. A further argument is an unknown subcommand.
@@ -166,6 +166,9 @@ fn keys_of_request<'c>(call: &Call<'c>) -> Result<FoundKeys<'c>, Refusal> {
     if !row.spec.accepts(request.len()) {
         return Err(Refusal::of("ERR Invalid number of arguments specified for command"));
     }
-    (row.spec.find_keys)(row.spec.keys, &request)
-        .ok_or(Refusal::of("ERR Invalid arguments specified for command"))
+    let found = (row.spec.find_keys)(row.spec.keys, &request);
+    if found.is_none() && row.spec.flags.contains(Flags::NO_MANDATORY_KEYS) {
+        return Ok(FoundKeys::new());
+    }
+    found.ok_or(Refusal::of("ERR Invalid arguments specified for command"))
 }

@@ -43,7 +43,7 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 32] = [
+const SUBCOMMANDS: [Subcommand; 33] = [
     subcommand(
         "AOF-FLUSH-SLEEP",
         3..=3,
@@ -147,6 +147,13 @@ const SUBCOMMANDS: [Subcommand; 32] = [
         "<0|1>",
         "Whether expired keys are removed before anybody asks for them.",
         switches::set_active_expire,
+    ),
+    subcommand(
+        "SET-DISABLE-DENY-SCRIPTS",
+        3..=3,
+        "<0|1>",
+        "Lets scripts call DEBUG.",
+        switches::set_disable_deny_scripts,
     ),
     subcommand(
         "SET-SKIP-CHECKSUM-VALIDATION",

@@ -22,6 +22,12 @@ pub(super) fn set_skip_checksum_validation(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+pub(super) fn set_disable_deny_scripts(call: &mut Call<'_>) -> Outcome {
+    call.instance.scripts.may_debug.store(is_on(call.args.get(2)), Relaxed);
+    call.reply.ok();
+    Ok(())
+}
+
 pub(super) fn aof_flush_sleep(call: &mut Call<'_>) -> Outcome {
     let micros = text::parse_u64(call.args.get(2)).unwrap_or(0);
     call.instance.journal.pause_micros.store(micros, Relaxed);

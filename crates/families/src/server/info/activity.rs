@@ -147,7 +147,7 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("expire_cycle_cpu_milliseconds", &(server.sweep_nanos / 1_000_000)),
         ("evicted_keys", &store.evicted),
         ("evicted_clients", &server.evicted_clients),
-        ("evicted_scripts", &0),
+        ("evicted_scripts", &call.instance.scripts.cache.evicted()),
         ("total_eviction_exceeded_time", &0),
         ("current_eviction_exceeded_time", &0),
         ("keyspace_hits", &store.hits),

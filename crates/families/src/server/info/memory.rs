@@ -97,6 +97,7 @@ impl MemoryFacts {
 pub(super) fn memory(text: &mut Text, call: &mut Call<'_>) {
     let facts = MemoryFacts::of(call.instance);
     usage(text, &facts);
+    scripts(text, call.instance);
     limits(text, call);
     fragmentation(text, call, &facts);
     segments(text, call, &facts);
@@ -116,17 +117,23 @@ fn usage(text: &mut Text, facts: &MemoryFacts) {
     text.field("allocator_resident", facts.resident);
     text.field("allocator_muzzy", 0);
     text.bytes("total_system_memory", base::process::machine_bytes());
-    text.field("used_memory_lua", 0);
-    text.field("used_memory_vm_eval", 0);
-    text.field("used_memory_lua_human", "0B");
-    text.field("used_memory_scripts_eval", 0);
-    text.field("number_of_cached_scripts", 0);
+}
+
+/// Memory of interpreters, and of the sources of scripts.
+fn scripts(text: &mut Text, instance: &Instance) {
+    let scripts = &instance.scripts;
+    let interpreters = scripts.interpreters.bytes() as u64;
+    let sources = if scripts.cache.is_empty() { 0 } else { scripts.cache.bytes() as u64 };
+    text.field("used_memory_vm_eval", interpreters);
+    text.bytes("used_memory_lua", interpreters);
+    text.field("used_memory_scripts_eval", sources);
+    text.field("number_of_cached_scripts", scripts.cache.len());
     text.field("number_of_functions", 0);
     text.field("number_of_libraries", 0);
     text.field("used_memory_vm_functions", 0);
-    text.bytes("used_memory_vm_total", 0);
+    text.bytes("used_memory_vm_total", interpreters);
     text.field("used_memory_functions", 0);
-    text.bytes("used_memory_scripts", 0);
+    text.bytes("used_memory_scripts", sources);
 }
 
 fn limits(text: &mut Text, call: &Call<'_>) {

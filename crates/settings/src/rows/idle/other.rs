@@ -85,11 +85,6 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .alias("lua-time-limit")
     .idle(SCRIPTS),
-    yes_no("lua-enable-insecure-api", false, "Let scripts use old functions that are not safe.")
-        .alias("lua-enable-deprecated-api")
-        .hidden()
-        .protected()
-        .idle(SCRIPTS),
     one_of("enable-module-command", &["no", "yes", "local"], 0, "Who may load modules by command.")
         .at_start()
         .idle("this version of Varve has no modules, so nobody may"),

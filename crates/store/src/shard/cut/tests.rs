@@ -35,7 +35,10 @@ impl World {
         let gate = Gate::new();
         World {
             shards: shards.expect("address space"),
-            thread: ThreadContext::new(gate.join().expect("the first thread"), seed),
+            thread: ThreadContext::new(
+                gate.join().expect("the first thread"),
+                narrow::to_usize(seed),
+            ),
             survivors: Head::new(),
             random: Random::from_seed(seed),
         }

@@ -1,0 +1,258 @@
+//! The host of a script: executes the commands that it calls, as a client would.
+
+use super::rules::Rules;
+use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
+use crate::call::{Environment, Invocation};
+use crate::find_row::{RowMemo, find_row};
+use crate::flags::{Flags, LetsIn, Locks};
+use crate::monitor_lines::note;
+use crate::observer::{Observer, Seen};
+use crate::row::{Call, Row, Turn};
+use crate::run::{reply_with, run_row};
+use crate::waiting::Gathered;
+use script::{LogLevel, Protocol, Replication, Verdict};
+use session::{Args, Needs, Refusal, Session};
+use std::sync::atomic::Ordering::Relaxed;
+use store::ThreadContext;
+use wire::{Reply, Span};
+
+const UNKNOWN_COMMAND: Refusal = Refusal::of("ERR Unknown command called from script");
+const WRONG_ARITY: Refusal = Refusal::of("ERR Wrong number of args calling command from script");
+const NOT_ALLOWED: Refusal = Refusal::of("ERR This Valkey command is not allowed from script");
+const ONLY_READS: Refusal =
+    Refusal::of("ERR Write commands are not allowed from read-only scripts.");
+const HIDDEN_GATE: Refusal = Refusal::of(
+    "ERR A script that calls this command has its name in its source or among its arguments",
+);
+
+/// What was granted to a script before it began.
+#[derive(Clone, Copy, Debug)]
+pub struct Granted {
+    /// `MEMORY`, if it may write as far as memory is concerned.
+    pub needs: Needs,
+    /// True if it may call commands that close the gate.
+    pub closes_gate: bool,
+}
+
+/// Executes the commands of a script for the client of a session.
+pub struct CommandHost<'h, 'c> {
+    environment: Environment<'c>,
+    thread: &'h mut ThreadContext,
+    session: &'h mut Session,
+    rules: Rules,
+    granted: Granted,
+    buffers: Buffers<'h>,
+    woken: &'h mut Gathered,
+    memo: RowMemo,
+    observer: Observer,
+    is_monitored: bool,
+    has_written: bool,
+    has_error: bool,
+    /// False while what the script changes is kept out of the journal.
+    is_journaled: bool,
+}
+
+/// Room for the request of a call, and the words in it.
+pub struct Buffers<'h> {
+    pub request: &'h mut Vec<u8>,
+    pub spans: &'h mut Vec<Span>,
+}
+
+impl<'h, 'c> CommandHost<'h, 'c> {
+    /// The host of a script that is about to begin. The thread lends all locks.
+    pub fn new(
+        environment: Environment<'c>,
+        (thread, session): (&'h mut ThreadContext, &'h mut Session),
+        (rules, granted): (Rules, Granted),
+        buffers: Buffers<'h>,
+        woken: &'h mut Gathered,
+    ) -> CommandHost<'h, 'c> {
+        let instance = environment.instance;
+        CommandHost {
+            environment,
+            thread,
+            session,
+            rules,
+            granted,
+            buffers,
+            woken,
+            memo: RowMemo::new(environment.table),
+            observer: Observer::of(&instance.settings),
+            is_monitored: instance.is_monitored(),
+            has_written: false,
+            has_error: false,
+            is_journaled: true,
+        }
+    }
+
+    /// Returns true if there was an error in the reply of the script.
+    pub fn has_error(&self) -> bool {
+        self.has_error
+    }
+
+    /// Writes the request of a call in RESP.
+    fn write_request(&mut self, words: &[&[u8]]) {
+        let Buffers { request, spans } = &mut self.buffers;
+        request.clear();
+        spans.clear();
+        session::write_request(words, request, spans);
+    }
+
+    /// Executes the request that was written, and appends its reply.
+    fn execute(&mut self, protocol: wire::Protocol, out: &mut Vec<u8>) {
+        let request = std::mem::take(self.buffers.request);
+        let spans = std::mem::take(self.buffers.spans);
+        let args = Args::new(&request, &spans);
+        let row = self.memo.find(&args);
+        if std::ptr::eq(row, self.environment.table.nameless()) {
+            self.refuse_misnamed(args, protocol, out);
+        } else {
+            self.run(Invocation::new(row, args).with_turn(Turn::Only), protocol, out);
+        }
+        (*self.buffers.request, *self.buffers.spans) = (request, spans);
+    }
+
+    fn run(&mut self, invocation: Invocation<'_>, protocol: wire::Protocol, out: &mut Vec<u8>) {
+        let row = invocation.row;
+        let instance = self.environment.instance;
+        self.session.protocol = protocol;
+        if row.spec.flags.intersects(Flags::PUBSUB.union(Flags::ADMIN)) {
+            instance.store.deliver_events(self.thread);
+        } else {
+            instance.store.deliver_events_if_many(self.thread);
+        }
+        let effects = (!self.is_journaled).then(|| self.thread.effects_so_far());
+        let began = instance.stopwatch.read();
+        let ahead = out.len();
+        let reply = Reply::new(out, protocol);
+        let mut call = Call::new(self.environment, self.thread, self.session, invocation, reply);
+        if let Some(refusal) = refusal(&mut call, self.rules, self.granted, self.has_written) {
+            reply_with(&mut call, &refusal);
+            call.statistics.commands[row.id].rejected.add(1);
+            return;
+        }
+        let is_done = run_row(&mut call);
+        if row.spec.flags.contains(Flags::WRITE) && instance.waiters.count() > 0 {
+            self.woken.add(&call);
+        }
+        let nanos = instance.stopwatch.nanos_between(began, instance.stopwatch.read());
+        let reply_bytes = call.reply.written().len().saturating_sub(ahead) as u64;
+        self.observer.count(&call, Seen { nanos, reply_bytes });
+        if self.is_monitored {
+            note(&mut call);
+        }
+        call.session.client.commands.fetch_add(1, Relaxed);
+        self.has_written |= is_done && row.spec.flags.contains(Flags::WRITE);
+        if let Some(effects) = effects {
+            self.thread.drop_effects_since(effects);
+        }
+    }
+
+    /// Answers a call of a command that does not exist, or with a wrong number of arguments.
+    #[cold]
+    fn refuse_misnamed(&mut self, args: Args<'_>, protocol: wire::Protocol, out: &mut Vec<u8>) {
+        let table = self.environment.table;
+        let misnamed = find_row(table, &args).err();
+        let row = misnamed.as_ref().and_then(|it| it.row);
+        let refusal = match misnamed {
+            Some(_) if row.is_some() => WRONG_ARITY,
+            // Of a subcommand the refusal says more.
+            Some(misnamed) if table.find(args.get(0)).is_some() => misnamed.refusal,
+            _ => UNKNOWN_COMMAND,
+        };
+        let invocation = Invocation::new(row.unwrap_or(table.nameless()), args);
+        let reply = Reply::new(out, protocol);
+        let mut call = Call::new(self.environment, self.thread, self.session, invocation, reply);
+        reply_with(&mut call, &refusal);
+        if let Some(row) = row {
+            call.statistics.commands[row.id].rejected.add(1);
+        }
+    }
+}
+
+/// Returns why a script may not call a command.
+fn refusal(
+    call: &mut Call<'_>,
+    rules: Rules,
+    granted: Granted,
+    has_written: bool,
+) -> Option<Refusal> {
+    let flags = call.row.spec.flags;
+    if flags.contains(Flags::NOSCRIPT) && !may_debug(call) {
+        return Some(NOT_ALLOWED);
+    }
+    let is_write = flags.contains(Flags::WRITE);
+    let purpose = match is_write && !has_written {
+        true => Purpose::FirstOfScript,
+        false => Purpose::InScript,
+    };
+    if let Err(rejection) = admit(call, granted.needs, Purpose::InScript) {
+        return Some(of_rejection(rejection));
+    }
+    if rules.only_reads && flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
+        return Some(ONLY_READS);
+    }
+    if call.row.spec.locks == Locks::Gate && !granted.closes_gate {
+        return Some(HIDDEN_GATE);
+    }
+    admit(call, granted.needs, purpose).err().map(of_rejection)
+}
+
+/// Returns true for DEBUG, while scripts may call it.
+fn may_debug(call: &Call<'_>) -> bool {
+    call.row.spec.lets_in == LetsIn::Debuggers && call.instance.scripts.may_debug.load(Relaxed)
+}
+
+fn of_rejection(rejection: Rejection) -> Refusal {
+    match rejection {
+        Rejection::Refused(refusal) => refusal,
+        _ => UNKNOWN_NEED,
+    }
+}
+
+impl script::Host for CommandHost<'_, '_> {
+    fn call(&mut self, call: &script::Call<'_>, reply: &mut Vec<u8>) {
+        self.write_request(call.arguments);
+        let protocol = match call.protocol {
+            Protocol::Resp2 => wire::Protocol::Resp2,
+            Protocol::Resp3 => wire::Protocol::Resp3,
+        };
+        self.execute(protocol, reply);
+    }
+
+    fn poll(&mut self) -> Verdict {
+        Verdict::Continue
+    }
+
+    fn reply_error(&mut self, text: &[u8], is_counted: bool) {
+        self.has_error = true;
+        if !is_counted {
+            let code = Refusal::new(text);
+            self.environment.instance.statistics.count_error(code.code());
+        }
+    }
+
+    fn log(&mut self, level: LogLevel, text: &[u8]) {
+        let text = String::from_utf8_lossy(text);
+        match level {
+            LogLevel::Debug => tracing::trace!("{text}"),
+            LogLevel::Verbose => tracing::debug!("{text}"),
+            LogLevel::Notice => tracing::info!("{text}"),
+            LogLevel::Warning => tracing::warn!("{text}"),
+        }
+    }
+
+    fn replicate(&mut self, to: Replication) {
+        self.is_journaled = to.journal;
+    }
+
+    fn may_call(&mut self, arguments: &[&[u8]]) -> Option<bool> {
+        self.write_request(arguments);
+        let args = Args::new(self.buffers.request, self.buffers.spans);
+        let row: &Row = match find_row(self.environment.table, &args) {
+            Ok(row) => row,
+            Err(misnamed) => misnamed.row?,
+        };
+        Some(self.session.grants.contains(row.needs & Needs::PERMITTED))
+    }
+}

@@ -1,0 +1,94 @@
+//! One run of a script for a client.
+
+use super::host::{Buffers, CommandHost, Granted};
+use super::rules::Rules;
+use crate::call::Environment;
+use crate::row::Call;
+use crate::waiting::{self, Gathered};
+use base::Millis;
+use heap::RECORD_OVERHEAD_MAX;
+use script::{Input, Protocol};
+use session::{Needs, Parts};
+
+/// What runs, and with what.
+pub struct Program<'p> {
+    /// The interpreter, and the function that it has compiled.
+    pub parts: Parts<'p>,
+    /// What it may do.
+    pub rules: Rules,
+    /// Keys that it is given.
+    pub keys: &'p [&'p [u8]],
+    /// Arguments that it is given.
+    pub arguments: &'p [&'p [u8]],
+    /// True if it may call commands that close the gate.
+    pub closes_gate: bool,
+}
+
+/// Runs a script, and writes its reply. It is one unit, for which time stands still.
+/// Errors of the script are its reply.
+pub fn run(call: &mut Call<'_>, program: Program<'_>) {
+    let is_in_unit = call.thread.lends_locks();
+    if !is_in_unit && !program.rules.only_reads {
+        let room = call.reserve(call.args.bytes() + RECORD_OVERHEAD_MAX);
+        crate::own_changes::send_eviction_invalidations(call);
+        // Whether memory is used up is for the first write to find out.
+        drop(room);
+    }
+    if is_in_unit {
+        // Waiters are served by the transaction, which expects any to be woken.
+        execute(call, program, &mut Gathered::default());
+    } else if program.closes_gate {
+        run_alone(call, program);
+    } else {
+        waiting::run_gathering(call, |call, woken| execute(call, program, woken));
+    }
+}
+
+/// Runs a script while no other thread is inside the gate.
+fn run_alone(call: &mut Call<'_>, program: Program<'_>) {
+    let store = &call.instance.store;
+    let (thread, mut outer) = call.split();
+    let invocation = outer.invocation;
+    store.alone(thread, |thread| {
+        outer.nested(thread, invocation, |call| {
+            waiting::run_gathering(call, |call, woken| execute(call, program, woken));
+        });
+    });
+}
+
+/// Runs a script under locks that its thread lends.
+fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
+    let Program { parts, rules, keys, arguments, .. } = program;
+    let protocol = protocol_of(call.reply.protocol());
+    let stopped_at = call.session.stopped_at.unwrap_or_else(|| call.instance.clock.micros());
+    let mut session = call.session.of_script();
+    session.stopped_at = Some(stopped_at);
+    let granted = Granted { needs: memory_for(call, rules), closes_gate: call.thread.is_alone() };
+    let mut reply = Vec::new();
+    let buffers = Buffers { request: parts.request, spans: parts.spans };
+    let environment = Environment { now: Millis(stopped_at / 1000), ..call.environment() };
+    let script = (&mut *call.thread, &mut session);
+    let mut host = CommandHost::new(environment, script, (rules, granted), buffers, woken);
+    let input = Input { keys, arguments, protocol };
+    parts.lua.run(parts.function, input, &mut host, &mut reply);
+    let has_error = host.has_error();
+    call.session.lines.append(&mut session.lines);
+    call.session.yield_if_subscriber();
+    call.reply.raw(&reply);
+    if has_error {
+        call.statistics.commands[call.row.id].failed.add(1);
+    }
+}
+
+/// The need for memory, if the script may write as far as memory is concerned.
+fn memory_for(call: &Call<'_>, rules: Rules) -> Needs {
+    let has_memory = rules.ignores_memory || call.is_obeyed() || call.instance.has_memory();
+    if has_memory { Needs::MEMORY } else { Needs::empty() }
+}
+
+fn protocol_of(protocol: wire::Protocol) -> Protocol {
+    match protocol {
+        wire::Protocol::Resp2 => Protocol::Resp2,
+        wire::Protocol::Resp3 => Protocol::Resp3,
+    }
+}

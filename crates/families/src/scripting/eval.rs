@@ -1,0 +1,119 @@
+//! EVAL, EVALSHA, EVAL_RO, EVALSHA_RO.
+
+use super::{NO_MEMORY, NO_SCRIPT, of_compiling, of_shebang, options};
+use command::script::{Program, Rules, closes_gate, run, show};
+use command::{Call, Flags, Outcome, RunsScript};
+use session::{Args, Digest, Instance, OwnInterpreter, Refusal, Script, declared};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+const RO_OF_WRITER: Refusal =
+    Refusal::of("ERR Can not execute a script with write flag using *_ro command.");
+
+/// Handler of EVAL and EVAL_RO.
+pub(super) fn eval(call: &mut Call<'_>) -> Outcome {
+    show(call);
+    let keys = keys(call)?;
+    let source = call.args.get(1);
+    let digest = Digest::of(source);
+    with_interpreter(call, |call, own| {
+        let script = match own.find(&digest).or_else(|| call.instance.scripts.cache.get(&digest)) {
+            Some(script) => script,
+            None => add(call.instance, own, digest, source)?,
+        };
+        run_script(call, own, &script, keys)
+    })
+}
+
+/// Handler of EVALSHA and EVALSHA_RO.
+pub(super) fn evalsha(call: &mut Call<'_>) -> Outcome {
+    show(call);
+    let digest = Digest::parse(call.args.get(1)).ok_or(NO_SCRIPT)?;
+    let keys = keys(call)?;
+    with_interpreter(call, |call, own| {
+        let script = own.find(&digest).or_else(|| call.instance.scripts.cache.get(&digest));
+        run_script(call, own, &script.ok_or(NO_SCRIPT)?, keys)
+    })
+}
+
+/// What is to be known of the script of EVAL before it runs.
+pub(super) const OF_SOURCE: RunsScript = RunsScript {
+    declares: |_, args| declared(args.get(1)).ok()?.0,
+    closes_gate: |call, args| closes_gate(call, args, args.get(1)),
+};
+
+/// What is to be known of the script of EVALSHA before it runs.
+pub(super) const OF_DIGEST: RunsScript = RunsScript {
+    declares: |instance, args| named(instance, args)?.flags,
+    closes_gate: |call, args| {
+        named(call.instance, args).is_some_and(|script| closes_gate(call, args, script.source()))
+    },
+};
+
+/// Returns the script that EVALSHA names.
+fn named(instance: &Instance, args: &Args<'_>) -> Option<Arc<Script>> {
+    instance.scripts.cache.get(&Digest::parse(args.get(1))?)
+}
+
+/// Returns how many of the words behind the third one are keys.
+fn keys(call: &Call<'_>) -> Result<usize, Refusal> {
+    let count = call.args.integer(2)?;
+    if count > call.args.len() as i64 - 3 {
+        return Err(Refusal::of("ERR Number of keys can't be greater than number of args"));
+    }
+    let negative = Refusal::of("ERR Number of keys can't be negative");
+    usize::try_from(count).map_err(|_| negative)
+}
+
+/// Does something with the interpreter of the thread.
+pub(super) fn with_interpreter(
+    call: &mut Call<'_>,
+    act: impl FnOnce(&mut Call<'_>, &mut OwnInterpreter) -> Outcome,
+) -> Outcome {
+    let (interpreters, thread) = (&call.instance.scripts.interpreters, call.thread.number());
+    let made = interpreters.take(thread, || options(call.instance));
+    let mut own = made.map_err(|_| NO_MEMORY)?;
+    let outcome = act(call, &mut own);
+    interpreters.put_back(thread, own, call.now);
+    outcome
+}
+
+/// Compiles a script that EVAL has brought, and keeps it if that succeeds.
+fn add(
+    instance: &Instance,
+    own: &mut OwnInterpreter,
+    digest: Digest,
+    source: &[u8],
+) -> Result<Arc<Script>, Refusal> {
+    let script = Arc::new(Script::of(digest, source).map_err(|error| of_shebang(&error))?);
+    own.compile(&script).map_err(|text| of_compiling(&text))?;
+    Ok(instance.scripts.cache.add_evaluated(script))
+}
+
+/// Runs a script with so many keys, and what follows them as arguments.
+fn run_script(
+    call: &mut Call<'_>,
+    own: &mut OwnInterpreter,
+    script: &Arc<Script>,
+    keys: usize,
+) -> Outcome {
+    script.note_use(call.instance.stopwatch.read());
+    if !own.has(script) {
+        own.compile(script).map_err(|text| of_compiling(&text))?;
+    }
+    let only_reads = call.row.spec.flags.contains(Flags::READONLY);
+    if only_reads && script.flags.is_some_and(|flags| !flags.no_writes) {
+        return Err(RO_OF_WRITER.into());
+    }
+    let words: SmallVec<[&[u8]; 16]> = call.args.from(3).collect();
+    let (keys, arguments) = words.split_at(keys);
+    let program = Program {
+        parts: own.parts(&script.digest).ok_or(NO_SCRIPT)?,
+        rules: Rules::of(script.flags, only_reads),
+        keys,
+        arguments,
+        closes_gate: closes_gate(call, &call.args, script.source()),
+    };
+    run(call, program);
+    Ok(())
+}
