@@ -169,7 +169,7 @@ fn since_of_word(word: &str) -> Since {
 }
 
 /// Commands that this server cannot execute.
-const NOT_IN_VARVE: &[&str] = &["FCALL", "FUNCTION"];
+const NOT_IN_VARVE: &[&str] = &[];
 
 /// The server of a name; the last of a major version stands for it.
 pub fn find(name: &str) -> Option<&'static Server> {

@@ -86,13 +86,15 @@ impl<'i> Applier<'i> {
         let selects = next.row.spec.flags.contains(Flags::SELECTS);
         let changes_scripts = next.row.spec.flags.contains(Flags::CHANGES_SCRIPTS);
         if !changes_data(next.row) && !selects && !changes_scripts {
-            return follow_other(self.instance, next.row, args);
+            return follow_other(next.row, args);
         }
         match self.run(thread, next, args, now) {
             Ok(()) => Ok(Followed::Executed),
             Err(refusal) if selects || refusal.code() == Refusal::OUT_OF_MEMORY.code() => {
                 Err(NotApplied::Impossible(refusal))
             }
+            // It would have failed in any server.
+            Err(refusal) if changes_scripts => Ok(Followed::Fruitless(refusal)),
             Err(refusal) => Err(NotApplied::Refused(refusal)),
         }
     }

@@ -24,7 +24,7 @@
 use crate::flags::{Flags, Group};
 use crate::row::Command;
 use crate::row::Row;
-use session::{Args, Instance, Kept, Refusal};
+use session::{Args, Refusal};
 
 /// What became of a command of a file.
 #[derive(Debug)]
@@ -44,8 +44,6 @@ pub enum NotApplied {
     Unknown,
     /// It has a wrong number of arguments.
     Misused,
-    /// It runs a script, which may change data.
-    Script,
     /// It does not fit what its keys hold.
     Refused(Refusal),
     /// What follows cannot be executed either: there is no room, or no such database.
@@ -59,11 +57,8 @@ impl NotApplied {
     }
 }
 
-/// Commands that run scripts, which are no rows here.
-const SCRIPTS: [&str; 1] = ["FCALL"];
 /// Commands that change no data and are no rows here.
-const OTHERS: [&str; 8] =
-    ["ACL", "FAILOVER", "FCALL_RO", "PSYNC", "REPLCONF", "REPLICAOF", "SLAVEOF", "SYNC"];
+const OTHERS: [&str; 7] = ["ACL", "FAILOVER", "PSYNC", "REPLCONF", "REPLICAOF", "SLAVEOF", "SYNC"];
 
 /// True for commands that change data. Nodes of a cluster tell their replicas, and their files, how
 /// slots move; the keys that come and go with a slot are in commands of their own.
@@ -74,44 +69,15 @@ pub fn changes_data(row: &Row) -> bool {
 
 /// Decides about a command whose row changes no data, or that has none.
 #[cold]
-pub(crate) fn follow_other(
-    instance: &Instance,
-    row: &'static Row,
-    args: Args<'_>,
-) -> Result<Followed, NotApplied> {
+pub(crate) fn follow_other(row: &'static Row, args: Args<'_>) -> Result<Followed, NotApplied> {
     let named = row.table().find(args.get(0));
-    if named.is_some_and(keeps_libraries) {
-        return keep_libraries(instance, args);
-    }
     if row.id != row.table().nameless().id {
         return Ok(Followed::PassedOver);
     }
     match named {
         // Without a row of its own, it names no subcommand.
         Some(row) if row.spec.subcommands.is_empty() || args.len() < 2 => Err(NotApplied::Misused),
-        None if SCRIPTS.iter().any(|name| args.is(0, name)) => Err(NotApplied::Script),
         None if OTHERS.iter().any(|name| args.is(0, name)) => Ok(Followed::PassedOver),
         _ => Err(NotApplied::Unknown),
-    }
-}
-
-/// True for the command whose subcommands change the libraries that are kept.
-fn keeps_libraries(row: &Row) -> bool {
-    let children = row.spec.subcommands;
-    let is_of_scripts = |child: &Command| child.flags.contains(Flags::CHANGES_SCRIPTS);
-    row.spec.group == Group::Scripting
-        && !children.is_empty()
-        && !children.iter().any(is_of_scripts)
-}
-
-/// Executes what changes the libraries that are kept.
-fn keep_libraries(instance: &Instance, args: Args<'_>) -> Result<Followed, NotApplied> {
-    let words: Vec<&[u8]> = args.from(1).collect();
-    match instance.libraries.lock().follow(&words) {
-        Kept::Changed => Ok(Followed::Executed),
-        Kept::Same => Ok(Followed::PassedOver),
-        Kept::Refused(refusal) => Ok(Followed::Fruitless(refusal)),
-        Kept::Unknown if words.is_empty() => Err(NotApplied::Misused),
-        Kept::Unknown => Err(NotApplied::Unknown),
     }
 }

@@ -41,6 +41,8 @@ pub struct LibraryFunction {
     pub function: Function,
     /// What it says of itself.
     pub flags: FunctionFlags,
+    /// What it is for.
+    pub description: Option<Vec<u8>>,
 }
 
 /// Why a library cannot be loaded, as a text.
@@ -236,8 +238,8 @@ impl Interpreter {
 
 impl LibraryFunction {
     fn of(registered: Registered) -> Self {
-        let Registered { name, function, flags } = registered;
-        LibraryFunction { name, function: Function(function), flags }
+        let Registered { name, function, flags, description } = registered;
+        LibraryFunction { name, function: Function(function), flags, description }
     }
 }
 

@@ -144,7 +144,7 @@ fn register(stack: &mut Stack<'_>) -> Answer {
     if !stack.core().is_loading {
         return Err(fail(stack, "can only be called on FUNCTION LOAD command"));
     }
-    let (name, callback, flags) = match stack.arguments() {
+    let (name, callback, flags, description) = match stack.arguments() {
         1 if stack.kind(1) == Kind::Table => named_arguments(stack)?,
         1 => {
             return Err(stack.fail_with_table(format_args!(
@@ -163,7 +163,7 @@ fn register(stack: &mut Stack<'_>) -> Answer {
                     "ERR second argument to server.register_function must be a function"
                 )));
             }
-            (1, 2, FunctionFlags::default())
+            (1, 2, FunctionFlags::default(), 0)
         }
         _ => {
             return Err(stack.fail_with_table(format_args!(
@@ -175,15 +175,26 @@ fn register(stack: &mut Stack<'_>) -> Answer {
     // SAFETY: the function was pushed.
     let function = unsafe { luaL_ref(stack.state(), LUA_REGISTRYINDEX) };
     stack.read_text(name, |name, core| {
-        core.registered.push(Registered { name: name.to_vec(), function, flags });
+        let name = name.to_vec();
+        core.registered.push(Registered { name, function, flags, description: None });
     });
+    if description > 0 {
+        stack.read_text(description, |text, core| {
+            if let Some(registered) = core.registered.last_mut() {
+                registered.description = Some(text.to_vec());
+            }
+        });
+    }
     Ok(0)
 }
 
-/// Returns where name and function lie on the stack, and the flags.
-fn named_arguments(stack: &mut Stack<'_>) -> Result<(c_int, c_int, FunctionFlags), Failure> {
+/// Returns where name and function lie on the stack, the flags, and where the description lies, if
+/// there is one.
+fn named_arguments(stack: &mut Stack<'_>) -> Result<(c_int, c_int, FunctionFlags, c_int), Failure> {
     let (mut name, mut callback, mut flags) = (0, 0, FunctionFlags::default());
-    // Both get a place of their own, since the table's fields come in any order.
+    let mut description = 0;
+    // Each gets a place of its own, since the table's fields come in any order.
+    stack.push_nil();
     stack.push_nil();
     stack.push_nil();
     let place = stack.top();
@@ -209,7 +220,17 @@ fn named_arguments(stack: &mut Stack<'_>) -> Result<(c_int, c_int, FunctionFlags
                      function flags"
                 )));
             }
-            (Named::Description, _) => {}
+            (Named::Description, Kind::Text | Kind::Number) => {
+                description = place - 2;
+                stack.push_copy(-1);
+                stack.replace(description);
+            }
+            (Named::Description, _) => return Err(wrong(stack, "description", "a string")),
+            (Named::NoName, _) => {
+                return Err(stack.fail_with_table(format_args!(
+                    "ERR named argument key given to server.register_function is not a string"
+                )));
+            }
             (Named::Unknown, _) => {
                 return Err(stack.fail_with_table(format_args!(
                     "ERR unknown argument given to server.register_function"
@@ -221,7 +242,7 @@ fn named_arguments(stack: &mut Stack<'_>) -> Result<(c_int, c_int, FunctionFlags
     match (name, callback) {
         (0, _) => Err(fail(stack, "must get a function name argument")),
         (_, 0) => Err(fail(stack, "must get a callback argument")),
-        _ => Ok((name, callback, flags)),
+        _ => Ok((name, callback, flags, description)),
     }
 }
 
@@ -232,19 +253,26 @@ enum Named {
     Flags,
     Description,
     Unknown,
+    /// Its key is no name.
+    NoName,
 }
 
 /// Returns which argument the key below the value on the top is.
 fn field(stack: &mut Stack<'_>) -> Named {
-    if stack.kind(-2) != Kind::Text {
-        return Named::Unknown;
+    match stack.kind(-2) {
+        Kind::Text => {}
+        Kind::Number => return Named::Unknown,
+        _ => return Named::NoName,
     }
-    stack.read_text(-2, |key, _| match key {
-        b"function_name" => Named::Name,
-        b"callback" => Named::Callback,
-        b"flags" => Named::Flags,
-        b"description" => Named::Description,
-        _ => Named::Unknown,
+    stack.read_text(-2, |key, _| {
+        let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
+        match () {
+            () if is("function_name") => Named::Name,
+            () if is("callback") => Named::Callback,
+            () if is("flags") => Named::Flags,
+            () if is("description") => Named::Description,
+            () => Named::Unknown,
+        }
     })
 }
 
@@ -253,7 +281,8 @@ fn read_flags(stack: &mut Stack<'_>, flags: &mut FunctionFlags) -> Result<(), Fa
     let table = stack.top();
     for place in 1.. {
         let kind = stack.raw_element(table, place);
-        let is_known = kind == Kind::Text && stack.read_text(-1, |name, _| flags.set(name));
+        let is_known =
+            kind == Kind::Text && stack.read_text(-1, |name, _| flags.set_in_any_case(name));
         stack.pop(1);
         if kind == Kind::Nil {
             break;

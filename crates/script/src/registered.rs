@@ -20,6 +20,7 @@ pub struct Registered {
     /// Reference in the registry.
     pub function: c_int,
     pub flags: FunctionFlags,
+    pub description: Option<Vec<u8>>,
 }
 
 /// What a function says of itself.
@@ -38,16 +39,36 @@ pub struct FunctionFlags {
 }
 
 impl FunctionFlags {
-    /// Sets the flag of a name; false without such one.
+    /// Sets the flag of a name, as the first line of a script has it; false without such one.
     pub fn set(&mut self, name: &[u8]) -> bool {
-        *match name {
-            b"no-writes" => &mut self.no_writes,
-            b"allow-oom" => &mut self.allow_oom,
-            b"allow-stale" => &mut self.allow_stale,
-            b"no-cluster" => &mut self.no_cluster,
-            b"allow-cross-slot-keys" => &mut self.allow_cross_slot_keys,
-            _ => return false,
-        } = true;
-        true
+        self.set_if(|known| known.as_bytes() == name)
+    }
+
+    /// Does the same for a name in any case, as functions are registered.
+    pub fn set_in_any_case(&mut self, name: &[u8]) -> bool {
+        self.set_if(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+    }
+
+    fn set_if(&mut self, is_it: impl Fn(&str) -> bool) -> bool {
+        let found = self.fields().into_iter().find(|(known, _)| is_it(known));
+        found.map(|(_, flag)| *flag = true).is_some()
+    }
+
+    /// Returns the names of those that are set.
+    pub fn names(mut self) -> impl Iterator<Item = &'static str> {
+        self.fields()
+            .map(|(name, flag)| (name, *flag))
+            .into_iter()
+            .filter_map(|(name, is_set)| is_set.then_some(name))
+    }
+
+    fn fields(&mut self) -> [(&'static str, &mut bool); 5] {
+        [
+            ("no-writes", &mut self.no_writes),
+            ("allow-oom", &mut self.allow_oom),
+            ("allow-stale", &mut self.allow_stale),
+            ("no-cluster", &mut self.no_cluster),
+            ("allow-cross-slot-keys", &mut self.allow_cross_slot_keys),
+        ]
     }
 }

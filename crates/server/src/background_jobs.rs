@@ -224,6 +224,7 @@ impl BackgroundJobs {
         self.instance.store.rest(&mut self.thread);
         let unused_since = Millis(now.0.saturating_sub(whole_millis(INTERPRETER_REST)));
         self.instance.scripts.interpreters.give_back_unused(unused_since);
+        self.instance.libraries.interpreters.give_back_unused(unused_since);
         self.return_memory();
         self.journal.after_batch(&self.instance);
         self.saver.give_way(&self.instance, &self.thread);

@@ -44,7 +44,10 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     follow_oom_score(&instance.settings);
     let of_interpreters =
         [scripting::SCRIPT_MEMORY_LIMIT.name(), scripting::LUA_ENABLE_INSECURE_API.name()];
-    follow(instance, &of_interpreters, |instance| instance.scripts.interpreters.clear());
+    follow(instance, &of_interpreters, |instance| {
+        instance.scripts.interpreters.clear();
+        instance.libraries.interpreters.clear();
+    });
 }
 
 /// Has `act` run when one of these settings changes.

@@ -26,7 +26,6 @@ use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::troubles::WriteTroubles;
 use crate::waiters::Waiters;
-use base::mutex::Mutex;
 use base::{Clock, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
@@ -87,8 +86,8 @@ pub struct Instance {
     pub loading: Loading,
     /// Scripts that clients have sent.
     pub scripts: Scripts,
-    /// Function libraries that are kept.
-    pub libraries: Mutex<Libraries>,
+    /// Libraries of functions.
+    pub libraries: Libraries,
     /// State of the journal.
     pub journal: JournalState,
     /// Reasons why writes are refused.
@@ -246,7 +245,7 @@ impl Instance {
             memory: MemoryFacts::default(),
             loading: Loading::default(),
             scripts: Scripts::default(),
-            libraries: Mutex::default(),
+            libraries: Libraries::default(),
             journal: JournalState::default(),
             troubles: WriteTroubles::default(),
             shutdown: ShutdownRequests::new(wake_main),

@@ -10,7 +10,7 @@
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
 //! scripts                             sources of scripts, and interpreters
-//! libraries                           functions that are kept, and never run
+//! libraries                           functions, and interpreters for them
 //! ```
 //! Nothing here knows a command: handlers and what runs them stand above.
 //!
@@ -82,7 +82,7 @@ pub use departures::Departure;
 pub use identity::Identity;
 pub use instance::{DataFiles, Instance, NoDataFiles};
 pub use letter::Letter;
-pub use libraries::{Kept, Libraries, Library};
+pub use libraries::{Callee, Conflict, Libraries, Library, LibraryTable, OwnLibraries};
 pub use memory_facts::MemoryFacts;
 pub use message::{LARGE_PAYLOAD, Message, MessageBytes, Payload, SharedBytes};
 pub use needs::{Needs, Troubles};
@@ -94,6 +94,7 @@ pub use refusal::{Refusal, begin_of, begin_of_all};
 pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
 pub use scripts::{
     Digest, OwnInterpreter, Parts, Script, ScriptCache, Scripts, ShebangError, declared,
+    library_options, log, script_options,
 };
 pub use session::{ReplyMode, Session};
 pub use shutdown::{Shutdown, ShutdownRequests};

@@ -186,12 +186,21 @@ impl Store {
     }
 
     /// Does something that concerns no key, while no other thread is inside the gate; `words` are
-    /// its effect. The thread is inside.
-    pub fn act_for_all(&self, thread: &mut ThreadContext, words: &[&[u8]], act: impl FnOnce()) {
+    /// its effect, unless it fails. The thread is inside.
+    ///
+    /// # Errors
+    /// Those of `act`.
+    pub fn act_for_all<E>(
+        &self,
+        thread: &mut ThreadContext,
+        words: &[&[u8]],
+        act: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
         self.closed(thread, |thread| {
-            act();
+            act()?;
             self.record_effect(thread, 0, || words.iter().map(|word| word.to_vec()).collect());
-        });
+            Ok(())
+        })
     }
 
     /// Tells listeners of a change of databases as a whole. To be called while the gate is closed.

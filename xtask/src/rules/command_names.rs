@@ -24,6 +24,7 @@ const LOOKED_AT: [&str; 4] =
 
 /// Names of commands that are other words too, with their other meaning.
 const OTHER_WORDS: &[(&str, &str)] = &[
+    ("append", "an option of FUNCTION RESTORE"),
     ("asking", "a flag"),
     ("auth", "an option of HELLO"),
     ("client", "a field of a waiter that is shown"),

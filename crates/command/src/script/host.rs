@@ -233,13 +233,7 @@ impl script::Host for CommandHost<'_, '_> {
     }
 
     fn log(&mut self, level: LogLevel, text: &[u8]) {
-        let text = String::from_utf8_lossy(text);
-        match level {
-            LogLevel::Debug => tracing::trace!("{text}"),
-            LogLevel::Verbose => tracing::debug!("{text}"),
-            LogLevel::Notice => tracing::info!("{text}"),
-            LogLevel::Warning => tracing::warn!("{text}"),
-        }
+        session::log(level, text);
     }
 
     fn replicate(&mut self, to: Replication) {

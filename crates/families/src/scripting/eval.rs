@@ -1,19 +1,22 @@
 //! EVAL, EVALSHA, EVAL_RO, EVALSHA_RO.
 
-use super::{NO_MEMORY, NO_SCRIPT, of_compiling, of_shebang, options};
+use super::{NO_MEMORY, NO_SCRIPT, of_compiling, of_shebang};
 use command::script::{Program, Rules, closes_gate, run, show};
 use command::{Call, Flags, Outcome, RunsScript};
-use session::{Args, Digest, Instance, OwnInterpreter, Refusal, Script, declared};
+use session::{Args, Digest, Instance, OwnInterpreter, Refusal, Script, declared, script_options};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-const RO_OF_WRITER: Refusal =
+/// Keys and arguments of a script.
+pub(super) type Words<'c> = SmallVec<[&'c [u8]; 16]>;
+
+pub(super) const RO_OF_WRITER: Refusal =
     Refusal::of("ERR Can not execute a script with write flag using *_ro command.");
 
 /// Handler of EVAL and EVAL_RO.
 pub(super) fn eval(call: &mut Call<'_>) -> Outcome {
     show(call);
-    let keys = keys(call)?;
+    let keys = keys(call, Refusal::NOT_INTEGER)?;
     let source = call.args.get(1);
     let digest = Digest::of(source);
     with_interpreter(call, |call, own| {
@@ -29,7 +32,7 @@ pub(super) fn eval(call: &mut Call<'_>) -> Outcome {
 pub(super) fn evalsha(call: &mut Call<'_>) -> Outcome {
     show(call);
     let digest = Digest::parse(call.args.get(1)).ok_or(NO_SCRIPT)?;
-    let keys = keys(call)?;
+    let keys = keys(call, Refusal::NOT_INTEGER)?;
     with_interpreter(call, |call, own| {
         let script = own.find(&digest).or_else(|| call.instance.scripts.cache.get(&digest));
         run_script(call, own, &script.ok_or(NO_SCRIPT)?, keys)
@@ -55,9 +58,10 @@ fn named(instance: &Instance, args: &Args<'_>) -> Option<Arc<Script>> {
     instance.scripts.cache.get(&Digest::parse(args.get(1))?)
 }
 
-/// Returns how many of the words behind the third one are keys.
-fn keys(call: &Call<'_>) -> Result<usize, Refusal> {
-    let count = call.args.integer(2)?;
+/// Returns how many of the words behind the third one are keys; `not_integer` is what a number that
+/// is none is answered.
+pub(super) fn keys(call: &Call<'_>, not_integer: Refusal) -> Result<usize, Refusal> {
+    let count = call.args.integer(2).map_err(|_| not_integer)?;
     if count > call.args.len() as i64 - 3 {
         return Err(Refusal::of("ERR Number of keys can't be greater than number of args"));
     }
@@ -71,10 +75,11 @@ pub(super) fn with_interpreter(
     act: impl FnOnce(&mut Call<'_>, &mut OwnInterpreter) -> Outcome,
 ) -> Outcome {
     let (interpreters, thread) = (&call.instance.scripts.interpreters, call.thread.number());
-    let made = interpreters.take(thread, || options(call.instance));
-    let mut own = made.map_err(|_| NO_MEMORY)?;
-    let outcome = act(call, &mut own);
-    interpreters.put_back(thread, own, call.now);
+    let mut taken = interpreters
+        .take(thread, || OwnInterpreter::new(&script_options(&call.instance.settings)))
+        .map_err(|_| NO_MEMORY)?;
+    let outcome = act(call, &mut taken.own);
+    interpreters.put_back(thread, taken, call.now);
     outcome
 }
 
@@ -105,7 +110,7 @@ fn run_script(
     if only_reads && script.flags.is_some_and(|flags| !flags.no_writes) {
         return Err(RO_OF_WRITER.into());
     }
-    let words: SmallVec<[&[u8]; 16]> = call.args.from(3).collect();
+    let words: Words<'_> = call.args.from(3).collect();
     let (keys, arguments) = words.split_at(keys);
     let program = Program {
         parts: own.parts(&script.digest).ok_or(NO_SCRIPT)?,

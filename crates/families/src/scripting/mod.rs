@@ -1,33 +1,19 @@
-//! Scripts: EVAL and its like, and SCRIPT.
+//! Scripts and functions: EVAL and its like, SCRIPT, FCALL and FUNCTION.
 
 mod cache;
 mod eval;
+mod fcall;
+mod function;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use table::TABLE;
 
-use script::{Options, Versions};
-use session::{Instance, Refusal, ShebangError, versions};
-use settings::scripting::{LUA_ENABLE_INSECURE_API, SCRIPT_MEMORY_LIMIT};
+use session::{Refusal, ShebangError};
 
 const NO_SCRIPT: Refusal = Refusal::of("NOSCRIPT No matching script.");
 const NO_MEMORY: Refusal = Refusal::of("ERR not enough memory");
-
-/// Returns how interpreters are made.
-fn options(instance: &Instance) -> Options {
-    Options {
-        memory_limit: narrow::to_usize(SCRIPT_MEMORY_LIMIT.get(&instance.settings)),
-        insecure: LUA_ENABLE_INSECURE_API.get(&instance.settings),
-        versions: Versions {
-            server_name: "valkey",
-            valkey: versions::VALKEY,
-            redis: versions::REDIS,
-        },
-        ..Options::default()
-    }
-}
 
 /// The refusal of a script whose first line is wrong.
 fn of_shebang(error: &ShebangError) -> Refusal {

@@ -138,7 +138,7 @@ fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts, instance: &Instance)
         ("cluster.slot_export", 0),
         ("aof.buffer", instance.journal.resident_bytes.load(Relaxed)),
         ("lua.caches", instance.scripts.bytes()),
-        ("functions.caches", 0),
+        ("functions.caches", instance.libraries.bytes()),
     ];
     write_numbers(reply, &numbers)
 }

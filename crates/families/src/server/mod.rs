@@ -19,7 +19,6 @@ mod command_table;
 mod config;
 mod databases;
 mod debug;
-mod function;
 pub(crate) mod help;
 mod info;
 mod lolwut;

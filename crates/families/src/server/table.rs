@@ -1,8 +1,7 @@
 //! Rows of the family.
 
 use super::{
-    command_table, config, databases, debug, function, help, info, lolwut, memory, modules, role,
-    saving,
+    command_table, config, databases, debug, help, info, lolwut, memory, modules, role, saving,
 };
 use command::ArgumentFact::{Name, Since, Type};
 use command::{
@@ -86,10 +85,6 @@ pub const TABLE: &[Command] = &[
         complexity: "O(N), N keys that are removed",
         history: &[("4.0.0", "ASYNC."), ("6.2.0", "SYNC.")],
         ..row("FLUSHDB", -1, Flags::WRITE, "1.0.0", databases::flushdb)
-    },
-    Command {
-        summary: "Manages functions, of which there are none.",
-        ..Command::parent(Group::Scripting, "FUNCTION", "7.0.0", FUNCTION)
     },
     Command {
         locks: Locks::All,
@@ -349,31 +344,6 @@ const MEMORY: &[Command] = &[
     },
 ];
 
-const FUNCTION: &[Command] = &[
-    Command {
-        locks: Locks::Gate,
-        wakes: Wakes::Nobody,
-        tips: tips::ALL_SHARDS,
-        summary: "Removes all functions.",
-        syntax: "[ASYNC | SYNC]",
-        complexity: "O(N), N libraries",
-        ..scripting("FLUSH", -2, Flags::WRITE.union(Flags::NOSCRIPT), "7.0.0", function::flush)
-    },
-    Command {
-        tips: tips::NONDETERMINISTIC_ORDER,
-        summary: "Lists the libraries of functions.",
-        syntax: "[LIBRARYNAME library-name-pattern] [WITHCODE]",
-        arguments: &[("LIBRARYNAME", Type("string"))],
-        complexity: "O(N), N libraries",
-        ..scripting("LIST", -2, Flags::NOSCRIPT, "7.0.0", function::list)
-    },
-    Command {
-        summary: "Lists the subcommands.",
-        complexity: "O(1)",
-        ..scripting("HELP", 2, ALWAYS, "7.0.0", help::help)
-    },
-];
-
 const fn row(
     name: &'static str,
     arity: i16,
@@ -382,14 +352,4 @@ const fn row(
     run: Handler,
 ) -> Command {
     Command::plain(Group::Server, name, arity, flags, since, run)
-}
-
-const fn scripting(
-    name: &'static str,
-    arity: i16,
-    flags: Flags,
-    since: &'static str,
-    run: Handler,
-) -> Command {
-    Command::plain(Group::Scripting, name, arity, flags, since, run)
 }

@@ -9,7 +9,8 @@ use crate::saver::Saver;
 use crate::services::Services;
 use command::Table;
 use session::{
-    Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts, When,
+    Asker, Begun, Cancelled, DataFiles, Instance, LibraryTable, Refusal, Reload, Rewrite,
+    SavingFacts, When,
 };
 use settings::snapshots::DBFILENAME;
 use std::fs::File;
@@ -51,7 +52,7 @@ impl DataFiles for Files {
                     LoadFailed::of_system("saving", "")(io::Error::other(error))
                 })?;
             }
-            reload(instance, thread, how)
+            with_libraries(instance, how.flushes, || reload(instance, thread, how))
         };
         let reloaded = self.while_others_wait(instance, thread, ("RELOAD", "the RDB dump"), load);
         reloaded.map_err(|text| if is_saved { text } else { "ERR".to_owned() })?;
@@ -69,7 +70,7 @@ impl DataFiles for Files {
                 let error = io::Error::other(instance.journal.failure().unwrap_or_default());
                 return Err(LoadFailed::of_system("writing", "the append-only file")(error));
             }
-            load_aof(instance, self.table, thread)
+            with_libraries(instance, true, || load_aof(instance, self.table, thread))
         };
         self.while_others_wait(instance, thread, ("LOADAOF", "the AOF files"), load)?;
         tracing::info!("Append Only File loaded by DEBUG LOADAOF");
@@ -135,10 +136,8 @@ impl Files {
         let has_journal = instance.store.has_journal();
         // Commands that have begun end first; others are refused from now on.
         instance.store.exclusively(thread, |store| store.set_journal(false));
-        let libraries = std::mem::take(&mut *instance.libraries.lock());
         let outcome = load(thread).map_err(|error| {
             tracing::warn!("DEBUG {command}: {error}");
-            *instance.libraries.lock() = libraries;
             format!("ERR Error trying to load {what}, check server logs.")
         });
         if has_journal {
@@ -197,4 +196,18 @@ fn load_aof(
         read
     })?;
     Ok(())
+}
+
+/// Loads what may have libraries of functions: those of before are there no more, or not. Where it
+/// fails they are what they were.
+fn with_libraries(
+    instance: &Instance,
+    are_removed: bool,
+    load: impl FnOnce() -> Result<(), LoadFailed>,
+) -> Result<(), LoadFailed> {
+    let before = instance.libraries.table();
+    if are_removed {
+        instance.libraries.replace(LibraryTable::default());
+    }
+    load().inspect_err(|_| instance.libraries.restore(before))
 }

@@ -4,9 +4,13 @@ use journal::inspect::Inspection;
 use journal::manifest::Problem;
 use journal::reader::Why;
 use journal::set::SetError;
+use session::Refusal;
 use snapshot::LoadError;
 use std::io;
 use thiserror::Error;
+
+/// Most bytes of a library that are shown.
+const LIBRARY_BEGIN_MAX: usize = 100;
 
 /// Reason why data was not loaded. The operator acts.
 #[derive(Debug, Error)]
@@ -18,6 +22,20 @@ pub enum LoadFailed {
         file: String,
         /// What is wrong with it.
         error: LoadError,
+    },
+    /// A library of functions in an RDB file.
+    #[error(
+        "loading {file}: a library of functions that begins with {begin:?} cannot be loaded: \
+         {reason}. Load the file in the server that has written it, and mend or remove the library \
+         there"
+    )]
+    Library {
+        /// Name of the file, from the working directory on.
+        file: String,
+        /// The first line of the library.
+        begin: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The system refused to read an append-only file, or to make ready for it.
     #[error("{doing} {file}: {error}")]
@@ -98,6 +116,17 @@ impl LoadFailed {
         match error {
             LoadError::GivenUp => LoadFailed::GivenUp,
             error => LoadFailed::Rdb { file: file.to_owned(), error },
+        }
+    }
+
+    /// Failure of a library of functions.
+    pub fn of_library(file: &str, code: &[u8], refusal: &Refusal) -> LoadFailed {
+        let begin = code.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let begin = &begin[..begin.len().min(LIBRARY_BEGIN_MAX)];
+        LoadFailed::Library {
+            file: file.to_owned(),
+            begin: String::from_utf8_lossy(begin).into_owned(),
+            reason: String::from_utf8_lossy(refusal.text()).into_owned(),
         }
     }
 

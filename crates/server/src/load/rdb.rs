@@ -3,7 +3,7 @@
 use super::error::LoadFailed;
 use journal::disk::{File, OpenFile};
 use rdb::Checks;
-use session::{Instance, checks_version, value_limits};
+use session::{Instance, Libraries, LibraryTable, checks_version, value_limits};
 use settings::snapshots::RDBCHECKSUM;
 use snapshot::Load;
 use std::io::{self, Read};
@@ -53,8 +53,29 @@ pub fn read(
         progress: &instance.loading.progress,
     };
     let loaded = load.read(file).map_err(|error| LoadFailed::of_rdb(name, error))?;
-    loaded.functions.into_iter().for_each(|code| instance.libraries.lock().add(code));
+    add_libraries(instance, (name, wanted), &loaded.functions)?;
     Ok(loaded.bytes)
+}
+
+/// Adds the libraries of a file to those that there are.
+fn add_libraries(
+    instance: &Instance,
+    (file, wanted): (&str, Wanted),
+    codes: &[Vec<u8>],
+) -> Result<(), LoadFailed> {
+    if codes.is_empty() {
+        return Ok(());
+    }
+    let mut table = LibraryTable::clone(&instance.libraries.table());
+    for code in codes {
+        let loaded = Libraries::load(&instance.settings, &instance.stopwatch, code);
+        let added = loaded.and_then(|library| {
+            table.add(library, wanted.replaces).map_err(|conflict| conflict.refusal())
+        });
+        added.map_err(|refusal| LoadFailed::of_library(file, code, &refusal))?;
+    }
+    instance.libraries.replace(table);
+    Ok(())
 }
 
 /// True if a file begins as RDB files do.

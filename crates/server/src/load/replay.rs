@@ -240,7 +240,6 @@ fn words_of(args: Args<'_>, why: &NotApplied) -> String {
     match why {
         NotApplied::Unknown => format!("Unknown command {command}"),
         NotApplied::Misused => format!("Wrong number of arguments of {command}"),
-        NotApplied::Script => format!("{command}, whose script cannot run here,"),
         NotApplied::Refused(refusal) | NotApplied::Impossible(refusal) => {
             format!("{command}, refused with '{refusal}',")
         }

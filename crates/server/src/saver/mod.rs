@@ -80,8 +80,9 @@ fn save(
         JobKind::Background | JobKind::Rotation => Pacer::new(),
     });
     let mut sink = job.open(instance)?;
-    let functions = instance.libraries.lock().clone();
-    let mut save = as_set(instance, thread, functions.sources(), progress);
+    let libraries = instance.libraries.table();
+    let functions: Vec<_> = libraries.libraries().map(|library| library.code.clone()).collect();
+    let mut save = as_set(instance, thread, &functions, progress);
     save.is_base = job.kind() == JobKind::Rotation;
     let writes_commands = job.writes_commands();
     let at_cut = || {

@@ -10,14 +10,19 @@
 //! compiled of a script that is forgotten goes when it comes upon that.
 
 mod cache;
-mod interpreters;
+mod options;
+mod own;
 mod script;
+mod slots;
 
+use ::script::LogLevel;
 use std::sync::atomic::AtomicBool;
 
 pub use cache::ScriptCache;
-pub use interpreters::{Interpreters, OwnInterpreter, Parts};
+pub use options::{library_options, script_options};
+pub use own::{OwnInterpreter, Parts};
 pub use script::{Digest, Script, ShebangError, declared};
+pub use slots::{Resting, Slots};
 
 /// Scripts of the server.
 #[derive(Debug, Default)]
@@ -25,7 +30,7 @@ pub struct Scripts {
     /// Sources by their digests.
     pub cache: ScriptCache,
     /// Interpreters by thread.
-    pub interpreters: Interpreters,
+    pub interpreters: Slots<OwnInterpreter>,
     /// True while scripts may call DEBUG, for tests (DEBUG SET-DISABLE-DENY-SCRIPTS).
     pub may_debug: AtomicBool,
 }
@@ -35,5 +40,16 @@ impl Scripts {
     pub fn bytes(&self) -> u64 {
         let sources = if self.cache.is_empty() { 0 } else { self.cache.bytes() };
         (sources + self.interpreters.bytes()) as u64
+    }
+}
+
+/// Writes what a script says to the log.
+pub fn log(level: LogLevel, text: &[u8]) {
+    let text = String::from_utf8_lossy(text);
+    match level {
+        LogLevel::Debug => tracing::trace!("{text}"),
+        LogLevel::Verbose => tracing::debug!("{text}"),
+        LogLevel::Notice => tracing::info!("{text}"),
+        LogLevel::Warning => tracing::warn!("{text}"),
     }
 }

@@ -119,21 +119,23 @@ fn usage(text: &mut Text, facts: &MemoryFacts) {
     text.bytes("total_system_memory", base::process::machine_bytes());
 }
 
-/// Memory of interpreters, and of the sources of scripts.
+/// Memory of interpreters, and of the sources of scripts and libraries.
 fn scripts(text: &mut Text, instance: &Instance) {
-    let scripts = &instance.scripts;
-    let interpreters = scripts.interpreters.bytes() as u64;
+    let (scripts, table) = (&instance.scripts, instance.libraries.table());
+    let of_scripts = scripts.interpreters.bytes() as u64;
+    let of_functions = instance.libraries.interpreters.bytes() as u64;
     let sources = if scripts.cache.is_empty() { 0 } else { scripts.cache.bytes() as u64 };
-    text.field("used_memory_vm_eval", interpreters);
-    text.bytes("used_memory_lua", interpreters);
+    let libraries = table.bytes() as u64;
+    text.field("used_memory_vm_eval", of_scripts);
+    text.bytes("used_memory_lua", of_scripts);
     text.field("used_memory_scripts_eval", sources);
     text.field("number_of_cached_scripts", scripts.cache.len());
-    text.field("number_of_functions", 0);
-    text.field("number_of_libraries", 0);
-    text.field("used_memory_vm_functions", 0);
-    text.bytes("used_memory_vm_total", interpreters);
-    text.field("used_memory_functions", 0);
-    text.bytes("used_memory_scripts", sources);
+    text.field("number_of_functions", table.functions());
+    text.field("number_of_libraries", table.libraries().len());
+    text.field("used_memory_vm_functions", of_functions);
+    text.bytes("used_memory_vm_total", of_scripts + of_functions);
+    text.field("used_memory_functions", libraries);
+    text.bytes("used_memory_scripts", sources + libraries);
 }
 
 fn limits(text: &mut Text, call: &Call<'_>) {

@@ -1,0 +1,54 @@
+//! FCALL and FCALL_RO.
+
+use super::NO_MEMORY;
+use super::eval::{RO_OF_WRITER, Words, keys};
+use command::script::{Program, Rules, closes_gate, run, show};
+use command::{Call, Flags, Outcome, RunsScript};
+use session::{OwnLibraries, Refusal, library_options};
+
+const NOT_FOUND: Refusal = Refusal::of("ERR Function not found");
+
+/// Handler of both.
+pub(super) fn fcall(call: &mut Call<'_>) -> Outcome {
+    show(call);
+    let (libraries, thread) = (&call.instance.libraries, call.thread.number());
+    let made = libraries
+        .interpreters
+        .take(thread, || OwnLibraries::new(&library_options(&call.instance.settings)));
+    let mut taken = made.map_err(|_| NO_MEMORY)?;
+    let outcome = run_function(call, &mut taken.own);
+    libraries.interpreters.put_back(thread, taken, call.now);
+    outcome
+}
+
+/// What is to be known of a function before it runs.
+pub(super) const OF_FUNCTION: RunsScript = RunsScript {
+    declares: |instance, args| Some(instance.libraries.table().find(args.get(1))?.1.flags),
+    closes_gate: |call, args| {
+        let table = call.instance.libraries.table();
+        table.find(args.get(1)).is_some_and(|(library, _)| closes_gate(call, args, &library.code))
+    },
+};
+
+fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
+    let libraries = &call.instance.libraries;
+    let found = own.find(call.args.get(1), libraries.version(), || libraries.table());
+    let callee = found.ok_or(NOT_FOUND)?;
+    let keys = keys(call, Refusal::of("ERR Bad number of keys provided"))?;
+    let flags = callee.library.functions[callee.at].flags;
+    let only_reads = call.row.spec.flags.contains(Flags::READONLY);
+    if only_reads && !flags.no_writes {
+        return Err(RO_OF_WRITER.into());
+    }
+    let words: Words<'_> = call.args.from(3).collect();
+    let (keys, arguments) = words.split_at(keys);
+    let program = Program {
+        parts: own.parts(&callee)?,
+        rules: Rules::of(Some(flags), only_reads),
+        keys,
+        arguments,
+        closes_gate: closes_gate(call, &call.args, &callee.library.code),
+    };
+    run(call, program);
+    Ok(())
+}

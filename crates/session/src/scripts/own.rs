@@ -1,0 +1,130 @@
+//! Interpreter of one thread for scripts, and what it has compiled.
+
+use super::script::{Digest, Script};
+use super::slots::Resting;
+use script::{Function, Interpreter, Options, OutOfMemory};
+use std::collections::HashMap;
+use std::sync::Arc;
+use wire::Span;
+
+/// Compiled scripts of which those that are forgotten are removed when another one is compiled.
+const COMPILED_BEFORE_SWEEP: usize = 64;
+
+/// Interpreter of one thread, and what it has compiled.
+pub struct OwnInterpreter {
+    /// Runs scripts.
+    pub lua: Interpreter,
+    /// Scripts by their digests.
+    compiled: HashMap<Digest, Compiled>,
+    /// Number of compiled scripts at which forgotten ones are looked for.
+    sweep_at: usize,
+    /// Room for the request of a call.
+    pub request: Vec<u8>,
+    /// Room for the words of the request.
+    pub spans: Vec<Span>,
+}
+
+struct Compiled {
+    script: Arc<Script>,
+    function: Function,
+}
+
+impl OwnInterpreter {
+    /// Makes an interpreter that has compiled nothing.
+    ///
+    /// # Errors
+    /// When the memory limit is too low for it.
+    pub fn new(options: &Options) -> Result<OwnInterpreter, OutOfMemory> {
+        Ok(OwnInterpreter {
+            lua: Interpreter::new(options)?,
+            compiled: HashMap::new(),
+            sweep_at: COMPILED_BEFORE_SWEEP,
+            request: Vec::new(),
+            spans: Vec::new(),
+        })
+    }
+
+    /// Returns the script of a digest, if it was compiled here and is not forgotten.
+    #[inline]
+    pub fn find(&self, digest: &Digest) -> Option<Arc<Script>> {
+        let compiled = self.compiled.get(digest)?;
+        (!compiled.script.is_forgotten()).then(|| Arc::clone(&compiled.script))
+    }
+
+    /// Returns true if the script was compiled here.
+    pub fn has(&self, script: &Arc<Script>) -> bool {
+        self.compiled.get(&script.digest).is_some_and(|it| Arc::ptr_eq(&it.script, script))
+    }
+
+    /// Compiles a script, to be run from now on.
+    ///
+    /// # Errors
+    /// The text of Lua about what is wrong with it.
+    pub fn compile(&mut self, script: &Arc<Script>) -> Result<(), Vec<u8>> {
+        if self.compiled.len() >= self.sweep_at {
+            self.sweep();
+        }
+        let function = self.lua.compile(script.body())?;
+        let compiled = Compiled { script: Arc::clone(script), function };
+        if let Some(old) = self.compiled.insert(script.digest, compiled) {
+            self.lua.release(old.function);
+        }
+        Ok(())
+    }
+
+    /// Returns what runs scripts, and the function of a script that was compiled here.
+    pub fn parts(&mut self, digest: &Digest) -> Option<Parts<'_>> {
+        let OwnInterpreter { lua, compiled, request, spans, .. } = self;
+        let function = &compiled.get(digest)?.function;
+        Some(Parts { lua, function, request, spans })
+    }
+
+    /// Removes what was compiled of scripts that are forgotten.
+    fn sweep(&mut self) {
+        let OwnInterpreter { lua, compiled, .. } = self;
+        let gone = compiled.extract_if(|_, it| it.script.is_forgotten());
+        gone.for_each(|(_, it)| lua.release(it.function));
+        self.sweep_at = COMPILED_BEFORE_SWEEP.max(2 * self.compiled.len());
+    }
+}
+
+impl Resting for OwnInterpreter {
+    fn bytes(&self) -> usize {
+        let of_compiled = self.compiled.capacity() * size_of::<(Digest, Compiled)>();
+        self.lua.memory_bytes() + of_compiled + self.request.capacity()
+    }
+}
+
+/// What a run needs of an interpreter.
+pub struct Parts<'i> {
+    /// Runs scripts.
+    pub lua: &'i mut Interpreter,
+    /// What runs.
+    pub function: &'i Function,
+    /// Room for the request of a call.
+    pub request: &'i mut Vec<u8>,
+    /// Room for the words of the request.
+    pub spans: &'i mut Vec<Span>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(source: &str) -> Arc<Script> {
+        let digest = Digest::of(source.as_bytes());
+        Arc::new(Script::of(digest, source.as_bytes()).expect("a script"))
+    }
+
+    #[test]
+    fn what_was_compiled_of_forgotten_scripts_goes() {
+        let mut own = OwnInterpreter::new(&Options::default()).expect("memory");
+        let scripts: Vec<_> = (0..1000).map(|number| script(&format!("return {number}"))).collect();
+        for script in &scripts {
+            own.compile(script).expect("it compiles");
+            script.forget();
+            assert!(own.find(&script.digest).is_none());
+        }
+        assert!(own.compiled.len() <= COMPILED_BEFORE_SWEEP);
+    }
+}
