@@ -108,23 +108,6 @@ fn info_tells_that_writes_are_postponed_before_the_end() {
 }
 
 #[test]
-fn functions_can_be_flushed_and_listed_as_there_are_none() {
-    play(
-        &mut World::new(),
-        "
-        > FUNCTION FLUSH
-        < +OK
-        > FUNCTION FLUSH BAD
-        < -ERR FUNCTION FLUSH only supports SYNC|ASYNC option
-        > FUNCTION LIST
-        < *0
-        > FUNCTION LOAD x
-        < -ERR unknown subcommand 'LOAD'. Try FUNCTION HELP.
-        ",
-    );
-}
-
-#[test]
 fn settings_are_read_and_changed_as_one() {
     play(
         &mut World::new(),

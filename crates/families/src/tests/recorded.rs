@@ -185,8 +185,8 @@ fn events_are_those_that_clients_know() {
 /// there; RESTORE is played; and those that name no keys, or are refused without a cluster.
 const HALF_RECORDED: &str = "\
 pfdebug xack xautoclaim xclaim xgroup|createconsumer xgroup|delconsumer xgroup|destroy \
-xgroup|setid xreadgroup xsetid migrate restore-asking flushall flushdb function|flush swapdb \
-cluster|flushslot";
+xgroup|setid xreadgroup xsetid migrate restore-asking flushall flushdb swapdb function|delete \
+function|flush function|load function|restore cluster|flushslot";
 
 #[test]
 fn every_command_that_writes_reports_which_keys_change_and_what_happened() {
