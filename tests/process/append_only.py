@@ -333,7 +333,7 @@ def case_a_file_of_another_kind_stops_the_start():
 
 
 def case_function_libraries_of_command_files_are_kept_until_they_are_flushed():
-    one_library, other = b"#!lua name=one\nlocal x", b"#!lua name=two\nlocal y"
+    one_library, other = (b"#!lua name=%s\nredis.register_function('%s', function() return 7 end)" % (name, name) for name in (b"one", b"two"))
     data = command("FUNCTION", "LOAD", one_library) + command("SET", "k", "v") + command("FUNCTION", "LOAD", other)
     data += command("FUNCTION", "LOAD", "REPLACE", other) + command("FUNCTION", "DELETE", "two")
 
@@ -359,6 +359,7 @@ def case_function_libraries_of_command_files_are_kept_until_they_are_flushed():
         with Loading(rewritten, *settings) as server:
             client = server.loaded()
             assert (sources(client), client.command("GET", "k")) == ([one_library], b"v")
+            assert client.command("FCALL", "one", 0) == 7
         with Loading(flushed, *settings) as server:
             assert sources(server.loaded()) == []
 
