@@ -57,7 +57,7 @@ fn what_a_slow_consumer_needs_is_not_used_again_when_another_has_passed_it() {
         let fills = spawn(move || put(&mut lane, 6));
         slow.whole();
         read(&slow, START, 5);
-        passes.join().unwrap();
+        drop(passes.join().unwrap());
         fills.join().unwrap();
         read(&slow, START, 5);
         slow.release(5);
@@ -99,7 +99,7 @@ fn a_consumer_that_begins_where_another_leaves_has_its_bytes_or_is_refused() {
                 let whole = late.whole();
                 assert!(whole >= START + 5, "it was put before");
                 read(&late, START, whole);
-                passes.join().unwrap();
+                drop(passes.join().unwrap());
                 read(&late, START, whole);
                 read_and_release(&mut late);
             }
