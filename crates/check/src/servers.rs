@@ -168,9 +168,6 @@ fn since_of_word(word: &str) -> Since {
     }
 }
 
-/// Commands that this server cannot execute.
-const NOT_IN_VARVE: &[&str] = &[];
-
 /// The server of a name; the last of a major version stands for it.
 pub fn find(name: &str) -> Option<&'static Server> {
     let is_it = |server: &&Server| {
@@ -247,8 +244,7 @@ impl Server {
         for (name, count) in &asked.commands {
             let row = COMMANDS.iter().find(|(known, _)| known == name);
             let is_of_a_module = name.contains('.');
-            let is_missing = self.maker == Maker::Varve
-                && (is_of_a_module || NOT_IN_VARVE.contains(&name.as_str()));
+            let is_missing = self.maker == Maker::Varve && is_of_a_module;
             if is_missing || row.is_some_and(|(_, since)| !self.knows(*since)) {
                 unknown.push(format!("{name} ({count})"));
             } else if is_of_a_module {

@@ -12,6 +12,7 @@ use crate::run::{reply_with, run_row};
 use crate::waiting::Gathered;
 use script::{LogLevel, Protocol, Replication, Verdict};
 use session::{Args, Needs, Refusal, Session};
+use settings::limits::CLIENT_QUERY_BUFFER_LIMIT;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
 use wire::{Reply, Span};
@@ -24,6 +25,15 @@ const ONLY_READS: Refusal =
 const HIDDEN_GATE: Refusal = Refusal::of(
     "ERR A script that calls this command has its name in its source or among its arguments",
 );
+
+const TOO_LARGE: Refusal =
+    Refusal::of("ERR The arguments of the command exceed client-query-buffer-limit");
+/// Most bytes of a request: places in it have 32 bits.
+const REQUEST_BYTES_MAX: u64 = 2 << 30;
+/// Most bytes around a word in a request.
+const HEADER_BYTES_MAX: u64 = 32;
+/// Room that is kept from one call to the next.
+const REQUEST_KEPT: usize = 64 << 10;
 
 /// What was granted to a script before it began.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +100,14 @@ impl<'h, 'c> CommandHost<'h, 'c> {
         self.has_error
     }
 
+    /// Returns true for a request that a client could not send either: its words may be one text
+    /// many times over, so what the script may have does not bound it.
+    fn is_too_large(&self, words: &[&[u8]]) -> bool {
+        let of_client = CLIENT_QUERY_BUFFER_LIMIT.get(&self.environment.instance.settings);
+        let bytes: u64 = words.iter().map(|word| word.len() as u64 + HEADER_BYTES_MAX).sum();
+        bytes > of_client.min(REQUEST_BYTES_MAX)
+    }
+
     /// Writes the request of a call in RESP.
     fn write_request(&mut self, words: &[&[u8]]) {
         let Buffers { request, spans } = &mut self.buffers;
@@ -109,7 +127,12 @@ impl<'h, 'c> CommandHost<'h, 'c> {
         } else {
             self.run(Invocation::new(row, args).with_turn(Turn::Only), protocol, out);
         }
-        (*self.buffers.request, *self.buffers.spans) = (request, spans);
+        if request.capacity() <= REQUEST_KEPT {
+            *self.buffers.request = request;
+        }
+        if spans.capacity() <= REQUEST_KEPT {
+            *self.buffers.spans = spans;
+        }
     }
 
     fn run(&mut self, invocation: Invocation<'_>, protocol: wire::Protocol, out: &mut Vec<u8>) {
@@ -212,6 +235,12 @@ fn of_rejection(rejection: Rejection) -> Refusal {
 
 impl script::Host for CommandHost<'_, '_> {
     fn call(&mut self, call: &script::Call<'_>, reply: &mut Vec<u8>) {
+        if self.is_too_large(call.arguments) {
+            let refusal = TOO_LARGE;
+            self.environment.instance.statistics.count_error(refusal.code());
+            Reply::new(reply, wire::Protocol::Resp2).error(refusal.text());
+            return;
+        }
         self.write_request(call.arguments);
         let protocol = match call.protocol {
             Protocol::Resp2 => wire::Protocol::Resp2,
@@ -241,6 +270,9 @@ impl script::Host for CommandHost<'_, '_> {
     }
 
     fn may_call(&mut self, arguments: &[&[u8]]) -> Option<bool> {
+        if self.is_too_large(arguments) {
+            return None;
+        }
         self.write_request(arguments);
         let args = Args::new(self.buffers.request, self.buffers.spans);
         let row: &Row = match find_row(self.environment.table, &args) {

@@ -73,3 +73,18 @@ fn settings_make_interpreters_anew_and_bound_their_memory() {
     world.instance.scripts.interpreters.clear();
     check(&mut world, &[(grow, "-ERR not enough memory"), ("EVAL 'return 2' 0", ":2")]);
 }
+
+#[test]
+fn a_script_calls_nothing_larger_than_a_client_can_send() {
+    let mut world = World::new();
+    let call = |times: usize| {
+        format!(
+            "EVAL 'local t = {{}} for at = 1, {times} do t[at] = (\"x\"):rep(100000) end \
+             return redis.call(\"DEL\", unpack(t))' 0"
+        )
+    };
+    let refused = "-ERR The arguments of the command exceed client-query-buffer-limit script: on \
+                   @user_script:1.";
+    check(&mut world, &[("CONFIG SET client-query-buffer-limit 1mb", "+OK")]);
+    check(&mut world, &[(&call(10), ":0"), (&call(11), refused)]);
+}
