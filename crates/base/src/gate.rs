@@ -10,12 +10,14 @@
 //! delays the closer and not all workers. Once all who were inside when it came have been outside,
 //! it is its turn: others who are inside came behind it, so that it keeps the gate closed for most
 //! of the time, and for longer and longer. It never does so for good: a member may wait inside for
-//! what another one does.
+//! what another one does. A member that knows that it will stay for long says so: then the closer
+//! waits with the gate open.
 
 mod patience;
 mod visits;
 
-use crate::sync::{AtomicU32, Ordering, fence, park, unpark_all};
+use crate::meanwhile;
+use crate::sync::{AtomicU32, Ordering, fence, park, park_within, unpark_all};
 use crossbeam_utils::CachePadded;
 use patience::Patience;
 use std::time::Duration;
@@ -25,7 +27,8 @@ use visits::Visits;
 pub const MEMBERS_MAX: usize = match () {
     () if cfg!(loom) => 2,
     () if cfg!(shuttle) => 5,
-    () => 128,
+    // Two for each thread: one of them serves others while the thread waits for long.
+    () => 256,
 };
 
 /// Gate that members pass and any of them may close.
@@ -93,12 +96,42 @@ impl Gate {
         self.visits[member.number].end();
     }
 
+    /// Enters the gate if it is open. Returns false if it is closed.
+    #[inline]
+    pub fn try_enter(&self, member: &GateMember) -> bool {
+        let visits = &self.visits[member.number];
+        visits.begin();
+        // As in `enter`.
+        fence(Ordering::SeqCst);
+        let is_open = self.closed.load(Ordering::Acquire) == 0;
+        if !is_open {
+            visits.end();
+        }
+        is_open
+    }
+
+    /// Returns true if a member would wait at the gate.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed) != 0
+    }
+
+    /// Tells closers that a member will stay inside for long, so that they do not keep others out
+    /// while they wait for it.
+    pub fn stay_for_long(&self, member: &GateMember) {
+        self.visits[member.number].mark_long();
+    }
+
     #[cold]
     fn enter_slow(&self, visits: &Visits) {
         loop {
             visits.end();
             while self.closed.load(Ordering::Acquire) != 0 {
-                park(&self.closed, 1);
+                if !meanwhile::is_lent() {
+                    park(&self.closed, 1);
+                } else if park_within(&self.closed, 1, meanwhile::PATIENCE) {
+                    meanwhile::serve();
+                }
             }
             visits.begin();
             fence(Ordering::SeqCst);
@@ -122,7 +155,11 @@ impl Gate {
         let _closer = self.closer.lock();
         let (mut patience, earlier) = (Patience::new(), self.visits_under_way());
         while !self.try_close(&mut patience) {
-            patience.pause(self.have_ended(&earlier));
+            if self.is_any_long() {
+                meanwhile::sleep(meanwhile::PATIENCE);
+            } else {
+                patience.pause(self.have_ended(&earlier));
+            }
         }
         let done = act();
         if was_inside {
@@ -151,6 +188,11 @@ impl Gate {
         done
     }
 
+    /// Returns true if a member has said that it stays for long.
+    fn is_any_long(&self) -> bool {
+        self.visits.iter().any(|visits| visits.is_long())
+    }
+
     /// Returns the numbers of the visits that are under way, by member.
     fn visits_under_way(&self) -> Vec<(usize, u32)> {
         let visits = self.visits.iter().enumerate();
@@ -171,7 +213,7 @@ impl Gate {
         patience.begin();
         for visits in self.visits.iter() {
             while visits.is_inside() {
-                if !patience.wait() {
+                if visits.is_long() || !patience.wait() {
                     self.open();
                     return false;
                 }
@@ -315,6 +357,42 @@ mod tests {
             }
             gate.leave(&staying);
         });
+    }
+
+    #[test]
+    fn while_a_member_stays_for_long_the_gate_is_open_and_closed_when_it_has_left() {
+        let gate = Gate::new();
+        let [staying, own] = [(); 2].map(|()| gate.join().expect("a member is left"));
+        gate.enter(&staying);
+        gate.stay_for_long(&staying);
+        assert!(gate.is_any_long());
+        std::thread::scope(|scope| {
+            let closer = scope.spawn(|| gate.close(&own, || assert!(!gate.is_any_long())));
+            // It looks for a moment, and opens again at once.
+            while gate.closer.try_lock().is_some() {
+                std::thread::yield_now();
+            }
+            while gate.is_closed() {
+                std::thread::yield_now();
+            }
+            assert!(!closer.is_finished());
+            gate.leave(&staying);
+        });
+        assert!(!gate.is_any_long(), "the next visit is another one");
+        gate.enter(&staying);
+        assert!(!gate.is_any_long());
+    }
+
+    #[test]
+    fn a_gate_is_entered_without_waiting_only_while_it_is_open() {
+        let gate = Gate::new();
+        let [first, own] = [(); 2].map(|()| gate.join().expect("a member is left"));
+        gate.close(&own, || {
+            assert!(gate.is_closed() && !gate.try_enter(&first));
+            assert!(!gate.visits[first.number].is_inside());
+        });
+        assert!(gate.try_enter(&first));
+        gate.leave(&first);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! units   Location, PositionHash, Millis, Tick ...   one type per unit
 //! memory  Reservation, PageBytes                     address space that is touched lazily
 //! lock    Lock        gate  Gate                     one shard; everything at once
+//! meanwhile                                      others who are served during a long wait
 //! contention  Waits                              waits for locks, where they are counted
 //! key_filter  KeyFilter                          most keys that a table does not have
 //! outbox  Outbox                                 messages behind the replies before them
@@ -23,6 +24,7 @@ pub mod gate;
 pub mod hash;
 pub mod key_filter;
 pub mod lock;
+pub mod meanwhile;
 pub mod memory;
 pub mod mutex;
 pub mod outbox;

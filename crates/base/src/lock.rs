@@ -1,11 +1,13 @@
-//! Lock that owns no data: spins a little, then waits in the kernel.
+//! Lock that owns no data: spins a little, then waits in the kernel. A thread to which others are
+//! lent serves them while that takes long.
 //!
 //! It guards index buckets and records, which other threads may read without it, as hints; so it
 //! cannot own them as `std::sync::Mutex` would.
 
 use crate::contention::count_lock;
+use crate::meanwhile;
 use crate::memory::prefetch_to_write;
-use crate::sync::{AtomicU32, Ordering, park, relax, unpark_one};
+use crate::sync::{AtomicU32, Ordering, park, park_within, relax, unpark_one};
 use std::mem::ManuallyDrop;
 
 const FREE: u32 = 0;
@@ -90,7 +92,11 @@ impl Lock {
         }
         // A thread that has slept must assume that others still do.
         while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
-            park(&self.word, CONTENDED);
+            if !meanwhile::is_lent() {
+                park(&self.word, CONTENDED);
+            } else if park_within(&self.word, CONTENDED, meanwhile::PATIENCE) {
+                meanwhile::serve();
+            }
         }
         LockGuard { lock: self }
     }

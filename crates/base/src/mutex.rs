@@ -11,9 +11,13 @@ use shuttle::sync;
 #[cfg(not(any(loom, shuttle)))]
 use std::sync;
 
-use crate::contention;
+use crate::{contention, meanwhile};
 use std::sync::{PoisonError, TryLockError};
+use std::time::Duration;
 pub use sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+
+/// Time between two looks at a mutex by a thread that serves others meanwhile.
+const LOOK: Duration = Duration::from_micros(200);
 
 /// A value for one thread at a time, whose other threads sleep meanwhile.
 #[derive(Debug, Default)]
@@ -41,6 +45,18 @@ impl<T> Mutex<T> {
             return guard;
         }
         contention::count_mutex(|| self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits until the value is free, and serves the others that are lent to this thread while that
+    /// takes long: for a mutex whose holder may wait for long itself.
+    pub fn lock_patiently(&self) -> MutexGuard<'_, T> {
+        while meanwhile::is_lent() {
+            match self.try_lock() {
+                Some(guard) => return guard,
+                None => meanwhile::sleep(LOOK),
+            }
+        }
+        self.lock()
     }
 
     /// The value if it is free, without sleeping.

@@ -19,6 +19,15 @@ pub(crate) fn park(word: &AtomicU32, seen: u32) {
     let _ = futex::wait(word, futex::Flags::PRIVATE, seen, None);
 }
 
+/// As `park`, for less than a second. Returns true if it has slept that long.
+#[cfg(not(any(loom, shuttle, miri)))]
+pub(crate) fn park_within(word: &AtomicU32, seen: u32, most: std::time::Duration) -> bool {
+    use rustix::io::Errno;
+    use rustix::thread::futex;
+    let most = futex::Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() };
+    futex::wait(word, futex::Flags::PRIVATE, seen, Some(&most)) == Err(Errno::TIMEDOUT)
+}
+
 /// Wakes one thread that waits on `word`.
 #[cfg(not(any(loom, shuttle, miri)))]
 pub(crate) fn unpark_one(word: &AtomicU32) {
@@ -43,6 +52,12 @@ use std::thread::yield_now;
 #[cfg(all(any(loom, miri), not(shuttle)))]
 pub(crate) fn park(_: &AtomicU32, _: u32) {
     yield_now();
+}
+
+#[cfg(any(loom, miri, shuttle))]
+pub(crate) fn park_within(word: &AtomicU32, seen: u32, _: std::time::Duration) -> bool {
+    park(word, seen);
+    true
 }
 
 #[cfg(all(any(loom, miri), not(shuttle)))]

@@ -5,6 +5,7 @@ pub(super) use timed::Patience;
 
 #[cfg(not(any(loom, shuttle)))]
 mod timed {
+    use crate::meanwhile;
     use crate::sync::relax;
     use std::thread;
     use std::time::{Duration, Instant};
@@ -69,14 +70,15 @@ mod timed {
             self.began.elapsed()
         }
 
-        /// Sleeps so that others can work, and makes the next try longer.
+        /// Sleeps so that others can work, also those that are lent to this thread, and makes the
+        /// next try longer.
         pub fn pause(&mut self, is_turn: bool) {
             if !is_turn {
-                thread::sleep(PAUSES * self.time);
+                meanwhile::sleep(PAUSES * self.time);
                 self.time += self.time / 8;
                 return;
             }
-            thread::sleep(self.time / TURN_PART);
+            meanwhile::sleep(self.time / TURN_PART);
             self.time = if std::mem::replace(&mut self.has_turn, true) {
                 self.time * 2
             } else {
