@@ -13,7 +13,7 @@ use command::{Call, FoundKeys, KeyFlags, KeySpec, Outcome, Pieces, effects, elem
 use options::Options;
 use order::{Elements, load};
 use pattern::Pattern;
-use session::Refusal;
+use session::{AccessModes, Refusal};
 use settings::values::LIST_MAX_LISTPACK_SIZE;
 use smallvec::SmallVec;
 use store::value::list::{self, ListLimit};
@@ -49,7 +49,8 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
 }
 
 fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
-    let options = Options::parse(call.args, may_store)?;
+    let mut options = Options::parse(call.args, may_store)?;
+    options.sorts_sets |= call.session.modes.contains(AccessModes::SCRIPT);
     let (store, keyspace) = (&call.instance.store, call.keyspace());
     let setting = LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings);
     let source = call.key(1);

@@ -13,6 +13,9 @@ pub(super) struct Options<'c> {
     pub by: Option<Pattern<'c>>,
     /// True for BY with a word without a star: nothing is sorted.
     pub keeps_order: bool,
+    /// True if a set, which has no order, is sorted even then: what is stored, and what a script
+    /// reads, is always the same.
+    pub sorts_sets: bool,
     pub get: Vec<Pattern<'c>>,
     pub store: Option<&'c [u8]>,
 }
@@ -25,6 +28,7 @@ impl<'c> Options<'c> {
             limit: None,
             by: None,
             keeps_order: false,
+            sorts_sets: false,
             get: Vec::new(),
             store: None,
         };
@@ -49,6 +53,7 @@ impl<'c> Options<'c> {
             return Ok(3);
         } else if args.is(at, "STORE") && left >= 1 && may_store {
             self.store = Some(args.get(at + 1));
+            self.sorts_sets = true;
             return Ok(2);
         } else if args.is(at, "BY") && left >= 1 {
             let pattern = Pattern::new(args.get(at + 1));

@@ -39,7 +39,7 @@ pub(super) fn load(
     options: &Options<'_>,
 ) -> Result<Elements, Refusal> {
     let kind = access.read(key).map(|value| value.kind);
-    let keeps_order = options.keeps_order && !(kind == Some(Kind::Set) && options.store.is_some());
+    let keeps_order = options.keeps_order && !(kind == Some(Kind::Set) && options.sorts_sets);
     let way = match (keeps_order, options.is_alpha || options.keeps_order) {
         (true, _) => Way::Kept,
         (false, true) => Way::Text { is_by: options.by.is_some() && !options.keeps_order },
