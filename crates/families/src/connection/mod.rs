@@ -147,7 +147,7 @@ fn introduce(call: &mut Call<'_>) {
         reply.bulk(value.as_bytes());
     }
     reply.bulk(b"modules");
-    reply.array(0);
+    crate::server::modules::show(reply);
     if !zone.is_empty() {
         reply.bulk(b"availability_zone");
         reply.bulk(zone.as_bytes());

@@ -9,8 +9,7 @@
 //! | `command_table/` | COMMAND, derived from the rows of the table |
 //! | `memory.rs` | MEMORY, with the list of segments |
 //! | `debug/` | DEBUG, as far as test suites call it |
-//! | `function.rs` | FUNCTION, for a server without functions |
-//! | `modules.rs` | MODULE, for a server without modules |
+//! | `modules.rs` | MODULE, for a server that loads none |
 //! | `role.rs` | ROLE, for a server without replicas |
 //! | `lolwut.rs` | LOLWUT |
 //! | `help.rs` | HELP of any command with subcommands, from its rows |
@@ -23,7 +22,7 @@ pub(crate) mod help;
 mod info;
 mod lolwut;
 mod memory;
-mod modules;
+pub(crate) mod modules;
 pub(crate) mod role;
 mod saving;
 mod table;

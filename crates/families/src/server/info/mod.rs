@@ -55,7 +55,7 @@ const SECTIONS: [Section; 17] = [
     section("Stats", Shown::ByDefault, activity::stats),
     section("Replication", Shown::ByDefault, activity::replication),
     section("CPU", Shown::ByDefault, server::cpu),
-    section("Modules", Shown::ByDefault, |_, _| {}).named(&["module_list"]),
+    section("Modules", Shown::ByDefault, server::modules).named(&["module_list"]),
     section("Commandstats", Shown::WithAll, counts::commands),
     section("Errorstats", Shown::ByDefault, counts::errors),
     section("Latencystats", Shown::WithAll, counts::latency),

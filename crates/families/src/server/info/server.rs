@@ -83,13 +83,28 @@ pub(super) fn cluster(text: &mut Text, _: &mut Call<'_>) {
     text.field("cluster_enabled", 0);
 }
 
-/// Engines for scripts, of which there are none.
-pub(super) fn engines(text: &mut Text, _: &mut Call<'_>) {
+/// Modules: Lua is one, built in.
+pub(super) fn modules(text: &mut Text, _: &mut Call<'_>) {
+    text.line(format_args!(
+        "module:name=lua,ver=1,api=1,filters=0,usedby=[],using=[],\
+         options=[handle-repl-async-load|handle-atomic-slot-migration]"
+    ));
+}
+
+/// Engines for scripts: Lua. What an engine keeps besides its interpreters are the sources.
+pub(super) fn engines(text: &mut Text, call: &mut Call<'_>) {
+    let (scripts, libraries) = (&call.instance.scripts, &call.instance.libraries);
+    let used = scripts.interpreters.bytes() + libraries.interpreters.bytes();
+    let sources = if scripts.cache.is_empty() { 0 } else { scripts.cache.bytes() };
+    let overhead = sources + libraries.table().bytes();
     text.fields(&[
-        ("engines_count", &0),
-        ("engines_total_used_memory", &0),
-        ("engines_total_memory_overhead", &0),
+        ("engines_count", &1),
+        ("engines_total_used_memory", &used),
+        ("engines_total_memory_overhead", &overhead),
     ]);
+    text.line(format_args!(
+        "engine_0:name=LUA,module=lua,abi_version=4,used_memory={used},memory_overhead={overhead}"
+    ));
 }
 
 pub(super) fn cpu(text: &mut Text, call: &mut Call<'_>) {
