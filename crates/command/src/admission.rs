@@ -27,6 +27,9 @@ pub enum Rejection {
     Queued,
     /// The command is EXEC, and the queue runs in its place.
     RunsQueue,
+    /// The thread serves others in the middle of something long: the command runs if all that it
+    /// wants is free.
+    Meanwhile,
     /// The sender is no client: it gets no reply, and its connection is closed.
     NoClient,
 }
@@ -64,6 +67,9 @@ const OF_RERUN: Needs = Needs::PERMITTED
 const OF_FIRST_WRITE: Needs =
     Needs::MEMORY.union(Needs::DISK).union(Needs::REPLICAS).union(Needs::PRIMARY);
 
+/// Needs of a command by itself, which one that is queued has not, or leaves to EXEC.
+const OF_EXEC: Needs = Needs::NO_TRANSACTION.union(Needs::LET_IN).union(Needs::MAY_WAIT);
+
 impl Purpose {
     /// Returns those of a row's needs that are asked for.
     #[inline(always)]
@@ -71,7 +77,7 @@ impl Purpose {
         match self {
             Purpose::Fresh => row.needs,
             Purpose::Queued => {
-                let mut needs = row.needs.difference(Needs::NO_TRANSACTION | Needs::LET_IN);
+                let mut needs = row.needs.difference(OF_EXEC);
                 // PING tells of a disk that fails, but as a part of a transaction it needs none.
                 needs.set(Needs::DISK, row.spec.flags.contains(Flags::WRITE));
                 needs
@@ -106,9 +112,11 @@ pub(crate) fn needs_of(call: &Call<'_>, purpose: Purpose) -> Needs {
 }
 
 /// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
-/// is memory for more data.
+/// is memory for more data. The caller takes `MAY_WAIT` away if its thread may not.
 pub fn granted_for_batch(instance: &Instance) -> Needs {
-    if instance.has_memory() { Needs::MEMORY } else { Needs::empty() }
+    let mut granted = Needs::MAY_WAIT;
+    granted.set(Needs::MEMORY, instance.has_memory());
+    granted
 }
 
 /// Returns true if all is granted that a call needs. `granted` is what is granted besides the
@@ -181,6 +189,9 @@ pub fn look_closely(
     for need in missing.iter() {
         without(need, call, purpose, pause, misnamed.as_ref())?;
     }
+    if missing.contains(Needs::MAY_WAIT) {
+        return Err(Rejection::Meanwhile);
+    }
     if missing.contains(Needs::QUEUE) {
         return Err(Rejection::RunsQueue);
     }
@@ -215,7 +226,7 @@ pub fn without(
         Needs::UNSUBSCRIBED => Some(subscribed(call.row)),
         Needs::FRESH => Some(STALE_REPLICA),
         Needs::LOADED => call.instance.loading.is_active().then_some(Refusal::LOADING),
-        Needs::IDLE => Some(BUSY),
+        Needs::IDLE => call.instance.scripts.long_runs.busy(),
         Needs::NO_MONITOR => Some(MONITOR_AND_KEYS),
         Needs::LET_IN => (!is_let_in(call)).then(|| not_let_in(call.row)),
         Needs::WRITES_FLOW => return postponed_if(pause != Pause::Nothing),
@@ -227,7 +238,7 @@ pub fn without(
         // The needs for it were asked for in its place.
         Needs::DECLARED => None,
         // Looked at behind all others, as they let the command run.
-        Needs::UNMONITORED | Needs::UNTRACKED | Needs::QUEUE => None,
+        Needs::UNMONITORED | Needs::UNTRACKED | Needs::QUEUE | Needs::MAY_WAIT => None,
         _ => Some(UNKNOWN_NEED),
     };
     refusal.map_or(Ok(()), |refusal| Err(Rejection::Refused(refusal)))
@@ -273,9 +284,6 @@ const READ_ONLY_REPLICA: Refusal =
     Refusal::of("READONLY You can't write against a read only replica.");
 const STALE_REPLICA: Refusal =
     Refusal::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
-const BUSY: Refusal = Refusal::of(
-    "BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
-);
 const MONITOR_AND_KEYS: Refusal = Refusal::of("ERR Replica can't interact with the keyspace");
 const NO_LONGER_PERMITTED: Refusal = Refusal::of(
     "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC \

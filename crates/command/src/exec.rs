@@ -250,7 +250,7 @@ impl<'q> Plan<'q> {
             }
             match row.spec.locks {
                 Locks::ItsKeys => {}
-                Locks::All => plan.shards = ShardSet::all(),
+                Locks::All | Locks::AllFree => plan.shards = ShardSet::all(),
                 Locks::Gate => plan.closes_gate = true,
             }
             let script = row.spec.runs_script;
@@ -309,7 +309,7 @@ impl<'q> Plan<'q> {
 }
 
 /// Returns the keys that a request names; `None` if it does not tell them.
-fn names<'q>(row: &Row, args: Args<'q>) -> Option<SmallVec<[&'q [u8]; 4]>> {
+pub(crate) fn names<'q>(row: &Row, args: Args<'q>) -> Option<SmallVec<[&'q [u8]; 4]>> {
     if row.has_one_key {
         return Some(SmallVec::from_slice(&[args.get(row.first_key)]));
     }

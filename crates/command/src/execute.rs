@@ -3,6 +3,7 @@
 use crate::admission::{self, Purpose, Rejection, is_admitted};
 use crate::exec::exec;
 use crate::flags::Flags;
+use crate::meanwhile::run_meanwhile;
 use crate::monitor_lines::note_and_send;
 use crate::own_changes::{send_eviction_invalidations, send_invalidations_behind_reply};
 use crate::row::Call;
@@ -50,7 +51,7 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
 #[cold]
 #[inline(never)]
 fn admit_behind_others(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
-    if call.instance.waiters.postponed.is_any() {
+    if granted.contains(Needs::MAY_WAIT) && call.instance.waiters.postponed.is_any() {
         let environment = call.environment();
         waiting::resume_postponed(environment, call.thread);
     }
@@ -102,6 +103,13 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             }
             let execution = run(call);
             show(call);
+            return execution;
+        }
+        Rejection::Meanwhile => {
+            let execution = run_meanwhile(call);
+            if execution != Execution::Postponed {
+                show(call);
+            }
             return execution;
         }
         Rejection::Refused(refusal) => {

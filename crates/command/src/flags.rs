@@ -203,6 +203,8 @@ pub enum Locks {
     ItsKeys,
     /// All: the data tells which keys it reaches.
     All,
+    /// All in a unit. By itself, those that are free when it looks at them: it needs none.
+    AllFree,
     /// None: it closes the gate, which a thread that holds locks must not do.
     Gate,
 }

@@ -39,6 +39,7 @@ pub mod find_row;
 mod flags;
 mod forget;
 pub mod key_spec;
+mod meanwhile;
 mod migration;
 mod monitor_lines;
 mod observer;

@@ -282,7 +282,7 @@ impl Command {
         needs.set(Needs::UNMONITORED, is_shown);
         needs.set(Needs::LINE_ROOM, is_shown || self.runs_script.is_some());
         needs.set(Needs::DECLARED, self.runs_script.is_some());
-        needs.insert(Needs::UNTRACKED);
+        needs.insert(Needs::UNTRACKED | Needs::MAY_WAIT);
         needs.set(Needs::NO_MONITOR, may_write || has(Flags::READONLY));
         needs
     }

@@ -9,8 +9,9 @@ use script::{Call, Host, Input, Interpreter, LogLevel, Options, Protocol, Replic
 struct Seven;
 
 impl Host for Seven {
-    fn call(&mut self, _: &Call<'_>, reply: &mut Vec<u8>) {
+    fn call(&mut self, _: &Call<'_>, reply: &mut Vec<u8>) -> u32 {
         reply.extend_from_slice(b":7\r\n");
+        0
     }
 
     fn log(&mut self, _: LogLevel, _: &[u8]) {}

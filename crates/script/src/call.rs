@@ -89,8 +89,9 @@ fn perform(stack: &mut Stack<'_>) -> Result<Pushed, Failure> {
         return Err(stack.fail_with_table(text));
     };
     let call = Call { arguments: &core.arguments, protocol: core.protocol };
-    host.call(&call, &mut core.reply);
+    let instructions = host.call(&call, &mut core.reply);
     core.arguments.clear();
+    stack.count_work(instructions);
     Decoder::new(stack).push()
 }
 

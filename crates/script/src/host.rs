@@ -3,7 +3,8 @@
 /// What a script asks of the server that runs it.
 pub trait Host {
     /// Runs a command, and appends its reply in RESP: one value, complete, in the call's protocol.
-    fn call(&mut self, call: &Call<'_>, reply: &mut Vec<u8>);
+    /// Returns the instructions of Lua as which it counts: the host is polled after so many.
+    fn call(&mut self, call: &Call<'_>, reply: &mut Vec<u8>) -> u32;
 
     /// Is asked every few microseconds to milliseconds while a script runs.
     fn poll(&mut self) -> Verdict {

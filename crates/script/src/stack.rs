@@ -338,6 +338,13 @@ impl<'call> Stack<'call> {
         unsafe { guard_poll(self.state, VALUE_INSTRUCTIONS) }
     }
 
+    /// Counts a work that was done as so many instructions. May raise.
+    pub fn count_work(&mut self, instructions: u32) {
+        let instructions = c_int::try_from(instructions).unwrap_or(c_int::MAX);
+        // SAFETY: as above.
+        unsafe { guard_poll(self.state, instructions) }
+    }
+
     /// Returns a failure with this text, for the caller to end with.
     pub fn fail(&mut self, text: fmt::Arguments<'_>) -> Failure {
         self.message(text);

@@ -79,6 +79,11 @@ impl Connections {
         }
     }
 
+    /// Returns true if a client's connection is away, being served.
+    pub fn is_away(&self, client: u64) -> bool {
+        self.find(client).is_some_and(|at| self.entries[at].is_none())
+    }
+
     /// Returns the connection in an entry, unless it is away.
     #[inline]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut Connection> {

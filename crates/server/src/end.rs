@@ -49,12 +49,42 @@ pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
         if instance.shutdown.requested().is_none() {
             continue;
         }
-        if is_journal_safe(instance, journal, asked) && is_saved(instance, saver, asked) {
+        let scripts = end_scripts(instance, asked);
+        if is_journal_safe(instance, journal, asked) && is_saved(instance, saver, asked, scripts) {
+            instance.scripts.long_runs.stop();
             return;
         }
         instance.shutdown.abort(&instance.loading, &instance.statistics);
         instance.clients.postpone_writes(false);
     }
+}
+
+/// What runs while the server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ScriptsLeft {
+    /// No script that takes long.
+    None,
+    /// One that is in the middle of its changes.
+    Some,
+}
+
+/// Ends scripts that have changed nothing, and waits for others as long as `shutdown-timeout` says,
+/// unless no snapshot is to be made.
+fn end_scripts(instance: &Instance, asked: &Receiver<()>) -> ScriptsLeft {
+    let long_runs = &instance.scripts.long_runs;
+    let timeout = u64::from(general::SHUTDOWN_TIMEOUT.get(&instance.settings)) * 1000;
+    let until = instance.clock.steady().after(timeout);
+    while long_runs.is_any() {
+        let writes = long_runs.end_readers();
+        let Some(how) = instance.shutdown.requested() else { break };
+        let is_over = how.now || how.saves == Some(false) || instance.clock.steady() >= until;
+        if writes && is_over {
+            tracing::warn!("A script is in the middle of its changes: they get lost with it.");
+            return ScriptsLeft::Some;
+        }
+        let _ = asked.recv_timeout(LOOK);
+    }
+    ScriptsLeft::None
 }
 
 /// Has the journal make all data safe, while writes are postponed. Returns true if the server may
@@ -84,9 +114,18 @@ fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>)
 }
 
 /// Makes the last snapshot, if there is to be one. Returns true if the server may end.
-fn is_saved(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
+fn is_saved(
+    instance: &Instance,
+    saver: &Saver,
+    asked: &Receiver<()>,
+    scripts: ScriptsLeft,
+) -> bool {
     let Some(how) = instance.shutdown.requested() else { return false };
     saver.cancel_all();
+    if scripts == ScriptsLeft::Some {
+        // A snapshot would have to wait for it.
+        return true;
+    }
     !saves(instance, how) || save(instance, saver, asked)
 }
 

@@ -5,14 +5,17 @@
 //! inbox  ──▶ mail  ──▶ closed, answered, messages written at the end of the loop iteration
 //! timers ──▶ due   ──▶ waits that end, clients that are silent or slow
 //! ```
-//! It lends connections to the pipeline that it is given, one at a time or as a group. So it can be
-//! entered again, with another pipeline, while a command of the first takes long: events of
-//! connections that are away are then kept for the loop iteration that has lent them.
+//! It lends connections to the pipeline that it is given, one at a time or as a group, and itself
+//! to the thread meanwhile. So it is entered again, with another pipeline, while a command of the
+//! first takes long (`meanwhile`): events of connections that are away are then kept for the loop
+//! iteration that has lent them.
 
 mod due;
 mod mail;
+mod meanwhile;
 mod moving;
 
+pub use meanwhile::{MakeSecond, Second};
 pub use moving::Seat;
 
 use crate::accept::Acceptor;
@@ -21,13 +24,14 @@ use crate::connections::Connections;
 use crate::limits::clients_memory_max;
 use crate::mail::{Inbox, Mailbox};
 use crate::output::WRITE_MAX;
-use crate::pipeline::{Fate, Pipeline, Served};
+use crate::pipeline::{Fate, Lender, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::timers::Timers;
 use command::forget_all;
 use mio::Token;
 use session::{Instance, Owner, Pause, Post};
 use settings::OutputLimits;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,15 +42,22 @@ pub const MAILBOX: Token = Token(0);
 pub const FIRST_CONNECTION: usize = 64;
 
 /// Event loop of one worker.
-pub struct EventLoop<P> {
+pub struct EventLoop<P: Poller> {
     instance: Arc<Instance>,
     pub(crate) poller: P,
     /// Way to this worker from any thread, and memory of its clients.
     owner: Owner,
     inbox: Inbox,
     pub(crate) connections: Connections,
+    /// Events of this loop iteration, and the number of those that were looked at.
+    ready: Vec<Ready>,
+    looked_at: usize,
     /// Connections that have requests not served yet, or whose sockets may hold more.
-    unread: Vec<Ready>,
+    unread: VecDeque<Ready>,
+    /// How often reading the mail was begun.
+    mail_reads: u64,
+    /// The last of these at whose begin no mail waited that is not read by now.
+    mail_whole: u64,
     /// Messages left of those that had come when a reading of the mail was begun, and its number.
     mail_left: (usize, u64),
     /// Connections that got messages in this loop iteration.
@@ -65,7 +76,9 @@ pub struct EventLoop<P> {
     memory_max: Option<u64>,
     /// Memory of the clients of this worker when that was last looked at.
     memory_checked: u64,
-    /// True while another pipeline is in the middle of a command.
+    /// Serves others while the pipeline is in the middle of something long.
+    second: Second<P>,
+    /// True while it does.
     is_nested: bool,
     /// True once the server is to stop.
     pub is_stopping: bool,
@@ -79,7 +92,7 @@ impl<P: Poller> EventLoop<P> {
         poller: P,
         (mailbox, inbox): (Mailbox, Inbox),
         acceptor: Option<Acceptor>,
-        seat: Seat,
+        (seat, make_second): (Seat, MakeSecond),
     ) -> EventLoop<P> {
         let post: Arc<dyn Post> = Arc::new(mailbox);
         let sum = instance.clients.add_worker(Arc::clone(&post));
@@ -91,7 +104,11 @@ impl<P: Poller> EventLoop<P> {
             owner,
             inbox,
             connections: Connections::default(),
-            unread: Vec::new(),
+            ready: Vec::new(),
+            looked_at: 0,
+            unread: VecDeque::new(),
+            mail_reads: 1,
+            mail_whole: 1,
             mail_left: (0, 0),
             unwritten: Vec::new(),
             marked: Vec::new(),
@@ -102,6 +119,7 @@ impl<P: Poller> EventLoop<P> {
             output_limits: OutputLimits::DEFAULT,
             memory_max: None,
             memory_checked: 0,
+            second: Second::new(make_second),
             is_nested: false,
             is_stopping: false,
         }
@@ -121,24 +139,44 @@ impl<P: Poller> EventLoop<P> {
         if may_sleep {
             self.inbox.wake();
         }
+        self.take_events(events);
         outcome
     }
 
-    /// Serves the connections that are ready or were not finished before, and reads the mail.
+    /// Takes over the events of a wait. If others are served before this iteration has looked at
+    /// all of them, the poller does not report them again.
+    #[inline(always)]
+    fn take_events(&mut self, events: &P::Events) {
+        if self.is_quiet() {
+            self.ready.clear();
+            self.looked_at = 0;
+        }
+        P::ready(events).for_each(|ready| self.ready.push(ready));
+    }
+
+    /// Returns true if no socket is ready.
     #[inline]
-    pub fn serve_ready(&mut self, pipeline: &mut Pipeline, events: &P::Events) {
+    pub fn is_quiet(&self) -> bool {
+        self.looked_at == self.ready.len()
+    }
+
+    /// Serves the connections that are ready or were not finished before, and reads the mail.
+    #[inline(always)]
+    pub fn serve_ready(&mut self, pipeline: &mut Pipeline) {
         // What the last request of a connection caused comes before its next one.
         self.read_mail(pipeline);
-        let unread = std::mem::take(&mut self.unread);
-        for ready in P::ready(events) {
+        let unread = self.unread.len();
+        while let Some(ready) = self.ready.get(self.looked_at).copied() {
+            self.looked_at += 1;
             self.on_ready(pipeline, ready);
         }
         // Members of the group are not in the table.
         self.serve_group(pipeline);
-        if !unread.is_empty() {
+        if unread > 0 {
             self.read_mail(pipeline);
         }
-        for ready in unread {
+        for _ in 0..unread {
+            let Some(ready) = self.unread.pop_front() else { break };
             if ready.token.0 >= FIRST_CONNECTION
                 && let Some(connection) = self.connections.get_mut(connection_at(ready.token))
             {
@@ -152,8 +190,11 @@ impl<P: Poller> EventLoop<P> {
     }
 
     /// Does the work of the timers that are due.
-    #[inline]
+    #[inline(always)]
     pub fn keep_time(&mut self, pipeline: &mut Pipeline) {
+        if self.second.has_put_off {
+            self.try_put_off(pipeline);
+        }
         let now = if self.timers.is_quiet() {
             pipeline.executor.steady.now()
         } else {
@@ -164,27 +205,6 @@ impl<P: Poller> EventLoop<P> {
         if self.timers.is_look_due(now) {
             self.look_over(pipeline);
         }
-    }
-
-    /// Serves the connections that are ready at this moment, while another pipeline, which is
-    /// inside the gate, is in the middle of a command. `pipeline` must neither use keys that this
-    /// command may have locked nor close the gate. Connections that are away, and mail about
-    /// clients, wait until that command is done.
-    ///
-    /// # Errors
-    /// When the poller is broken.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no command lets others in yet"))]
-    pub fn serve_meanwhile(
-        &mut self,
-        pipeline: &mut Pipeline,
-        events: &mut P::Events,
-    ) -> io::Result<()> {
-        self.poller.wait(events, Duration::ZERO)?;
-        pipeline.follow_settings();
-        let was_nested = std::mem::replace(&mut self.is_nested, true);
-        self.serve_ready(pipeline, events);
-        self.is_nested = was_nested;
-        Ok(())
     }
 
     /// Passes new limits on to all connections, and closes clients that are over them.
@@ -239,9 +259,11 @@ impl<P: Poller> EventLoop<P> {
             connection.stream.expect_end();
         }
         if ready.is_writable {
+            // It may go on with requests that take long.
+            self.serve_group(pipeline);
             self.flush(pipeline, at, WRITE_MAX);
         }
-        let mail_whole = pipeline.executor.mail_whole;
+        let mail_whole = self.mail_whole;
         let is_simple = |it: &Connection| it.is_simple() && it.yielded_at < mail_whole;
         let Some(connection) = self.connections.take_if(at, is_simple) else {
             // What came before it is done before it.
@@ -258,7 +280,7 @@ impl<P: Poller> EventLoop<P> {
     #[inline]
     fn serve_group(&mut self, pipeline: &mut Pipeline) {
         if pipeline.begin_group() {
-            while let Some(served) = pipeline.serve_member() {
+            while let Some(served) = pipeline.serve_member(self) {
                 self.put_back(pipeline, served);
             }
         }
@@ -270,17 +292,17 @@ impl<P: Poller> EventLoop<P> {
         let Some(mut connection) = self.connections.take(at) else {
             // It is away; no other event will report this.
             if self.is_nested {
-                self.unread.push(ready);
+                self.unread.push_back(ready);
             }
             return;
         };
         connection.stream.expect_more();
-        if connection.yielded_at >= pipeline.executor.mail_whole {
+        if connection.yielded_at >= self.mail_whole {
             // What its last request caused is in the mail, and comes before its next one.
             self.look_again(at, &mut connection);
             return self.connections.put(at, connection);
         }
-        let fate = pipeline.read(&mut connection);
+        let fate = self.lending(|| pipeline.read(&mut connection));
         self.put_back(pipeline, Served { at, connection, fate });
     }
 
@@ -288,7 +310,8 @@ impl<P: Poller> EventLoop<P> {
     fn look_again(&mut self, at: usize, connection: &mut Connection) {
         if !connection.lists.contains(Lists::UNREAD) {
             connection.lists.insert(Lists::UNREAD);
-            self.unread.push(Ready { token: token_of(at), is_writable: false, is_ending: false });
+            let ready = Ready { token: token_of(at), is_writable: false, is_ending: false };
+            self.unread.push_back(ready);
         }
     }
 
@@ -309,7 +332,7 @@ impl<P: Poller> EventLoop<P> {
         (at, mut connection): (usize, Box<Connection>),
         most: usize,
     ) {
-        let fate = pipeline.flush(&mut connection, most);
+        let fate = self.lending(|| pipeline.flush(&mut connection, most));
         self.put_back(pipeline, Served { at, connection, fate });
     }
 
@@ -337,9 +360,9 @@ impl<P: Poller> EventLoop<P> {
             self.list_output(at, &mut connection);
         }
         self.connections.put(at, connection);
-        // A pipeline that serves in the middle of another one's command is not inside the gate.
-        if !self.is_nested {
-            pipeline.pass();
+        // Who serves in the middle of something long does not wait at the gate.
+        if pipeline.is_gate_closed() && !self.is_nested {
+            self.lending(|| pipeline.pass());
         }
     }
 
@@ -350,6 +373,7 @@ impl<P: Poller> EventLoop<P> {
         let clients = &self.instance.clients;
         let by_pause = clients.paused(now) != Pause::Nothing;
         self.timers.note_pause(by_pause.then(|| clients.paused_until(now)));
+        self.second.has_put_off |= self.is_nested;
         self.last_in_line += u64::from(place == 0);
         let place = if place == 0 { self.last_in_line } else { place };
         connection.life = Life::Postponed { by_pause, place };
@@ -387,7 +411,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(acceptor) = &mut self.acceptor else { return };
         let (accepted, may_be_more) = acceptor.accept(token, &self.instance);
         if may_be_more {
-            self.unread.push(Ready { token, is_writable: false, is_ending: false });
+            self.unread.push_back(Ready { token, is_writable: false, is_ending: false });
         }
         accepted.into_iter().for_each(|stream| self.add(stream));
     }
@@ -405,6 +429,12 @@ impl<P: Poller> EventLoop<P> {
         forget_all(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
+    }
+}
+
+impl<P: Poller> Lender for EventLoop<P> {
+    fn take_back(&mut self, served: Served) {
+        EventLoop::take_back(self, served);
     }
 }
 

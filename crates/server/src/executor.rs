@@ -37,6 +37,21 @@ pub enum Fate {
     Close,
 }
 
+/// What the executors of one worker have in common.
+#[derive(Clone)]
+pub struct ExecutorParts {
+    /// State that all clients share.
+    pub instance: Arc<Instance>,
+    /// The commands that they know.
+    pub table: &'static Table,
+    /// The journal.
+    pub journal: Arc<Journal>,
+    /// Statistics of the worker.
+    pub statistics: Arc<WorkerStatistics>,
+    /// Stopwatch for commands and loop iterations.
+    pub stopwatch: Stopwatch,
+}
+
 /// Executor of one worker.
 pub struct Executor {
     /// The commands that it knows.
@@ -69,8 +84,8 @@ pub struct Executor {
     pub commands_served: u64,
     /// How often reading the mail was begun.
     pub mail_reads: u64,
-    /// The last of these at whose begin no mail waited that is not read by now.
-    pub mail_whole: u64,
+    /// True if it serves others in the middle of something long, and never waits.
+    pub is_second: bool,
     /// Nanoseconds left for the connection being served.
     pub slice_nanos: u64,
     /// Replies to the connection being served.
@@ -81,15 +96,10 @@ pub struct Executor {
 
 impl Executor {
     /// Returns an executor that has served no connection yet.
-    pub fn new(
-        instance: Arc<Instance>,
-        table: &'static Table,
-        journal: Arc<Journal>,
-        thread: ThreadContext,
-        stopwatch: Stopwatch,
-    ) -> Executor {
+    pub fn new(parts: ExecutorParts, thread: ThreadContext) -> Executor {
+        let ExecutorParts { instance, table, journal, statistics, stopwatch } = parts;
         Executor {
-            statistics: instance.statistics.worker(),
+            statistics,
             table,
             thread,
             steady: CoarseSteady::new(&instance.clock, &stopwatch),
@@ -103,7 +113,7 @@ impl Executor {
             command_began: 0,
             commands_served: 0,
             mail_reads: 1,
-            mail_whole: 1,
+            is_second: false,
             slice_nanos: 0,
             replies: Vec::new(),
             replies_max: usize::MAX,
@@ -115,6 +125,13 @@ impl Executor {
     #[inline]
     pub fn read_clock(&mut self) {
         self.now = self.instance.clock.now();
+    }
+
+    /// Returns an executor that serves others while this one is in the middle of something long, by
+    /// the same thread: they share their counts.
+    pub fn second(parts: ExecutorParts, mut thread: ThreadContext) -> Executor {
+        thread.set_never_waits(true);
+        Executor { is_second: true, ..Executor::new(parts, thread) }
     }
 
     /// Reads the limits from which on commands are worth a note.
@@ -204,11 +221,11 @@ impl Executor {
         // What was put between batches is no change of this client.
         self.position = self.thread.journal_position();
         self.replies_max = connection.reply_bytes_left(&self.output_limits);
-        if part.requests.len() > 1 || connection.session.modes.contains(AccessModes::ENTERS_READS) {
+        if self.is_worth_looking(connection, part) {
             self.look_further_ahead(connection, batch, part.requests.clone(), input);
         }
         self.command_began = self.stopwatch.read();
-        let (now, granted) = (self.now, granted_for_batch(&self.instance));
+        let (now, granted) = (self.now, self.granted());
         let mut is_deferred = connection.is_deferred(input.len());
         let (mut served, mut left) = (0, None);
         for at in part.requests.clone() {
@@ -406,7 +423,7 @@ impl Executor {
         if has_put || self.instance.store.stalls_writers() {
             self.journal.after_batch(&self.instance);
         }
-        if self.thread.owes_upkeep() {
+        if self.thread.owes_upkeep() && !self.is_second {
             self.pay_upkeep(now);
         }
         self.instance.send_pending_messages();
@@ -417,6 +434,32 @@ impl Executor {
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);
+    }
+
+    /// Returns true if what requests will read beyond their keys may be prefetched.
+    #[inline]
+    fn is_worth_looking(&self, connection: &Connection, part: &Part) -> bool {
+        let is_tracking = connection.session.modes.contains(AccessModes::ENTERS_READS);
+        (part.requests.len() > 1 || is_tracking) && !self.is_second
+    }
+
+    /// Returns what is granted for a batch.
+    #[inline]
+    fn granted(&self) -> Needs {
+        let mut granted = granted_for_batch(&self.instance);
+        granted.set(Needs::MAY_WAIT, !self.is_second);
+        granted
+    }
+
+    /// Pays what is owed, and closes the thread's segment when it is not used. To be called of a
+    /// second executor when its worker is in the middle of nothing.
+    pub fn settle(&mut self) {
+        self.thread.set_never_waits(false);
+        if self.thread.owes_upkeep() {
+            self.pay_upkeep(self.now);
+        }
+        self.instance.store.rest(&mut self.thread);
+        self.thread.set_never_waits(true);
     }
 
     #[cold]

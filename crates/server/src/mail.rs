@@ -234,6 +234,14 @@ impl Inbox {
         Some(mail)
     }
 
+    /// Returns the oldest message, which stays.
+    pub fn first(&mut self) -> Option<&Mail> {
+        if self.deferred.is_empty() {
+            self.deferred.extend(self.receiver.try_recv().ok());
+        }
+        self.deferred.front()
+    }
+
     /// Removes and returns the messages that `choose` takes, in order; the others are deferred, in
     /// order too.
     pub fn pick(&mut self, choose: impl Fn(&Mail) -> bool) -> Vec<Mail> {

@@ -5,8 +5,8 @@
 //! ```
 //! It works on one connection at a time, or on a group, which the worker lends it, and returns
 //! whether to keep or close each. It knows neither the other connections nor what the worker waits
-//! for, so a worker whose pipeline is in the middle of a command can serve others with a second
-//! one.
+//! for. What lends it connections is lent to the thread meanwhile, so that others can be served by
+//! a second pipeline while a command takes long.
 //!
 //! A connection with many requests has the worker for 200 microseconds at a time; then others have
 //! their turn.
@@ -16,9 +16,12 @@ use crate::connection::{Connection, Life};
 use crate::executor::Executor;
 pub use crate::executor::Fate;
 use crate::group::{Group, Member, READ_BYTES};
+use base::meanwhile::{self, Others};
 use session::{Answer, ClientFlags};
 use settings::{OutputLimits, limits};
+use std::collections::VecDeque;
 use std::io;
+use wire::RequestParser;
 
 /// Most bytes that one read returns while a large request is being received.
 const READ_BYTES_LARGE: usize = 64 << 10;
@@ -34,6 +37,32 @@ pub struct Served {
     pub connection: Box<Connection>,
     /// Decision to keep or close it.
     pub fate: Fate,
+}
+
+/// What lends connections to a pipeline, and serves others while that is in the middle of something
+/// long.
+pub trait Lender: Others {
+    /// Takes back a connection with requests that were not served.
+    fn take_back(&mut self, served: Served);
+}
+
+/// Others while a member of a group is served: first come the members behind it.
+struct Rest<'r> {
+    members: &'r mut VecDeque<Member>,
+    input: &'r [u8],
+    lender: &'r mut dyn Lender,
+}
+
+impl Others for Rest<'_> {
+    fn serve(&mut self) {
+        while let Some(Member { at, mut connection, bytes, .. }) = self.members.pop_front() {
+            connection.query.keep(&self.input[bytes]);
+            connection.parser = RequestParser::new();
+            connection.life = Life::SliceOver;
+            self.lender.take_back(Served { at, connection, fate: Fate::Keep });
+        }
+        self.lender.serve();
+    }
 }
 
 /// Pipeline of one worker: executor, buffers, and the group being served.
@@ -61,13 +90,56 @@ impl Pipeline {
         }
     }
 
-    /// Enters the gate. Returns the reading of the stopwatch that `leave` takes.
+    /// Begins a loop iteration. Returns the reading of the stopwatch that `leave` takes.
     #[inline]
-    pub fn enter(&mut self) -> u64 {
+    pub fn begin(&mut self) -> u64 {
         let began = self.executor.stopwatch.read();
         self.executor.steady.follow(&self.executor.instance.clock, began);
-        self.executor.instance.store.enter(&self.executor.thread);
         began
+    }
+
+    /// Enters the gate if it is open.
+    #[inline]
+    pub fn try_enter(&mut self) -> bool {
+        self.executor.instance.store.try_enter(&self.executor.thread)
+    }
+
+    /// Enters the gate, waiting while it is closed.
+    #[cold]
+    pub fn enter(&mut self) {
+        self.executor.instance.store.enter(&self.executor.thread);
+    }
+
+    /// Enters the gate if it is open, to serve others in the middle of something long. Otherwise it
+    /// serves clients who need no data.
+    pub fn enter_if_open(&mut self) {
+        self.begin();
+        let executor = &mut self.executor;
+        executor.instance.store.enter_if_open(&mut executor.thread);
+        executor.read_clock();
+    }
+
+    /// Ends what `enter_if_open` has begun.
+    pub fn leave_meanwhile(&mut self) {
+        let executor = &mut self.executor;
+        executor.instance.store.leave(&executor.thread);
+        executor.commands_served = 0;
+    }
+
+    /// Pays what is owed for changes that were made in the middle of something long, unless a
+    /// thread closes the gate; closes its segment when it is not used.
+    pub fn settle(&mut self) {
+        self.enter_if_open();
+        if self.executor.thread.may_touch_data() {
+            self.executor.settle();
+        }
+        self.leave_meanwhile();
+    }
+
+    /// Returns true if a thread closes the gate.
+    #[inline]
+    pub fn is_gate_closed(&self) -> bool {
+        self.executor.instance.store.is_gate_closed()
     }
 
     /// Lets a thread that wants to close the gate go first; called between two connections, inside
@@ -141,15 +213,22 @@ impl Pipeline {
 
     /// Serves the next member of the group; `None` once all were served.
     #[inline]
-    pub fn serve_member(&mut self) -> Option<Served> {
+    pub fn serve_member(&mut self, lender: &mut dyn Lender) -> Option<Served> {
         let Some(member) = self.group.members.pop_front() else {
             self.group.clear();
             return None;
         };
         let Member { at, mut connection, bytes, part } = member;
         let Pipeline { executor, batch, group, .. } = self;
-        let (input, first) = (&group.input[bytes], Some((&group.batch, &part)));
-        let served = executor.serve(&mut connection, input, first, batch);
+        let Group { input: all, batch: of_group, members, .. } = group;
+        let (input, first) = (&all[bytes], Some((&*of_group, &part)));
+        let is_second = executor.is_second;
+        let mut serve = || executor.serve(&mut connection, input, first, batch);
+        let served = if is_second {
+            serve()
+        } else {
+            meanwhile::lend(&mut Rest { members, input: all, lender }, serve)
+        };
         connection.query.keep(&input[served.min(input.len())..]);
         let fate = executor.finish(&mut connection);
         Some(Served { at, connection, fate })

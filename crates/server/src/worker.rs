@@ -5,8 +5,8 @@
 //! it lets a thread that waits to close the gate go first.
 
 use crate::accept::Acceptor;
-use crate::event_loop::{EventLoop, Seat};
-use crate::executor::Executor;
+use crate::event_loop::{EventLoop, MakeSecond, Seat};
+use crate::executor::{Executor, ExecutorParts};
 use crate::journal::Journal;
 use crate::mail::{Inbox, Mailbox};
 use crate::pipeline::Pipeline;
@@ -22,7 +22,7 @@ use store::ThreadContext;
 const EVENTS: usize = 256;
 
 /// A worker: its pipeline and its event loop.
-pub struct Worker<P> {
+pub struct Worker<P: Poller> {
     pub(crate) pipeline: Pipeline,
     pub(crate) event_loop: EventLoop<P>,
 }
@@ -51,6 +51,17 @@ pub struct WorkerParts<P> {
     pub seat: Seat,
 }
 
+/// Returns what makes the pipeline that serves others while that of the worker is in the middle of
+/// something long.
+fn make_second(parts: &ExecutorParts) -> MakeSecond {
+    let parts = parts.clone();
+    Box::new(move || {
+        let mut thread = parts.instance.store.thread_context()?;
+        parts.journal.join(&mut thread);
+        Some(Pipeline::new(Executor::second(parts.clone(), thread)))
+    })
+}
+
 impl<P: Poller> Worker<P> {
     /// Returns a worker without connections.
     pub fn new(parts: WorkerParts<P>) -> Worker<P> {
@@ -66,9 +77,17 @@ impl<P: Poller> Worker<P> {
             acceptor,
             seat,
         } = parts;
-        let executor = Executor::new(Arc::clone(&instance), table, journal, thread, stopwatch);
+        let statistics = instance.statistics.worker();
+        let parts = ExecutorParts {
+            instance: Arc::clone(&instance),
+            table,
+            journal,
+            statistics,
+            stopwatch,
+        };
+        let seat = (seat, make_second(&parts));
         Worker {
-            pipeline: Pipeline::new(executor),
+            pipeline: Pipeline::new(Executor::new(parts, thread)),
             event_loop: EventLoop::new(instance, poller, (mailbox, inbox), acceptor, seat),
         }
     }
@@ -90,14 +109,14 @@ impl<P: Poller> Worker<P> {
     pub(crate) fn iterate(&mut self, events: &mut P::Events) -> io::Result<()> {
         let Worker { pipeline, event_loop } = self;
         event_loop.wait(events)?;
-        let began = pipeline.enter();
+        let began = event_loop.enter(pipeline);
         if let Some(limits) = pipeline.follow_settings() {
             event_loop.follow_limits(&limits, pipeline);
         }
-        if P::ready(events).next().is_none() {
+        if event_loop.is_quiet() {
             pipeline.executor.read_clock();
         }
-        event_loop.serve_ready(pipeline, events);
+        event_loop.serve_ready(pipeline);
         event_loop.keep_time(pipeline);
         event_loop.evict_if_grown(pipeline);
         event_loop.keep_balance(pipeline, began);

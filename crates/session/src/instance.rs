@@ -308,6 +308,11 @@ impl Instance {
         }
     }
 
+    /// Returns true while a script is slow, and others are told BUSY.
+    pub fn is_busy(&self) -> bool {
+        !self.clients.grants.get().contains(Needs::IDLE)
+    }
+
     /// Returns true if commands are to be noted for clients that run MONITOR.
     pub fn is_monitored(&self) -> bool {
         !self.clients.grants.get().contains(Needs::UNMONITORED)

@@ -51,7 +51,7 @@ bitflags! {
         const FRESH = 1 << 11;
         /// No data is being loaded. Granted by the server.
         const LOADED = 1 << 12;
-        /// No long-running script keeps the server busy. Granted by the server, always.
+        /// No slow script keeps the server busy. Granted by the server.
         const IDLE = 1 << 13;
         /// The client does not run MONITOR. Granted by the session.
         const NO_MONITOR = 1 << 14;
@@ -77,6 +77,9 @@ bitflags! {
         /// The queue of the client's transaction may run. Granted by nobody: only EXEC needs it,
         /// besides the needs of all queued commands.
         const QUEUE = 1 << 24;
+        /// The thread may wait for locks, for room and for others. Granted for a batch, unless the
+        /// thread serves others in the middle of something long.
+        const MAY_WAIT = 1 << 25;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION = Self::PERMITTED.bits()

@@ -26,6 +26,20 @@ pub enum Notice {
     Deadline(u64),
 }
 
+impl Notice {
+    /// The client that it is about, if it is one.
+    pub fn client(&self) -> Option<u64> {
+        match self {
+            Notice::Close(client)
+            | Notice::Flooded(client)
+            | Notice::Answer(client, _)
+            | Notice::Message(client, _)
+            | Notice::Deadline(client) => Some(*client),
+            Notice::Letter(_) | Notice::Safe | Notice::Unpaused => None,
+        }
+    }
+}
+
 /// Reply to a client that has waited.
 #[derive(Clone, Debug)]
 pub struct Answer {

@@ -108,6 +108,14 @@ choices! {
         No = "no",
     }
 
+    /// Clients that get BUSY while a script is slow.
+    BusyScope {
+        /// All whose command is not one of the few for that.
+        All = "all",
+        /// None: those wait that want keys which the script has.
+        Keys = "keys",
+    }
+
     /// Commands of append-only files that cannot be executed.
     PropagationErrorBehavior {
         /// They are left out, logged and counted.

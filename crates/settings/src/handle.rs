@@ -1,8 +1,9 @@
 //! Typed handles to read settings.
 
 use crate::choice::{
-    AppendFsync, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy, OomScore,
-    PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
+    AppendFsync, BusyScope, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy,
+    OomScore, PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised,
+    VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -137,7 +138,7 @@ macro_rules! read_choices {
     )+};
 }
 
-read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess OomScore);
+read_choices!(AppendFsync BusyScope MaxmemoryPolicy LogLevel DebugAccess OomScore);
 read_choices!(PropagationErrorBehavior RdbReader VersionCheck ReclaimPolicy);
 read_choices!(LogFormat LogTimestampFormat Supervised);
 

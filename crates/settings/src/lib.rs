@@ -45,8 +45,9 @@ mod value;
 
 pub use change::{Changed, Origin};
 pub use choice::{
-    AppendFsync, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy, OomScore,
-    PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
+    AppendFsync, BusyScope, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy,
+    OomScore, PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised,
+    VersionCheck,
 };
 pub use command_line::{Invocation, Loaded, load};
 pub use error::{FileError, RewriteError, SetError};

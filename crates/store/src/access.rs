@@ -63,6 +63,12 @@ impl<'a> Access<'a> {
         self.guard.show_expired();
     }
 
+    /// Makes keys past their deadline that were not removed yet visible to what reads without any
+    /// trace, for a command that shows what is there.
+    pub fn show_not_removed(&mut self) {
+        self.guard.show_not_removed();
+    }
+
     /// Reads a key for a command: counts a hit or a miss, and notes the access.
     #[inline(always)]
     pub fn read(&mut self, key: &Key<'_>) -> Option<Value<'_>> {

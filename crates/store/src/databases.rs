@@ -127,6 +127,7 @@ impl Store {
             return act(thread);
         }
         debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
+        debug_assert!(!thread.never_waits, "who must not wait does not close the gate");
         let gate = thread.gate.clone();
         self.gate.close(&gate, || act(thread))
     }
@@ -149,6 +150,7 @@ impl Store {
             return Some(act(self));
         }
         debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
+        debug_assert!(!thread.never_waits, "who must not wait does not close the gate");
         self.gate.close_once(&thread.gate, || act(self))
     }
 
@@ -162,6 +164,7 @@ impl Store {
             return (act(self), Duration::ZERO);
         }
         debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
+        debug_assert!(!thread.never_waits, "who must not wait does not close the gate");
         self.gate.close_timed(&thread.gate, || act(self))
     }
 

@@ -122,7 +122,7 @@ impl Store {
     /// Estimates the mean time, in milliseconds, until the deadlines of those keys that have one
     /// and are not past it; zero without any. Of few such keys it looks at each, of many at those
     /// that follow on a random position: they lie in the order of their hashes. Where they are few
-    /// among very many keys it does not find all.
+    /// among very many keys it does not find all. Shards that are locked at present are left out.
     pub fn mean_time_left(
         &self,
         thread: &mut ThreadContext,
@@ -139,7 +139,8 @@ impl Store {
                 && steps < TIME_BLOCKS
             {
                 steps += 1;
-                let mut guard = self.shards.lock_quietly(thread, shard, now);
+                let tried = self.shards.try_lock_quietly(thread, shard, now);
+                let Some(mut guard) = tried else { break };
                 at = guard.visit_volatile(keyspace, from, |key| {
                     looks += 1;
                     let left = key.value().deadline().map_or(0, |deadline| deadline.since(now));

@@ -79,6 +79,16 @@ impl Store {
         Access::new(self.shards.lock(thread, key.hash.shard(), now))
     }
 
+    /// As `lock`, without waiting: `None` if the lock is taken at present.
+    pub fn try_lock<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        key: &Key<'_>,
+        now: Millis,
+    ) -> Option<Access<'a>> {
+        self.shards.try_lock(thread, key.hash.shard(), now).map(Access::new)
+    }
+
     /// Locks several shards, all of them at once.
     pub fn lock_all<'a>(
         &'a self,
@@ -146,7 +156,7 @@ impl Store {
         self.shards.learn_record_bytes(self.live_bytes() / self.keys().max(1));
     }
 
-    /// Creates a context for one more thread; `None` once 128 are in use.
+    /// Creates a context for one more thread; `None` once 256 are in use.
     pub fn thread_context(&self) -> Option<ThreadContext> {
         if let Some(thread) = self.retired().pop() {
             return Some(thread);
@@ -183,6 +193,33 @@ impl Store {
     pub fn pass(&self, thread: &ThreadContext) {
         debug_assert!(thread.may_go_out(), "nobody leaves the gate with locks");
         self.gate.pass(&thread.gate);
+    }
+
+    /// Enters the gate if it is open.
+    #[inline]
+    pub fn try_enter(&self, thread: &ThreadContext) -> bool {
+        debug_assert!(thread.may_go_out(), "nobody enters the gate with locks");
+        self.gate.try_enter(&thread.gate)
+    }
+
+    /// Enters the gate if it is open. Otherwise the thread stays outside, and touches no data until
+    /// it enters.
+    pub fn enter_if_open(&self, thread: &mut ThreadContext) {
+        thread.is_outside = !self.try_enter(thread);
+    }
+
+    /// Returns true if a thread would wait at the gate.
+    #[inline]
+    pub fn is_gate_closed(&self) -> bool {
+        self.gate.is_closed()
+    }
+
+    /// Tells threads that want to act on everything that this one stays inside for long: they keep
+    /// nobody out while they wait for it.
+    pub fn stay_for_long(&self, thread: &ThreadContext) {
+        if !thread.is_alone {
+            self.gate.stay_for_long(&thread.gate);
+        }
     }
 
     /// Leaves the gate, at the end of a batch of commands.

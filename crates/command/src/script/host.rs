@@ -1,6 +1,7 @@
 //! The host of a script: executes the commands that it calls, as a client would.
 
 use super::rules::Rules;
+use super::watch::{Look, Watch};
 use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
 use crate::call::{Environment, Invocation};
 use crate::find_row::{RowMemo, find_row};
@@ -32,6 +33,9 @@ const TOO_LARGE: Refusal =
 const REQUEST_BYTES_MAX: u64 = 2 << 30;
 /// Most bytes around a word in a request.
 const HEADER_BYTES_MAX: u64 = 32;
+const ENDED: Refusal = Refusal::of("ERR The script has been ended");
+/// Time of an instruction of Lua, roughly.
+const NANOS_PER_INSTRUCTION: u64 = 20;
 /// Room that is kept from one call to the next.
 const REQUEST_KEPT: usize = 64 << 10;
 
@@ -51,6 +55,7 @@ pub struct CommandHost<'h, 'c> {
     session: &'h mut Session,
     rules: Rules,
     granted: Granted,
+    watch: Watch<'h>,
     buffers: Buffers<'h>,
     woken: &'h mut Gathered,
     memo: RowMemo,
@@ -73,7 +78,7 @@ impl<'h, 'c> CommandHost<'h, 'c> {
     pub fn new(
         environment: Environment<'c>,
         (thread, session): (&'h mut ThreadContext, &'h mut Session),
-        (rules, granted): (Rules, Granted),
+        (rules, granted, watch): (Rules, Granted, Watch<'h>),
         buffers: Buffers<'h>,
         woken: &'h mut Gathered,
     ) -> CommandHost<'h, 'c> {
@@ -84,6 +89,7 @@ impl<'h, 'c> CommandHost<'h, 'c> {
             session,
             rules,
             granted,
+            watch,
             buffers,
             woken,
             memo: RowMemo::new(environment.table),
@@ -116,26 +122,34 @@ impl<'h, 'c> CommandHost<'h, 'c> {
         session::write_request(words, request, spans);
     }
 
-    /// Executes the request that was written, and appends its reply.
-    fn execute(&mut self, protocol: wire::Protocol, out: &mut Vec<u8>) {
+    /// Executes the request that was written, and appends its reply. Returns the nanoseconds that
+    /// it took.
+    fn execute(&mut self, protocol: wire::Protocol, out: &mut Vec<u8>) -> u64 {
         let request = std::mem::take(self.buffers.request);
         let spans = std::mem::take(self.buffers.spans);
         let args = Args::new(&request, &spans);
         let row = self.memo.find(&args);
-        if std::ptr::eq(row, self.environment.table.nameless()) {
+        let nanos = if std::ptr::eq(row, self.environment.table.nameless()) {
             self.refuse_misnamed(args, protocol, out);
+            0
         } else {
-            self.run(Invocation::new(row, args).with_turn(Turn::Only), protocol, out);
-        }
+            self.run(Invocation::new(row, args).with_turn(Turn::Only), protocol, out)
+        };
         if request.capacity() <= REQUEST_KEPT {
             *self.buffers.request = request;
         }
         if spans.capacity() <= REQUEST_KEPT {
             *self.buffers.spans = spans;
         }
+        nanos
     }
 
-    fn run(&mut self, invocation: Invocation<'_>, protocol: wire::Protocol, out: &mut Vec<u8>) {
+    fn run(
+        &mut self,
+        invocation: Invocation<'_>,
+        protocol: wire::Protocol,
+        out: &mut Vec<u8>,
+    ) -> u64 {
         let row = invocation.row;
         let instance = self.environment.instance;
         self.session.protocol = protocol;
@@ -152,7 +166,12 @@ impl<'h, 'c> CommandHost<'h, 'c> {
         if let Some(refusal) = refusal(&mut call, self.rules, self.granted, self.has_written) {
             reply_with(&mut call, &refusal);
             call.statistics.commands[row.id].rejected.add(1);
-            return;
+            return 0;
+        }
+        if row.spec.flags.contains(Flags::WRITE) && !self.watch.begin_to_write() {
+            // The run ends before it sees this.
+            reply_with(&mut call, &ENDED);
+            return u64::MAX;
         }
         let is_done = run_row(&mut call);
         if row.spec.flags.contains(Flags::WRITE) && instance.waiters.count() > 0 {
@@ -169,6 +188,7 @@ impl<'h, 'c> CommandHost<'h, 'c> {
         if let Some(effects) = effects {
             self.thread.drop_effects_since(effects);
         }
+        nanos
     }
 
     /// Answers a call of a command that does not exist, or with a wrong number of arguments.
@@ -234,23 +254,33 @@ fn of_rejection(rejection: Rejection) -> Refusal {
 }
 
 impl script::Host for CommandHost<'_, '_> {
-    fn call(&mut self, call: &script::Call<'_>, reply: &mut Vec<u8>) {
+    fn call(&mut self, call: &script::Call<'_>, reply: &mut Vec<u8>) -> u32 {
         if self.is_too_large(call.arguments) {
             let refusal = TOO_LARGE;
             self.environment.instance.statistics.count_error(refusal.code());
             Reply::new(reply, wire::Protocol::Resp2).error(refusal.text());
-            return;
+            return 0;
         }
         self.write_request(call.arguments);
         let protocol = match call.protocol {
             Protocol::Resp2 => wire::Protocol::Resp2,
             Protocol::Resp3 => wire::Protocol::Resp3,
         };
-        self.execute(protocol, reply);
+        let nanos = self.execute(protocol, reply);
+        u32::try_from(nanos / NANOS_PER_INSTRUCTION).unwrap_or(u32::MAX)
     }
 
     fn poll(&mut self) -> Verdict {
-        Verdict::Continue
+        let look = self.watch.look(self.thread, self.has_written);
+        match look {
+            // TIME goes on, as it does in Valkey once a script is slow.
+            Look::GoesOnSlowly => {
+                self.session.stopped_at = Some(self.environment.instance.clock.micros());
+            }
+            Look::IsLost(_) => self.thread.lose_unit(),
+            Look::GoesOn | Look::Ends(_) => {}
+        }
+        look.verdict()
     }
 
     fn reply_error(&mut self, text: &[u8], is_counted: bool) {

@@ -3,6 +3,7 @@
 //! ```text
 //! Rules          what the script may do, as its flags or its command say
 //! run            room, locks, the moment ──▶ the interpreter ──▶ waiters that it woke, its unit
+//!   Watch        others are served when it runs for long, and may end it
 //!   Host         each command that it calls: found, admitted, run under the lent locks, counted
 //! ```
 //! Which shards a script reaches is known only when it has run, so it takes all of them. With a
@@ -12,8 +13,10 @@ mod gate_words;
 mod host;
 mod rules;
 mod run;
+mod watch;
 
 pub use crate::monitor_lines::show_script as show;
 pub use gate_words::closes_gate;
 pub use rules::Rules;
 pub use run::{Program, run};
+pub use watch::Name;

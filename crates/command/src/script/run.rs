@@ -2,6 +2,7 @@
 
 use super::host::{Buffers, CommandHost, Granted};
 use super::rules::Rules;
+use super::watch::{Name, Watch};
 use crate::call::Environment;
 use crate::row::Call;
 use crate::waiting::{self, Gathered};
@@ -14,6 +15,8 @@ use session::{Needs, Parts};
 pub struct Program<'p> {
     /// The interpreter, and the function that it has compiled.
     pub parts: Parts<'p>,
+    /// What it is called.
+    pub name: Name<'p>,
     /// What it may do.
     pub rules: Rules,
     /// Keys that it is given.
@@ -58,7 +61,7 @@ fn run_alone(call: &mut Call<'_>, program: Program<'_>) {
 
 /// Runs a script under locks that its thread lends.
 fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
-    let Program { parts, rules, keys, arguments, .. } = program;
+    let Program { parts, name, rules, keys, arguments, .. } = program;
     let protocol = protocol_of(call.reply.protocol());
     let stopped_at = call.session.stopped_at.unwrap_or_else(|| call.instance.clock.micros());
     let mut session = call.session.of_script();
@@ -67,11 +70,13 @@ fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
     let mut reply = Vec::new();
     let buffers = Buffers { request: parts.request, spans: parts.spans };
     let environment = Environment { now: Millis(stopped_at / 1000), ..call.environment() };
+    let watch = Watch::new(call.instance, name, call.args, call.is_obeyed());
     let script = (&mut *call.thread, &mut session);
-    let mut host = CommandHost::new(environment, script, (rules, granted), buffers, woken);
+    let mut host = CommandHost::new(environment, script, (rules, granted, watch), buffers, woken);
     let input = Input { keys, arguments, protocol };
     parts.lua.run(parts.function, input, &mut host, &mut reply);
     let has_error = host.has_error();
+    drop(host);
     call.session.lines.append(&mut session.lines);
     call.session.yield_if_subscriber();
     call.reply.raw(&reply);

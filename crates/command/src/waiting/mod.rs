@@ -22,7 +22,9 @@ mod touched;
 mod wait;
 
 pub use serve::rerun::count_unserved;
-pub use serve::{Waker, look_again, resume_postponed, run, run_gathering, run_unit, serve_losses};
+pub use serve::{
+    Waker, has_lines, look_again, resume_postponed, run, run_gathering, run_unit, serve_losses,
+};
 pub use timeout::Timeout;
 pub use touched::{Gathered, Request, Touch, begin_of_lines};
 pub use wait::Wait;

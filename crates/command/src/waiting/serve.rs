@@ -116,6 +116,16 @@ fn touches_no_line(call: &Call<'_>) -> bool {
     }
 }
 
+/// Returns true if clients wait for keys that a command may write. If it locks them, that stays so
+/// until its locks go.
+pub fn has_lines(call: &Call<'_>) -> bool {
+    let may_wake = call.row.spec.flags.contains(Flags::WRITE);
+    may_wake
+        && call.instance.waiters.count() > 0
+        && call.row.spec.wakes != Wakes::Nobody
+        && !Request::of(call).touched(call.instance, &mut ShardSet::new()).is_empty()
+}
+
 /// Serves waiters that may have begun to wait for the keys of a command while it ran.
 #[cold]
 pub fn look_again(call: &mut Call<'_>) {

@@ -59,8 +59,10 @@ pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
 }
 
 /// SCRIPT KILL.
-pub(super) fn kill(_: &mut Call<'_>) -> Outcome {
-    Err(Refusal::of("NOTBUSY No scripts in execution right now.").into())
+pub(super) fn kill(call: &mut Call<'_>) -> Outcome {
+    call.instance.scripts.long_runs.kill(false)?;
+    call.reply.ok();
+    Ok(())
 }
 
 /// SCRIPT DEBUG: there is no debugger.

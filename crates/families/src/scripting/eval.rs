@@ -1,7 +1,7 @@
 //! EVAL, EVALSHA, EVAL_RO, EVALSHA_RO.
 
 use super::{NO_MEMORY, NO_SCRIPT, of_compiling, of_shebang};
-use command::script::{Program, Rules, closes_gate, run, show};
+use command::script::{Name, Program, Rules, closes_gate, run, show};
 use command::{Call, Flags, Outcome, RunsScript};
 use session::{Args, Digest, Instance, OwnInterpreter, Refusal, Script, declared, script_options};
 use smallvec::SmallVec;
@@ -114,6 +114,7 @@ fn run_script(
     let (keys, arguments) = words.split_at(keys);
     let program = Program {
         parts: own.parts(&script.digest).ok_or(NO_SCRIPT)?,
+        name: Name::Script(script.digest.as_bytes()),
         rules: Rules::of(script.flags, only_reads),
         keys,
         arguments,

@@ -2,7 +2,7 @@
 
 use super::NO_MEMORY;
 use super::eval::{RO_OF_WRITER, Words, keys};
-use command::script::{Program, Rules, closes_gate, run, show};
+use command::script::{Name, Program, Rules, closes_gate, run, show};
 use command::{Call, Flags, Outcome, RunsScript};
 use session::{OwnLibraries, Refusal, library_options};
 
@@ -44,6 +44,7 @@ fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
     let (keys, arguments) = words.split_at(keys);
     let program = Program {
         parts: own.parts(&callee)?,
+        name: Name::Function(call.args.get(1)),
         rules: Rules::of(Some(flags), only_reads),
         keys,
         arguments,

@@ -95,17 +95,38 @@ pub(super) fn dump(call: &mut Call<'_>) -> Outcome {
 }
 
 /// FUNCTION KILL.
-pub(super) fn kill(_: &mut Call<'_>) -> Outcome {
-    Err(Refusal::of("NOTBUSY No scripts in execution right now.").into())
+pub(super) fn kill(call: &mut Call<'_>) -> Outcome {
+    call.instance.scripts.long_runs.kill(true)?;
+    call.reply.ok();
+    Ok(())
 }
 
 /// FUNCTION STATS.
 pub(super) fn stats(call: &mut Call<'_>) -> Outcome {
-    let table = call.instance.libraries.table();
+    let instance = call.instance;
+    let running = instance.scripts.long_runs.longest();
+    if let Some(script) = running.as_ref().filter(|run| run.function.is_none()) {
+        return Err(script.busy().into());
+    }
+    let table = instance.libraries.table();
     let reply = &mut call.reply;
     reply.map(2);
     reply.bulk(b"running_script");
-    reply.null();
+    match running {
+        Some(run) => {
+            let now = instance.stopwatch.read();
+            let nanos = instance.stopwatch.nanos_between(run.began, now);
+            reply.map(3);
+            reply.bulk(b"name");
+            reply.bulk(run.function.as_deref().unwrap_or_default());
+            reply.bulk(b"command");
+            reply.array(run.words.len());
+            run.words.iter().for_each(|word| reply.bulk(word));
+            reply.bulk(b"duration_ms");
+            reply.integer((nanos / 1_000_000) as i64);
+        }
+        None => reply.null(),
+    }
     reply.bulk(b"engines");
     reply.map(1);
     reply.bulk(b"LUA");

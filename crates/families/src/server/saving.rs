@@ -56,6 +56,12 @@ pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
     if words.failover {
         return Err(Refusal::of("ERR SHUTDOWN FAILOVER is only supported in cluster mode.").into());
     }
+    if !words.nosave
+        && !words.abort
+        && let Some(busy) = call.instance.scripts.long_runs.busy()
+    {
+        return Err(busy.into());
+    }
     if words.abort {
         if !call.instance.shutdown.abort(&call.instance.loading, &call.instance.statistics) {
             return Err(Refusal::of("ERR No shutdown in progress.").into());

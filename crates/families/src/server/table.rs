@@ -87,7 +87,7 @@ pub const TABLE: &[Command] = &[
         ..row("FLUSHDB", -1, Flags::WRITE, "1.0.0", databases::flushdb)
     },
     Command {
-        locks: Locks::All,
+        locks: Locks::AllFree,
         categories: Categories::DANGEROUS,
         tips: tips::PER_SHARD,
         summary: "Tells what the server is and does.",

@@ -4,7 +4,8 @@ use crate::commands::table;
 use crate::testing::{STARTED, World, check};
 use command::Row;
 use command::admission::{Purpose, Rejection, UNKNOWN_NEED, admit, without};
-use session::{Needs, Pause, Troubles};
+use session::{LongRun, Needs, Pause, Troubles};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const PURPOSES: [Purpose; 6] = [
@@ -25,12 +26,13 @@ enum Fate {
     Queued,
     Observed,
     RunsQueue,
+    Meanwhile,
     /// Nothing: other needs are asked for in its place.
     Nothing,
 }
 
 /// Every need, and what becomes of a command without it, where that is asked for.
-const FATES: [(Needs, Fate); 25] = [
+const FATES: [(Needs, Fate); 26] = [
     (Needs::AUTHENTICATED, Fate::Refused("NOAUTH Authentication required.")),
     (Needs::NAMED, Fate::Refused("ERR unknown command 'NOSUCH'")),
     (Needs::LET_IN, Fate::Refused("ERR DEBUG command not allowed.")),
@@ -56,12 +58,13 @@ const FATES: [(Needs, Fate); 25] = [
     (Needs::LINE_ROOM, Fate::Postponed),
     (Needs::UNTRACKED, Fate::Observed),
     (Needs::QUEUE, Fate::RunsQueue),
+    (Needs::MAY_WAIT, Fate::Meanwhile),
 ];
 
 /// Needs that each purpose leaves to another one.
 const LEFT_OUT: [(Purpose, Needs); 6] = [
     (Purpose::Fresh, Needs::empty()),
-    (Purpose::Queued, Needs::NO_TRANSACTION.union(Needs::LET_IN)),
+    (Purpose::Queued, Needs::NO_TRANSACTION.union(Needs::LET_IN).union(Needs::MAY_WAIT)),
     (Purpose::InExec, Needs::all().difference(Needs::PERMITTED)),
     (Purpose::InScript, Needs::all().difference(Needs::PERMITTED.union(Needs::SLOT))),
     (
@@ -87,7 +90,8 @@ const LEFT_OUT: [(Purpose, Needs); 6] = [
             .union(Needs::EVENT_ROOM)
             .union(Needs::LINE_ROOM)
             .union(Needs::UNTRACKED)
-            .union(Needs::QUEUE),
+            .union(Needs::QUEUE)
+            .union(Needs::MAY_WAIT),
     ),
 ];
 
@@ -114,6 +118,11 @@ fn world_without(need: Needs) -> World {
         world.instance.memory.other_bytes.store(2, Relaxed);
     } else if need == Needs::DISK {
         world.instance.troubles.note(&world.instance.clients.grants, Troubles::SNAPSHOT, true);
+    } else if need == Needs::IDLE {
+        let run = Arc::new(LongRun::new(None, Vec::new(), (0, false), false));
+        world.instance.scripts.long_runs.add(&run);
+        let grants = &world.instance.clients.grants;
+        world.instance.scripts.long_runs.note_slow(&run, grants, true);
     } else if need == Needs::LOADED {
         assert!(world.instance.begin_loading(1));
     } else if need.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED) {
@@ -132,7 +141,7 @@ fn admit_without(need: Needs, row: &'static Row, purpose: Purpose) -> Result<(),
     world
         .with_call(&words, |call| {
             call.row = row;
-            admit(call, Needs::empty(), purpose)
+            admit(call, Needs::MAY_WAIT.difference(need), purpose)
         })
         .0
 }
@@ -149,6 +158,7 @@ fn is_fate(outcome: &Result<(), Rejection>, fate: Fate) -> bool {
                 | (Rejection::Queued, Fate::Queued)
                 | (Rejection::Observed, Fate::Observed)
                 | (Rejection::RunsQueue, Fate::RunsQueue)
+                | (Rejection::Meanwhile, Fate::Meanwhile)
         ),
         (Ok(()), _) => false,
     }

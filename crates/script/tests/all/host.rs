@@ -18,7 +18,7 @@ pub struct Fake {
 }
 
 impl Host for Fake {
-    fn call(&mut self, call: &Call<'_>, reply: &mut Vec<u8>) {
+    fn call(&mut self, call: &Call<'_>, reply: &mut Vec<u8>) -> u32 {
         let name = call.arguments[0].to_ascii_lowercase();
         match (&name[..], &call.arguments[1..]) {
             (b"get", [key]) => match self.keys.get(*key) {
@@ -36,6 +36,10 @@ impl Host for Fake {
                 b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
             ),
             (b"debug", [_, kind]) => reply.extend_from_slice(sample(kind, call.protocol)),
+            (b"slow", []) => {
+                reply.extend_from_slice(b"+OK\r\n");
+                return u32::MAX;
+            }
             (b"raw", [text]) => reply.extend_from_slice(text),
             (b"get" | b"incr", _) => {
                 reply.extend_from_slice(
@@ -44,6 +48,7 @@ impl Host for Fake {
             }
             _ => reply.extend_from_slice(b"-ERR Unknown command called from script\r\n"),
         }
+        0
     }
 
     fn poll(&mut self) -> Verdict {

@@ -105,3 +105,9 @@ fn a_host_that_does_not_end_a_script_is_polled_on() {
     server.eval("for i = 1, 1000000 do end");
     assert!(server.fake.polls > 50, "{} polls", server.fake.polls);
 }
+
+#[test]
+fn the_host_is_polled_behind_each_command_that_takes_long() {
+    assert_ended("for i = 1, 10 do redis.call('slow') end");
+    assert_ended("for i = 1, 10 do pcall(redis.pcall, 'slow') end");
+}

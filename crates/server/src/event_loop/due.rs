@@ -50,6 +50,9 @@ impl<P: Poller> EventLoop<P> {
     pub(super) fn look_over(&mut self, pipeline: &mut Pipeline) {
         let now = self.instance.clock.steady();
         self.instance.store.rest(&mut pipeline.executor.thread);
+        if !self.is_nested {
+            self.settle_second();
+        }
         for listener in self.acceptor.as_mut().map(Acceptor::take_stuck).unwrap_or_default() {
             self.accept(pipeline, listener);
         }
@@ -89,13 +92,20 @@ impl<P: Poller> EventLoop<P> {
     /// Serves waiters that a pause postponed, and then requests that were postponed, in the order
     /// in which they came: there may be room for only a few now, and for others later.
     pub(super) fn resume_paused(&mut self, pipeline: &mut Pipeline) {
-        pipeline.executor.resume_postponed();
+        if !self.is_nested {
+            self.lending(|| pipeline.executor.resume_postponed());
+        }
+        self.serve_postponed(pipeline);
+    }
+
+    /// Serves requests that were postponed, in the order in which they came.
+    pub(super) fn serve_postponed(&mut self, pipeline: &mut Pipeline) {
         if !self.timers.take_paused() {
             return;
         }
         for at in self.connections.postponed() {
             if let Some(mut connection) = self.connections.take_if(at, Connection::is_postponed) {
-                let fate = pipeline.serve_on(&mut connection);
+                let fate = self.lending(|| pipeline.serve_on(&mut connection));
                 self.put_back(pipeline, Served { at, connection, fate });
             }
         }

@@ -21,13 +21,11 @@ const MESSAGES_PER_WRITE: usize = 256 << 10;
 impl<P: Poller> EventLoop<P> {
     #[inline]
     pub(super) fn read_mail(&mut self, pipeline: &mut Pipeline) {
-        if self.is_nested {
-            return self.read_mail_meanwhile();
-        }
-        pipeline.executor.mail_reads += 1;
-        let (number, arrived) = (pipeline.executor.mail_reads, self.inbox.arrived());
+        self.mail_reads += 1;
+        pipeline.executor.mail_reads = self.mail_reads;
+        let (number, arrived) = (self.mail_reads, self.inbox.arrived());
         if arrived == 0 {
-            pipeline.executor.mail_whole = number;
+            self.mail_whole = number;
         } else {
             self.read_some(pipeline, number, arrived);
         }
@@ -44,9 +42,9 @@ impl<P: Poller> EventLoop<P> {
         let read = self.read_arrived(pipeline, arrived);
         self.mail_left.0 = self.mail_left.0.saturating_sub(read);
         if read == arrived {
-            pipeline.executor.mail_whole = number;
+            self.mail_whole = number;
         } else if self.mail_left.0 == 0 {
-            pipeline.executor.mail_whole = self.mail_left.1;
+            self.mail_whole = self.mail_left.1;
         }
     }
 
@@ -56,6 +54,10 @@ impl<P: Poller> EventLoop<P> {
         pipeline.executor.read_clock();
         let mut given = 0;
         for read in 1..=arrived {
+            if self.is_nested && self.is_next_about_one_away() {
+                self.leave_mail();
+                return read - 1;
+            }
             let Some(mail) = self.inbox.next() else { break };
             given += self.on_mail(pipeline, mail);
             if given > MESSAGES_PER_ITERATION {
@@ -100,10 +102,24 @@ impl<P: Poller> EventLoop<P> {
         given.max(LETTER_BYTES_MIN)
     }
 
-    /// Reads only mail that is not about clients: they may be away, and their notices must stay in
-    /// order.
+    /// Returns true if the first message is about a client whose connection is away.
+    fn is_next_about_one_away(&mut self) -> bool {
+        let EventLoop { inbox, connections, .. } = self;
+        match inbox.first() {
+            Some(Mail::Notice(Notice::Letter(letter))) => {
+                let mut receivers = letter.messages().flat_map(|(_, receivers)| receivers);
+                receivers.any(|receiver| connections.is_away(receiver.client))
+            }
+            Some(Mail::Notice(notice)) => notice.client().is_some_and(|it| connections.is_away(it)),
+            _ => false,
+        }
+    }
+
+    /// Leaves the mail for later: the first message is about a client that is away, and messages
+    /// about clients stay in order. New connections and the end of the server do not wait for that.
     #[cold]
-    fn read_mail_meanwhile(&mut self) {
+    fn leave_mail(&mut self) {
+        self.inbox.leave_rest();
         for mail in self.inbox.pick(|mail| matches!(mail, Mail::Accepted(_) | Mail::Stop)) {
             match mail {
                 Mail::Accepted(stream) => self.add(stream),
@@ -159,7 +175,7 @@ impl<P: Poller> EventLoop<P> {
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.set_life(Life::Serving);
         connection.session.finish_protocol_change();
-        let fate = pipeline.answer(&mut connection, answer);
+        let fate = self.lending(|| pipeline.answer(&mut connection, answer));
         self.put_back(pipeline, Served { at, connection, fate });
         self.flush(pipeline, at, WRITE_MAX);
     }
@@ -189,16 +205,23 @@ impl<P: Poller> EventLoop<P> {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.lists.remove(Lists::UNWRITTEN);
                 self.flush(pipeline, at, WRITE_MAX);
+            } else if self.is_nested {
+                // It is away, or gone.
+                self.unwritten.push(at);
             }
         }
     }
 
     /// Writes the output that waited for positions that are safe.
-    fn on_safe(&mut self, pipeline: &mut Pipeline) {
+    pub(super) fn on_safe(&mut self, pipeline: &mut Pipeline) {
         for at in std::mem::take(&mut self.marked) {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.lists.remove(Lists::MARKED);
                 self.flush(pipeline, at, WRITE_MAX);
+            } else if self.is_nested {
+                // It is away, or gone.
+                self.marked.push(at);
+                self.second.has_put_off = true;
             }
         }
     }

@@ -104,7 +104,7 @@ impl<P: Poller> EventLoop<P> {
         }
         match advice {
             Advice::Keep => {}
-            Advice::Gather => self.move_some(pipeline, 0, |_| true),
+            Advice::Gather => self.move_some(0, |_| true),
             Advice::Share { to, part } => self.share_active(pipeline, to, part),
         }
     }
@@ -115,7 +115,7 @@ impl<P: Poller> EventLoop<P> {
         let is_active = |connection: &Connection| connection.silent_for(now) < ACTIVE_MILLIS;
         let active = self.connections.iter_mut().filter(|it| is_active(it)).count() as u64;
         let mut left = (active * u64::from(part)).div_ceil(1000).min(active.saturating_sub(1));
-        self.move_some(pipeline, to, |connection| {
+        self.move_some(to, |connection| {
             let moves = left > 0 && is_active(connection);
             left -= u64::from(moves);
             moves
@@ -127,7 +127,7 @@ impl<P: Poller> EventLoop<P> {
         let workers = self.seat.balance.workers() as u64;
         for to in 0..self.seat.balance.workers() {
             let mut chance = pipeline.executor.stopwatch.read();
-            self.move_some(pipeline, to, |connection| {
+            self.move_some(to, |connection| {
                 // A linear congruential generator; its upper bits are the better ones.
                 let step = chance ^ connection.session.client.id;
                 chance = step.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -137,16 +137,11 @@ impl<P: Poller> EventLoop<P> {
     }
 
     /// Hands those of the connections that `choose` takes to another worker, and that can leave.
-    fn move_some(
-        &mut self,
-        pipeline: &Pipeline,
-        to: usize,
-        mut choose: impl FnMut(&Connection) -> bool,
-    ) {
+    fn move_some(&mut self, to: usize, mut choose: impl FnMut(&Connection) -> bool) {
         if to == self.seat.worker {
             return;
         }
-        let mail_whole = pipeline.executor.mail_whole;
+        let mail_whole = self.mail_whole;
         for at in 0..self.connections.entries() {
             let may_leave =
                 |it: &Connection| it.can_move() && it.yielded_at < mail_whole && choose(it);

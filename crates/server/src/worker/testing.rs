@@ -2,13 +2,12 @@
 
 use crate::balance::Balance;
 use crate::event_loop::{FIRST_CONNECTION, MAILBOX, Seat};
-use crate::executor::Executor;
 use crate::journal::Journal;
 use crate::mail::{Mail, Mailbox};
-use crate::pipeline::Pipeline;
 use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::worker::{Worker, WorkerParts};
+use base::meanwhile::Others as _;
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
 use mio::Token;
 use session::{Client, Identity, Instance, NoDataFiles, Notice};
@@ -98,7 +97,6 @@ pub struct World {
     pub mailbox: Mailbox,
     /// Calls of the waker.
     pub wakes: Arc<AtomicU64>,
-    stopwatch: Stopwatch,
 }
 
 /// Client, with its token at the worker.
@@ -185,19 +183,10 @@ impl World {
             });
             number += 1;
             let (instance, journal) = (Arc::clone(&instance), Arc::clone(&journal));
-            let stopwatch = stopwatch.clone();
-            let mut world = World { instance, journal, worker, mailbox, wakes, stopwatch };
+            let mut world = World { instance, journal, worker, mailbox, wakes };
             world.iterate(&[]);
             world
         })
-    }
-
-    /// Returns a second pipeline, for use while the first is in the middle of a command.
-    pub fn second_pipeline(&self) -> Pipeline {
-        let thread = self.instance.store.thread_context().expect("a thread is left");
-        let (instance, journal) = (Arc::clone(&self.instance), Arc::clone(&self.journal));
-        let (table, stopwatch) = (families::table(), self.stopwatch.clone());
-        Pipeline::new(Executor::new(instance, table, journal, thread, stopwatch))
     }
 
     /// Makes positions up to this one safe, and tells the worker.
@@ -250,12 +239,11 @@ impl World {
         self.iterate(ready);
     }
 
-    /// Serves the clients that are ready by a second pipeline, as in the middle of a command of the
-    /// first.
-    pub fn turn_meanwhile(&mut self, second: &mut Pipeline, ready: &[Ready]) {
+    /// Serves the clients that are ready as in the middle of something long.
+    pub fn turn_meanwhile(&mut self, ready: &[Ready]) {
         let event_loop = &mut self.worker.event_loop;
         event_loop.poller.set_ready(ready);
-        event_loop.serve_meanwhile(second, &mut Vec::new()).expect("a script does not break");
+        event_loop.serve();
     }
 
     /// Returns the longest time in milliseconds that the worker might have slept before the last

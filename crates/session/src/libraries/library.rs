@@ -97,8 +97,9 @@ pub(super) struct Loading<'t> {
 }
 
 impl Host for Loading<'_> {
-    fn call(&mut self, _: &Call<'_>, reply: &mut Vec<u8>) {
+    fn call(&mut self, _: &Call<'_>, reply: &mut Vec<u8>) -> u32 {
         reply.extend_from_slice(b"-ERR a library calls no commands while it is loaded\r\n");
+        0
     }
 
     fn poll(&mut self) -> Verdict {

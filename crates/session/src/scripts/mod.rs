@@ -12,6 +12,7 @@
 mod cache;
 mod options;
 mod own;
+mod running;
 mod script;
 mod slots;
 
@@ -21,6 +22,7 @@ use std::sync::atomic::AtomicBool;
 pub use cache::ScriptCache;
 pub use options::{library_options, script_options};
 pub use own::{OwnInterpreter, Parts};
+pub use running::{LongRun, LongRuns, Stage};
 pub use script::{Digest, Script, ShebangError, declared};
 pub use slots::{Resting, Slots};
 
@@ -31,6 +33,8 @@ pub struct Scripts {
     pub cache: ScriptCache,
     /// Interpreters by thread.
     pub interpreters: Slots<OwnInterpreter>,
+    /// Scripts that run for long.
+    pub long_runs: LongRuns,
     /// True while scripts may call DEBUG, for tests (DEBUG SET-DISABLE-DENY-SCRIPTS).
     pub may_debug: AtomicBool,
 }

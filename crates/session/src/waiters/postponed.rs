@@ -56,7 +56,7 @@ impl Postponed {
 
     /// Takes all waiters and runs them, one after the other. Those that are postponed again stay.
     pub fn run_all(&self, run: impl FnMut(&Arc<Waiter>)) {
-        let _running = self.running.lock();
+        let _running = self.running.lock_patiently();
         let taken = std::mem::take(&mut *self.waiters());
         taken.values().for_each(run);
         let waiters = self.waiters();

@@ -66,7 +66,7 @@ impl Store {
 
     pub(super) fn wait_for_cleaner(&self) -> MutexGuard<'_, Cleaner> {
         self.free_cleaner().unwrap_or_else(|| {
-            let first = self.cleaners.all[0].lock();
+            let first = self.cleaners.all[0].lock_patiently();
             self.cleaners.opened.fetch_max(1, Relaxed);
             first
         })

@@ -37,6 +37,17 @@ impl Shards {
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
+    /// As `lock`, without waiting: `None` if the lock is taken at present.
+    pub fn try_lock<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        shard: ShardId,
+        now: Millis,
+    ) -> Option<Guard<'a>> {
+        let held = self.try_hold_one_of(thread, shard)?;
+        Some(Guard::new(self, thread, held, now, self.budget.history()))
+    }
+
     /// Locks several shards, all of them at once, for a command.
     pub fn lock_all<'a>(
         &'a self,
@@ -59,6 +70,17 @@ impl Shards {
     ) -> Guard<'a> {
         let held = self.hold_one_of(thread, shard);
         Guard::new(self, thread, held, now, AccessHistory::Untouched)
+    }
+
+    /// As `lock_quietly`, without waiting: `None` if the lock is taken at present.
+    pub fn try_lock_quietly<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        shard: ShardId,
+        now: Millis,
+    ) -> Option<Guard<'a>> {
+        let held = self.try_hold_one_of(thread, shard)?;
+        Some(Guard::new(self, thread, held, now, AccessHistory::Untouched))
     }
 
     /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
@@ -118,6 +140,11 @@ impl<'a> Guard<'a> {
     /// Makes keys past their deadline visible too, while the store keeps them.
     pub fn show_expired(&mut self) {
         self.shows_expired = self.shards.keeps_expired();
+    }
+
+    /// Makes keys past their deadline that were not removed yet visible to lookups without a trace.
+    pub fn show_not_removed(&mut self) {
+        self.shows_expired = true;
     }
 
     /// Time by which parts of values have expired; while expired keys are shown, none have.

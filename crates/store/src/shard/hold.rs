@@ -23,7 +23,22 @@ impl Shards {
             one.add_shard(shard);
             return self.borrow(thread, one);
         }
+        debug_assert!(!thread.never_waits, "who must not wait tries");
         self.hold_one(shard)
+    }
+
+    /// As `hold_one_of`, without waiting: `None` if the lock is taken at present, or is not among
+    /// those that the thread lends.
+    pub(super) fn try_hold_one_of(
+        &self,
+        thread: &mut ThreadContext,
+        shard: ShardId,
+    ) -> Option<Held> {
+        if let Some(lent) = &thread.lent.0 {
+            return lent.has(shard).then(|| self.hold_one_of(thread, shard));
+        }
+        self.locks.try_one(shard)?.leave_locked();
+        Some(Held::One(shard))
     }
 
     /// Takes or borrows the locks of several shards, for a command.
@@ -31,6 +46,7 @@ impl Shards {
         if thread.lent.is_any() {
             return self.borrow(thread, set);
         }
+        debug_assert!(!thread.never_waits, "who must not wait tries");
         thread.asked.begin(set);
         self.locks.many(&set).leave_locked();
         Held::Many
@@ -61,6 +77,7 @@ impl Shards {
                 let has_owner = self.collections.has_owner(id);
                 return has_owner.then(|| self.hold_one_of(thread, shard));
             }
+            debug_assert!(!thread.never_waits, "who must not wait tries");
             let lock = self.locks.one(shard);
             // An owner gives up or hands over a collection under the lock of its shard.
             if !self.collections.has_owner(id) {
@@ -86,6 +103,7 @@ impl Shards {
     /// Takes the locks of some shards for several commands; the thread must not lend any yet.
     pub fn hold<'a>(&'a self, thread: &'a mut ThreadContext, set: ShardSet) -> Hold<'a> {
         assert!(!thread.lent.is_any(), "a hold is not taken within a hold");
+        debug_assert!(!thread.never_waits, "who must not wait tries");
         self.locks.many(&set).leave_locked();
         thread.lent = Lent(Some(set));
         Hold { shards: self, thread }
@@ -114,6 +132,9 @@ impl Hold<'_> {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         let held = self.thread.lent.0.take().unwrap_or_default();
+        if std::mem::take(&mut self.thread.pending.is_lost) {
+            self.thread.pending.unit.clear();
+        }
         self.shards.deliver_unit(&mut self.thread.pending, self.thread.author);
         // SAFETY: they were taken for this hold, or for a command under it, and were left locked.
         unsafe { self.shards.locks.release_all(&held) };

@@ -136,6 +136,11 @@ impl Locks {
         self.shards[shard.index()].lock()
     }
 
+    /// Takes the lock of a shard if it is free.
+    pub fn try_one(&self, shard: ShardId) -> Option<LockGuard<'_>> {
+        self.shards[shard.index()].try_lock()
+    }
+
     /// Prefetches the lock of a shard.
     #[inline]
     pub fn prefetch(&self, shard: ShardId) {

@@ -49,6 +49,8 @@ pub(crate) struct Pending {
     pub changed: ChangedKeys,
     /// True if a change was refused behind others, so that only a part of a command was done.
     pub is_partial: bool,
+    /// True if the unit is to be forgotten at its end.
+    pub is_lost: bool,
     /// Where units go while there is a journal.
     pub log: Option<Box<dyn UnitLog>>,
     /// Position in the journal behind the thread's last unit.

@@ -17,6 +17,10 @@ pub struct ThreadContext {
     pub(crate) gate: GateMember,
     /// True while the thread is alone inside the gate, which it has closed.
     pub(crate) is_alone: bool,
+    /// True while the context is used in the middle of something long: nothing is waited for then.
+    pub(crate) never_waits: bool,
+    /// True while the thread works though it found the gate closed.
+    pub(crate) is_outside: bool,
     pub(crate) counters: Arc<Counters>,
     pub(crate) paid: Paid,
     /// True if a change exceeded the budget, so that the next write has to make room.
@@ -52,6 +56,8 @@ impl ThreadContext {
             head: Head::new(),
             gate,
             is_alone: false,
+            never_waits: false,
+            is_outside: false,
             counters: Arc::default(),
             paid: Paid::default(),
             is_overdrawn: false,
@@ -75,6 +81,24 @@ impl ThreadContext {
     #[inline]
     pub fn is_alone(&self) -> bool {
         self.is_alone
+    }
+
+    /// Begins or ends that the context is used in the middle of something long of the same thread:
+    /// locks are only taken together and if all are free, by `try_hold` and `try_lock`.
+    pub fn set_never_waits(&mut self, never_waits: bool) {
+        self.never_waits = never_waits;
+    }
+
+    /// Returns true if nothing may be waited for with this context.
+    #[inline]
+    pub fn never_waits(&self) -> bool {
+        self.never_waits
+    }
+
+    /// Returns false while the thread works outside the gate, which it found closed.
+    #[inline]
+    pub fn may_touch_data(&self) -> bool {
+        !self.is_outside
     }
 
     /// Returns true if commands borrow locks of the thread, in a unit of several.
@@ -114,6 +138,12 @@ impl ThreadContext {
     /// Takes effects out of that unit again, all but the first ones: nobody is to learn of them.
     pub fn drop_effects_since(&mut self, first: usize) {
         self.pending.unit.effects.truncate(first);
+    }
+
+    /// Has the unit of several commands at which the thread is get lost at its end: nobody learns
+    /// of it, and the server ends before it could be in a file.
+    pub fn lose_unit(&mut self) {
+        self.pending.is_lost = true;
     }
 
     /// Number of keys that the thread has evicted so far.

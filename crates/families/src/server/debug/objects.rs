@@ -13,7 +13,8 @@ const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
 pub(super) fn object(call: &mut Call<'_>) -> Outcome {
     let now = call.now;
     let counts_uses = call.instance.store.eviction_policy().counts_uses();
-    let (access, key, reply) = call.on_key(2);
+    let (mut access, key, reply) = call.on_key(2);
+    access.show_not_removed();
     let bits = access.access_bits(&key).unwrap_or(0);
     let value = access.lookup_without_touch(&key).ok_or(Refusal::NO_SUCH_KEY)?;
     let idle = if counts_uses { 0 } else { IDLE_SECONDS[usize::from(bits & 15)] };

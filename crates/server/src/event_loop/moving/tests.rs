@@ -6,7 +6,7 @@ use session::Notice;
 /// Has a worker hand all connections that can leave to the worker with this number.
 fn send_all(from: &mut World, to: usize) {
     let worker = &mut from.worker;
-    worker.event_loop.move_some(&worker.pipeline, to, |_| true);
+    worker.event_loop.move_some(to, |_| true);
 }
 
 /// The client of a connection at the worker that has taken it over.

@@ -9,7 +9,6 @@ const THREADS: &str = "Varve has no I/O threads: use `threads`";
 const CORES: &str = "start the server with `taskset`, whose choice all its threads keep";
 const NO_DEFRAGMENTER: &str = "Varve has no defragmenter: its cleaner keeps memory compact";
 const USERS: &str = "this version of Varve has no users besides `default`";
-const SCRIPTS: &str = "this version of Varve has no scripts";
 const SYSLOG: &str = "Varve does not write to syslog: a service manager passes its messages on";
 const CRASHES: &str =
     "Varve leaves crashes to the system, which makes a core dump if it is told to";
@@ -77,14 +76,6 @@ pub(crate) const ROWS: &[Row] = &[
     text("hash-seed", "", "Seed of the hash function, so that SCAN has the same order elsewhere.")
         .at_start()
         .idle("the order of SCAN does not depend on a seed that others could know"),
-    integer(
-        "busy-reply-threshold",
-        0..=LONG_MAX,
-        5000,
-        "Milliseconds after which a script is slow, and clients are told so.",
-    )
-    .alias("lua-time-limit")
-    .idle(SCRIPTS),
     one_of("enable-module-command", &["no", "yes", "local"], 0, "Who may load modules by command.")
         .at_start()
         .idle("this version of Varve has no modules, so nobody may"),

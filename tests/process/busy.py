@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Scripts that run for long in the server named by VARVE_SERVER: who is served meanwhile, who waits, and what ends them.
+
+    VARVE_SERVER=target/release/varve-server tests/process/busy.py [CASE ...]
+"""
+
+import contextlib
+import select
+import signal
+import sys
+import tempfile
+import time
+
+from run import PATIENCE, Closed, Error, Server, run
+from saving import Saving
+
+LOOP = "while true do end"
+STUBBORN = "local f = coroutine.wrap(function() while true do pcall(function() while true do end end) end end) while true do pcall(f) end"
+WRITER = "redis.call('set', 'half', '1') while true do end"
+FUNCTIONS = ("#!lua name=lib\n"
+             "redis.register_function('loop', function() while true do pcall(function() while true do end end) end end)\n"
+             "redis.register_function('writer', function() redis.call('set', 'half', '1') while true do end end)")
+BUSY = "BUSY Valkey is busy running a script. You can only call %s KILL or SHUTDOWN NOSAVE."
+NEVER = ("--busy-reply-threshold", "0")
+SOON = ("--busy-reply-threshold", "20")
+THREADS = (1, 4)
+
+
+def servers(*settings):
+    """Servers with one thread and with several, of which each has clients."""
+    for threads in THREADS:
+        with Server("--threads", str(threads), "--enable-debug-command", "yes", *settings) as server:
+            yield server
+
+
+def clients(server, count=4):
+    """Clients, spread over the threads."""
+    return [server.connect() for _ in range(count)]
+
+
+def until(is_so):
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def text(reply):
+    assert isinstance(reply, Error), reply
+    return reply.decode()
+
+
+def is_nil(reply):
+    return getattr(reply, "kind", "") == "(nil)"
+
+
+def nothing_from(db):
+    """A client has no reply by now."""
+    assert not db.buffer and not select.select([db.socket], [], [], 0)[0]
+
+
+def runs_for_long(db):
+    """Waits until a script counts as long: then it can be killed."""
+    until(lambda: isinstance(db.command("FUNCTION", "STATS"), Error))
+
+
+def runs_slowly(db):
+    until(lambda: isinstance(db.command("PING"), Error))
+
+
+@contextlib.contextmanager
+def running(db, other, *command):
+    """A client's script that loops until it is killed at the end of the block."""
+    Server.send(db, *(command or ("EVAL", LOOP, "0")))
+    yield
+    assert other.command("SCRIPT", "KILL") == b"OK"
+    assert "Script killed by user with SCRIPT KILL." in text(db.read())
+
+
+def before_a_script_is_slow_those_are_served_who_want_no_key_and_the_others_wait():
+    for server in servers(*NEVER):
+        script, other, writer, reader = clients(server)
+        assert other.command("SET", "k", "1") == b"OK"
+        with running(script, other):
+            runs_for_long(other)
+            Server.send(writer, "SET", "k", "2")
+            Server.send(reader, "MGET", "k", "other")
+            for _ in range(100):
+                assert other.command("PING") == b"PONG"
+            assert other.command("CONFIG", "GET", "threads-fixed")
+            newcomer = server.connect()
+            assert newcomer.command("ECHO", "hello") == b"hello"
+            nothing_from(writer)
+            nothing_from(reader)
+        assert writer.read() == b"OK"
+        assert reader.read()[0] in (b"1", b"2")
+        assert other.command("GET", "k") == b"2"
+
+
+def while_a_script_is_slow_all_get_busy_but_for_the_commands_that_are_for_that():
+    for server in servers(*SOON):
+        script, other, held, queuing = clients(server)
+        Server.send(script, "EVAL", LOOP, "0")
+        Server.send(held, "GET", "k")
+        runs_slowly(other)
+        for command in (["PING"], ["GET", "k"], ["SET", "k", "1"], ["EVAL", "return 1", "0"], ["FUNCTION", "LIST"], ["SHUTDOWN"],
+                        ["CONFIG", "GET", "save"], ["SCRIPT", "EXISTS", "x"], ["KEYS", "*"], ["FLUSHALL"], ["INFO"], ["FUNCTION", "STATS"]):
+            assert text(other.command(*command)) == BUSY % "SCRIPT", command
+        assert text(other.command("FUNCTION", "KILL")) == BUSY % "SCRIPT"
+        assert isinstance(other.command("CLIENT", "ID"), int)
+        for command in (["MULTI"], ["DISCARD"], ["WATCH", "k"], ["UNWATCH"], ["RESET"]):
+            assert not isinstance(other.command(*command), Error), command
+        assert other.command("HELLO", "2")[:2] == [b"server", b"valkey"]
+        assert queuing.command("MULTI") == b"OK"
+        assert text(queuing.command("SET", "k", "1")) == BUSY % "SCRIPT"
+        assert text(queuing.command("EXEC")) == "EXECABORT Transaction discarded because of: " + BUSY % "SCRIPT"
+        assert other.command("SCRIPT", "KILL") == b"OK"
+        assert text(script.read()) == "ERR Script killed by user with SCRIPT KILL. script: on @user_script:1."
+        # It had come before the script was slow, and may have waited for its lock already.
+        reply = held.read()
+        assert is_nil(reply) or text(reply) == BUSY % "SCRIPT"
+        assert other.command("PING") == b"PONG"
+        assert text(other.command("SCRIPT", "KILL")) == "NOTBUSY No scripts in execution right now."
+        assert b"errorstat_BUSY:count=" in other.command("INFO", "errorstats")
+
+
+def whatever_a_script_catches_it_is_killed():
+    for server in servers(*SOON):
+        script, other, *_ = clients(server)
+        for source in (LOOP, STUBBORN, "while true do pcall(redis.call, 'PING') end", "while true do redis.pcall('NOSUCH') end",
+                       "local t = {} while true do for i = 1, 1000 do t[i] = cjson.encode({i, {i}}) end end",
+                       "while true do string.rep('x', 1000):gsub('x', string.upper) end"):
+            with running(script, other, "EVAL", source, "0"):
+                runs_slowly(other)
+        assert script.command("EVAL", "return 'as before'", "0") == b"as before"
+
+
+def functions_are_killed_by_their_own_command_and_stats_show_the_one_that_runs():
+    for server in servers(*NEVER):
+        script, other, *_ = clients(server)
+        assert script.command("FUNCTION", "LOAD", FUNCTIONS) == b"lib"
+        Server.send(script, "FCALL", "loop", "0", "word")
+        until(lambda: not is_nil(other.command("FUNCTION", "STATS")[1]))
+        stats = other.command("FUNCTION", "STATS")[1]
+        assert stats[:4] == [b"name", b"loop", b"command", [b"FCALL", b"loop", b"0", b"word"]] and stats[4] == b"duration_ms"
+        assert text(other.command("SCRIPT", "KILL")) == BUSY % "FUNCTION"
+        assert other.command("FUNCTION", "KILL") == b"OK"
+        assert text(script.read()) == "ERR Script killed by user with FUNCTION KILL. script: on @user_function:2."
+        assert is_nil(other.command("FUNCTION", "STATS")[1])
+
+
+def a_script_that_has_written_is_not_killed_and_the_end_of_the_server_loses_it_whole():
+    for command in (("EVAL", WRITER, "0"), ("FCALL", "writer", "0")):
+        for end in (lambda server, db: Server.send(db, "SHUTDOWN", "NOSAVE"), lambda server, db: server.process.send_signal(signal.SIGTERM)):
+            for threads in THREADS:
+                settings = ("--threads", str(threads), "--appendonly", "yes", "--shutdown-timeout", "1", *SOON)
+                with tempfile.TemporaryDirectory() as folder:
+                    with Saving(*settings, folder=folder) as server:
+                        script, other = clients(server, 2)
+                        assert script.command("FUNCTION", "LOAD", FUNCTIONS) == b"lib"
+                        assert other.command("SET", "whole", "1") == b"OK"
+                        Server.send(script, *command)
+                        runs_slowly(other)
+                        for kind in ("SCRIPT", "FUNCTION"):
+                            assert text(other.command(kind, "KILL")).startswith("UNKILLABLE Sorry the script already executed write")
+                        end(server, other)
+                        assert server.ends_with_status() == 0
+                    with Saving(*settings, folder=folder) as server:
+                        db = server.connect()
+                        assert db.command("EXISTS", "whole") == 1 and db.command("EXISTS", "half") == 0
+
+
+def sigterm_ends_a_script_that_has_only_read_and_keeps_the_data():
+    for threads in THREADS:
+        with tempfile.TemporaryDirectory() as folder:
+            settings = ("--threads", str(threads), "--save", "3600 1", *NEVER)
+            with Saving(*settings, folder=folder) as server:
+                script, other = clients(server, 2)
+                assert other.command("SET", "k", "v") == b"OK"
+                Server.send(script, "EVAL", STUBBORN, "0")
+                runs_for_long(other)
+                server.process.send_signal(signal.SIGTERM)
+                assert server.ends_with_status() == 0
+            with Saving(*settings, folder=folder) as server:
+                assert server.connect().command("GET", "k") == b"v"
+
+
+def with_the_scope_keys_nobody_gets_busy():
+    for server in servers(*SOON, "--busy-reply-scope", "keys"):
+        script, other, held, _ = clients(server)
+        with running(script, other):
+            until(lambda: "Slow script detected" in server.output.read_text())
+            assert other.command("PING") == b"PONG"
+            Server.send(held, "GET", "k")
+            nothing_from(held)
+        assert is_nil(held.read())
+
+
+def a_script_ends_at_its_time_limit_unless_it_has_written():
+    for server in servers(*NEVER, "--script-time-limit", "20"):
+        script, other, *_ = clients(server)
+        assert "Script ran for longer than script-time-limit." in text(script.command("EVAL", STUBBORN, "0"))
+        assert script.command("EVAL", "redis.call('set', 'n', 0) for i = 1, 300000 do redis.call('incr', 'n') end return redis.call('get', 'n')", "0") == b"300000"
+
+
+def a_script_behind_the_closed_gate_is_killed_too():
+    for server in servers(*SOON):
+        script, other, held, _ = clients(server)
+        with running(script, other, "EVAL", "local word = 'flushall' " + LOOP, "0"):
+            Server.send(held, "SET", "k", "v")
+            until(lambda: isinstance(other.command("CLIENT", "ID"), int) and "Slow script detected" in server.output.read_text())
+        assert held.read() == b"OK" or held.command("SET", "k", "v") == b"OK"
+        assert other.command("GET", "k") == b"v"
+
+
+def who_acts_on_everything_waits_for_a_script_and_keeps_nobody_out():
+    for server in servers(*NEVER):
+        script, other, flusher, _ = clients(server)
+        assert other.command("SET", "k", "v") == b"OK"
+        with running(script, other):
+            runs_for_long(other)
+            Server.send(flusher, "FLUSHALL")
+            for _ in range(200):
+                assert other.command("PING") == b"PONG"
+            nothing_from(flusher)
+        assert flusher.read() == b"OK"
+        assert other.command("DBSIZE") == 0
+
+
+def those_who_came_together_with_a_script_are_served_meanwhile():
+    for server in servers(*NEVER):
+        other, many = server.connect(), clients(server, 16)
+        for db in many:
+            assert db.command("PING") == b"PONG"
+        for _ in range(5):
+            for at, db in enumerate(many):
+                Server.send(db, *(["EVAL", LOOP, "0"] if at == 2 else ["ECHO", str(at)]))
+            for at, db in enumerate(many):
+                if at != 2:
+                    assert db.read() == b"%d" % at
+            runs_for_long(other)
+            assert other.command("SCRIPT", "KILL") == b"OK"
+            assert isinstance(many[2].read(), Error)
+
+
+def what_happens_to_clients_meanwhile_happens_in_order():
+    for server in servers(*NEVER):
+        script, other, subscriber, blocked = clients(server)
+        killed, leaving = clients(server, 2)
+        assert subscriber.command("SUBSCRIBE", "c") == [b"subscribe", b"c", 1]
+        Server.send(blocked, "BLPOP", "list", "0")
+        Server.send(leaving, "BLPOP", "list", "0")
+        until(lambda: b"blocked_clients:2" in other.command("INFO", "clients"))
+        victim = killed.command("CLIENT", "ID")
+        # Behind the script its client has more requests.
+        Server.send(script, "EVAL", LOOP, "0")
+        Server.send(script, "RPUSH", "list", "a")
+        Server.send(script, "ECHO", "behind")
+        runs_for_long(other)
+        for number in range(100):
+            assert other.command("PUBLISH", "c", str(number)) == 1
+            assert subscriber.read() == [b"message", b"c", b"%d" % number]
+        assert other.command("CLIENT", "KILL", "ID", str(victim)) == 1
+        leaving.close()
+        until(lambda: b"blocked_clients:1" in other.command("INFO", "clients"))
+        try:
+            killed.command("PING")
+            raise AssertionError("it was killed")
+        except (Closed, OSError):
+            pass
+        Server.send(other, "RPUSH", "list", "b")
+        nothing_from(blocked)
+        killer = server.connect()
+        assert killer.command("SCRIPT", "KILL") == b"OK"
+        assert isinstance(script.read(), Error)
+        assert blocked.read() in ([b"list", b"a"], [b"list", b"b"])
+        assert isinstance(script.read(), int) and script.read() == b"behind"
+        assert isinstance(other.read(), int)
+        assert other.command("LLEN", "list") == 1
+
+
+def a_client_that_leaves_does_not_end_its_script():
+    for server in servers(*NEVER):
+        script, other, *_ = clients(server)
+        Server.send(script, "EVAL", LOOP, "0")
+        runs_for_long(other)
+        script.close()
+        assert other.command("PING") == b"PONG"
+        assert isinstance(other.command("FUNCTION", "STATS"), Error), "it still runs"
+        assert other.command("SCRIPT", "KILL") == b"OK"
+        until(lambda: not isinstance(other.command("FUNCTION", "STATS"), Error))
+
+
+def a_script_in_a_transaction_is_killed_and_what_stands_behind_it_runs():
+    for server in servers(*SOON):
+        script, other, *_ = clients(server)
+        for words in (["MULTI"], ["EVAL", LOOP, "0"], ["SET", "k", "v"]):
+            assert script.command(*words) in (b"OK", b"QUEUED")
+        Server.send(script, "EXEC")
+        runs_slowly(other)
+        assert other.command("SCRIPT", "KILL") == b"OK"
+        killed, done = script.read()
+        assert isinstance(killed, Error) and done == b"OK"
+        assert other.command("GET", "k") == b"v"
+
+
+if __name__ == "__main__":
+    sys.exit(run(globals()))
