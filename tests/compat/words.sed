@@ -5,7 +5,7 @@ s/{\*Unknown type or opcode when loading DB\. .*aborting now\.\*}/{*unknown type
 s/{\*Can't handle foreign type or opcode .*version 75\*}/{*unknown type or opcode 150*}/
 s/{\*CRC error\*}/{*before the next start*}/
 s/tail -[12] </tail -4 </
-s/\*unknown command 'bla'\*/*Unknown command 'bla'*/
+s/\*unknown command 'bla'\*/*Unknown command ?bla?*/
 /^ *verify_log_message 0 /d
 /^ *assert.*count_message_lines .*\('cluster\|slots' command\|slots-xxx\|file reading failure\|integrity check\)/d
 

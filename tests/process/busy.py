@@ -68,16 +68,29 @@ def runs_slowly(db):
     until(lambda: isinstance(db.command("PING"), Error))
 
 
+def free_key(server, other):
+    """The name of a key whose shard no script has: few keys share one, and which do is drawn at each start."""
+    for number in range(PATIENCE):
+        name, db = "free%d" % number, server.connect()
+        Server.send(db, "GET", name)
+        for _ in range(100):
+            other.command("PING")
+            if select.select([db.socket], [], [], 0)[0]:
+                db.read()
+                return name
+    raise AssertionError("no key is free")
+
+
 @contextlib.contextmanager
 def running(db, other, *command):
     """A client's script that loops until it is killed at the end of the block."""
-    Server.send(db, *(command or ("EVAL", LOOP, "0")))
+    Server.send(db, *(command or ("EVAL", LOOP, "1", "k")))
     yield
     assert other.command("SCRIPT", "KILL") == b"OK"
     assert "Script killed by user with SCRIPT KILL." in text(db.read())
 
 
-def before_a_script_is_slow_those_are_served_who_want_no_key_and_the_others_wait():
+def before_a_script_is_slow_those_wait_who_want_its_keys_and_the_others_are_served():
     for server in servers(*NEVER):
         script, other, writer, reader = clients(server)
         assert other.command("SET", "k", "1") == b"OK"
@@ -87,6 +100,8 @@ def before_a_script_is_slow_those_are_served_who_want_no_key_and_the_others_wait
             Server.send(reader, "MGET", "k", "other")
             for _ in range(100):
                 assert other.command("PING") == b"PONG"
+            free = free_key(server, other)
+            assert other.command("SET", free, "1") == b"OK" and other.command("MGET", free, free) == [b"1", b"1"]
             assert other.command("CONFIG", "GET", "threads-fixed")
             newcomer = server.connect()
             assert newcomer.command("ECHO", "hello") == b"hello"
@@ -100,7 +115,7 @@ def before_a_script_is_slow_those_are_served_who_want_no_key_and_the_others_wait
 def while_a_script_is_slow_all_get_busy_but_for_the_commands_that_are_for_that():
     for server in servers(*SOON):
         script, other, held, queuing = clients(server)
-        Server.send(script, "EVAL", LOOP, "0")
+        Server.send(script, "EVAL", LOOP, "1", "k")
         Server.send(held, "GET", "k")
         runs_slowly(other)
         for command in (["PING"], ["GET", "k"], ["SET", "k", "1"], ["EVAL", "return 1", "0"], ["FUNCTION", "LIST"], ["SHUTDOWN"],
@@ -227,6 +242,25 @@ def who_acts_on_everything_waits_for_a_script_and_keeps_nobody_out():
         assert other.command("DBSIZE") == 0
 
 
+def a_script_keeps_what_it_has_reached_and_whoever_wants_that_waits():
+    for server in servers(*NEVER):
+        script, other, writer, second = clients(server)
+        assert other.command("MSET", "a", "1", "b", "2") == b"OK"
+        Server.send(script, "EVAL", "local sum = 0 for _, name in ipairs({'a', 'b'}) do sum = sum + redis.call('incr', name .. '') end while not redis.call('get', 'a' .. 'x') do end return sum", "0")
+        runs_for_long(other)
+        free = free_key(server, other)
+        assert other.command("SET", free, "3") == b"OK"
+        Server.send(writer, "MSET", free, "9", "b", "9")
+        Server.send(second, "EVAL", "return redis.call('get', KEYS[1])", "1", "a")
+        assert text(other.command("SCRIPT", "KILL")).startswith("UNKILLABLE")
+        for _ in range(100):
+            assert other.command("GET", free) == b"3"
+        nothing_from(writer)
+        nothing_from(second)
+        Server.send(other, "SHUTDOWN", "NOSAVE")
+        assert server.ends_with_status() == 0
+
+
 def those_who_came_together_with_a_script_are_served_meanwhile():
     for server in servers(*NEVER):
         other, many = server.connect(), clients(server, 16)
@@ -253,7 +287,7 @@ def what_happens_to_clients_meanwhile_happens_in_order():
         until(lambda: b"blocked_clients:2" in other.command("INFO", "clients"))
         victim = killed.command("CLIENT", "ID")
         # Behind the script its client has more requests.
-        Server.send(script, "EVAL", LOOP, "0")
+        Server.send(script, "EVAL", LOOP, "1", "list")
         Server.send(script, "RPUSH", "list", "a")
         Server.send(script, "ECHO", "behind")
         runs_for_long(other)

@@ -160,6 +160,8 @@ pub struct Statistics {
 
 /// Maximum number of distinct error codes that are counted, in case clients make codes up.
 const ERROR_CODES_MAX: usize = 128;
+/// Name under which errors of scripts with further codes are counted.
+const OTHER_CODES: &str = "ERRORSTATS_OVERFLOW";
 
 impl Statistics {
     /// Creates statistics with all counts zero, for rows with `ids` ids.
@@ -195,9 +197,18 @@ impl Statistics {
         let mut errors = lock(&self.errors);
         if let Some(count) = errors.get_mut(code) {
             *count += 1;
-        } else if errors.len() < ERROR_CODES_MAX {
+        } else {
             errors.insert(code.to_owned(), 1);
         }
+    }
+
+    /// Counts an error that a script has made, whose code may be any: those beyond the first ones
+    /// are counted together.
+    pub fn count_error_of_script(&self, code: &str) {
+        let errors = lock(&self.errors);
+        let is_one_too_many = errors.len() >= ERROR_CODES_MAX && !errors.contains_key(code);
+        drop(errors);
+        self.count_error(if is_one_too_many { OTHER_CODES } else { code });
     }
 
     /// Number of refusals of each code since the last reset.

@@ -109,6 +109,22 @@ impl Store {
         self.shards.hold(thread, set)
     }
 
+    /// As `hold`, for commands that become known only as they run: `grow` takes further shards. At
+    /// most one thread at a time may do so; others wait here.
+    ///
+    /// # Panics
+    /// If the thread lends locks already.
+    pub fn hold_to_grow<'a>(&'a self, thread: &'a mut ThreadContext, set: ShardSet) -> Hold<'a> {
+        self.shards.hold_to_grow(thread, set)
+    }
+
+    /// Takes shards for the unit at which a thread is, unless it has them. Returns false if it
+    /// lacks some, and its hold was not taken to grow.
+    #[inline]
+    pub fn grow(&self, thread: &mut ThreadContext, set: &ShardSet) -> bool {
+        self.shards.grow(thread, set)
+    }
+
     /// As `hold`, without waiting: `None` if one of the locks is not free.
     ///
     /// # Panics

@@ -4,6 +4,7 @@ use super::rules::Rules;
 use super::watch::{Look, Watch};
 use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
 use crate::call::{Environment, Invocation};
+use crate::exec::names;
 use crate::find_row::{RowMemo, find_row};
 use crate::flags::{Flags, LetsIn, Locks};
 use crate::monitor_lines::note;
@@ -15,7 +16,7 @@ use script::{LogLevel, Protocol, Replication, Verdict};
 use session::{Args, Needs, Refusal, Session};
 use settings::limits::CLIENT_QUERY_BUFFER_LIMIT;
 use std::sync::atomic::Ordering::Relaxed;
-use store::ThreadContext;
+use store::{ShardSet, ThreadContext};
 use wire::{Reply, Span};
 
 const UNKNOWN_COMMAND: Refusal = Refusal::of("ERR Unknown command called from script");
@@ -33,6 +34,8 @@ const TOO_LARGE: Refusal =
 const REQUEST_BYTES_MAX: u64 = 2 << 30;
 /// Most bytes around a word in a request.
 const HEADER_BYTES_MAX: u64 = 32;
+const NOT_ITS_KEY: Refusal =
+    Refusal::of("ERR The script reaches a key that it was not expected to reach");
 const ENDED: Refusal = Refusal::of("ERR The script has been ended");
 /// Time of an instruction of Lua, roughly.
 const NANOS_PER_INSTRUCTION: u64 = 20;
@@ -168,6 +171,11 @@ impl<'h, 'c> CommandHost<'h, 'c> {
             call.statistics.commands[row.id].rejected.add(1);
             return 0;
         }
+        if !take_shards(&mut call) {
+            debug_assert!(false, "a script reaches only keys that its proof tells");
+            reply_with(&mut call, &NOT_ITS_KEY);
+            return 0;
+        }
         if row.spec.flags.contains(Flags::WRITE) && !self.watch.begin_to_write() {
             // The run ends before it sees this.
             reply_with(&mut call, &ENDED);
@@ -211,6 +219,25 @@ impl<'h, 'c> CommandHost<'h, 'c> {
             call.statistics.commands[row.id].rejected.add(1);
         }
     }
+}
+
+/// Takes the shards that a command reaches, unless the run has them. Returns false if it may not.
+fn take_shards(call: &mut Call<'_>) -> bool {
+    let (row, store, mut shards) = (call.row, &call.instance.store, ShardSet::new());
+    let names = if row.has_one_key { None } else { names(row, call.args) };
+    match row.spec.locks {
+        Locks::ItsKeys if row.has_one_key => {
+            let hash = store.hash(call.args.get(row.first_key));
+            shards.add(hash);
+            call.first_hash = Some(hash);
+        }
+        Locks::ItsKeys if names.is_some() => {
+            names.into_iter().flatten().for_each(|name| shards.add(store.hash(name)));
+        }
+        Locks::AllFree => {}
+        _ => shards = ShardSet::all(),
+    }
+    store.grow(call.thread, &shards)
 }
 
 /// Returns why a script may not call a command.
@@ -287,7 +314,7 @@ impl script::Host for CommandHost<'_, '_> {
         self.has_error = true;
         if !is_counted {
             let code = Refusal::new(text);
-            self.environment.instance.statistics.count_error(code.code());
+            self.environment.instance.statistics.count_error_of_script(code.code());
         }
     }
 

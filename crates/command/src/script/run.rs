@@ -10,6 +10,7 @@ use base::Millis;
 use heap::RECORD_OVERHEAD_MAX;
 use script::{Input, Protocol};
 use session::{Needs, Parts};
+use store::ShardSet;
 
 /// What runs, and with what.
 pub struct Program<'p> {
@@ -43,7 +44,9 @@ pub fn run(call: &mut Call<'_>, program: Program<'_>) {
     } else if program.closes_gate {
         run_alone(call, program);
     } else {
-        waiting::run_gathering(call, |call, woken| execute(call, program, woken));
+        let mut shards = ShardSet::new();
+        program.keys.iter().for_each(|key| shards.add(call.instance.store.hash(key)));
+        waiting::run_gathering(call, shards, |call, woken| execute(call, program, woken));
     }
 }
 
@@ -54,7 +57,8 @@ fn run_alone(call: &mut Call<'_>, program: Program<'_>) {
     let invocation = outer.invocation;
     store.alone(thread, |thread| {
         outer.nested(thread, invocation, |call| {
-            waiting::run_gathering(call, |call, woken| execute(call, program, woken));
+            let act = |call: &mut Call<'_>, woken: &mut _| execute(call, program, woken);
+            waiting::run_gathering(call, ShardSet::all(), act);
         });
     });
 }

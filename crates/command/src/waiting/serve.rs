@@ -176,21 +176,24 @@ pub fn run_unit(
     outcome
 }
 
-/// Runs a script under the locks of all shards, and then the waiters that it has woken: all that is
-/// one unit.
+/// Runs a script under a hold of `shards` that grows as it reaches others, and then the waiters
+/// that it has woken: all that is one unit.
 pub fn run_gathering<T>(
     call: &mut Call<'_>,
+    shards: ShardSet,
     act: impl FnOnce(&mut Call<'_>, &mut Gathered) -> T,
 ) -> T {
     let (mut waker, mut woken) = (Waker::of(call), Gathered::default());
     let instance = call.instance;
     let (thread, mut outer) = call.split();
-    let mut hold = instance.store.hold(thread, ShardSet::all());
+    let mut hold = instance.store.hold_to_grow(thread, shards);
     let outcome = outer.nested(hold.thread(), outer.invocation, |call| act(call, &mut woken));
     // Time stood still for the script, but not for the waiters.
     waker.environment.now = instance.clock.now();
     waker.most = waker.most.max(woken.words);
-    let rest = waker.serve_held(hold.thread(), &ShardSet::all(), woken.touched);
+    let held = waker.shards_of(&woken.touched, hold.held());
+    instance.store.grow(hold.thread(), &held);
+    let rest = waker.serve_held(hold.thread(), &held, woken.touched);
     drop(hold);
     waker.send_answers(thread.journal_position());
     waker.serve(thread, rest);

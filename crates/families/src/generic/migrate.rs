@@ -32,10 +32,10 @@ struct Options {
 
 pub fn migrate(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    if call.turn == Turn::Only {
-        return Err(NOT_IN_A_TRANSACTION.into());
-    }
     let options = parse(args)?;
+    if call.turn == Turn::Only {
+        return migrate_nothing(call, &options);
+    }
     let timeout = args.integer(5)?;
     let target = Target {
         host: String::from_utf8_lossy(args.get(1)).into_owned(),
@@ -81,6 +81,18 @@ pub fn migrate(call: &mut Call<'_>) -> Outcome {
         });
     }
     outcome
+}
+
+/// Answers MIGRATE in a unit of several commands, which cannot wait for another server: only keys
+/// that do not exist are sent.
+fn migrate_nothing(call: &mut Call<'_>, options: &Options) -> Outcome {
+    let positions = options.keys.clone().unwrap_or(KEY_AT..KEY_AT + 1);
+    let (mut access, keys, reply) = call.on_keys(positions);
+    if keys.iter().any(|key| access.read(key).is_some()) {
+        return Err(NOT_IN_A_TRANSACTION.into());
+    }
+    reply.simple("NOKEY");
+    Ok(())
 }
 
 fn parse(args: Args<'_>) -> Result<Options, Refusal> {

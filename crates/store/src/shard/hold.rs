@@ -109,6 +109,32 @@ impl Shards {
         Hold { shards: self, thread }
     }
 
+    /// As `hold`, with the right to wait for further shards: `grow` takes them as they become
+    /// known.
+    pub fn hold_to_grow<'a>(&'a self, thread: &'a mut ThreadContext, set: ShardSet) -> Hold<'a> {
+        assert!(!thread.lent.is_any(), "a hold is not taken within a hold");
+        debug_assert!(!thread.never_waits, "who must not wait tries");
+        self.locks.many_with_right(&set).leave_locked();
+        thread.lent = Lent(Some(set));
+        thread.has_right = true;
+        Hold { shards: self, thread }
+    }
+
+    /// Takes shards for the unit at which a thread is, unless it has them. Returns false if it
+    /// lacks some and may not wait for them.
+    pub fn grow(&self, thread: &mut ThreadContext, set: &ShardSet) -> bool {
+        let Some(lent) = &mut thread.lent.0 else { return false };
+        if lent.has_all(set) {
+            return true;
+        }
+        if thread.has_right {
+            let missed = set.without(lent);
+            self.locks.more(&missed).leave_locked();
+            lent.add_all(&missed);
+        }
+        thread.has_right
+    }
+
     /// As `hold`, without waiting: `None` if one of the locks is taken at present.
     pub fn try_hold<'a>(
         &'a self,
@@ -123,6 +149,11 @@ impl Shards {
 }
 
 impl Hold<'_> {
+    /// The shards that it has by now.
+    pub fn held(&self) -> ShardSet {
+        self.thread.lent.0.unwrap_or_default()
+    }
+
     /// The context in which the commands of the unit work.
     pub fn thread(&mut self) -> &mut ThreadContext {
         self.thread
@@ -138,5 +169,9 @@ impl Drop for Hold<'_> {
         self.shards.deliver_unit(&mut self.thread.pending, self.thread.author);
         // SAFETY: they were taken for this hold, or for a command under it, and were left locked.
         unsafe { self.shards.locks.release_all(&held) };
+        if std::mem::take(&mut self.thread.has_right) {
+            // SAFETY: it was taken for this hold.
+            unsafe { self.shards.locks.release_right() };
+        }
     }
 }

@@ -1,7 +1,15 @@
 //! Locks of shards: a command takes all that it needs, or none.
 //!
-//! No thread waits for a lock while holding another, until a few attempts have failed; then it
-//! takes them in ascending order, which cannot deadlock either.
+//! ```text
+//! one     waits for it
+//! several tries all ──▶ waits for the first that was taken, with none in hand ──▶ tries all ...
+//!                       after three rounds, with the right to wait: one after the other
+//! some, and more as they become known: with the right to wait, from the first on
+//! ```
+//! No thread waits for a lock while holding another, but the one that has the right to wait. The
+//! others give back what they hold without waiting for anything, so whatever it waits for becomes
+//! free. A thread that wants the right does not wait for it while another one has it, which may be
+//! for long: it goes on trying.
 //!
 //! Locks can be lent: a thread that holds some for several commands in a row lends each command
 //! those that it asks for, instead of waiting for itself.
@@ -117,6 +125,8 @@ impl Lent {
 #[derive(Debug)]
 pub(super) struct Locks {
     shards: Box<[CachePadded<Lock>; LOCKS]>,
+    /// The right to wait for a shard while holding others.
+    right: CachePadded<Lock>,
 }
 
 /// Locks of several shards, given back on drop.
@@ -128,7 +138,8 @@ pub(super) struct Many<'a> {
 
 impl Locks {
     pub fn new() -> Locks {
-        Locks { shards: Box::new(std::array::from_fn(|_| CachePadded::new(Lock::new()))) }
+        let shards = Box::new(std::array::from_fn(|_| CachePadded::new(Lock::new())));
+        Locks { shards, right: CachePadded::new(Lock::new()) }
     }
 
     #[inline]
@@ -148,15 +159,45 @@ impl Locks {
     }
 
     pub fn many(&self, set: &ShardSet) -> Many<'_> {
-        for _ in 0..TRIES {
+        for tries in 1.. {
             match self.try_all(set) {
                 Ok(held) => return held,
                 Err(contended) => self.shards[contended.index()].wait_until_free(),
             }
+            if tries >= TRIES
+                && let Some(_right) = self.right.try_lock()
+            {
+                let mut held = Many { locks: self, set: ShardSet::new() };
+                held.add(set);
+                return held;
+            }
         }
+        unreachable!("the tries do not end")
+    }
+
+    /// Takes the right to wait, and then all locks of the set. The caller gives the right back with
+    /// [`Locks::release_right`].
+    pub fn many_with_right(&self, set: &ShardSet) -> Many<'_> {
+        self.right.lock().leave_locked();
         let mut held = Many { locks: self, set: ShardSet::new() };
-        set.iter().for_each(|shard| held.keep(shard, self.one(shard)));
+        held.add(set);
         held
+    }
+
+    /// Takes further locks, of which the caller, who has the right to wait, holds none.
+    pub fn more(&self, set: &ShardSet) -> Many<'_> {
+        let mut held = Many { locks: self, set: ShardSet::new() };
+        held.add(set);
+        held
+    }
+
+    /// Gives the right to wait back.
+    ///
+    /// # Safety
+    /// The caller has it, from [`Locks::many_with_right`].
+    pub unsafe fn release_right(&self) {
+        // SAFETY: as the caller promises.
+        unsafe { self.right.unlock() };
     }
 
     /// Takes all locks of the set, or none and returns the first that was not free.
@@ -189,6 +230,12 @@ impl Locks {
 }
 
 impl Many<'_> {
+    /// Takes more locks, waiting for each: for the thread that has the right to wait.
+    fn add(&mut self, set: &ShardSet) {
+        let locks = self.locks;
+        set.iter().for_each(|shard| self.keep(shard, locks.one(shard)));
+    }
+
     fn keep(&mut self, shard: ShardId, guard: LockGuard<'_>) {
         guard.leave_locked();
         self.set.add_shard(shard);
@@ -397,6 +444,31 @@ mod shuttle_tests {
         }
     }
 
+    impl Guarded {
+        /// Takes some shards one after the other, in any order, with the right to wait.
+        fn grow_to_some(&self) {
+            let mut held = ShardSet::new();
+            self.locks.many_with_right(&held).leave_locked();
+            for _ in 0..3 {
+                let shard = thread_rng().gen_range(0..SHARDS_USED);
+                let mut more = ShardSet::new();
+                more.add(PositionHash((shard as u64) << 56));
+                if !held.has_all(&more) {
+                    self.locks.more(&more).leave_locked();
+                    assert!(!self.busy[shard].swap(true, Relaxed));
+                    held.add_all(&more);
+                }
+                shuttle::thread::yield_now();
+            }
+            held.iter().for_each(|shard| self.busy[shard.index()].store(false, Relaxed));
+            // SAFETY: they were left locked above, and the right too.
+            unsafe {
+                self.locks.release_all(&held);
+                self.locks.release_right();
+            }
+        }
+    }
+
     /// Writers to a key that serve the clients waiting for it. Which locks they need is known only
     /// once the line of the key stands still, so they begin anew with more. The state of a waiting
     /// client is taken under the locks, or by its timeout without any.
@@ -439,6 +511,27 @@ mod shuttle_tests {
                     shuttle::thread::spawn(move || drop(states[own].lock().unwrap()))
                 };
                 let threads: Vec<_> = (0..3).map(unit).chain((0..3).map(timeout)).collect();
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            },
+            3_000,
+        );
+    }
+
+    /// Units that learn of their shards as they go, beside others that know theirs.
+    #[test]
+    fn units_that_grow_with_the_right_to_wait_and_all_others_get_through() {
+        shuttle::check_random(
+            || {
+                let guarded = Arc::new(Guarded::new());
+                let hold = |_| {
+                    let guarded = Arc::clone(&guarded);
+                    shuttle::thread::spawn(move || (0..2).for_each(|_| guarded.hold_some()))
+                };
+                let grow = |_| {
+                    let guarded = Arc::clone(&guarded);
+                    shuttle::thread::spawn(move || guarded.grow_to_some())
+                };
+                let threads: Vec<_> = (0..3).map(hold).chain((0..2).map(grow)).collect();
                 threads.into_iter().for_each(|thread| thread.join().unwrap());
             },
             3_000,

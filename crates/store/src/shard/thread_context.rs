@@ -31,6 +31,8 @@ pub struct ThreadContext {
     pub(crate) asked: Asked,
     /// Locks that commands borrow.
     pub(crate) lent: Lent,
+    /// True while the thread may wait for shards though it has some: its hold may grow.
+    pub(crate) has_right: bool,
     pub(crate) pending: Pending,
     /// Pacer of a thread that runs background jobs.
     pub(crate) pacer: Pacer,
@@ -64,6 +66,7 @@ impl ThreadContext {
             rested_at: 0,
             asked: Asked::default(),
             lent: Lent::default(),
+            has_right: false,
             pending: Pending::default(),
             pacer: Pacer::new(),
             author: Author::default(),
