@@ -163,6 +163,8 @@ pub struct Table {
     pub(crate) nameless: Row,
     /// Names of commands, folded, with id plus one, by hash of the name; zero for an empty place.
     pub(crate) places: Box<[(u128, u16)]>,
+    /// Names of the commands that close the gate and may be called from scripts.
+    pub(crate) closing: Vec<&'static str>,
 }
 
 impl Command {

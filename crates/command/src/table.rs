@@ -3,6 +3,7 @@
 //! The rows come from `commands`, which stands above all families. A row refers back to its table,
 //! for commands that describe commands.
 
+use crate::flags::{Flags, Locks};
 use crate::key_spec::KeySpec;
 use crate::row::{Command, Row, Table};
 use session::{Args, Needs};
@@ -75,7 +76,21 @@ impl Table {
         }
         let mut nameless = row(kept_in, nameless, rows.len(), None);
         nameless.needs |= Needs::NAMED;
-        Table { rows, nameless, places }
+        let is_closing =
+            |row: &&Row| row.spec.locks == Locks::Gate && !row.spec.flags.contains(Flags::NOSCRIPT);
+        let closing = rows.iter().filter(is_closing).map(|row| row.spec.name).collect();
+        Table { rows, nameless, places, closing }
+    }
+
+    /// Names of the commands that close the gate and may be called from scripts.
+    pub fn closing_gate(&self) -> impl Iterator<Item = &'static str> {
+        self.closing.iter().copied()
+    }
+
+    /// Returns true for the name of a command that closes the gate and may be called from scripts.
+    #[inline]
+    pub fn closes_gate(&self, name: &[u8]) -> bool {
+        self.closing.iter().any(|it| it.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// Number of row ids: one for each row, subcommands included, and one for requests without a

@@ -16,7 +16,7 @@ mod run;
 mod watch;
 
 pub use crate::monitor_lines::show_script as show;
-pub use gate_words::closes_gate;
+pub use gate_words::{closes_gate, has_gate_word};
 pub use rules::Rules;
 pub use run::{Program, run};
 pub use watch::Name;

@@ -1,7 +1,7 @@
 //! EVAL, EVALSHA, EVAL_RO, EVALSHA_RO.
 
 use super::{NO_MEMORY, NO_SCRIPT, of_compiling, of_shebang};
-use command::script::{Name, Program, Rules, closes_gate, run, show};
+use command::script::{Name, Program, Rules, closes_gate, has_gate_word, run, show};
 use command::{Call, Flags, Outcome, RunsScript};
 use session::{Args, Digest, Instance, OwnInterpreter, Refusal, Script, declared, script_options};
 use smallvec::SmallVec;
@@ -42,16 +42,22 @@ pub(super) fn evalsha(call: &mut Call<'_>) -> Outcome {
 /// What is to be known of the script of EVAL before it runs.
 pub(super) const OF_SOURCE: RunsScript = RunsScript {
     declares: |_, args| declared(args.get(1)).ok()?.0,
-    closes_gate: |call, args| closes_gate(call, args, args.get(1)),
+    closes_gate: |call, args| closes_gate(call, args, has_gate_word(call.row.table(), args.get(1))),
 };
 
 /// What is to be known of the script of EVALSHA before it runs.
 pub(super) const OF_DIGEST: RunsScript = RunsScript {
     declares: |instance, args| named(instance, args)?.flags,
     closes_gate: |call, args| {
-        named(call.instance, args).is_some_and(|script| closes_gate(call, args, script.source()))
+        named(call.instance, args).is_some_and(|script| is_for_gate(call, args, &script))
     },
 };
+
+/// Returns true if a script has to run behind the closed gate.
+fn is_for_gate(call: &Call<'_>, args: &Args<'_>, script: &Script) -> bool {
+    let table = call.row.table();
+    closes_gate(call, args, script.closes_gate(|source| has_gate_word(table, source)))
+}
 
 /// Returns the script that EVALSHA names.
 fn named(instance: &Instance, args: &Args<'_>) -> Option<Arc<Script>> {
@@ -118,7 +124,7 @@ fn run_script(
         rules: Rules::of(script.flags, only_reads),
         keys,
         arguments,
-        closes_gate: closes_gate(call, &call.args, script.source()),
+        closes_gate: is_for_gate(call, &call.args, script),
     };
     run(call, program);
     Ok(())

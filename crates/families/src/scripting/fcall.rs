@@ -2,9 +2,9 @@
 
 use super::NO_MEMORY;
 use super::eval::{RO_OF_WRITER, Words, keys};
-use command::script::{Name, Program, Rules, closes_gate, run, show};
+use command::script::{Name, Program, Rules, closes_gate, has_gate_word, run, show};
 use command::{Call, Flags, Outcome, RunsScript};
-use session::{OwnLibraries, Refusal, library_options};
+use session::{Args, Library, OwnLibraries, Refusal, library_options};
 
 const NOT_FOUND: Refusal = Refusal::of("ERR Function not found");
 
@@ -26,9 +26,15 @@ pub(super) const OF_FUNCTION: RunsScript = RunsScript {
     declares: |instance, args| Some(instance.libraries.table().find(args.get(1))?.1.flags),
     closes_gate: |call, args| {
         let table = call.instance.libraries.table();
-        table.find(args.get(1)).is_some_and(|(library, _)| closes_gate(call, args, &library.code))
+        table.find(args.get(1)).is_some_and(|(library, _)| is_for_gate(call, args, library))
     },
 };
+
+/// Returns true if a function of a library has to run behind the closed gate.
+fn is_for_gate(call: &Call<'_>, args: &Args<'_>, library: &Library) -> bool {
+    let table = call.row.table();
+    closes_gate(call, args, library.closes_gate(|source| has_gate_word(table, source)))
+}
 
 fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
     let libraries = &call.instance.libraries;
@@ -48,7 +54,7 @@ fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
         rules: Rules::of(Some(flags), only_reads),
         keys,
         arguments,
-        closes_gate: closes_gate(call, &call.args, &callee.library.code),
+        closes_gate: is_for_gate(call, &call.args, &callee.library),
     };
     run(call, program);
     Ok(())

@@ -5,6 +5,7 @@ use crate::refusal::Refusal;
 use script::{
     Call, FunctionFlags, Host, Interpreter, LoadError, LogLevel, Options, Replication, Verdict,
 };
+use std::sync::OnceLock;
 
 /// Time after which the loading of a library is ended, in nanoseconds.
 const LOAD_NANOS_MAX: u64 = 500_000_000;
@@ -22,6 +23,8 @@ pub struct Library {
     pub functions: Vec<LibraryFunction>,
     /// Where its first line ends.
     body_at: usize,
+    /// True if the name of a command that closes the gate stands in it, once that was looked for.
+    closes_gate: OnceLock<bool>,
 }
 
 /// A function of a library.
@@ -64,12 +67,19 @@ impl Library {
             return Err(Refusal::of("ERR No functions registered"));
         }
         functions.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(Library { name, code: code.to_vec(), functions, body_at })
+        let closes_gate = OnceLock::new();
+        Ok(Library { name, code: code.to_vec(), functions, body_at, closes_gate })
     }
 
     /// What is compiled of it.
     pub fn body(&self) -> &[u8] {
         &self.code[self.body_at..]
+    }
+
+    /// Returns true if the name of a command that closes the gate stands in the source, by `look`,
+    /// which is asked once.
+    pub fn closes_gate(&self, look: impl FnOnce(&[u8]) -> bool) -> bool {
+        *self.closes_gate.get_or_init(|| look(&self.code))
     }
 
     /// Bytes of memory that it takes, approximately.

@@ -2,11 +2,20 @@
 
 use script::FunctionFlags;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// SHA-1 of a source, as 40 hexadecimal digits in lower case.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Digest([u8; 40]);
+
+impl Hash for Digest {
+    /// Some of its digits are enough: nobody can choose sources that have so many in common.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(&self.0[..16]);
+    }
+}
 
 impl Digest {
     /// The digest of a source.
@@ -44,6 +53,8 @@ pub struct Script {
     /// Where the first line ends, with its line end left for what follows, so that lines are
     /// counted from the begin of the source.
     body_at: usize,
+    /// True if the name of a command that closes the gate stands in it, once that was looked for.
+    closes_gate: OnceLock<bool>,
     is_forgotten: AtomicBool,
     /// True if SCRIPT LOAD has given it, so that it stays until SCRIPT FLUSH.
     is_loaded: AtomicBool,
@@ -78,6 +89,7 @@ impl Script {
             flags,
             source: source.into(),
             body_at,
+            closes_gate: OnceLock::new(),
             is_forgotten: AtomicBool::new(false),
             is_loaded: AtomicBool::new(false),
             used: AtomicU64::new(0),
@@ -92,6 +104,13 @@ impl Script {
     /// What is compiled of it.
     pub fn body(&self) -> &[u8] {
         &self.source[self.body_at..]
+    }
+
+    /// Returns true if the name of a command that closes the gate stands in the source, by `look`,
+    /// which is asked once.
+    #[inline]
+    pub fn closes_gate(&self, look: impl FnOnce(&[u8]) -> bool) -> bool {
+        *self.closes_gate.get_or_init(|| look(&self.source))
     }
 
     /// Returns true if the cache has it no more: it is not run again.
