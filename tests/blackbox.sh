@@ -82,6 +82,7 @@ else
   process journaled --lives 2 --rounds 25 --transcripts 4
   process order
   process one_core
+  process busy
   process started
   process bounds
   process loading
