@@ -89,7 +89,7 @@ impl Part for Disturber {
         }
         let how = chance.word(&["ASYNC", "SYNC"]);
         let is_everything = self.shape.kind == Kind::Everything;
-        match chance.below(60) {
+        match chance.below(61) {
             0..=29 => burst.ask(self.setting(chance), allowed),
             30..=37 => burst.ask(Self::look_around(chance), allowed),
             38..=48 => Self::fill(burst, chance),
@@ -101,7 +101,8 @@ impl Part for Disturber {
             }
             56 => burst.ask(words!["CLIENT", "UNPAUSE"], allowed),
             57 => burst.ask(words!["MEMORY", "PURGE"], allowed),
-            58 => burst.ask(words![chance.word(&["BGREWRITEAOF", "BGSAVE"])], |_, _| Ok(())),
+            58 if !is_everything => burst.ask(words!["EVAL", "redis.call('FLUSHDB')", 0], allowed),
+            59 => burst.ask(words![chance.word(&["BGREWRITEAOF", "BGSAVE"])], |_, _| Ok(())),
             _ => burst.ask(Self::look_around(chance), allowed),
         }
     }

@@ -10,6 +10,15 @@ use crate::client::Client;
 use anyhow::{Context, Result, ensure};
 use std::collections::HashMap;
 
+const MOVE_DECLARED: &str = "redis.call('DECRBY', KEYS[1], ARGV[2]) \
+    return redis.call('HINCRBY', KEYS[2], ARGV[1], ARGV[2])";
+const MOVE_UNDECLARED: &str = "redis.call('DECRBY', ARGV[1], ARGV[4]) \
+    return redis.call('HINCRBY', ARGV[2], ARGV[3], ARGV[4])";
+/// It may take longer than others wait for it.
+const MOVE_SLOWLY: &str = "redis.call('DECRBY', KEYS[1], ARGV[3]) \
+    local n = 0 for i = 1, ARGV[3] % 100000 do n = n + i % 7 end \
+    return redis.call('HINCRBY', ARGV[1], ARGV[2], ARGV[3])";
+
 /// Counter: a key, with a field or member if the counter is one.
 pub(super) type Name = (String, Option<String>);
 
@@ -53,7 +62,7 @@ impl Counting {
         let (field, fraction, member) =
             (format!("c{part}"), format!("d{part}"), format!("m{part}"));
         let [plain, float, hash, sorted] = ['i', 'f', 'h', 'z'].map(|it| self.key(it, chance));
-        match chance.below(7) {
+        match chance.below(9) {
             0 => self.add(burst, words!["INCRBY", plain, delta], (plain, None), delta * 4),
             1 => self.add(burst, words!["DECRBY", plain, delta], (plain, None), delta * -4),
             2 => self.add(burst, words!["INCRBYFLOAT", float, decimal], (float, None), quarter),
@@ -65,7 +74,8 @@ impl Counting {
                 let words = words!["HINCRBYFLOAT", hash, fraction, decimal];
                 self.add(burst, words, (hash, Some(fraction)), quarter);
             }
-            5 => {
+            5 | 6 => self.move_by_script(burst, chance, (plain, hash, field), delta),
+            7 => {
                 let words = words!["ZINCRBY", sorted, decimal, member];
                 self.add(burst, words, (sorted, Some(member)), quarter);
             }
@@ -75,6 +85,28 @@ impl Counting {
                 self.add(burst, words, (key, Some(place)), delta * 4);
             }
         }
+    }
+
+    /// Adds a script that moves a part of one counter to another one, whether it declares its keys
+    /// or not: both have changed when it is acknowledged.
+    fn move_by_script(
+        &mut self,
+        burst: &mut Burst<Self>,
+        chance: &mut Chance,
+        (plain, hash, field): (String, String, String),
+        delta: i64,
+    ) {
+        let words = match chance.below(3) {
+            0 => words!["EVAL", MOVE_DECLARED, 2, plain, hash, field, delta],
+            1 => words!["EVAL", MOVE_UNDECLARED, 0, plain, hash, field, delta],
+            _ => words!["EVAL", MOVE_SLOWLY, 1, plain, hash, field, delta],
+        };
+        burst.ask(words, move |counting, reply| {
+            fine(&reply)?;
+            *counting.added.entry((plain, None)).or_default() -= delta * 4;
+            *counting.added.entry((hash, Some(field))).or_default() += delta * 4;
+            Ok(())
+        });
     }
 
     /// Adds and removes other elements, so that the keys of the counters become large and small.
