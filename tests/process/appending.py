@@ -416,7 +416,8 @@ def what_is_done_while_it_is_off_is_not_written_until_it_is_on_again():
         server.kill()
         with Appending(folder=server.place) as second:
             db = second.connect()
-            assert [db.command("GET", key) for key in ("before", "meanwhile", "behind", "turns")] == [b"x", b"x", b"x", b"10"]
+            found = [db.command("GET", key) for key in ("before", "meanwhile", "behind", "turns")]
+            assert found == [b"x", b"x", b"x", b"10"], found
             assert digest(db) == expected
 
 

@@ -180,7 +180,9 @@ pub fn look_closely(
         }
     }
     let pause = match purpose {
-        Purpose::Fresh => call.instance.clients.postponed(call.instance.clock.steady()),
+        Purpose::Fresh if granted.contains(Needs::MAY_WAIT) => {
+            call.instance.clients.postponed(call.instance.clock.steady())
+        }
         // `postponed` would grant `WRITES_FLOW` again, and waiters that were postponed must run
         // before that.
         _ => call.instance.paused(),

@@ -25,6 +25,10 @@ pub(crate) fn run_meanwhile(call: &mut Call<'_>) -> Execution {
     if touches_no_data(call.row) {
         return run_row(call);
     }
+    if call.row.spec.flags.contains(Flags::WRITE) && call.instance.waiters.postponed.is_any() {
+        // Waiters that a pause has postponed come first.
+        return Execution::Postponed;
+    }
     let is_by_keys = call.row.spec.locks == Locks::ItsKeys && !call.row.spec.keys.is_empty();
     if !is_by_keys || call.row.spec.runs_script.is_some() || !has_room(call) {
         return Execution::Postponed;

@@ -125,11 +125,13 @@ impl<'c> Watch<'c> {
 
     /// Lets others know of the run.
     fn become_long(&mut self, thread: &ThreadContext, has_written: bool) -> Arc<LongRun> {
-        let function = match self.name {
-            Name::Script(_) => None,
-            Name::Function(name) => Some(name.to_vec()),
+        // The request of a script, which may be long, is shown to nobody.
+        let (function, words) = match self.name {
+            Name::Script(_) => (None, Vec::new()),
+            Name::Function(name) => {
+                (Some(name.to_vec()), self.request.from(0).map(<[u8]>::to_vec).collect())
+            }
         };
-        let words = self.request.from(0).map(<[u8]>::to_vec).collect();
         let run = LongRun::new(function, words, (self.began, self.is_obeyed), has_written);
         let run = Arc::new(run);
         self.instance.scripts.long_runs.add(&run);
@@ -143,7 +145,7 @@ impl<'c> Watch<'c> {
         let settings = &self.instance.settings;
         let millis = self.instance.stopwatch.nanos_between(self.began, now) / MILLI;
         let limit = SCRIPT_TIME_LIMIT.get(settings);
-        if limit > 0 && millis >= limit {
+        if limit > 0 && millis >= limit && !self.is_obeyed {
             run.end(Stage::OutOfTime);
         }
         let threshold = BUSY_REPLY_THRESHOLD.get(settings);

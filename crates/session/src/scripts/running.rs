@@ -64,7 +64,7 @@ impl Stage {
 pub struct LongRun {
     /// Name of the function that runs; `None` for a script.
     pub function: Option<Vec<u8>>,
-    /// Command that runs it, and its arguments.
+    /// Command that runs the function, and its arguments.
     pub words: Vec<Vec<u8>>,
     /// Reading of the stopwatch when it began.
     pub began: u64,
