@@ -200,6 +200,19 @@ def sigterm_ends_a_script_that_has_only_read_and_keeps_the_data():
                 assert server.connect().command("GET", "k") == b"v"
 
 
+def the_server_ends_though_a_script_begins_at_that_moment():
+    for threads in THREADS:
+        for source in (STUBBORN, WRITER) * 3:
+            with tempfile.TemporaryDirectory() as folder:
+                settings = ("--threads", str(threads), "--save", "3600 1", "--shutdown-timeout", "1", *NEVER)
+                with Saving(*settings, folder=folder) as server:
+                    script, other = clients(server, 2)
+                    assert other.command("SET", "k", "v") == b"OK"
+                    Server.send(script, "EVAL", source, "0")
+                    server.process.send_signal(signal.SIGTERM)
+                    assert server.ends_with_status() == 0
+
+
 def with_the_scope_keys_nobody_gets_busy():
     for server in servers(*SOON, "--busy-reply-scope", "keys"):
         script, other, held, _ = clients(server)

@@ -120,7 +120,7 @@ pub fn answer_migration(
     outcome: Result<(), Refusal>,
 ) {
     if let Err(refusal) = &outcome {
-        instance.statistics.count_error(refusal.code());
+        instance.statistics.count_error_from_outside(refusal.code());
     }
     instance.waiters.answer_behind(&instance.clients, &migration.waiter, position, |reply| {
         match &outcome {

@@ -35,7 +35,8 @@ pub enum Life {
     Waiting,
     /// They are postponed.
     Postponed {
-        /// By CLIENT PAUSE; otherwise since the disk is behind.
+        /// By CLIENT PAUSE; otherwise since the disk is behind, or put off in the middle of
+        /// something long.
         by_pause: bool,
         /// Place in the line of those that are postponed; zero until it has one.
         place: u64,

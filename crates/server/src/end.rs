@@ -6,6 +6,7 @@
 use crate::journal::{Ending, Journal};
 use crate::saver::{Saver, saves_by_itself};
 use crate::services::Services;
+use base::Steady;
 use crossbeam_channel::{Receiver, select};
 use session::{Instance, Shutdown};
 use settings::{Settings, ShutdownFlags, general};
@@ -49,8 +50,14 @@ pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
         if instance.shutdown.requested().is_none() {
             continue;
         }
-        let scripts = end_scripts(instance, asked);
-        if is_journal_safe(instance, journal, asked) && is_saved(instance, saver, asked, scripts) {
+        let scripts = Scripts::new(instance);
+        let is_held_up = scripts.end(asked);
+        if is_held_up {
+            saver.cancel_all();
+        }
+        if is_journal_safe(instance, journal, asked)
+            && (is_held_up || is_saved(instance, saver, asked, &scripts))
+        {
             instance.scripts.long_runs.stop();
             return;
         }
@@ -59,32 +66,42 @@ pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
     }
 }
 
-/// What runs while the server ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScriptsLeft {
-    /// No script that takes long.
-    None,
-    /// One that is in the middle of its changes.
-    Some,
+/// Scripts that run while the server ends. One that has changed nothing is ended. One that has is
+/// waited for, unless no snapshot is to be made, and not for longer than `shutdown-timeout`.
+struct Scripts<'i> {
+    instance: &'i Instance,
+    until: Steady,
 }
 
-/// Ends scripts that have changed nothing, and waits for others as long as `shutdown-timeout` says,
-/// unless no snapshot is to be made.
-fn end_scripts(instance: &Instance, asked: &Receiver<()>) -> ScriptsLeft {
-    let long_runs = &instance.scripts.long_runs;
-    let timeout = u64::from(general::SHUTDOWN_TIMEOUT.get(&instance.settings)) * 1000;
-    let until = instance.clock.steady().after(timeout);
-    while long_runs.is_any() {
-        let writes = long_runs.end_readers();
-        let Some(how) = instance.shutdown.requested() else { break };
-        let is_over = how.now || how.saves == Some(false) || instance.clock.steady() >= until;
-        if writes && is_over {
-            tracing::warn!("A script is in the middle of its changes: they get lost with it.");
-            return ScriptsLeft::Some;
-        }
-        let _ = asked.recv_timeout(LOOK);
+impl Scripts<'_> {
+    fn new(instance: &Instance) -> Scripts<'_> {
+        let timeout = u64::from(general::SHUTDOWN_TIMEOUT.get(&instance.settings)) * 1000;
+        Scripts { instance, until: instance.clock.steady().after(timeout) }
     }
-    ScriptsLeft::None
+
+    /// Ends those that have changed nothing. Returns true if one is left that is not waited for any
+    /// more: a snapshot would have to wait for it.
+    fn hold_up(&self, how: Shutdown) -> bool {
+        let is_over = how.now || how.saves == Some(false);
+        let is_late = is_over || self.instance.clock.steady() >= self.until;
+        let holds_up = self.instance.scripts.long_runs.end_readers() && is_late;
+        if holds_up {
+            tracing::warn!("A script is in the middle of its changes: they get lost with it.");
+        }
+        holds_up
+    }
+
+    /// Waits until none is left, or one that holds up the end. Returns true if there is such one.
+    fn end(&self, asked: &Receiver<()>) -> bool {
+        while self.instance.scripts.long_runs.is_any() {
+            let Some(how) = self.instance.shutdown.requested() else { break };
+            if self.hold_up(how) {
+                return true;
+            }
+            let _ = asked.recv_timeout(LOOK);
+        }
+        false
+    }
 }
 
 /// Has the journal make all data safe, while writes are postponed. Returns true if the server may
@@ -118,15 +135,11 @@ fn is_saved(
     instance: &Instance,
     saver: &Saver,
     asked: &Receiver<()>,
-    scripts: ScriptsLeft,
+    scripts: &Scripts<'_>,
 ) -> bool {
     let Some(how) = instance.shutdown.requested() else { return false };
     saver.cancel_all();
-    if scripts == ScriptsLeft::Some {
-        // A snapshot would have to wait for it.
-        return true;
-    }
-    !saves(instance, how) || save(instance, saver, asked)
+    !saves(instance, how) || save(instance, saver, asked, scripts)
 }
 
 /// True if a snapshot is to be made before the end: never of data that is only half loaded.
@@ -136,7 +149,7 @@ fn saves(instance: &Instance, how: Shutdown) -> bool {
 
 /// Makes the last snapshot: what is acknowledged is in it, as writes are postponed. Returns true
 /// if the server may end.
-fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
+fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>, scripts: &Scripts<'_>) -> bool {
     tracing::info!("Saving the final RDB snapshot before exiting.");
     let saved = saver.save_for_thread();
     loop {
@@ -144,6 +157,13 @@ fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
             recv(saved) -> saved => {
                 let saved = saved.unwrap_or(Err(SaveError::Cancelled));
                 return saved.is_ok() || is_forced(instance);
+            }
+            // A script may have become long since.
+            default(LOOK) => {
+                if instance.shutdown.requested().is_some_and(|how| scripts.hold_up(how)) {
+                    saver.cancel_all();
+                    return true;
+                }
             }
             recv(asked) -> _ => match instance.shutdown.requested() {
                 Some(how) if saves(instance, how) => {}

@@ -24,7 +24,7 @@ use crate::connections::Connections;
 use crate::limits::clients_memory_max;
 use crate::mail::{Inbox, Mailbox};
 use crate::output::WRITE_MAX;
-use crate::pipeline::{Fate, Lender, Pipeline, Served};
+use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::timers::Timers;
 use command::forget_all;
@@ -429,12 +429,6 @@ impl<P: Poller> EventLoop<P> {
         forget_all(&self.instance, &mut connection.session);
         self.connections.remove(at, &connection);
         self.instance.clients.remove(connection.session.client.id);
-    }
-}
-
-impl<P: Poller> Lender for EventLoop<P> {
-    fn take_back(&mut self, served: Served) {
-        EventLoop::take_back(self, served);
     }
 }
 

@@ -160,7 +160,7 @@ pub struct Statistics {
 
 /// Maximum number of distinct error codes that are counted, in case clients make codes up.
 const ERROR_CODES_MAX: usize = 128;
-/// Name under which errors of scripts with further codes are counted.
+/// Name under which errors from outside with further codes are counted.
 const OTHER_CODES: &str = "ERRORSTATS_OVERFLOW";
 
 impl Statistics {
@@ -202,9 +202,9 @@ impl Statistics {
         }
     }
 
-    /// Counts an error that a script has made, whose code may be any: those beyond the first ones
-    /// are counted together.
-    pub fn count_error_of_script(&self, code: &str) {
+    /// Counts an error that a script or another server has made, whose code may be any: those
+    /// beyond the first ones are counted together.
+    pub fn count_error_from_outside(&self, code: &str) {
         let errors = lock(&self.errors);
         let is_one_too_many = errors.len() >= ERROR_CODES_MAX && !errors.contains_key(code);
         drop(errors);

@@ -77,7 +77,7 @@ pub struct Buffers<'h> {
 }
 
 impl<'h, 'c> CommandHost<'h, 'c> {
-    /// The host of a script that is about to begin. The thread lends all locks.
+    /// The host of a script that is about to begin, under the hold of its thread.
     pub fn new(
         environment: Environment<'c>,
         (thread, session): (&'h mut ThreadContext, &'h mut Session),
@@ -314,7 +314,7 @@ impl script::Host for CommandHost<'_, '_> {
         self.has_error = true;
         if !is_counted {
             let code = Refusal::new(text);
-            self.environment.instance.statistics.count_error_of_script(code.code());
+            self.environment.instance.statistics.count_error_from_outside(code.code());
         }
     }
 

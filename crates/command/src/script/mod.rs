@@ -6,8 +6,9 @@
 //!   Watch        others are served when it runs for long, and may end it
 //!   Host         each command that it calls: found, admitted, run under the lent locks, counted
 //! ```
-//! Which shards a script reaches is known only when it has run, so it takes all of them. With a
-//! command that closes the gate in its source or arguments, it runs behind the closed gate.
+//! Which shards a script reaches shows only while it runs: its hold begins with the keys that it
+//! declares, and grows. With a command that closes the gate in its source or arguments, it runs
+//! behind the closed gate.
 
 mod gate_words;
 mod host;

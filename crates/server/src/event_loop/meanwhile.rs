@@ -11,7 +11,7 @@
 //! message about one of them waits with all messages behind it, so that all come in order.
 
 use super::EventLoop;
-use crate::pipeline::{Pipeline, Served};
+use crate::pipeline::{Lender, Pipeline, Served};
 use crate::poller::Poller;
 use base::meanwhile::{self, Others};
 use std::time::Duration;
@@ -104,9 +104,10 @@ impl<P: Poller> EventLoop<P> {
             second.0.settle();
         }
     }
+}
 
-    /// Takes back a member of a group whose requests were not served: others are served first.
-    pub(crate) fn take_back(&mut self, served: Served) {
+impl<P: Poller> Lender for EventLoop<P> {
+    fn take_back(&mut self, served: Served) {
         let Served { at, mut connection, .. } = served;
         self.look_again(at, &mut connection);
         self.connections.put(at, connection);
