@@ -248,14 +248,16 @@ impl<'q> Plan<'q> {
             if row.spec.flags.contains(Flags::DENYOOM) {
                 plan.bytes = plan.bytes.saturating_add(args.bytes() + RECORD_OVERHEAD_MAX);
             }
+            let script = row.spec.runs_script;
+            let is_bound = script.is_some_and(|script| (script.reaches_only_keys)(call, &args));
             match row.spec.locks {
                 Locks::ItsKeys => {}
+                Locks::All if is_bound => {}
                 Locks::All | Locks::AllFree => plan.shards = ShardSet::all(),
                 Locks::Gate => plan.closes_gate = true,
             }
-            let script = row.spec.runs_script;
             plan.closes_gate |= script.is_some_and(|script| (script.closes_gate)(call, &args));
-            plan.add_keys(call, (row, args, queued.first_hash), database);
+            plan.add_keys(call, (row, args, queued.first_hash), database, is_bound);
             if row.spec.flags.contains(Flags::SELECTS) {
                 let number = text::parse_i64(args.get(1)).and_then(|it| usize::try_from(it).ok());
                 // One that does not exist is refused, and leaves the database as it is.
@@ -269,12 +271,14 @@ impl<'q> Plan<'q> {
         plan
     }
 
-    /// Adds the keys of a command, and the hash of the first one if it is known.
+    /// Adds the keys of a command, and the hash of the first one if it is known. A script that is
+    /// bound to its keys wakes at most waiters for them.
     fn add_keys(
         &mut self,
         call: &Call<'_>,
         (row, args, first_hash): (&Row, Args<'q>, Option<PositionHash>),
         database: usize,
+        is_bound: bool,
     ) {
         let store = &call.instance.store;
         let is_write = row.spec.flags.contains(Flags::WRITE);
@@ -298,13 +302,14 @@ impl<'q> Plan<'q> {
                 Wakes::ItsKeys if is_write => {
                     self.touch.keys.push((database, bytes, hash));
                 }
-                Wakes::ItsKeysAnywhere => {
+                Wakes::AnyoneAfterwards if !is_bound => {}
+                Wakes::ItsKeysAnywhere | Wakes::AnyoneAfterwards => {
                     self.touch.anywhere.push((bytes, hash));
                 }
                 _ => {}
             }
         }
-        self.touch.all |= row.spec.wakes == Wakes::AnyoneAfterwards;
+        self.touch.all |= row.spec.wakes == Wakes::AnyoneAfterwards && !is_bound;
     }
 }
 

@@ -78,6 +78,8 @@ pub struct RunsScript {
     pub declares: fn(&Instance, &Args<'_>) -> Option<FunctionFlags>,
     /// Returns true if it may call a command that closes the gate.
     pub closes_gate: fn(&Call<'_>, &Args<'_>) -> bool,
+    /// Returns true if it is known to reach the shards of its keys alone.
+    pub reaches_only_keys: fn(&Call<'_>, &Args<'_>) -> bool,
 }
 
 /// Outcome of a handler: `Ok` if one reply was written; a refusal becomes the reply instead.

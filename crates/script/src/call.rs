@@ -68,7 +68,7 @@ pub fn gather(stack: &mut Stack<'_>) -> Result<(), Failure> {
 }
 
 /// Appends a number as commands read it, and returns its text.
-fn write_number(numbers: &mut Vec<u8>, value: f64) -> &[u8] {
+pub fn write_number(numbers: &mut Vec<u8>, value: f64) -> &[u8] {
     let start = numbers.len();
     if value.abs() <= TWO_TO_62 && value.trunc() == value {
         write_i64(numbers, to_i64(value));

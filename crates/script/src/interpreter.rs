@@ -2,12 +2,12 @@
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
-use std::os::raw::c_int;
+use std::os::raw::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use mlua_sys::{
-    LUA_MASKCOUNT, LUA_OK, LUA_REGISTRYINDEX, lua_State, lua_close, lua_cpcall, lua_gc,
-    lua_newstate, lua_sethook, lua_settop, luaL_loadbuffer, luaL_ref, luaL_unref,
+    LUA_MASKCOUNT, LUA_OK, LUA_REGISTRYINDEX, lua_State, lua_close, lua_cpcall, lua_dump_, lua_gc,
+    lua_newstate, lua_rawgeti_, lua_sethook, lua_settop, luaL_loadbuffer, luaL_ref, luaL_unref,
 };
 
 use crate::core::Core;
@@ -16,6 +16,7 @@ use crate::hook;
 use crate::host::{Host, Protocol};
 use crate::library::{Load, load_entry, set_environment};
 use crate::memory::reallocate;
+use crate::proof::{self, CallSite, Source, call_sites};
 use crate::registered::{FunctionFlags, Registered};
 use crate::run::{Ending, Input, Run, run_entry};
 use crate::sandbox::{self, Options};
@@ -108,6 +109,26 @@ impl Interpreter {
         // SAFETY: nothing on the stack is needed any more.
         unsafe { lua_settop(state, 0) };
         result
+    }
+
+    /// Returns where a function that was compiled calls commands; `None` if that cannot be told.
+    pub fn call_sites(&mut self, function: &Function) -> Option<Vec<CallSite>> {
+        let is_library = self.core().environment.is_some();
+        let source = if is_library { Source::Library } else { Source::Script };
+        call_sites(&self.dump(function)?, source)
+    }
+
+    /// Returns the bytecode of a function; `None` if it is too long for a proof.
+    pub(crate) fn dump(&mut self, function: &Function) -> Option<Vec<u8>> {
+        let (mut code, state) = (Vec::new(), self.state.as_ptr());
+        // SAFETY: the reference is one of the registry; neither call takes memory of Lua.
+        let status = unsafe {
+            lua_rawgeti_(state, LUA_REGISTRYINDEX, function.0);
+            let status = lua_dump_(state, append_code, (&raw mut code).cast());
+            lua_settop(state, 0);
+            status
+        };
+        (status == 0).then_some(code)
     }
 
     /// Loads a library, and returns the functions that it registers. Their names are not looked at.
@@ -251,6 +272,27 @@ impl Drop for Interpreter {
             drop(Box::from_raw(self.core.as_ptr()));
         }
     }
+}
+
+/// Appends a part of the bytecode of a function; ends it where it is too long for a proof.
+///
+/// # Safety
+/// `lua_dump` calls it with bytes to read and the vector that it was given.
+unsafe extern "C-unwind" fn append_code(
+    _: *mut lua_State,
+    part: *const c_void,
+    length: usize,
+    code: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller says so.
+    let (code, part) = unsafe {
+        (&mut *code.cast::<Vec<u8>>(), std::slice::from_raw_parts(part.cast::<u8>(), length))
+    };
+    if code.len() + length > proof::BYTES_MAX {
+        return 1;
+    }
+    code.extend_from_slice(part);
+    0
 }
 
 /// Work of `compile_entry`.

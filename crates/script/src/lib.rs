@@ -8,6 +8,7 @@
 //! ```
 //!
 //! * `interpreter`, `run`, `hook`, `sandbox`: what runs, how it ends, what it finds
+//! * `proof`: which commands a script can call, and with which keys, before it runs
 //! * `call`, `decode`, `encode`, `api`: the way to the host and back
 //! * `json`, `message_pack`, `packed_struct`, `bits`, `math`: libraries, in safe Rust over `stack`
 //! * `stack`, `guard`, `memory`: all that touches Lua's memory
@@ -41,6 +42,7 @@ mod message_pack;
 mod number;
 mod number_text;
 mod packed_struct;
+pub mod proof;
 mod protect;
 mod random;
 mod registered;

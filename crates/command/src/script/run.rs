@@ -5,7 +5,7 @@ use super::rules::Rules;
 use super::watch::{Name, Watch};
 use crate::call::Environment;
 use crate::row::Call;
-use crate::waiting::{self, Gathered};
+use crate::waiting::{self, Gathered, Touch};
 use base::Millis;
 use heap::RECORD_OVERHEAD_MAX;
 use script::{Input, Protocol};
@@ -26,6 +26,8 @@ pub struct Program<'p> {
     pub arguments: &'p [&'p [u8]],
     /// True if it may call commands that close the gate.
     pub closes_gate: bool,
+    /// True if it reaches the shards of its keys alone.
+    pub reaches_only_keys: bool,
 }
 
 /// Runs a script, and writes its reply. It is one unit, for which time stands still.
@@ -43,6 +45,8 @@ pub fn run(call: &mut Call<'_>, program: Program<'_>) {
         execute(call, program, &mut Gathered::default());
     } else if program.closes_gate {
         run_alone(call, program);
+    } else if program.reaches_only_keys {
+        run_with_its_keys(call, program);
     } else {
         let mut shards = ShardSet::new();
         program.keys.iter().for_each(|key| shards.add(call.instance.store.hash(key)));
@@ -60,6 +64,18 @@ fn run_alone(call: &mut Call<'_>, program: Program<'_>) {
             let act = |call: &mut Call<'_>, woken: &mut _| execute(call, program, woken);
             waiting::run_gathering(call, ShardSet::all(), act);
         });
+    });
+}
+
+/// Runs a script under the locks of its keys, beside others.
+fn run_with_its_keys(call: &mut Call<'_>, program: Program<'_>) {
+    let hashes = program.keys.iter().map(|key| (*key, call.instance.store.hash(key)));
+    let touch = Touch { anywhere: hashes.collect(), words: call.args.len(), ..Touch::default() };
+    let mut shards = ShardSet::new();
+    touch.anywhere.iter().for_each(|(_, hash)| shards.add(*hash));
+    waiting::run_unit(call, shards, &touch, |call| {
+        // Waiters are served by the unit, which expects those of its keys.
+        execute(call, program, &mut Gathered::default());
     });
 }
 

@@ -15,7 +15,7 @@ use super::touched::{Gathered, Request, Touch, Touched, begin_of_lines};
 use crate::call::Environment;
 use crate::flags::{Flags, Wakes};
 use crate::observer::{Observer, Seen};
-use crate::row::{Call, Outcome, Row, Turn};
+use crate::row::{Call, Row, Turn};
 use crate::run::{Execution, finish};
 use base::PositionHash;
 use hashbrown::HashTable;
@@ -158,12 +158,12 @@ pub fn resume_postponed(environment: Environment<'_>, thread: &mut ThreadContext
 /// Runs several commands under one hold of the locks of `shards`, and then the waiters that they
 /// wake: all that is one unit. If the unit ended a CLIENT PAUSE, runs the waiters that the pause
 /// had postponed.
-pub fn run_unit(
+pub fn run_unit<T>(
     call: &mut Call<'_>,
     shards: ShardSet,
     touch: &Touch<'_>,
-    act: impl FnOnce(&mut Call<'_>) -> Outcome,
-) -> Outcome {
+    act: impl FnOnce(&mut Call<'_>) -> T,
+) -> T {
     let arrivals = call.instance.waiters.arrivals();
     let touched = touch.touched(call.instance);
     let waker = Waker::behind(call, touch);
@@ -231,8 +231,9 @@ fn run_and_serve<'c, T>(
         held = all;
     };
     let outcome = outer.nested(hold.thread(), outer.invocation, act);
-    if outer.invocation.row.spec.flags.contains(Flags::RUNS_QUEUE) {
-        // Time stood still for the transaction, but not for the waiters.
+    let spec = outer.invocation.row.spec;
+    if spec.flags.contains(Flags::RUNS_QUEUE) || spec.runs_script.is_some() {
+        // Time stood still for the unit, but not for the waiters.
         waker.environment.now = instance.clock.now();
     }
     let rest = waker.serve_held(hold.thread(), &held, touched);

@@ -1,9 +1,13 @@
 //! EVAL, EVALSHA, EVAL_RO, EVALSHA_RO.
 
 use super::{NO_MEMORY, NO_SCRIPT, of_compiling, of_shebang};
-use command::script::{Name, Program, Rules, closes_gate, has_gate_word, run, show};
+use command::script::{
+    Name, Program, Rules, closes_gate, has_gate_word, reach_of, reaches_only_keys, run, show,
+};
 use command::{Call, Flags, Outcome, RunsScript};
-use session::{Args, Digest, Instance, OwnInterpreter, Refusal, Script, declared, script_options};
+use session::{
+    Args, Digest, Instance, OwnInterpreter, Reach, Refusal, Script, declared, script_options,
+};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -43,6 +47,7 @@ pub(super) fn evalsha(call: &mut Call<'_>) -> Outcome {
 pub(super) const OF_SOURCE: RunsScript = RunsScript {
     declares: |_, args| declared(args.get(1)).ok()?.0,
     closes_gate: |call, args| closes_gate(call, args, has_gate_word(call.row.table(), args.get(1))),
+    reaches_only_keys: |call, args| is_bound(call, args, Some(Digest::of(args.get(1)))),
 };
 
 /// What is to be known of the script of EVALSHA before it runs.
@@ -51,7 +56,27 @@ pub(super) const OF_DIGEST: RunsScript = RunsScript {
     closes_gate: |call, args| {
         named(call.instance, args).is_some_and(|script| is_for_gate(call, args, &script))
     },
+    reaches_only_keys: |call, args| is_bound(call, args, Digest::parse(args.get(1))),
 };
+
+/// Returns true if a script is known to reach the shards of its keys alone: one that has never run
+/// is not.
+fn is_bound(call: &Call<'_>, args: &Args<'_>, digest: Option<Digest>) -> bool {
+    let script = digest.and_then(|digest| call.instance.scripts.cache.get(&digest));
+    let reach = script.as_ref().and_then(|script| script.known_reach());
+    reach.is_some_and(|reach| keeps_to_keys(call, args, reach))
+}
+
+/// Returns true if a request with these arguments keeps to its keys.
+pub(super) fn keeps_to_keys(call: &Call<'_>, args: &Args<'_>, reach: &Reach) -> bool {
+    let keys = args.integer(2).ok().and_then(|count| usize::try_from(count).ok());
+    let Some(first) = keys.and_then(|count| count.checked_add(3)) else { return false };
+    if first > args.len() {
+        return false;
+    }
+    let arguments: Words<'_> = args.from(first).collect();
+    reaches_only_keys(call.row.table(), reach, &arguments)
+}
 
 /// Returns true if a script has to run behind the closed gate.
 fn is_for_gate(call: &Call<'_>, args: &Args<'_>, script: &Script) -> bool {
@@ -118,6 +143,8 @@ fn run_script(
     }
     let words: Words<'_> = call.args.from(3).collect();
     let (keys, arguments) = words.split_at(keys);
+    let table = call.row.table();
+    let reach = script.reach(|| reach_of(table, own.call_sites(&script.digest)));
     let program = Program {
         parts: own.parts(&script.digest).ok_or(NO_SCRIPT)?,
         name: Name::Script(script.digest.as_bytes()),
@@ -125,6 +152,7 @@ fn run_script(
         keys,
         arguments,
         closes_gate: is_for_gate(call, &call.args, script),
+        reaches_only_keys: reaches_only_keys(table, reach, arguments),
     };
     run(call, program);
     Ok(())

@@ -1,10 +1,12 @@
 //! FCALL and FCALL_RO.
 
 use super::NO_MEMORY;
-use super::eval::{RO_OF_WRITER, Words, keys};
-use command::script::{Name, Program, Rules, closes_gate, has_gate_word, run, show};
+use super::eval::{RO_OF_WRITER, Words, keeps_to_keys, keys};
+use command::script::{
+    Name, Program, Rules, closes_gate, has_gate_word, reach_of, reaches_only_keys, run, show,
+};
 use command::{Call, Flags, Outcome, RunsScript};
-use session::{Args, Library, OwnLibraries, Refusal, library_options};
+use session::{Args, Library, OwnLibraries, Reach, Refusal, library_options};
 
 const NOT_FOUND: Refusal = Refusal::of("ERR Function not found");
 
@@ -28,7 +30,18 @@ pub(super) const OF_FUNCTION: RunsScript = RunsScript {
         let table = call.instance.libraries.table();
         table.find(args.get(1)).is_some_and(|(library, _)| is_for_gate(call, args, library))
     },
+    reaches_only_keys: |call, args| {
+        let table = call.instance.libraries.table();
+        let found = table.find(args.get(1));
+        found.is_some_and(|(library, _)| keeps_to_keys(call, args, reach(call, library)))
+    },
 };
+
+/// Returns what the functions of a library may reach.
+fn reach<'l>(call: &Call<'_>, library: &'l Library) -> &'l Reach {
+    let table = call.row.table();
+    library.reach(|sites| reach_of(table, sites))
+}
 
 /// Returns true if a function of a library has to run behind the closed gate.
 fn is_for_gate(call: &Call<'_>, args: &Args<'_>, library: &Library) -> bool {
@@ -48,6 +61,7 @@ fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
     }
     let words: Words<'_> = call.args.from(3).collect();
     let (keys, arguments) = words.split_at(keys);
+    let table = call.row.table();
     let program = Program {
         parts: own.parts(&callee)?,
         name: Name::Function(call.args.get(1)),
@@ -55,6 +69,7 @@ fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
         keys,
         arguments,
         closes_gate: is_for_gate(call, &call.args, &callee.library),
+        reaches_only_keys: reaches_only_keys(table, reach(call, &callee.library), arguments),
     };
     run(call, program);
     Ok(())

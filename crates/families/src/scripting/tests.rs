@@ -88,3 +88,98 @@ fn a_script_calls_nothing_larger_than_a_client_can_send() {
     check(&mut world, &[("CONFIG SET client-query-buffer-limit 1mb", "+OK")]);
     check(&mut world, &[(&call(10), ":0"), (&call(11), refused)]);
 }
+
+/// Returns whether a script with these arguments is seen to keep to its keys.
+fn is_bound(source: &str, arguments: &[&[u8]]) -> bool {
+    let world = World::new();
+    let options = session::script_options(&world.instance.settings);
+    let mut own = session::OwnInterpreter::new(&options).expect("memory");
+    let digest = session::Digest::of(source.as_bytes());
+    let script = session::Script::of(digest, source.as_bytes()).expect("a script");
+    own.compile(&std::sync::Arc::new(script)).expect("it compiles");
+    let table = crate::table();
+    let reach = command::script::reach_of(table, own.call_sites(&digest));
+    command::script::reaches_only_keys(table, &reach, arguments)
+}
+
+#[test]
+fn a_script_keeps_to_its_keys_if_they_stand_where_its_commands_have_keys() {
+    for source in [
+        "return 1",
+        "return redis.call('get', KEYS[1])",
+        "return redis.call('mset', KEYS[1], ARGV[1], KEYS[2], 'x')",
+        "return redis.call('del', KEYS[1], unpack(KEYS, 2))",
+        "return redis.call('sadd', KEYS[1], unpack(ARGV))",
+        "return redis.call('blpop', KEYS[1], KEYS[2], 0)",
+        "return redis.call('zunionstore', KEYS[1], 2, KEYS[2], KEYS[3], 'weights', 1, 2)",
+        "return redis.call('zunionstore', KEYS[1], #KEYS - 1, unpack(KEYS, 2))",
+        "return redis.call('xread', 'count', 1, 'streams', KEYS[1], KEYS[2], '0', ARGV[1])",
+        "return redis.call('object', 'encoding', KEYS[1])",
+        "return redis.call('publish', ARGV[1], 'x')",
+        "return redis.call('eval', 'return 1', 0)",
+        "return redis.call('nosuchcommand', 'x')",
+        "redis.call('select', 3) return redis.call('time')",
+    ] {
+        assert!(is_bound(source, &[]), "{source}");
+    }
+}
+
+#[test]
+fn a_script_that_may_reach_other_keys_is_not_bound() {
+    for source in [
+        "return redis.call('get', ARGV[1])",
+        "return redis.call('get', 'x')",
+        "return redis.call('mset', KEYS[1], 'x', ARGV[1], 'y')",
+        "return redis.call('mset', unpack(ARGV))",
+        "return redis.call('blpop', KEYS[1], 'x', 0)",
+        "return redis.call('zunionstore', KEYS[1], 2, KEYS[2], ARGV[1])",
+        "return redis.call('zunionstore', KEYS[1], ARGV[1], KEYS[2], 'aggregate', 'max')",
+        "return redis.call('xread', ARGV[1], 1, 'streams', KEYS[1], '0')",
+        "return redis.call('xread', 'streams', KEYS[1], ARGV[1], '0', '0')",
+        "return redis.call('sort', KEYS[1], 'by', 'w_*')",
+        "return redis.call('migrate', 'host', 1, KEYS[1], 0, 1)",
+        "return redis.call('dbsize')",
+        "return redis.call('keys', '*')",
+        "return redis.call('object', ARGV[1], KEYS[1])",
+    ] {
+        assert!(!is_bound(source, &[]), "{source}");
+    }
+}
+
+#[test]
+fn a_command_that_an_argument_names_is_looked_at_when_it_is_known() {
+    let source = "return redis.call(ARGV[2], KEYS[1], ARGV[1])";
+    for (name, is_one) in
+        [("publish", true), ("SPUBLISH", true), ("get", true), ("mget", false), ("keys", false)]
+    {
+        assert_eq!(is_bound(source, &[b"x", name.as_bytes()]), is_one, "{name}");
+    }
+    assert!(is_bound(source, &[b"x"]), "the call fails");
+}
+
+#[test]
+fn scripts_and_functions_that_keep_to_their_keys_do_what_others_do() {
+    let mut world = World::new();
+    check(
+        &mut world,
+        &[
+            ("EVAL 'return redis.call(\"incr\",KEYS[1])' 1 k", ":1"),
+            ("EVAL 'return redis.call(\"incr\",KEYS[1])' 2 k j", ":2"),
+            (
+                "EVAL 'return redis.call(\"incr\",KEYS[1])' 0",
+                "-ERR Command arguments must be strings or integers script: on @user_script:1.",
+            ),
+            (
+                "FUNCTION LOAD '#!lua name=l\nredis.register_function(\"f\", function(keys) \
+                 return redis.call(\"incr\", keys[1]) end)'",
+                "$1 l",
+            ),
+            ("FCALL f 1 k", ":3"),
+            ("MULTI", "+OK"),
+            ("EVAL 'return redis.call(\"incr\",KEYS[1])' 1 k", "+QUEUED"),
+            ("FCALL f 1 k", "+QUEUED"),
+            ("EVAL 'return redis.call(\"incr\",\"o\")' 0", "+QUEUED"),
+            ("EXEC", "*3 :4 :5 :1"),
+        ],
+    );
+}

@@ -2,6 +2,8 @@
 
 use super::metadata;
 use crate::refusal::Refusal;
+use crate::scripts::Reach;
+use script::proof::CallSite;
 use script::{
     Call, FunctionFlags, Host, Interpreter, LoadError, LogLevel, Options, Replication, Verdict,
 };
@@ -25,6 +27,10 @@ pub struct Library {
     body_at: usize,
     /// True if the name of a command that closes the gate stands in it, once that was looked for.
     closes_gate: OnceLock<bool>,
+    /// Where it calls commands, if that can be told.
+    call_sites: Option<Vec<CallSite>>,
+    /// What its functions may reach, once that was found out.
+    reach: OnceLock<Reach>,
 }
 
 /// A function of a library.
@@ -67,8 +73,11 @@ impl Library {
             return Err(Refusal::of("ERR No functions registered"));
         }
         functions.sort_by(|one, other| one.name.cmp(&other.name));
-        let closes_gate = OnceLock::new();
-        Ok(Library { name, code: code.to_vec(), functions, body_at, closes_gate })
+        let compiled = lua.compile(&code[body_at..]).ok();
+        let call_sites = compiled.and_then(|function| lua.call_sites(&function));
+        let (closes_gate, reach) = (OnceLock::new(), OnceLock::new());
+        let code = code.to_vec();
+        Ok(Library { name, code, functions, body_at, closes_gate, call_sites, reach })
     }
 
     /// What is compiled of it.
@@ -80,6 +89,12 @@ impl Library {
     /// which is asked once.
     pub fn closes_gate(&self, look: impl FnOnce(&[u8]) -> bool) -> bool {
         *self.closes_gate.get_or_init(|| look(&self.code))
+    }
+
+    /// Returns what its functions may reach, by `find`, which is asked once, for where they call
+    /// commands.
+    pub fn reach(&self, find: impl FnOnce(Option<Vec<CallSite>>) -> Reach) -> &Reach {
+        self.reach.get_or_init(|| find(self.call_sites.clone()))
     }
 
     /// Bytes of memory that it takes, approximately.

@@ -23,7 +23,7 @@ pub use cache::ScriptCache;
 pub use options::{library_options, script_options};
 pub use own::{OwnInterpreter, Parts};
 pub use running::{LongRun, LongRuns, Stage};
-pub use script::{Digest, Script, ShebangError, declared};
+pub use script::{Digest, Reach, Script, ShebangError, declared};
 pub use slots::{Resting, Slots};
 
 /// Scripts of the server.

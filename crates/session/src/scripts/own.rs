@@ -2,6 +2,7 @@
 
 use super::script::{Digest, Script};
 use super::slots::Resting;
+use script::proof::CallSite;
 use script::{Function, Interpreter, Options, OutOfMemory};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -70,6 +71,11 @@ impl OwnInterpreter {
             self.lua.release(old.function);
         }
         Ok(())
+    }
+
+    /// Returns where a script that was compiled here calls commands, if that can be told.
+    pub fn call_sites(&mut self, digest: &Digest) -> Option<Vec<CallSite>> {
+        self.lua.call_sites(&self.compiled.get(digest)?.function)
     }
 
     /// Returns what runs scripts, and the function of a script that was compiled here.

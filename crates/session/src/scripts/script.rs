@@ -1,6 +1,7 @@
 //! One script: its source, and what its first line says of it.
 
 use script::FunctionFlags;
+use script::proof::CallSite;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
@@ -55,11 +56,22 @@ pub struct Script {
     body_at: usize,
     /// True if the name of a command that closes the gate stands in it, once that was looked for.
     closes_gate: OnceLock<bool>,
+    /// What it may reach, once that was found out.
+    reach: OnceLock<Reach>,
     is_forgotten: AtomicBool,
     /// True if SCRIPT LOAD has given it, so that it stays until SCRIPT FLUSH.
     is_loaded: AtomicBool,
     /// Reading of the stopwatch when it was used last.
     used: AtomicU64,
+}
+
+/// What a script may reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Any key.
+    Anything,
+    /// The keys that it declares, if the commands that its arguments name here keep to them.
+    ItsKeys(Box<[CallSite]>),
 }
 
 /// What is wrong with the first line of a script.
@@ -90,6 +102,7 @@ impl Script {
             source: source.into(),
             body_at,
             closes_gate: OnceLock::new(),
+            reach: OnceLock::new(),
             is_forgotten: AtomicBool::new(false),
             is_loaded: AtomicBool::new(false),
             used: AtomicU64::new(0),
@@ -111,6 +124,18 @@ impl Script {
     #[inline]
     pub fn closes_gate(&self, look: impl FnOnce(&[u8]) -> bool) -> bool {
         *self.closes_gate.get_or_init(|| look(&self.source))
+    }
+
+    /// Returns what it may reach, by `find`, which is asked once.
+    #[inline]
+    pub fn reach(&self, find: impl FnOnce() -> Reach) -> &Reach {
+        self.reach.get_or_init(find)
+    }
+
+    /// Returns what it may reach, if that was found out.
+    #[inline]
+    pub fn known_reach(&self) -> Option<&Reach> {
+        self.reach.get()
     }
 
     /// Returns true if the cache has it no more: it is not run again.

@@ -1,0 +1,157 @@
+//! What is known of a value, and of the script as a whole.
+
+use super::site::{CallSite, Source, Word};
+
+/// What a register may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Nil.
+    Nil,
+    /// Any value from which nothing of what matters can be reached.
+    Other,
+    /// This text of the source.
+    Literal(usize),
+    /// An element of `KEYS`, or nil.
+    Key,
+    /// The argument at this place, counted from zero, or nil.
+    Argument(usize),
+    /// The table of keys.
+    Keys,
+    /// The table of arguments.
+    Arguments,
+    /// The table `redis`.
+    Redis,
+    /// `redis.call` or `redis.pcall`.
+    Call,
+    /// `redis.register_function`.
+    Register,
+    /// `unpack`.
+    Unpack,
+    /// `pairs` or `ipairs`.
+    Pairs,
+    /// What `pairs` and `ipairs` return first for the keys or the arguments.
+    Iterator,
+    /// `pcall`.
+    Protect,
+    /// A function that reads the tables that it is given, and nothing more.
+    Reader,
+    /// The library `table`.
+    TableLibrary,
+    /// `cjson` or `cmsgpack`.
+    Codec,
+    /// The function that is made of this one within the present one.
+    Closure(usize),
+    /// A table that was made here, with such a function as its field `callback`.
+    Fields(Option<usize>),
+    /// One of several of these, of which one has to be followed.
+    Mixed,
+}
+
+impl Value {
+    /// Returns the value of a global.
+    pub fn of_global(name: &[u8], source: Source) -> Option<Value> {
+        Some(match name {
+            // What makes code of texts, or leads to all globals, ends the proof.
+            b"_G" | b"load" | b"loadstring" | b"getfenv" | b"setfenv" => return None,
+            b"redis" | b"server" => Value::Redis,
+            b"KEYS" if source == Source::Script => Value::Keys,
+            b"ARGV" if source == Source::Script => Value::Arguments,
+            b"unpack" => Value::Unpack,
+            b"pairs" | b"ipairs" => Value::Pairs,
+            b"pcall" => Value::Protect,
+            b"type" | b"tostring" | b"next" => Value::Reader,
+            b"table" => Value::TableLibrary,
+            b"cjson" | b"cmsgpack" => Value::Codec,
+            _ => Value::Other,
+        })
+    }
+
+    /// Returns the field of a value, by a name if that is known; `None` ends the proof.
+    pub fn field(self, name: Option<&[u8]>) -> Option<Value> {
+        match (self, name) {
+            (Value::Redis, Some(b"call" | b"pcall")) => Some(Value::Call),
+            (Value::Redis, Some(b"register_function")) => Some(Value::Register),
+            (Value::Redis, None) | (Value::Mixed, _) => None,
+            (Value::Keys, _) => Some(Value::Key),
+            (Value::TableLibrary, Some(b"concat" | b"getn" | b"maxn")) => Some(Value::Reader),
+            (Value::Codec, Some(b"encode" | b"pack")) => Some(Value::Reader),
+            _ => Some(Value::Other),
+        }
+    }
+
+    /// Returns true for the tables that a script is given.
+    pub fn is_given(self) -> bool {
+        matches!(self, Value::Keys | Value::Arguments)
+    }
+
+    /// Returns true if it has to be followed wherever it goes.
+    pub fn is_followed(self) -> bool {
+        matches!(
+            self,
+            Value::Keys
+                | Value::Arguments
+                | Value::Redis
+                | Value::Call
+                | Value::Register
+                | Value::Mixed
+        )
+    }
+
+    /// Returns what is known where two ways meet. The functions that may be either are put in
+    /// `lost`.
+    pub fn or(self, other: Value, lost: &mut Vec<usize>) -> Value {
+        if self == other {
+            return self;
+        }
+        if self.is_followed() || other.is_followed() {
+            return Value::Mixed;
+        }
+        lost.extend([self, other].into_iter().filter_map(Value::closure));
+        match (self, other) {
+            (Value::Nil, Value::Key) | (Value::Key, Value::Nil) => Value::Key,
+            _ => Value::Other,
+        }
+    }
+
+    /// Returns the function that it is or has.
+    pub fn closure(self) -> Option<usize> {
+        match self {
+            Value::Closure(inner) | Value::Fields(Some(inner)) => Some(inner),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of a script so far.
+#[derive(Debug)]
+pub struct Known {
+    pub source: Source,
+    /// Texts of the source.
+    pub texts: Vec<Vec<u8>>,
+    /// True if the table of arguments may not be what it was.
+    pub arguments_change: bool,
+    pub sites: Vec<CallSite>,
+    /// Instructions that may still be walked.
+    pub steps_left: usize,
+}
+
+/// Most instructions that are walked: some milliseconds.
+const STEPS_MAX: usize = 1 << 20;
+
+impl Known {
+    /// Nothing is known of a source yet.
+    pub fn of(source: Source) -> Known {
+        let (texts, sites) = (Vec::new(), Vec::new());
+        Known { source, texts, arguments_change: false, sites, steps_left: STEPS_MAX }
+    }
+
+    /// Returns the call sites; `None` if one of them may call anything.
+    pub fn into_sites(self) -> Option<Vec<CallSite>> {
+        let is_told = |site: &CallSite| match site.words.first() {
+            Some(Word::Literal(_)) => true,
+            Some(Word::Argument(_)) => !self.arguments_change,
+            _ => false,
+        };
+        self.sites.iter().all(is_told).then_some(self.sites)
+    }
+}
