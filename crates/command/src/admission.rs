@@ -111,6 +111,13 @@ pub(crate) fn needs_of(call: &Call<'_>, purpose: Purpose) -> Needs {
     needs
 }
 
+/// Returns the most that a row which runs scripts may need, whatever its script says.
+fn needs_whatever_is_declared(row: &Row, purpose: Purpose) -> Option<Needs> {
+    let needs = purpose.asks(row);
+    let is_open = needs.contains(Needs::DECLARED);
+    is_open.then(|| needs.difference(Needs::DECLARED) | OF_FIRST_WRITE | Needs::FRESH)
+}
+
 /// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
 /// is memory for more data. The caller takes `MAY_WAIT` away if its thread may not.
 pub fn granted_for_batch(instance: &Instance) -> Needs {
@@ -153,6 +160,9 @@ pub fn look_closely(
     purpose: Purpose,
 ) -> Result<(), Rejection> {
     let granted = all_granted(call, granted);
+    if needs_whatever_is_declared(call.row, purpose).is_some_and(|it| granted.contains(it)) {
+        return Ok(());
+    }
     if purpose == Purpose::Fresh
         && let Some(rejection) = usual_rejection(call.row, granted)
     {

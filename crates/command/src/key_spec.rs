@@ -163,6 +163,14 @@ impl KeySpec {
             && matches!(self.search, KeySearch::Range { first, last, .. } if is_one(first, last))
     }
 
+    /// Position of the first key, if there are any, behind the argument that tells their number.
+    pub fn counted_position(&self) -> Option<usize> {
+        match self.search {
+            KeySearch::Counted { at, .. } if self.is_key() => usize::try_from(at + 1).ok(),
+            _ => None,
+        }
+    }
+
     /// Position of the first key, if it is the same in every request.
     pub fn first_position(&self) -> Option<usize> {
         match self.search {

@@ -13,6 +13,7 @@ use crate::tips::Tips;
 use base::{Millis, PositionHash};
 use script::FunctionFlags;
 use session::{Args, Instance, Needs, Refusal, Session, WorkerStatistics};
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 use store::ThreadContext;
 use wire::Reply;
@@ -147,6 +148,8 @@ pub struct Row {
     pub needs: Needs,
     /// Position of its first key, if that is the same in every request; zero if not.
     pub first_key: usize,
+    /// Position at which its first key mostly stands, to be prefetched; zero if it may be anywhere.
+    pub key_ahead: usize,
     /// True if every request has that key and no other.
     pub has_one_key: bool,
     /// Command of which it is a subcommand.
@@ -167,6 +170,8 @@ pub struct Table {
     pub(crate) places: Box<[(u128, u16)]>,
     /// Names of the commands that close the gate and may be called from scripts.
     pub(crate) closing: Vec<&'static str>,
+    /// From the length of the shortest of them to that of the longest.
+    pub(crate) closing_lengths: RangeInclusive<usize>,
 }
 
 impl Command {

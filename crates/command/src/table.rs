@@ -78,8 +78,10 @@ impl Table {
         nameless.needs |= Needs::NAMED;
         let is_closing =
             |row: &&Row| row.spec.locks == Locks::Gate && !row.spec.flags.contains(Flags::NOSCRIPT);
-        let closing = rows.iter().filter(is_closing).map(|row| row.spec.name).collect();
-        Table { rows, nameless, places, closing }
+        let closing: Vec<_> = rows.iter().filter(is_closing).map(|row| row.spec.name).collect();
+        let lengths = || closing.iter().map(|name| name.len());
+        let closing_lengths = lengths().min().unwrap_or(1)..=lengths().max().unwrap_or(0);
+        Table { rows, nameless, places, closing, closing_lengths }
     }
 
     /// Names of the commands that close the gate and may be called from scripts.
@@ -90,7 +92,9 @@ impl Table {
     /// Returns true for the name of a command that closes the gate and may be called from scripts.
     #[inline]
     pub fn closes_gate(&self, name: &[u8]) -> bool {
-        self.closing.iter().any(|it| it.as_bytes().eq_ignore_ascii_case(name))
+        // Nearly all words are shorter or longer.
+        self.closing_lengths.contains(&name.len())
+            && self.closing.iter().any(|it| it.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// Number of row ids: one for each row, subcommands included, and one for requests without a
@@ -147,10 +151,23 @@ fn row(
         None => name,
     };
     let first_key = spec.keys.iter().find_map(KeySpec::first_position).unwrap_or(0);
+    let counted = spec.keys.iter().find_map(KeySpec::counted_position).unwrap_or(0);
+    let key_ahead = if first_key > 0 { first_key } else { counted };
     let first_child = id + 1;
     let has_one_key = matches!(spec.keys, [key] if key.is_one());
     let needs = spec.needs();
-    Row { spec, id, needs, first_key, has_one_key, parent, full_name, first_child, table }
+    Row {
+        spec,
+        id,
+        needs,
+        first_key,
+        key_ahead,
+        has_one_key,
+        parent,
+        full_name,
+        first_child,
+        table,
+    }
 }
 
 /// Returns the first sixteen bytes of a name, padded with zeros, as a little-endian number.

@@ -1,5 +1,6 @@
 //! What an interpreter keeps beside Lua: the host of the run, and every buffer that grows.
 
+use std::ffi::CStr;
 use std::fmt;
 use std::os::raw::{c_char, c_int};
 use std::ptr::NonNull;
@@ -37,6 +38,8 @@ pub struct Core {
     pub random: Random,
     /// Reference of the function that notes where an error was raised.
     pub error_handler: c_int,
+    /// References of the tables `KEYS` and `ARGV`, in an interpreter for scripts.
+    pub given: [c_int; 2],
     /// Tables of libraries, in an interpreter for them.
     pub environment: Option<Environment>,
     /// True while the source of a library runs.
@@ -89,6 +92,7 @@ impl Core {
             levels: Vec::new(),
             random: Random::first(),
             error_handler: 0,
+            given: [0; 2],
             environment: None,
             is_loading: false,
             registered: Vec::new(),
@@ -160,6 +164,9 @@ impl fmt::Write for Message {
         Ok(())
     }
 }
+
+/// Tables that a script is given: its keys and its arguments.
+pub const GIVEN: [&CStr; 2] = [c"KEYS", c"ARGV"];
 
 /// Room that a buffer keeps between runs.
 const BUFFER_KEPT_BYTES: usize = 64 << 10;

@@ -7,6 +7,9 @@ use mlua_sys::lua_State;
 unsafe extern "C-unwind" {
     /// Makes the table at an index read-only, or writable again.
     pub fn guard_setreadonly(state: *mut lua_State, index: c_int, readonly: c_int);
+    /// Makes the table at an index one of so many elements, which are to be set; 0 if it has had
+    /// fields or has a metatable. May raise.
+    pub fn guard_refill(state: *mut lua_State, index: c_int, count: c_int) -> c_int;
     /// Makes the collector run before so many bytes are in use; 0 is no limit.
     pub fn guard_setmemorylimit(state: *mut lua_State, bytes: usize);
     /// Ends what runs: nothing in the script catches this. Does not return.

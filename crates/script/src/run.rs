@@ -6,16 +6,17 @@ use std::os::raw::c_int;
 
 use mlua_sys::{
     LUA_ERRMEM, LUA_GLOBALSINDEX, LUA_OK, LUA_REGISTRYINDEX, lua_Debug, lua_State, lua_createtable,
-    lua_getinfo, lua_getstack, lua_pcall, lua_pushlstring_, lua_pushstring_, lua_pushvalue,
-    lua_rawgeti_, lua_rawset, lua_rawseti_, lua_remove, lua_topointer, lua_touserdata,
+    lua_getinfo, lua_getstack, lua_pcall, lua_pop, lua_pushlstring_, lua_pushstring_,
+    lua_pushvalue, lua_rawgeti_, lua_rawset, lua_rawseti_, lua_remove, lua_topointer,
+    lua_touserdata,
 };
 
 use crate::call::host;
-use crate::core::{Core, Place};
+use crate::core::{Core, GIVEN, Place};
 use crate::counted::is_counted;
 use crate::encode::{Encoder, push_line};
 use crate::failure::Answer;
-use crate::guard::{guard_iskilled, guard_setreadonly};
+use crate::guard::{guard_iskilled, guard_refill, guard_setreadonly};
 use crate::host::Protocol;
 use crate::stack::{Kind, Stack, core_of};
 
@@ -66,8 +67,8 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
             push_texts(state, run.input.keys);
             push_texts(state, run.input.arguments);
         } else {
-            set_global(state, c"KEYS", run.input.keys);
-            set_global(state, c"ARGV", run.input.arguments);
+            give(state, 0, run.input.keys);
+            give(state, 1, run.input.arguments);
         }
         let count = if is_passed { 2 } else { 0 };
         let status = lua_pcall(state, count, 1, HANDLER);
@@ -109,31 +110,67 @@ pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
 unsafe fn push_texts(state: *mut lua_State, texts: &[&[u8]]) {
     // SAFETY: a few slots are always there; the table has as many elements as it is given.
     unsafe {
-        let count = c_int::try_from(texts.len()).unwrap_or(c_int::MAX);
-        lua_createtable(state, count, 0);
-        for (text, place) in texts.iter().zip(1..) {
+        lua_createtable(state, count_of(texts), 0);
+        fill(state, texts);
+    }
+}
+
+/// Makes a table of texts one of the globals that scripts are given. The table is that of the run
+/// before, of which nothing else has lasted, unless it is more than a list by now.
+///
+/// # Safety
+/// As for `push_texts`.
+unsafe fn give(state: *mut lua_State, place: usize, texts: &[&[u8]]) {
+    // SAFETY: the reference is that of a table.
+    unsafe {
+        let reference = (*core_of(state)).given[place];
+        lua_rawgeti_(state, LUA_REGISTRYINDEX, reference);
+        if guard_refill(state, -1, count_of(texts)) == 0 {
+            lua_pop(state, 1);
+            lua_createtable(state, count_of(texts), 0);
+            lua_pushvalue(state, -1);
+            lua_rawseti_(state, LUA_REGISTRYINDEX, reference);
+            set_global(state, GIVEN[place]);
+        }
+        fill(state, texts);
+        lua_pop(state, 1);
+    }
+}
+
+/// Makes the table on the top a global, which scripts themselves cannot.
+///
+/// # Safety
+/// As for `push_texts`.
+unsafe fn set_global(state: *mut lua_State, name: &std::ffi::CStr) {
+    // SAFETY: the globals are a table; an error leaves them read-only but during the write, which
+    // needs no memory: the names are there since the interpreter was made.
+    unsafe {
+        lua_pushvalue(state, LUA_GLOBALSINDEX);
+        lua_pushstring_(state, name.as_ptr());
+        lua_pushvalue(state, -3);
+        guard_setreadonly(state, -3, 0);
+        lua_rawset(state, -3);
+        guard_setreadonly(state, -1, 1);
+        lua_pop(state, 1);
+    }
+}
+
+/// Sets the elements of the table on the top.
+///
+/// # Safety
+/// As for `push_texts`; the table has room for them.
+unsafe fn fill(state: *mut lua_State, texts: &[&[u8]]) {
+    for (text, place) in texts.iter().zip(1..) {
+        // SAFETY: a few slots are always there.
+        unsafe {
             lua_pushlstring_(state, text.as_ptr().cast(), text.len());
             lua_rawseti_(state, -2, place);
         }
     }
 }
 
-/// Makes a table of texts a global, which scripts themselves cannot.
-///
-/// # Safety
-/// As for `push_texts`.
-unsafe fn set_global(state: *mut lua_State, name: &std::ffi::CStr, texts: &[&[u8]]) {
-    // SAFETY: the globals are a table; an error leaves them read-only but during the write, which
-    // needs no memory: both names are there since the interpreter was made.
-    unsafe {
-        lua_pushvalue(state, LUA_GLOBALSINDEX);
-        lua_pushstring_(state, name.as_ptr());
-        push_texts(state, texts);
-        guard_setreadonly(state, -3, 0);
-        lua_rawset(state, -3);
-        guard_setreadonly(state, -1, 1);
-        mlua_sys::lua_pop(state, 1);
-    }
+fn count_of(texts: &[&[u8]]) -> c_int {
+    c_int::try_from(texts.len()).unwrap_or(c_int::MAX)
 }
 
 /// Notes where an error was raised, and leaves the error as it is.

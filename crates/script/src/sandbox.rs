@@ -6,10 +6,12 @@ use std::os::raw::c_int;
 use mlua_sys::{
     LUA_GLOBALSINDEX, LUA_REGISTRYINDEX, lua_CFunction, lua_State, lua_call, lua_createtable,
     lua_getfield_, lua_getmetatable, lua_newtable, lua_pop, lua_pushcclosure, lua_pushnil,
-    lua_pushstring_, lua_pushvalue, lua_setfield, lua_setmetatable, lua_touserdata, lua_type,
-    luaL_ref, luaL_unref, luaopen_base, luaopen_math, luaopen_os, luaopen_string, luaopen_table,
+    lua_pushstring_, lua_pushvalue, lua_rawgeti_, lua_setfield, lua_setmetatable, lua_touserdata,
+    lua_type, luaL_ref, luaL_unref, luaopen_base, luaopen_math, luaopen_os, luaopen_string,
+    luaopen_table,
 };
 
+use crate::core::GIVEN;
 use crate::failure::{Answer, Failure};
 use crate::field::{Field, set_fields};
 use crate::guard::guard_setreadonly;
@@ -113,11 +115,15 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
                 lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
             }
         }
-        // Both globals are written in each run, for which no memory is needed from now on; so is
-        // the registry, as functions are released.
-        for name in [c"KEYS", c"ARGV"].into_iter().filter(|_| !options.for_libraries) {
-            lua_newtable(state);
-            lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
+        // Both globals are written in runs, for which no memory is needed from now on; so is the
+        // registry, as functions are released.
+        if !options.for_libraries {
+            for (place, name) in GIVEN.into_iter().enumerate() {
+                lua_newtable(state);
+                lua_pushvalue(state, -1);
+                lua_setfield(state, LUA_GLOBALSINDEX, name.as_ptr());
+                (*core_of(state)).given[place] = luaL_ref(state, LUA_REGISTRYINDEX);
+            }
         }
         lua_newtable(state);
         let reference = luaL_ref(state, LUA_REGISTRYINDEX);
@@ -127,6 +133,12 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         lock(state);
         if options.for_libraries {
             open_environment(state, &options.versions.fields(), missing_entry);
+        } else {
+            for reference in (*core_of(state)).given {
+                lua_rawgeti_(state, LUA_REGISTRYINDEX, reference);
+                guard_setreadonly(state, -1, 0);
+                lua_pop(state, 1);
+            }
         }
     }
     0

@@ -28,7 +28,7 @@ pub struct Request {
     inline: u32,
     /// Row of its command.
     pub row: &'static Row,
-    /// Hash of its first key.
+    /// Hash of its first key, or of the word where that mostly stands.
     pub hash: Option<PositionHash>,
 }
 
@@ -144,8 +144,9 @@ impl Batch {
             let mut request = Request { start, first_span, words, inline, row, hash };
             let args = args(&request, &self.spans, &self.inline, input);
             request.row = self.rows.find(&args);
-            if request.row.first_key > 0 {
-                let key = ahead.store.key(ahead.keyspace, args.get(request.row.first_key));
+            let at = request.row.key_ahead;
+            if at > 0 && at < args.len() {
+                let key = ahead.store.key(ahead.keyspace, args.get(at));
                 request.hash = Some(key.hash);
                 self.keys.push((key.keyspace, key.hash));
             }

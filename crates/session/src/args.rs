@@ -183,7 +183,11 @@ pub(crate) fn write_words<'w>(words: impl ExactSizeIterator<Item = &'w [u8]>, to
     }
 }
 
+#[inline]
 fn write_header(mark: u8, length: usize, to: &mut Vec<u8>) {
+    if length < 10 {
+        return to.extend_from_slice(&[mark, b'0' + narrow::low_u8(length as u64), b'\r', b'\n']);
+    }
     to.push(mark);
     to.extend_from_slice(text::IntegerText::new().format_unsigned(length as u64));
     to.extend_from_slice(b"\r\n");

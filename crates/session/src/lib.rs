@@ -93,7 +93,7 @@ pub use pubsub::{Name, PubSub, Topic};
 pub use refusal::{Refusal, begin_of, begin_of_all};
 pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
 pub use scripts::{
-    Digest, LongRun, LongRuns, OwnInterpreter, Parts, Reach, Script, ScriptCache, Scripts,
+    Digest, LongRun, LongRuns, OwnInterpreter, Parts, Reach, Room, Script, ScriptCache, Scripts,
     ShebangError, Stage, declared, library_options, log, script_options,
 };
 pub use session::{ReplyMode, Session};

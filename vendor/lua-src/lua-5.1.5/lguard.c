@@ -15,6 +15,7 @@
 #include "lgc.h"
 #include "lobject.h"
 #include "lstate.h"
+#include "ltable.h"
 #include "lguard.h"
 
 
@@ -37,6 +38,17 @@ LUA_API void guard_setreadonly (lua_State *L, int idx, int readonly) {
 LUA_API int guard_isreadonly (lua_State *L, int idx) {
   Table *h = tableat(L, idx);
   return h != NULL && h->readonly;
+}
+
+
+LUA_API int guard_refill (lua_State *L, int idx, int n) {
+  Table *h = tableat(L, idx);
+  int i;
+  if (h == NULL || h->metatable != NULL || !luaH_isempty(h)) return 0;
+  for (i = n; i < h->sizearray; i++)
+    setnilvalue(&h->array[i]);
+  if (h->sizearray != n) luaH_resizearray(L, h, n);
+  return 1;
 }
 
 

@@ -18,6 +18,9 @@
 LUA_API void guard_setreadonly (lua_State *L, int idx, int readonly);
 LUA_API int guard_isreadonly (lua_State *L, int idx);
 
+/* makes a table one of n elements, which are to be set; 0 if it has fields */
+LUA_API int guard_refill (lua_State *L, int idx, int n);
+
 /* the collector works harder near this many bytes; 0 is no limit */
 LUA_API void guard_setmemorylimit (lua_State *L, size_t bytes);
 

@@ -372,6 +372,12 @@ Table *luaH_new (lua_State *L, int narray, int nhash) {
 }
 
 
+/* guard: true for a table that has had elements only, no fields */
+int luaH_isempty (const Table *t) {
+  return t->node == dummynode;
+}
+
+
 void luaH_free (lua_State *L, Table *t) {
   if (t->node != dummynode)
     luaM_freearray(L, t->node, sizenode(t), Node);

@@ -39,8 +39,6 @@ const NOT_ITS_KEY: Refusal =
 const ENDED: Refusal = Refusal::of("ERR The script has been ended");
 /// Time of an instruction of Lua, roughly.
 const NANOS_PER_INSTRUCTION: u64 = 20;
-/// Room that is kept from one call to the next.
-const REQUEST_KEPT: usize = 64 << 10;
 
 /// What was granted to a script before it began.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +57,8 @@ pub struct CommandHost<'h, 'c> {
     rules: Rules,
     granted: Granted,
     watch: Watch<'h>,
-    buffers: Buffers<'h>,
+    request: &'h mut Vec<u8>,
+    spans: &'h mut Vec<Span>,
     woken: &'h mut Gathered,
     memo: RowMemo,
     observer: Observer,
@@ -70,19 +69,13 @@ pub struct CommandHost<'h, 'c> {
     is_journaled: bool,
 }
 
-/// Room for the request of a call, and the words in it.
-pub struct Buffers<'h> {
-    pub request: &'h mut Vec<u8>,
-    pub spans: &'h mut Vec<Span>,
-}
-
 impl<'h, 'c> CommandHost<'h, 'c> {
     /// The host of a script that is about to begin, under the hold of its thread.
     pub fn new(
         environment: Environment<'c>,
         (thread, session): (&'h mut ThreadContext, &'h mut Session),
         (rules, granted, watch): (Rules, Granted, Watch<'h>),
-        buffers: Buffers<'h>,
+        (request, spans): (&'h mut Vec<u8>, &'h mut Vec<Span>),
         woken: &'h mut Gathered,
     ) -> CommandHost<'h, 'c> {
         let instance = environment.instance;
@@ -93,7 +86,8 @@ impl<'h, 'c> CommandHost<'h, 'c> {
             rules,
             granted,
             watch,
-            buffers,
+            request,
+            spans,
             woken,
             memo: RowMemo::new(environment.table),
             observer: Observer::of(&instance.settings),
@@ -119,17 +113,15 @@ impl<'h, 'c> CommandHost<'h, 'c> {
 
     /// Writes the request of a call in RESP.
     fn write_request(&mut self, words: &[&[u8]]) {
-        let Buffers { request, spans } = &mut self.buffers;
-        request.clear();
-        spans.clear();
-        session::write_request(words, request, spans);
+        self.request.clear();
+        self.spans.clear();
+        session::write_request(words, self.request, self.spans);
     }
 
     /// Executes the request that was written, and appends its reply. Returns the nanoseconds that
     /// it took.
     fn execute(&mut self, protocol: wire::Protocol, out: &mut Vec<u8>) -> u64 {
-        let request = std::mem::take(self.buffers.request);
-        let spans = std::mem::take(self.buffers.spans);
+        let (request, spans) = (std::mem::take(self.request), std::mem::take(self.spans));
         let args = Args::new(&request, &spans);
         let row = self.memo.find(&args);
         let nanos = if std::ptr::eq(row, self.environment.table.nameless()) {
@@ -138,12 +130,7 @@ impl<'h, 'c> CommandHost<'h, 'c> {
         } else {
             self.run(Invocation::new(row, args).with_turn(Turn::Only), protocol, out)
         };
-        if request.capacity() <= REQUEST_KEPT {
-            *self.buffers.request = request;
-        }
-        if spans.capacity() <= REQUEST_KEPT {
-            *self.buffers.spans = spans;
-        }
+        (*self.request, *self.spans) = (request, spans);
         nanos
     }
 
@@ -331,7 +318,7 @@ impl script::Host for CommandHost<'_, '_> {
             return None;
         }
         self.write_request(arguments);
-        let args = Args::new(self.buffers.request, self.buffers.spans);
+        let args = Args::new(self.request, self.spans);
         let row: &Row = match find_row(self.environment.table, &args) {
             Ok(row) => row,
             Err(misnamed) => misnamed.row?,

@@ -1,6 +1,6 @@
 //! One run of a script for a client.
 
-use super::host::{Buffers, CommandHost, Granted};
+use super::host::{CommandHost, Granted};
 use super::rules::Rules;
 use super::watch::{Name, Watch};
 use crate::call::Environment;
@@ -9,7 +9,7 @@ use crate::waiting::{self, Gathered, Touch};
 use base::Millis;
 use heap::RECORD_OVERHEAD_MAX;
 use script::{Input, Protocol};
-use session::{Needs, Parts};
+use session::{Needs, Parts, Room};
 use store::ShardSet;
 
 /// What runs, and with what.
@@ -87,19 +87,20 @@ fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
     let mut session = call.session.of_script();
     session.stopped_at = Some(stopped_at);
     let granted = Granted { needs: memory_for(call, rules), closes_gate: call.thread.is_alone() };
-    let mut reply = Vec::new();
-    let buffers = Buffers { request: parts.request, spans: parts.spans };
+    let Room { request, spans, reply } = &mut *parts.room;
     let environment = Environment { now: Millis(stopped_at / 1000), ..call.environment() };
     let watch = Watch::new(call.instance, name, call.args, call.is_obeyed());
     let script = (&mut *call.thread, &mut session);
-    let mut host = CommandHost::new(environment, script, (rules, granted, watch), buffers, woken);
+    let mut host =
+        CommandHost::new(environment, script, (rules, granted, watch), (request, spans), woken);
     let input = Input { keys, arguments, protocol };
-    parts.lua.run(parts.function, input, &mut host, &mut reply);
+    parts.lua.run(parts.function, input, &mut host, reply);
     let has_error = host.has_error();
     drop(host);
     call.session.lines.append(&mut session.lines);
     call.session.yield_if_subscriber();
-    call.reply.raw(&reply);
+    call.reply.raw(reply);
+    parts.room.clear();
     if has_error {
         call.statistics.commands[call.row.id].failed.add(1);
     }

@@ -15,6 +15,31 @@ fn keys_and_arguments_are_ordinary_tables_and_new_in_each_run() {
 }
 
 #[test]
+fn what_a_script_does_to_its_keys_is_gone_in_the_next_one() {
+    let mut server = Server::new();
+    let count = "local n = 0 for _ in pairs(ARGV) do n = n + 1 end \
+                 return {n, #ARGV, tostring(getmetatable(ARGV)), tostring(ARGV.x)}";
+    let expected = |n: usize| format!("*4\r\n:{n}\r\n:{n}\r\n$3\r\nnil\r\n$3\r\nnil\r\n");
+    for before in [
+        "",
+        "ARGV.x = 1",
+        "ARGV[1000] = 'y'",
+        "for i = 1, 100 do table.insert(ARGV, 'y') end",
+        "table.remove(ARGV)",
+        "for i = 1, 10 do ARGV[i] = nil end",
+        "setmetatable(ARGV, {__index = function() return 'y' end})",
+        "table.sort(ARGV, function(a, b) return a > b end) return load('x')",
+    ] {
+        for length in [0, 1, 2, 5, 40] {
+            let arguments: Vec<&[u8]> = vec![b"a"; length];
+            server.eval_with(before, &[], &[b"a", b"b", b"c"]);
+            let reply = server.eval_with(count, &[], &arguments).1;
+            assert_eq!(String::from_utf8_lossy(&reply), expected(length), "{before}");
+        }
+    }
+}
+
+#[test]
 fn an_error_of_a_command_is_told_as_counted() {
     let mut server = Server::new();
     let mut ending = |script: &str| server.eval_with(script, &[], &[]).0;

@@ -3,11 +3,10 @@
 use super::library::{Library, Loading};
 use super::table::LibraryTable;
 use crate::refusal::Refusal;
-use crate::scripts::{Parts, Resting};
+use crate::scripts::{Parts, Resting, Room};
 use script::{Function, Interpreter, Options, OutOfMemory};
 use std::collections::HashMap;
 use std::sync::Arc;
-use wire::Span;
 
 /// Interpreter of one thread for functions.
 pub struct OwnLibraries {
@@ -16,8 +15,7 @@ pub struct OwnLibraries {
     table: (u64, Arc<LibraryTable>),
     /// Libraries by name, as they were when they were made.
     made: HashMap<Vec<u8>, Made>,
-    request: Vec<u8>,
-    spans: Vec<Span>,
+    room: Room,
 }
 
 struct Made {
@@ -44,8 +42,7 @@ impl OwnLibraries {
             lua: Interpreter::new(options)?,
             table: (u64::MAX, Arc::default()),
             made: HashMap::new(),
-            request: Vec::new(),
-            spans: Vec::new(),
+            room: Room::default(),
         })
     }
 
@@ -83,7 +80,7 @@ impl OwnLibraries {
     /// # Errors
     /// When the library cannot be made, as for lack of memory.
     pub fn parts(&mut self, callee: &Callee) -> Result<Parts<'_>, Refusal> {
-        let OwnLibraries { lua, made, request, spans, .. } = self;
+        let OwnLibraries { lua, made, room, .. } = self;
         let (library, name) = (&callee.library, &callee.library.name);
         if !made.contains_key(name) {
             let functions = make(lua, library)?;
@@ -93,7 +90,7 @@ impl OwnLibraries {
         let functions = made.get(name).map_or(&[][..], |it| &it.functions[..]);
         let found = functions.iter().find(|(name, _)| name == wanted);
         let function = &found.ok_or(Refusal::of("ERR Function not found"))?.1;
-        Ok(Parts { lua, function, request, spans })
+        Ok(Parts { lua, function, room })
     }
 }
 
@@ -107,6 +104,6 @@ fn make(lua: &mut Interpreter, library: &Library) -> Result<Vec<(Vec<u8>, Functi
 
 impl Resting for OwnLibraries {
     fn bytes(&self) -> usize {
-        self.lua.memory_bytes() + self.request.capacity()
+        self.lua.memory_bytes() + self.room.bytes()
     }
 }

@@ -1,9 +1,8 @@
 //! The sources of scripts. Those of SCRIPT LOAD stay; of those of EVAL the least recently used one
 //! goes when there are many.
 
-use super::script::{Digest, Script};
+use super::script::{ByDigest, Digest, Script};
 use base::mutex::Mutex;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -20,7 +19,7 @@ pub struct ScriptCache {
 
 #[derive(Debug, Default)]
 struct Sources {
-    by_digest: HashMap<Digest, Arc<Script>>,
+    by_digest: ByDigest<Arc<Script>>,
     /// How many of them SCRIPT LOAD has not given.
     evaluated: usize,
     bytes: usize,

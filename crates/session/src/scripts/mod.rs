@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use cache::ScriptCache;
 pub use options::{library_options, script_options};
-pub use own::{OwnInterpreter, Parts};
+pub use own::{OwnInterpreter, Parts, Room};
 pub use running::{LongRun, LongRuns, Stage};
 pub use script::{Digest, Reach, Script, ShebangError, declared};
 pub use slots::{Resting, Slots};

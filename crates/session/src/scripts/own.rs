@@ -1,10 +1,9 @@
 //! Interpreter of one thread for scripts, and what it has compiled.
 
-use super::script::{Digest, Script};
+use super::script::{ByDigest, Digest, Script};
 use super::slots::Resting;
 use script::proof::CallSite;
 use script::{Function, Interpreter, Options, OutOfMemory};
-use std::collections::HashMap;
 use std::sync::Arc;
 use wire::Span;
 
@@ -16,13 +15,42 @@ pub struct OwnInterpreter {
     /// Runs scripts.
     pub lua: Interpreter,
     /// Scripts by their digests.
-    compiled: HashMap<Digest, Compiled>,
+    compiled: ByDigest<Compiled>,
     /// Number of compiled scripts at which forgotten ones are looked for.
     sweep_at: usize,
+    room: Room,
+}
+
+/// Room for what a run writes.
+#[derive(Debug, Default)]
+pub struct Room {
     /// Room for the request of a call.
     pub request: Vec<u8>,
     /// Room for the words of the request.
     pub spans: Vec<Span>,
+    /// Room for the reply of the run.
+    pub reply: Vec<u8>,
+}
+
+/// Bytes that are kept of each.
+const ROOM_KEPT: usize = 64 << 10;
+
+impl Room {
+    /// Empties it, and gives back what a large run has taken.
+    pub fn clear(&mut self) {
+        for bytes in [&mut self.request, &mut self.reply] {
+            bytes.clear();
+            bytes.shrink_to(ROOM_KEPT);
+        }
+        self.spans.clear();
+        self.spans.shrink_to(ROOM_KEPT / size_of::<Span>());
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        let of_spans = self.spans.capacity() * size_of::<Span>();
+        self.request.capacity() + self.reply.capacity() + of_spans
+    }
 }
 
 struct Compiled {
@@ -38,10 +66,9 @@ impl OwnInterpreter {
     pub fn new(options: &Options) -> Result<OwnInterpreter, OutOfMemory> {
         Ok(OwnInterpreter {
             lua: Interpreter::new(options)?,
-            compiled: HashMap::new(),
+            compiled: ByDigest::default(),
             sweep_at: COMPILED_BEFORE_SWEEP,
-            request: Vec::new(),
-            spans: Vec::new(),
+            room: Room::default(),
         })
     }
 
@@ -80,9 +107,9 @@ impl OwnInterpreter {
 
     /// Returns what runs scripts, and the function of a script that was compiled here.
     pub fn parts(&mut self, digest: &Digest) -> Option<Parts<'_>> {
-        let OwnInterpreter { lua, compiled, request, spans, .. } = self;
+        let OwnInterpreter { lua, compiled, room, .. } = self;
         let function = &compiled.get(digest)?.function;
-        Some(Parts { lua, function, request, spans })
+        Some(Parts { lua, function, room })
     }
 
     /// Removes what was compiled of scripts that are forgotten.
@@ -97,7 +124,7 @@ impl OwnInterpreter {
 impl Resting for OwnInterpreter {
     fn bytes(&self) -> usize {
         let of_compiled = self.compiled.capacity() * size_of::<(Digest, Compiled)>();
-        self.lua.memory_bytes() + of_compiled + self.request.capacity()
+        self.lua.memory_bytes() + of_compiled + self.room.bytes()
     }
 }
 
@@ -107,10 +134,8 @@ pub struct Parts<'i> {
     pub lua: &'i mut Interpreter,
     /// What runs.
     pub function: &'i Function,
-    /// Room for the request of a call.
-    pub request: &'i mut Vec<u8>,
-    /// Room for the words of the request.
-    pub spans: &'i mut Vec<Span>,
+    /// Room for what it writes.
+    pub room: &'i mut Room,
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use script::FunctionFlags;
 use script::proof::CallSite;
+use std::collections::HashMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -14,7 +15,31 @@ pub struct Digest([u8; 40]);
 impl Hash for Digest {
     /// Some of its digits are enough: nobody can choose sources that have so many in common.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write(&self.0[..16]);
+        let (first, rest) = self.0.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let (second, _) = rest.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let (first, second) = (u64::from_le_bytes(*first), u64::from_le_bytes(*second));
+        state.write_u64(first ^ second.rotate_left(4));
+    }
+}
+
+/// Map by digests.
+pub type ByDigest<V> = HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
+
+/// Hasher of digests, whose digits are as good as random.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(self.0 ^ u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, digits: u64) {
+        self.0 = digits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
     }
 }
 
