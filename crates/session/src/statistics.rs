@@ -85,6 +85,10 @@ server_counts! {
     output_limit_closed,
     /// Clients closed since all of them took too much memory.
     evicted_clients,
+    /// Scripts that were proven to keep to their keys, and ran beside others.
+    scripts_beside_others,
+    /// Scripts that ran one at a time.
+    scripts_one_at_a_time,
 }
 
 /// One worker's counts.

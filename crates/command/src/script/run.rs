@@ -40,14 +40,18 @@ pub fn run(call: &mut Call<'_>, program: Program<'_>) {
         // Whether memory is used up is for the first write to find out.
         drop(room);
     }
+    let counts = &call.statistics.server;
     if is_in_unit {
         // Waiters are served by the transaction, which expects any to be woken.
         execute(call, program, &mut Gathered::default());
     } else if program.closes_gate {
+        counts.scripts_one_at_a_time.add(1);
         run_alone(call, program);
     } else if program.reaches_only_keys {
+        counts.scripts_beside_others.add(1);
         run_with_its_keys(call, program);
     } else {
+        counts.scripts_one_at_a_time.add(1);
         let mut shards = ShardSet::new();
         program.keys.iter().for_each(|key| shards.add(call.instance.store.hash(key)));
         waiting::run_gathering(call, shards, |call, woken| execute(call, program, woken));

@@ -148,6 +148,8 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("evicted_keys", &store.evicted),
         ("evicted_clients", &server.evicted_clients),
         ("evicted_scripts", &call.instance.scripts.cache.evicted()),
+        ("scripts_beside_others", &server.scripts_beside_others),
+        ("scripts_one_at_a_time", &server.scripts_one_at_a_time),
         ("total_eviction_exceeded_time", &0),
         ("current_eviction_exceeded_time", &0),
         ("keyspace_hits", &store.hits),
