@@ -87,12 +87,12 @@ fn run_with_its_keys(call: &mut Call<'_>, program: Program<'_>) {
 fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
     let Program { parts, name, rules, keys, arguments, .. } = program;
     let protocol = protocol_of(call.reply.protocol());
-    let stopped_at = call.session.stopped_at.unwrap_or_else(|| call.instance.clock.micros());
+    let (stopped_at, now) = moment_of(call);
     let mut session = call.session.of_script();
     session.stopped_at = Some(stopped_at);
     let granted = Granted { needs: memory_for(call, rules), closes_gate: call.thread.is_alone() };
     let Room { request, spans, reply } = &mut *parts.room;
-    let environment = Environment { now: Millis(stopped_at / 1000), ..call.environment() };
+    let environment = Environment { now, ..call.environment() };
     let watch = Watch::new(call.instance, name, call.args, call.is_obeyed());
     let script = (&mut *call.thread, &mut session);
     let mut host =
@@ -107,6 +107,18 @@ fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
     parts.room.clear();
     if has_error {
         call.statistics.commands[call.row.id].failed.add(1);
+    }
+}
+
+/// The moment at which a script runs: for TIME, and for deadlines. In a transaction both are its
+/// own.
+fn moment_of(call: &Call<'_>) -> (u64, Millis) {
+    match call.session.stopped_at {
+        Some(micros) => (micros, call.now),
+        None => {
+            let micros = call.instance.clock.micros();
+            (micros, Millis(micros / 1000))
+        }
     }
 }
 

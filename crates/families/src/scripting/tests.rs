@@ -183,3 +183,20 @@ fn scripts_and_functions_that_keep_to_their_keys_do_what_others_do() {
         ],
     );
 }
+
+#[test]
+fn all_of_a_transaction_sees_deadlines_as_of_one_moment() {
+    let mut world = World::new();
+    for line in
+        ["SET k v PX 5", "MULTI", "GET k", "EVAL 'return redis.call(\"GET\",\"k\")' 0", "GET k"]
+    {
+        world.answer(line);
+    }
+    let granted = command::granted_for_batch(&world.instance);
+    let (_, reply) = world.with_call(&[b"EXEC"], |call| {
+        call.instance.clock.advance(10);
+        command::execute(call, granted)
+    });
+    assert_eq!(String::from_utf8_lossy(&reply), "*3\r\n$1\r\nv\r\n$1\r\nv\r\n$1\r\nv\r\n");
+    assert_eq!(world.answer("EVAL 'return redis.call(\"GET\",\"k\")' 0"), "$-1\r\n");
+}

@@ -105,6 +105,16 @@ impl Action {
         }
     }
 
+    /// Returns true if the word at this place of the request is a key.
+    pub(super) fn is_key(&self, at: usize) -> bool {
+        match self {
+            Self::Flush | Self::Select(_) | Self::SwapDatabases => false,
+            Self::GetAll(_) => at > 0,
+            Self::PutAll(_) => at % 2 == 1,
+            _ => at == 1,
+        }
+    }
+
     /// Notes what the reply tells.
     ///
     /// # Errors

@@ -7,8 +7,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `play` | clients: single commands, MULTI to EXEC, WATCH and another attempt |
+//! | `play` | clients: single commands, MULTI to EXEC, scripts, WATCH and another attempt |
 //! | `action` | one command, and what its reply tells |
+//! | `script` | some commands as one script |
 //! | `history` | what a transaction read and wrote, as replies tell it |
 //! | `checker` | which transaction must come before which, and whether such an order exists |
 //! | `runs` | what stood in one key without a gap |
@@ -26,6 +27,7 @@ mod filler;
 mod history;
 mod play;
 mod runs;
+mod script;
 
 #[cfg(test)]
 mod tests;
@@ -98,6 +100,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     ensure!(counts.watches_failed > 0, "no watched key changed: {counts:?}");
     ensure!(counts.swapped > 0, "no databases changed places: {counts:?}");
+    for field in ["scripts_beside_others", "scripts_one_at_a_time"] {
+        ensure!(server.count(field)? > 0, "{field} is 0: {counts:?}");
+    }
     let [expired, evicted] = ["expired_keys", "evicted_keys"].map(|field| server.count(field));
     let (expired, evicted) = (expired?, evicted?);
     ensure!(expired > 0 && evicted > 0, "{expired} keys have expired, {evicted} were evicted");

@@ -2,6 +2,7 @@
 
 use super::action::{APART, Action, Name, name, several};
 use super::history::{Held, SPACES, Transaction};
+use super::script;
 use crate::client::{Client, Reply, encoded};
 use crate::hammer::chance::Chance;
 use crate::hammer::words::{error, fine, words};
@@ -47,6 +48,7 @@ pub(super) struct Counts {
     pub(super) executed: usize,
     pub(super) discarded: usize,
     pub(super) watches_failed: usize,
+    pub(super) scripts: usize,
     pub(super) refused: usize,
     pub(super) flushed: usize,
     pub(super) swapped: usize,
@@ -58,6 +60,7 @@ impl Counts {
         self.executed += other.executed;
         self.discarded += other.discarded;
         self.watches_failed += other.watches_failed;
+        self.scripts += other.scripts;
         self.refused += other.refused;
         self.flushed += other.flushed;
         self.swapped += other.swapped;
@@ -168,7 +171,7 @@ impl Player<'_> {
             actions.extend([Action::Select(other), Action::Enter(other, Vec::new())]);
             actions.extend(self.actions(3));
         }
-        self.run(actions)
+        self.run(actions, true)
     }
 
     /// Replaces what was read, if nobody else has done so meanwhile.
@@ -188,7 +191,7 @@ impl Player<'_> {
             }
         }
         actions.extend(self.actions(2));
-        self.run(actions)
+        self.run(actions, false)
     }
 
     /// Reads keys of the database. Which space that was is known only if none changes its place.
@@ -207,23 +210,38 @@ impl Player<'_> {
         Ok(found)
     }
 
-    /// MULTI, the actions, and EXEC or DISCARD.
-    fn run(&mut self, actions: Vec<Action>) -> Result<()> {
+    /// MULTI, the actions, and EXEC or DISCARD. The last of the actions may be one script, which
+    /// needs no MULTI if it is all and no keys are watched.
+    fn run(&mut self, actions: Vec<Action>, watches_nothing: bool) -> Result<()> {
         let mut done = Transaction::new(self.number, 0, 0);
         if self.place.fault == Some(Fault::NoMulti) {
             return self.run_one_by_one(&actions, done);
         }
+        let (count, has_script) = (actions.len(), self.chance.one_in(3));
+        let place = if has_script { self.chance.below(count) } else { count };
+        let (plain, scripted) = actions.split_at(place);
+        let mut requests: Vec<_> = plain.iter().map(|it| it.words(&mut self.chance)).collect();
+        if !scripted.is_empty() {
+            requests.push(script::request(scripted, &mut self.chance));
+            self.counts.scripts += 1;
+        }
+        if plain.is_empty() && watches_nothing && self.chance.one_in(2) {
+            done.sent = self.place.now();
+            let reply = self.client.ask(&requests[0])?;
+            done.answered = self.place.now();
+            self.note_script(scripted, reply, &mut done)?;
+            self.done.push(done);
+            return Ok(());
+        }
         let is_discarded = self.chance.one_in(20);
         let last = if is_discarded { words!["DISCARD"] } else { words!["EXEC"] };
         let mut bytes = encoded(&words!["MULTI"]);
-        for action in &actions {
-            bytes.extend(encoded(&action.words(&mut self.chance)));
-        }
+        requests.iter().for_each(|request| bytes.extend(encoded(request)));
         bytes.extend(encoded(&last));
         done.sent = self.place.now();
         self.client.send(&bytes)?;
         fine(&self.client.receive()?)?;
-        for _ in &actions {
+        for _ in &requests {
             let queued = self.client.receive()?;
             if !self.is_refusal(&queued) {
                 ensure!(queued == Reply::Simple(b"QUEUED".to_vec()), "{queued:?}");
@@ -235,15 +253,25 @@ impl Player<'_> {
             self.counts.discarded += 1;
             return fine(&reply);
         }
-        self.ended(&actions, reply, done)
+        self.ended((plain, scripted), reply, done)
     }
 
-    fn ended(&mut self, actions: &[Action], reply: Reply, mut done: Transaction) -> Result<()> {
+    fn ended(
+        &mut self,
+        (plain, scripted): (&[Action], &[Action]),
+        reply: Reply,
+        mut done: Transaction,
+    ) -> Result<()> {
         match reply {
-            Reply::Array(replies) => {
-                ensure!(replies.len() == actions.len(), "{} replies", replies.len());
-                for (action, reply) in actions.iter().zip(replies) {
+            Reply::Array(mut replies) => {
+                let count = plain.len() + usize::from(!scripted.is_empty());
+                ensure!(replies.len() == count, "{} replies", replies.len());
+                let of_script = replies.drain(plain.len()..).next();
+                for (action, reply) in plain.iter().zip(replies) {
                     action.note(reply, &mut done)?;
+                }
+                if let Some(reply) = of_script {
+                    self.note_script(scripted, reply, &mut done)?;
                 }
                 self.counts.executed += 1;
                 self.done.push(done);
@@ -251,6 +279,24 @@ impl Player<'_> {
             Reply::NilArray | Reply::Null => self.counts.watches_failed += 1,
             reply if self.is_refusal(&reply) => {}
             reply => bail!("EXEC: {reply:?}"),
+        }
+        Ok(())
+    }
+
+    /// Notes what the commands of a script did. Those that were refused for want of memory did
+    /// nothing.
+    fn note_script(
+        &mut self,
+        actions: &[Action],
+        reply: Reply,
+        done: &mut Transaction,
+    ) -> Result<()> {
+        let Reply::Array(replies) = reply else { bail!("EVAL: {reply:?}") };
+        ensure!(replies.len() == actions.len(), "{} replies of a script", replies.len());
+        for (action, reply) in actions.iter().zip(replies) {
+            if !self.is_refusal(&reply) {
+                action.note(reply, done)?;
+            }
         }
         Ok(())
     }
@@ -264,7 +310,7 @@ impl Player<'_> {
             replies.push(self.client.ask(&request)?);
         }
         done.answered = self.place.now();
-        self.ended(actions, Reply::Array(replies), done)
+        self.ended((actions, &[]), Reply::Array(replies), done)
     }
 
     /// True if the server refused to write for want of memory: nothing was done.
