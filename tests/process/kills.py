@@ -3,8 +3,8 @@
 
     VARVE_SERVER=target/release/varve-server tests/process/kills.py [--kills N] [--seconds S] [--fsync always|everysec|no] [--seed N]
 
-What is there must be a prefix of what was done, for each connection and across all keys, with no command and no transaction half
-executed. Under `always` every acknowledged command must be there; otherwise all that was in the files, and how much more was missing is printed.
+What is there must be a prefix of what was done, for each connection and across all keys, with no command, no transaction and no
+script half executed. Under `always` every acknowledged command must be there; otherwise all that was in the files, and how much more was missing is printed.
 Between kills, copies of the files are cut, get garbage behind them or one bit flipped, and are given to peers.
 """
 
@@ -21,7 +21,7 @@ import threading
 import time
 
 from appending import Files
-from numbered import PATIENCE, Flusher, FlushingTransactor, Sharer, Transactor, Writer, encoded, plain
+from numbered import PATIENCE, Flusher, FlushingTransactor, Scripter, Sharer, Transactor, Writer, encoded, plain
 from run import Closed, Error
 from saving import Saving
 from peers import peer
@@ -51,7 +51,7 @@ class Survival:
     def __init__(self, folder, fsync, chance, has_rotation):
         self.folder, self.fsync, self.chance, self.has_rotation = folder, fsync, chance, has_rotation
         self.writers = [Writer("w%d" % at, database) for at, database in enumerate((0, 0, 1, 3))] + [Flusher("f", 9)]
-        self.writers += [Transactor("t", 5), FlushingTransactor("u", 11)]
+        self.writers += [Transactor("t", 5), Scripter("v", 7), FlushingTransactor("u", 11)]
         self.sharers = [Sharer("s%d" % at, 0) for at in range(2)]
         self.everyone = self.writers + self.sharers
         self.consumers, self.floors, self.tokens, self.first_token = [], {}, 0, 0

@@ -106,6 +106,26 @@ class Transaction(Command):
         assert not any(isinstance(reply, Error) for reply in self.reply), (self.words, self.reply)
 
 
+class Script(Command):
+    """Commands that a script calls one after the other. Half of the scripts declare the keys."""
+
+    def bytes(self):
+        keys, others, source = [], [], ""
+        is_declared = sum(map(len, self.words[0])) % 2 == 0
+        for name, *rest in self.words:
+            places = ["'%s'" % name]
+            for word in rest:
+                table, words = ("KEYS", keys) if is_declared and isinstance(word, bytes) and b":" in word else ("ARGV", others)
+                words.append(word)
+                places.append("%s[%d]" % (table, len(words)))
+            source += "redis.call(%s) " % ", ".join(places)
+        return encoded(("EVAL", source + "return 'done'", len(keys), *keys, *others))
+
+    def take_reply(self, connection):
+        self.reply = connection.read()
+        assert self.reply == b"done", (self.words, self.reply)
+
+
 class Writer:
     """Commands one after the other in one database, to keys whose names begin with the writer's."""
 
@@ -299,6 +319,12 @@ class Transactor(Writer):
         self.names.append("there")
         connection.command("SELECT", self.database + 1)
         return {**found, "there": plain(connection.command("GET", self.key("there")))}
+
+
+class Scripter(Transactor):
+    """The same with scripts in place of transactions."""
+
+    kind = Script
 
 
 class Flusher(Writer):
