@@ -98,7 +98,7 @@ impl Flow<'_, '_> {
                 self.register(inner);
                 self.give_away(name)
             }
-            [Value::Fields(Some(inner))] => {
+            [Value::Fields(_, Some(inner))] => {
                 self.register(inner);
                 Some(())
             }

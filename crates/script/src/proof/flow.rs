@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::captured::{Capture, SharedLocals, captures, words_behind};
 use super::instruction::{FIRST_CONSTANT, Instruction, Operation as Op};
 use super::prototype::{Constant, Prototype};
+use super::site::Source;
 use super::value::{Known, Value};
 use crate::call::write_number;
 
@@ -53,6 +54,9 @@ pub struct Flow<'p, 'k> {
     /// True once no state changes any more: what is found now holds.
     pub(super) is_settled: bool,
     inner: Vec<Inner>,
+    /// Tables that went where they are not followed: what they have may be called by others. Each
+    /// is told by the instruction that makes it.
+    lost_tables: BTreeSet<usize>,
 }
 
 /// Function within the function.
@@ -62,6 +66,8 @@ struct Inner {
     upvalues: Option<Vec<Value>>,
     /// True if it is registered as a function of the library.
     is_registered: bool,
+    /// Tables that it was put in, to be registered.
+    tables: BTreeSet<usize>,
     /// True if something else may call it.
     is_lost: bool,
 }
@@ -88,6 +94,7 @@ impl<'p, 'k> Flow<'p, 'k> {
             open: None,
             is_settled: false,
             inner: vec![Inner::default(); prototype.inner.len()],
+            lost_tables: BTreeSet::new(),
             frame,
         };
         let mut first = vec![Value::Nil; prototype.registers].into_boxed_slice();
@@ -113,7 +120,9 @@ impl<'p, 'k> Flow<'p, 'k> {
         for (at, registers) in self.states.clone() {
             self.walk_from(at, registers)?;
         }
-        let gets_keys = |inner: &Inner| inner.is_registered && !inner.is_lost;
+        let lost_tables = self.lost_tables;
+        let is_lost = |inner: &Inner| inner.is_lost || !inner.tables.is_disjoint(&lost_tables);
+        let gets_keys = |inner: &Inner| inner.is_registered && !is_lost(inner);
         let prototypes = self.frame.prototype.inner.iter();
         let made = prototypes.zip(self.inner).filter_map(|(prototype, inner)| {
             let parameters =
@@ -163,7 +172,7 @@ impl<'p, 'k> Flow<'p, 'k> {
         if is_new {
             self.waiting.insert(at);
         }
-        lost.into_iter().for_each(|inner| self.lose(inner));
+        lost.into_iter().for_each(|value| self.lose(value));
     }
 
     /// Does what one instruction does.
@@ -231,7 +240,7 @@ impl<'p, 'k> Flow<'p, 'k> {
                 Value::of_global(name, self.known.source)?
             }
             Op::GetTable => self.field(here.get(self, b)?, here.operand(self, c)?)?,
-            Op::NewTable => Value::Fields(None),
+            Op::NewTable => Value::Fields(here.at, None),
             Op::Closure => {
                 self.capture(here, instruction.bx())?;
                 Value::Closure(instruction.bx())
@@ -242,16 +251,11 @@ impl<'p, 'k> Flow<'p, 'k> {
                 here.set(self, a + 1, object)?;
                 Value::Other
             }
-            Op::Arithmetic => {
-                self.lose_operands(here, [b, c])?;
-                Value::Other
-            }
-            Op::Minus | Op::Measure => {
+            Op::Arithmetic => self.operate(here, [b, c])?,
+            Op::Minus => self.operate(here, [b])?,
+            Op::Concat => self.operate(here, b..=c)?,
+            Op::Measure => {
                 self.lose_operands(here, [b, b])?;
-                Value::Other
-            }
-            Op::Concat => {
-                (b..=c).try_for_each(|it| self.lose_operands(here, [it, it]))?;
                 Value::Other
             }
             _ => return self.act(here, instruction, open),
@@ -306,10 +310,12 @@ impl<'p, 'k> Flow<'p, 'k> {
         }
     }
 
+    /// Returns a field of a table, which may be a function that gets both.
     fn field(&mut self, table: Value, key: Value) -> Option<Value> {
-        if let Some(inner) = table.closure() {
-            self.lose(inner);
+        if !table.is_followed() {
+            self.give_away(table)?;
         }
+        self.give_away(key)?;
         let name = self.text(key);
         if table == Value::Arguments {
             let place = name.and_then(text::parse_i64).and_then(|it| usize::try_from(it).ok());
@@ -326,8 +332,9 @@ impl<'p, 'k> Flow<'p, 'k> {
         let (key, value) = (here.operand(self, b)?, here.operand(self, c)?);
         let is_callback = self.text(key) == Some(b"callback");
         match (table, value) {
-            (Value::Fields(None), Value::Closure(inner)) if is_callback => {
-                return here.set(self, a, Value::Fields(Some(inner)));
+            (Value::Fields(made_at, None), Value::Closure(callback)) if is_callback => {
+                self.inner.get_mut(callback)?.tables.insert(made_at);
+                return here.set(self, a, Value::Fields(made_at, Some(callback)));
             }
             (Value::Arguments, _) => self.known.arguments_change = true,
             (table, _) if table.is_followed() => return None,
@@ -363,17 +370,11 @@ impl<'p, 'k> Flow<'p, 'k> {
                 Capture::Upvalue(outer) => *self.frame.upvalues.get(outer)?,
                 Capture::Register(register) if prototype.local_in(register, here.at).is_some() => {
                     let value = here.get(self, register)?;
-                    match value.closure() {
-                        Some(inner) => {
-                            self.lose(inner);
-                            Value::Other
-                        }
-                        None => value,
-                    }
+                    self.captured(value)?
                 }
                 // The variable begins with the closure itself.
                 Capture::Register(_) => {
-                    self.lose(place);
+                    self.lose(Value::Closure(place));
                     Value::Other
                 }
             });
@@ -382,6 +383,19 @@ impl<'p, 'k> Flow<'p, 'k> {
             self.inner.get_mut(place)?.upvalues = Some(upvalues);
         }
         Some(())
+    }
+
+    /// Returns what a closure finds in a variable that it has captured.
+    fn captured(&mut self, value: Value) -> Option<Value> {
+        match value {
+            // A closure of a library may live on, and be called in a run with other keys.
+            Value::Key | Value::Argument(_) | Value::Keys | Value::Arguments
+                if self.known.source == Source::Library => {}
+            Value::Closure(_) | Value::Fields(..) | Value::Iterator => {}
+            value => return Some(value),
+        }
+        self.give_away(value)?;
+        Some(Value::Other)
     }
 
     /// Returns the values from a register on: one less than `count`, or as many as are open.
@@ -405,29 +419,47 @@ impl<'p, 'k> Flow<'p, 'k> {
         match value {
             Value::Arguments => self.known.arguments_change = true,
             value if value.is_followed() => return None,
-            value => {
-                if let Some(inner) = value.closure() {
-                    self.lose(inner);
-                }
-            }
+            value => self.lose(value),
         }
         Some(())
     }
 
-    /// Notes that functions in tables may be called by operators.
+    /// Returns what an operator gives, which may be a function that gets the operands.
+    fn operate(
+        &mut self,
+        here: &Here<'_>,
+        operands: impl IntoIterator<Item = usize>,
+    ) -> Option<Value> {
+        for operand in operands {
+            self.give_away(here.operand(self, operand)?)?;
+        }
+        Some(Value::Other)
+    }
+
+    /// Notes that operands which are tables of the script may get to a function, as they do if both
+    /// have the same metatable.
     fn lose_operands(&mut self, here: &Here<'_>, operands: [usize; 2]) -> Option<()> {
         for operand in operands {
-            if let Some(inner) = here.operand(self, operand)?.closure() {
-                self.lose(inner);
+            let value = here.operand(self, operand)?;
+            if !value.is_followed() {
+                self.give_away(value)?;
             }
         }
         Some(())
     }
 
-    /// Notes that a function may be called with any arguments.
-    pub(super) fn lose(&mut self, inner: usize) {
-        if let Some(inner) = self.inner.get_mut(inner) {
-            inner.is_lost = true;
+    /// Notes that a function may be called with any arguments, or that whatever is in a table may.
+    fn lose(&mut self, value: Value) {
+        match value {
+            Value::Closure(inner) => {
+                if let Some(inner) = self.inner.get_mut(inner) {
+                    inner.is_lost = true;
+                }
+            }
+            Value::Fields(table, _) => {
+                self.lost_tables.insert(table);
+            }
+            _ => {}
         }
     }
 

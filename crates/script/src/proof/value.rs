@@ -41,8 +41,8 @@ pub enum Value {
     Codec,
     /// The function that is made of this one within the present one.
     Closure(usize),
-    /// A table that was made here, with such a function as its field `callback`.
-    Fields(Option<usize>),
+    /// The table that this instruction has made, with such a function as its field `callback`.
+    Fields(usize, Option<usize>),
     /// One of several of these, of which one has to be followed.
     Mixed,
 }
@@ -97,27 +97,18 @@ impl Value {
         )
     }
 
-    /// Returns what is known where two ways meet. The functions that may be either are put in
-    /// `lost`.
-    pub fn or(self, other: Value, lost: &mut Vec<usize>) -> Value {
+    /// Returns what is known where two ways meet. What is not followed any more is put in `lost`.
+    pub fn or(self, other: Value, lost: &mut Vec<Value>) -> Value {
         if self == other {
             return self;
         }
         if self.is_followed() || other.is_followed() {
             return Value::Mixed;
         }
-        lost.extend([self, other].into_iter().filter_map(Value::closure));
+        lost.extend([self, other]);
         match (self, other) {
             (Value::Nil, Value::Key) | (Value::Key, Value::Nil) => Value::Key,
             _ => Value::Other,
-        }
-    }
-
-    /// Returns the function that it is or has.
-    pub fn closure(self) -> Option<usize> {
-        match self {
-            Value::Closure(inner) | Value::Fields(Some(inner)) => Some(inner),
-            _ => None,
         }
     }
 }

@@ -6,5 +6,6 @@ mod host;
 mod killing;
 mod libraries;
 mod memory;
+mod proofs;
 mod recorded;
 mod running;
