@@ -1,5 +1,6 @@
 //! Codecs of scripts take any bytes: what cjson and cmsgpack read is written so that it is read
-//! again as something of the same length (the order of fields may differ); struct takes any format. The reply of a command may be any bytes too.
+//! again as something of the same length (fields may change places); struct takes any format. The
+//! reply of a command may be any bytes too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

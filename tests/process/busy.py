@@ -150,6 +150,21 @@ def whatever_a_script_catches_it_is_killed():
         assert script.command("EVAL", "return 'as before'", "0") == b"as before"
 
 
+def a_script_is_killed_at_once_also_if_it_is_served_by_the_only_thread():
+    times = []
+    with Server("--threads", "1", *NEVER) as server:
+        script, other = clients(server, 2)
+        for _ in range(50):
+            Server.send(script, "EVAL", STUBBORN, "0")
+            runs_for_long(other)
+            began = time.monotonic()
+            assert other.command("SCRIPT", "KILL") == b"OK"
+            script.read()
+            times.append(1000 * (time.monotonic() - began))
+    times.sort()
+    return "%.1f ms from SCRIPT KILL to both replies, %.1f at most of %d" % (times[len(times) // 2], times[-1], len(times))
+
+
 def functions_are_killed_by_their_own_command_and_stats_show_the_one_that_runs():
     for server in servers(*NEVER):
         script, other, *_ = clients(server)

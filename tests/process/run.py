@@ -497,7 +497,7 @@ def what_many_clients_move_at_once_is_neither_lost_nor_doubled():
 
 
 def run(names):
-    """Runs the cases among the names of a program, or those that its arguments choose; its exit status."""
+    """Runs the cases among the names of a program, or those that its arguments choose; its exit status. What a case returns is printed."""
     cases = [value for value in names.values() if callable(value) and getattr(value, "__module__", "") == "__main__"]
     is_case = lambda case: "_" in case.__name__ and not inspect.signature(case).parameters
     cases = [case for case in cases if is_case(case) and case.__name__ != "allow_descriptors"]
@@ -507,8 +507,8 @@ def run(names):
         if wanted and case.__name__ not in wanted:
             continue
         try:
-            case()
-            print("passed   " + case.__name__, flush=True)
+            said = case()
+            print("passed   " + case.__name__ + (": " + said if said else ""), flush=True)
         except Exception:
             failed += 1
             print("FAILED   %s\n%s" % (case.__name__, traceback.format_exc()), flush=True)
