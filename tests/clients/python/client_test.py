@@ -17,6 +17,7 @@ from cases import (
     lists,
     pipelines,
     pubsub,
+    scripts,
     sets,
     sort,
     sorted_sets,
@@ -41,6 +42,7 @@ GROUPS = (
     blocking,
     pipelines,
     transactions,
+    scripts,
     pubsub,
     caching,
 )
