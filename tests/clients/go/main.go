@@ -35,6 +35,7 @@ var groups = []struct {
 	{"blocking", blockingCases},
 	{"pipelines", pipelineCases},
 	{"transactions", transactionCases},
+	{"scripts", scriptCases},
 	{"pubsub", pubSubCases},
 }
 

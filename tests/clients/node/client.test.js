@@ -20,6 +20,7 @@ const groups = [
   "blocking",
   "pipelines",
   "transactions",
+  "scripts",
   "pubsub",
 ];
 
