@@ -32,6 +32,7 @@ public final class ClientTest {
         GROUPS.put("blocking", Blocking.class);
         GROUPS.put("pipelines", Pipelines.class);
         GROUPS.put("transactions", Transactions.class);
+        GROUPS.put("scripts", Scripts.class);
         GROUPS.put("pubsub", Messages.class);
         GROUPS.put("caching", Caching.class);
     }
