@@ -6,7 +6,8 @@
 #   make tools                      build varve-check and varve-import
 #   make test  STAGES='fmt clippy'  every check and test, or the named stages (scripts/test lists them)
 #   make compat ARGS=...            Valkey's own test suite against a running Varve
-#   make clients ARGS=...           the own tests of client libraries against Varve and Valkey, side by side
+#   make clients ARGS=...           the own tests of client libraries against Varve and Valkey, side by side,
+#                                   and queues and locks that are made of scripts; ARGS picks some
 #   make report ARGS=...            every scenario of bench/ at a small scale, and a page of them
 #   make bench  ARGS=...            the same at the whole scale, or what ARGS names
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
@@ -57,8 +58,17 @@ test:
 compat:
 	@scripts/compat $(ARGS)
 
+# Queues and locks that are made of scripts, beside the libraries' own tests.
+PROGRAMS := bullmq rq celery sidekiq redisson
+
 clients: build
-	@VARVE_SERVER="$${VARVE_SERVER:-$(SERVER)}" tests/clients/suites/run $(ARGS)
+	@export VARVE_SERVER="$${VARVE_SERVER:-$(SERVER)}"; \
+	programs='$(filter $(PROGRAMS),$(or $(ARGS),$(PROGRAMS)))'; \
+	suites='$(filter-out $(PROGRAMS),$(ARGS))'; \
+	status=0; \
+	if [[ -n $$programs ]]; then tests/with_server.py tests/clients/run $$programs || status=1; fi; \
+	if [[ -n $$suites || -z '$(ARGS)' ]]; then tests/clients/suites/run $$suites || status=1; fi; \
+	exit $$status
 
 report:
 	@scripts/bench report --scale $(SCALE) --results $(REPORTS) $(ARGS)

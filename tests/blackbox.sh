@@ -5,7 +5,7 @@
 # RELEASE_SERVER  another server, to which the transcripts are played as well
 # SERVER_ADDR   host:port of a server that runs already, with enable-debug-command yes: it is used instead, and the tests
 #               of the process are left out
-# PARTS         which of "transcripts clients suites process files tools" are tested (default: all)
+# PARTS         which of "transcripts clients queues suites process files tools" are tested (default: all)
 # VARVE_TOOLS   the folder of varve-check and varve-import (default: that of VARVE_SERVER)
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
 # LANES         how many parts run at the same time (default 3). Each has servers, ports and folders of its own
@@ -18,6 +18,7 @@ VARVE_SERVER=${VARVE_SERVER:-$PWD/target/release/varve-server}
 [[ ! -e $VARVE_SERVER ]] || VARVE_SERVER=$(readlink -f "$VARVE_SERVER")
 export VARVE_SERVER PYTHONDONTWRITEBYTECODE=1
 LANES=${LANES:-3}
+QUEUES=(bullmq rq celery redisson) # Sidekiq is left to `make clients`: it needs Ruby, and begins with a pause of ten seconds
 failed=0 summary=() folder=$(mktemp -d)
 declare -A names=() began=() # of the parts that run, by process
 
@@ -33,7 +34,7 @@ trap 'exit 130' INT TERM
 
 # part NAME COMMAND...   begins when a lane is free
 part() {
-  [[ " ${PARTS:-transcripts clients suites process files tools} " == *" ${1%%,*} "* ]] || return 0
+  [[ " ${PARTS:-transcripts clients queues suites process files tools} " == *" ${1%%,*} "* ]] || return 0
   until ((${#names[@]} < LANES)); do end_one; done
   "${@:2}" >"$folder/$1" 2>&1 </dev/null &
   names[$!]=$1 began[$!]=$SECONDS
@@ -70,10 +71,12 @@ if [[ -n ${SERVER_ADDR:-} ]]; then
   LANES=1
   part transcripts python3 tests/transcripts/run.py
   part clients tests/clients/run
+  part queues tests/clients/run "${QUEUES[@]}"
 else
   # The longest come first, so that the lanes end together.
   part suites tests/clients/suites/run --small
   part clients tests/with_server.py tests/clients/run
+  part queues tests/with_server.py tests/clients/run "${QUEUES[@]}"
   for kind in die fail full; do part "process, crashes ($kind)" python3 tests/process/crashes.py --kinds $kind --every 7; done
   transcripts "" "$VARVE_SERVER"
   [[ -z ${RELEASE_SERVER:-} ]] || transcripts "release, " "$RELEASE_SERVER"
