@@ -5,6 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use script::proof::{CallSite, Source, call_sites};
 use script::{Call, Host, Input, Interpreter, LogLevel, Options, Protocol, Replication, Verdict};
+use std::cell::RefCell;
 
 /// Bytes as choices; all zero behind the last one.
 struct Choices<'d>(&'d [u8]);
@@ -129,14 +130,23 @@ impl Host for Watching<'_> {
 
 type Words = [&'static [u8]];
 
-fn watch(source: &str, for_libraries: bool) {
-    let options = Options { for_libraries, memory_limit: 8 << 20, ..Options::default() };
-    let Ok(mut lua) = Interpreter::new(&options) else { return };
+fn interpreter(for_libraries: bool) -> RefCell<Interpreter> {
+    let options = Options { for_libraries, memory_limit: 16 << 20, ..Options::default() };
+    RefCell::new(Interpreter::new(&options).expect("there is memory"))
+}
+
+thread_local! {
+    static OF_SCRIPTS: RefCell<Interpreter> = interpreter(false);
+    static OF_LIBRARIES: RefCell<Interpreter> = interpreter(true);
+}
+
+fn watch(lua: &mut Interpreter, source: &str, for_libraries: bool) {
     let Ok(compiled) = lua.compile(source.as_bytes()) else { return };
-    let Some(sites) = lua.call_sites(&compiled) else { return };
+    let Some(sites) = lua.call_sites(&compiled) else { return lua.release(compiled) };
     let host = |keys, arguments| Watching { source, sites: &sites, keys, arguments, polls: 0 };
     let functions = if for_libraries {
         let loaded = lua.load(source.as_bytes(), &mut host(&[], &[])).unwrap_or_default();
+        lua.release(compiled);
         loaded.into_iter().map(|it| it.function).collect()
     } else {
         vec![compiled]
@@ -149,6 +159,7 @@ fn watch(source: &str, for_libraries: bool) {
             lua.run(function, input, &mut host(keys, arguments), &mut Vec::new());
         }
     }
+    functions.into_iter().for_each(|function| lua.release(function));
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -162,19 +173,18 @@ fuzz_target!(|data: &[u8]| {
         1 | 2 => {
             let source: String = (0..3).map(|_| choices.block(2)).collect();
             let callback = format!("function(KEYS, ARGV) {} end", choices.block(3));
-            watch(
-                &format!(
-                    "local a, b, c, d {source} local f = {callback} \
-                     redis.register_function('f', f) {} \
-                     redis.register_function{{function_name = 'g', callback = {callback}}}",
-                    choices.block(2)
-                ),
-                true,
+            let source = format!(
+                "local a, b, c, d {source} local f = {callback} \
+                 redis.register_function('f', f) {} \
+                 redis.register_function{{function_name = 'g', callback = {callback}}}",
+                choices.block(2)
             );
+            OF_LIBRARIES.with_borrow_mut(|lua| watch(lua, &source, true));
         }
         _ => {
             let source: String = (0..4).map(|_| choices.block(3)).collect();
-            watch(&format!("local a, b, c, d {source}"), false);
+            let source = format!("local a, b, c, d {source}");
+            OF_SCRIPTS.with_borrow_mut(|lua| watch(lua, &source, false));
         }
     }
 });
