@@ -1,6 +1,6 @@
 //! Rules for the agreement of two replies to one request.
 
-use super::step::{Request, name};
+use super::step::{Request, called, name};
 use crate::client::Reply;
 
 /// Degree of agreement between two replies.
@@ -39,6 +39,7 @@ pub enum Rule {
 
 /// Returns the rule for a request.
 pub fn of(request: &Request) -> Rule {
+    let request = called(request);
     let name = name(request);
     let has = |word: &[u8]| request.iter().skip(1).any(|it| it.eq_ignore_ascii_case(word));
     match name.as_str() {
@@ -76,6 +77,7 @@ pub fn of(request: &Request) -> Rule {
 /// Returns the request to send beforehand, so that the reply is defined: a range by bytes needs
 /// equal scores.
 pub fn prelude(request: &Request) -> Option<Request> {
+    let request = called(request);
     let name = name(request);
     let is_by_lex = name.contains("LEX")
         || (name.starts_with("ZRANGE")
@@ -91,6 +93,7 @@ pub fn with_company(request: &Request) -> impl Iterator<Item = Request> {
 
 /// Returns the request that makes both sides equal again after a command with a random choice.
 pub fn amends(request: &Request) -> Option<Request> {
+    let request = called(request);
     let has = |word: &[u8]| request.iter().skip(1).any(|it| it.eq_ignore_ascii_case(word));
     let store = || {
         let stores = |it: &Vec<u8>| {
@@ -110,7 +113,7 @@ pub fn amends(request: &Request) -> Option<Request> {
 }
 
 /// Returns the rule for SORT: elements that compare equal may be in any order.
-fn sort(request: &Request) -> Rule {
+fn sort(request: &[Vec<u8>]) -> Rule {
     let has = |word: &[u8]| request.iter().any(|it| it.eq_ignore_ascii_case(word));
     let mut by = request.windows(2).filter(|it| it[0].eq_ignore_ascii_case(b"BY")).peekable();
     let is_sorted = by.peek().is_none() || (by.all(|it| it[1].contains(&b'*')) && !has(b"ALPHA"));
@@ -122,7 +125,7 @@ fn sort(request: &Request) -> Rule {
 }
 
 /// Returns true if one page holds the whole collection: the first one, with a large COUNT.
-fn is_whole(request: &Request) -> bool {
+fn is_whole(request: &[Vec<u8>]) -> bool {
     let cursor = request.iter().any(|it| it == b"0");
     // The last COUNT is the one in effect.
     let count = request.iter().rposition(|it| it.eq_ignore_ascii_case(b"COUNT"));

@@ -54,8 +54,30 @@ pub fn request<W: AsRef<[u8]>>(words: &[W]) -> Request {
     words.iter().map(|word| word.as_ref().to_vec()).collect()
 }
 
+/// Sources of scripts that call the command which their arguments are.
+pub const CALLERS: [&str; 2] =
+    ["return redis.pcall(unpack(ARGV))", "redis.setresp(3) return redis.pcall(unpack(ARGV))"];
+
+/// Returns the request that has a script call a command.
+pub fn scripted(source: &str, called: &[Vec<u8>]) -> Request {
+    request(&["EVAL", source, "0"]).into_iter().chain(called.iter().cloned()).collect()
+}
+
+/// Returns what a request calls: itself, unless it is such a script.
+pub fn called(request: &[Vec<u8>]) -> &[Vec<u8>] {
+    match request {
+        [eval, source, _, called @ ..]
+            if eval == b"EVAL" && CALLERS.iter().any(|it| it.as_bytes() == source) =>
+        {
+            called
+        }
+        _ => request,
+    }
+}
+
 /// Returns the name of the command in upper case; that of a subcommand follows after a blank.
 pub fn name(request: &[Vec<u8>]) -> String {
+    let request = called(request);
     let word = |at: usize| request.get(at).map(|it| it.to_ascii_uppercase()).unwrap_or_default();
     let first = String::from_utf8_lossy(&word(0)).into_owned();
     if WITH_SUBCOMMANDS.contains(&first.as_str()) {

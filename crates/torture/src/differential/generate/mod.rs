@@ -16,7 +16,7 @@ mod waiting;
 mod words;
 
 use super::rule::WHOLE;
-use super::step::{Action, Request, Step, name, request};
+use super::step::{self, Action, Request, Step, name, request};
 use command::{Group, Row};
 pub use dice::Dice;
 pub use words::KEYS;
@@ -106,6 +106,11 @@ impl Generator {
             steps.extend(entries.map(|request| Step::send(client, request)));
         }
         let request = self.request(dice, focus);
+        if !self.small && dice.percent(8) {
+            let source = *dice.pick(&step::CALLERS);
+            steps.push(Step::send(client, step::scripted(source, &request)));
+            return;
+        }
         steps.push(Step { client, action: action(dice, request) });
     }
 
