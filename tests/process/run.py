@@ -499,7 +499,8 @@ def what_many_clients_move_at_once_is_neither_lost_nor_doubled():
 def run(names):
     """Runs the cases among the names of a program, or those that its arguments choose; its exit status. What a case returns is printed."""
     cases = [value for value in names.values() if callable(value) and getattr(value, "__module__", "") == "__main__"]
-    is_case = lambda case: "_" in case.__name__ and not inspect.signature(case).parameters
+    is_helper = lambda case: inspect.isgeneratorfunction(inspect.unwrap(case))
+    is_case = lambda case: "_" in case.__name__ and not inspect.signature(case).parameters and not is_helper(case)
     cases = [case for case in cases if is_case(case) and case.__name__ != "allow_descriptors"]
     wanted = sys.argv[1:]
     failed = 0
