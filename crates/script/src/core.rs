@@ -36,6 +36,8 @@ pub struct Core {
     /// Tables that are filled or written, from the outermost one.
     pub levels: Vec<Level>,
     pub random: Random,
+    /// Reference of the function that runs another with its keys and arguments.
+    pub runner: c_int,
     /// Reference of the function that notes where an error was raised.
     pub error_handler: c_int,
     /// References of the tables `KEYS` and `ARGV`, in an interpreter for scripts.
@@ -91,6 +93,7 @@ impl Core {
             reply: Vec::new(),
             levels: Vec::new(),
             random: Random::first(),
+            runner: 0,
             error_handler: 0,
             given: [0; 2],
             environment: None,

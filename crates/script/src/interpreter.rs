@@ -7,7 +7,8 @@ use std::ptr::{self, NonNull};
 
 use mlua_sys::{
     LUA_MASKCOUNT, LUA_OK, LUA_REGISTRYINDEX, lua_State, lua_close, lua_cpcall, lua_dump_, lua_gc,
-    lua_newstate, lua_rawgeti_, lua_sethook, lua_settop, luaL_loadbuffer, luaL_ref, luaL_unref,
+    lua_newstate, lua_pcall, lua_pushlightuserdata, lua_rawgeti_, lua_sethook, lua_settop,
+    luaL_loadbuffer, luaL_ref, luaL_unref,
 };
 
 use crate::core::Core;
@@ -18,7 +19,7 @@ use crate::library::{Load, load_entry, set_environment};
 use crate::memory::reallocate;
 use crate::proof::{self, CallSite, Source, call_sites};
 use crate::registered::{FunctionFlags, Registered};
-use crate::run::{Ending, Input, Run, run_entry};
+use crate::run::{Ending, Input, Run};
 use crate::sandbox::{self, Options};
 
 /// Lua with the libraries and bounds of scripts. Whatever runs in it, it is as before afterwards,
@@ -178,10 +179,15 @@ impl Interpreter {
     ) -> Ending {
         let start = reply.len();
         let mut run = Run { function: function.0, input, reply, ending: Ending::Returned };
-        let raw = self.state.as_ptr();
+        let (raw, runner) = (self.state.as_ptr(), self.core().runner);
         self.attend(host);
-        // SAFETY: the entry is made for this call, and gets the run that it expects.
-        let status = unsafe { lua_cpcall(raw, run_entry, (&raw mut run).cast()) };
+        // SAFETY: the runner is made for this call, and gets the run that it expects. The empty
+        // stack has room for both, so nothing outside the protected call takes memory.
+        let status = unsafe {
+            lua_rawgeti_(raw, LUA_REGISTRYINDEX, runner);
+            lua_pushlightuserdata(raw, (&raw mut run).cast());
+            lua_pcall(raw, 1, 0, 0)
+        };
         let mut ending = run.ending;
         if status != LUA_OK {
             reply.truncate(start);

@@ -55,7 +55,7 @@ pub enum Ending {
 /// Runs a function inside a protected call, since keys and arguments take memory of Lua.
 ///
 /// # Safety
-/// `lua_cpcall` calls it with a [`Run`].
+/// [`Interpreter::run`](crate::Interpreter::run) calls it with a [`Run`].
 pub unsafe extern "C-unwind" fn run_entry(state: *mut lua_State) -> c_int {
     // SAFETY: the run is the caller's, who waits for this call; the state is an interpreter's.
     unsafe {

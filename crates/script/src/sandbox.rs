@@ -16,7 +16,7 @@ use crate::failure::{Answer, Failure};
 use crate::field::{Field, set_fields};
 use crate::guard::guard_setreadonly;
 use crate::library::open_environment;
-use crate::run::{describe_error, on_error};
+use crate::run::{describe_error, on_error, run_entry};
 use crate::stack::{Kind, Stack, core_of, lua_functions};
 use crate::{api, bits, json, math, message_pack, packed_struct, protect};
 
@@ -128,6 +128,8 @@ pub unsafe extern "C-unwind" fn open_entry(state: *mut lua_State) -> c_int {
         lua_newtable(state);
         let reference = luaL_ref(state, LUA_REGISTRYINDEX);
         luaL_unref(state, LUA_REGISTRYINDEX, reference);
+        lua_pushcclosure(state, run_entry, 0);
+        (*core_of(state)).runner = luaL_ref(state, LUA_REGISTRYINDEX);
         lua_pushcclosure(state, on_error, 0);
         (*core_of(state)).error_handler = luaL_ref(state, LUA_REGISTRYINDEX);
         lock(state);

@@ -145,14 +145,15 @@ fn run_script(
     let (keys, arguments) = words.split_at(keys);
     let table = call.row.table();
     let reach = script.reach(|| reach_of(table, own.call_sites(&script.digest)));
+    let reaches_only_keys = reaches_only_keys(table, reach, arguments);
     let program = Program {
         parts: own.parts(&script.digest).ok_or(NO_SCRIPT)?,
         name: Name::Script(script.digest.as_bytes()),
         rules: Rules::of(script.flags, only_reads),
         keys,
         arguments,
-        closes_gate: is_for_gate(call, &call.args, script),
-        reaches_only_keys: reaches_only_keys(table, reach, arguments),
+        closes_gate: !reaches_only_keys && is_for_gate(call, &call.args, script),
+        reaches_only_keys,
     };
     run(call, program);
     Ok(())

@@ -61,15 +61,16 @@ fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
     }
     let words: Words<'_> = call.args.from(3).collect();
     let (keys, arguments) = words.split_at(keys);
-    let table = call.row.table();
+    let reach = reach(call, &callee.library);
+    let reaches_only_keys = reaches_only_keys(call.row.table(), reach, arguments);
     let program = Program {
         parts: own.parts(&callee)?,
         name: Name::Function(call.args.get(1)),
         rules: Rules::of(Some(flags), only_reads),
         keys,
         arguments,
-        closes_gate: is_for_gate(call, &call.args, &callee.library),
-        reaches_only_keys: reaches_only_keys(table, reach(call, &callee.library), arguments),
+        closes_gate: !reaches_only_keys && is_for_gate(call, &call.args, &callee.library),
+        reaches_only_keys,
     };
     run(call, program);
     Ok(())
