@@ -45,6 +45,9 @@ struct PeerArguments {
     /// Path of Memcached, and its arguments.
     #[arg(long, global = true)]
     memcached: Option<String>,
+    /// Path of another build of the server under test, to compare with, and its arguments.
+    #[arg(long, global = true)]
+    before: Option<String>,
     /// Path of valkey-benchmark.
     #[arg(long, global = true)]
     valkey_benchmark: Option<String>,
@@ -101,12 +104,21 @@ fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
     let path = given.valkey_benchmark.as_ref();
     Ok(Bench {
         varve,
+        before: given.before.as_deref().map(before).transpose()?,
         valkey: program("valkey", &given.valkey)?,
         redis: program("redis", &given.redis)?,
         memcached: program("memcached", &given.memcached)?,
         null: Program::null()?,
         valkey_benchmark: path.map(|path| vec![path.clone()]).or_else(of_script),
     })
+}
+
+/// Returns another build of the server under test.
+fn before(path: &str) -> Result<Program> {
+    let mut program = Program::parse(path)?;
+    program.must_be_there()?;
+    program.label = "before".to_owned();
+    Ok(program)
 }
 
 const SERVER: &str = "target/release/varve-server";

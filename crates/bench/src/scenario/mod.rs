@@ -42,6 +42,8 @@ pub trait Scenario {
 /// Servers and tools of a benchmark.
 pub struct Bench {
     pub varve: Program,
+    /// Another build of it, if one was named.
+    pub before: Option<Program>,
     /// Peers, if they are installed.
     pub valkey: Option<Program>,
     pub redis: Option<Program>,
@@ -71,6 +73,7 @@ impl Bench {
     pub fn program(&self, name: &str) -> Result<Option<&Program>> {
         Ok(match name {
             "varve" => Some(&self.varve),
+            "before" => self.before.as_ref(),
             "valkey" => self.valkey.as_ref(),
             "redis" => self.redis.as_ref(),
             "memcached" => self.memcached.as_ref(),

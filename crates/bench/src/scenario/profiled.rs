@@ -31,9 +31,6 @@ use crate::statistics::spread;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Another build of the server: its path and arguments; empty for none.
-    #[serde(default)]
-    before: String,
     /// True if Valkey and Redis are counted as well.
     #[serde(default)]
     peers: bool,
@@ -89,15 +86,8 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         process::pin_this_thread(1);
         section.columns(COLUMNS);
-        let mut programs = Vec::new();
-        if !self.before.is_empty() {
-            let mut before = Program::parse(&self.before)?;
-            before.must_be_there()?;
-            before.label = "before".to_owned();
-            programs.push(before);
-        }
         let servers = bench.varve_and_peers().take(if self.peers { usize::MAX } else { 1 });
-        programs.extend(servers.cloned());
+        let programs: Vec<_> = bench.before.iter().chain(servers).cloned().collect();
         let commands = self.commands()?;
         let own = self.groups.iter().map(|group| (group, &self.pipelines[..]));
         let commands = commands.iter().map(|group| (group, &[16][..]));
