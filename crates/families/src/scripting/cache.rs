@@ -1,12 +1,13 @@
 //! SCRIPT: the cache of scripts.
 
-use super::{NO_SCRIPT, of_compiling, of_shebang};
-use crate::scripting::eval::with_interpreter;
+use super::eval::{script_of, with_interpreter};
+use super::{NO_SCRIPT, of_compiling};
 use command::{Call, Outcome};
-use session::{Digest, Refusal, Script};
+use session::{Digest, Refusal};
 use std::sync::Arc;
 
-/// SCRIPT LOAD.
+/// SCRIPT LOAD. What it compiles is not kept: many programs load all scripts that they have, and
+/// run few of them.
 pub(super) fn load(call: &mut Call<'_>) -> Outcome {
     let source = call.args.get(2);
     let digest = Digest::of(source);
@@ -15,10 +16,9 @@ pub(super) fn load(call: &mut Call<'_>) -> Outcome {
         let script = match cache.get(&digest) {
             Some(script) => script,
             None => {
-                let script = Script::of(digest, source).map_err(|error| of_shebang(&error))?;
-                let script = Arc::new(script);
-                own.compile(&script).map_err(|text| of_compiling(&text))?;
-                script
+                let script = script_of(call, digest, source)?;
+                own.check(&script).map_err(|text| of_compiling(&text))?;
+                Arc::new(script)
             }
         };
         cache.add_loaded(script);

@@ -26,7 +26,7 @@ pub(super) fn eval(call: &mut Call<'_>) -> Outcome {
     with_interpreter(call, |call, own| {
         let script = match own.find(&digest).or_else(|| call.instance.scripts.cache.get(&digest)) {
             Some(script) => script,
-            None => add(call.instance, own, digest, source)?,
+            None => add(call, own, digest, source)?,
         };
         run_script(call, own, &script, keys)
     })
@@ -80,8 +80,7 @@ pub(super) fn keeps_to_keys(call: &Call<'_>, args: &Args<'_>, reach: &Reach) -> 
 
 /// Returns true if a script has to run behind the closed gate.
 fn is_for_gate(call: &Call<'_>, args: &Args<'_>, script: &Script) -> bool {
-    let table = call.row.table();
-    closes_gate(call, args, script.closes_gate(|source| has_gate_word(table, source)))
+    closes_gate(call, args, script.has_gate_word())
 }
 
 /// Returns the script that EVALSHA names.
@@ -116,14 +115,20 @@ pub(super) fn with_interpreter(
 
 /// Compiles a script that EVAL has brought, and keeps it if that succeeds.
 fn add(
-    instance: &Instance,
+    call: &Call<'_>,
     own: &mut OwnInterpreter,
     digest: Digest,
     source: &[u8],
 ) -> Result<Arc<Script>, Refusal> {
-    let script = Arc::new(Script::of(digest, source).map_err(|error| of_shebang(&error))?);
+    let script = Arc::new(script_of(call, digest, source)?);
     own.compile(&script).map_err(|text| of_compiling(&text))?;
-    Ok(instance.scripts.cache.add_evaluated(script))
+    Ok(call.instance.scripts.cache.add_evaluated(script))
+}
+
+/// Reads a source.
+pub(super) fn script_of(call: &Call<'_>, digest: Digest, source: &[u8]) -> Result<Script, Refusal> {
+    let has_gate_word = has_gate_word(call.row.table(), source);
+    Script::of(digest, source, has_gate_word).map_err(|error| of_shebang(&error))
 }
 
 /// Runs a script with so many keys, and what follows them as arguments.

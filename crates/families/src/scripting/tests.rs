@@ -95,7 +95,7 @@ fn is_bound(source: &str, arguments: &[&[u8]]) -> bool {
     let options = session::script_options(&world.instance.settings);
     let mut own = session::OwnInterpreter::new(&options).expect("memory");
     let digest = session::Digest::of(source.as_bytes());
-    let script = session::Script::of(digest, source.as_bytes()).expect("a script");
+    let script = session::Script::of(digest, source.as_bytes(), false).expect("a script");
     own.compile(&std::sync::Arc::new(script)).expect("it compiles");
     let table = crate::table();
     let reach = command::script::reach_of(table, own.call_sites(&digest));

@@ -1,7 +1,7 @@
 //! The sources of scripts. Those of SCRIPT LOAD stay; of those of EVAL the least recently used one
 //! goes when there are many.
 
-use super::script::{ByDigest, Digest, Script};
+use super::script::{Digest, OfDigest, OfDigests, Script};
 use base::mutex::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,19 +19,27 @@ pub struct ScriptCache {
 
 #[derive(Debug, Default)]
 struct Sources {
-    by_digest: ByDigest<Arc<Script>>,
+    scripts: OfDigests<Arc<Script>>,
     /// How many of them SCRIPT LOAD has not given.
     evaluated: usize,
     bytes: usize,
 }
 
 impl Sources {
+    fn get(&self, digest: &Digest) -> Option<Arc<Script>> {
+        self.scripts.get(digest).map(|it| Arc::clone(&it.0))
+    }
+
+    fn add(&mut self, script: Arc<Script>) -> Arc<Script> {
+        self.bytes += script.bytes();
+        self.scripts.insert(OfDigest(Arc::clone(&script)));
+        script
+    }
+
     fn remove_least_used(&mut self) {
-        let evaluated = self.by_digest.values().filter(|script| !script.is_loaded());
-        let Some(least) = evaluated.min_by_key(|script| script.used()).map(|it| it.digest) else {
-            return;
-        };
-        if let Some(script) = self.by_digest.remove(&least) {
+        let evaluated = self.scripts.iter().filter(|script| !script.0.is_loaded());
+        let least = evaluated.min_by_key(|script| script.0.used()).map(|it| it.0.digest);
+        if let Some(OfDigest(script)) = least.and_then(|digest| self.scripts.take(&digest)) {
             script.forget();
             self.evaluated -= 1;
             self.bytes -= script.bytes();
@@ -42,31 +50,30 @@ impl Sources {
 impl ScriptCache {
     /// Returns the script of a digest.
     pub fn get(&self, digest: &Digest) -> Option<Arc<Script>> {
-        self.scripts.lock().by_digest.get(digest).cloned()
+        self.scripts.lock().get(digest)
     }
 
     /// Adds a script that EVAL runs; the least recently used one may have to go. Returns the one
     /// that is there, if another thread was faster.
     pub fn add_evaluated(&self, script: Arc<Script>) -> Arc<Script> {
         let mut sources = self.scripts.lock();
-        if let Some(there) = sources.by_digest.get(&script.digest) {
-            return Arc::clone(there);
+        if let Some(there) = sources.get(&script.digest) {
+            return there;
         }
         if sources.evaluated >= EVALUATED_MAX {
             sources.remove_least_used();
             self.evicted.fetch_add(1, Relaxed);
         }
         sources.evaluated += 1;
-        add(&mut sources, script)
+        sources.add(script)
     }
 
     /// Adds a script that stays until SCRIPT FLUSH; one of EVAL stays from now on.
     pub fn add_loaded(&self, script: Arc<Script>) -> Arc<Script> {
         let mut sources = self.scripts.lock();
-        let there = sources.by_digest.get(&script.digest).cloned();
-        let script = there.unwrap_or_else(|| {
+        let script = sources.get(&script.digest).unwrap_or_else(|| {
             sources.evaluated += 1;
-            add(&mut sources, script)
+            sources.add(script)
         });
         if !script.is_loaded() {
             script.keep();
@@ -78,7 +85,7 @@ impl ScriptCache {
     /// Forgets all scripts.
     pub fn clear(&self) {
         let gone = std::mem::take(&mut *self.scripts.lock());
-        gone.by_digest.values().for_each(|script| script.forget());
+        gone.scripts.iter().for_each(|script| script.0.forget());
     }
 
     /// Returns true if there are no scripts.
@@ -88,13 +95,13 @@ impl ScriptCache {
 
     /// Number of scripts.
     pub fn len(&self) -> usize {
-        self.scripts.lock().by_digest.len()
+        self.scripts.lock().scripts.len()
     }
 
     /// Bytes of memory that they take, approximately.
     pub fn bytes(&self) -> usize {
         let sources = self.scripts.lock();
-        sources.bytes + sources.by_digest.capacity() * (size_of::<(Digest, Arc<Script>)>() + 1)
+        sources.bytes + sources.scripts.capacity() * (size_of::<OfDigest<Arc<Script>>>() + 1)
     }
 
     /// Number of scripts that had to go since there were many.
@@ -108,12 +115,6 @@ impl ScriptCache {
     }
 }
 
-fn add(sources: &mut Sources, script: Arc<Script>) -> Arc<Script> {
-    sources.bytes += script.bytes();
-    sources.by_digest.insert(script.digest, Arc::clone(&script));
-    script
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,7 +122,7 @@ mod tests {
     fn script(number: usize) -> Arc<Script> {
         let source = format!("return {number}");
         let digest = Digest::of(source.as_bytes());
-        Arc::new(Script::of(digest, source.as_bytes()).expect("a script"))
+        Arc::new(Script::of(digest, source.as_bytes(), false).expect("a script"))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Interpreter of one thread for scripts, and what it has compiled.
 
-use super::script::{ByDigest, Digest, Script};
+use super::script::{Digest, OfDigest, OfDigests, Script};
 use super::slots::Resting;
 use script::proof::CallSite;
 use script::{Function, Interpreter, Options, OutOfMemory};
@@ -14,8 +14,7 @@ const COMPILED_BEFORE_SWEEP: usize = 64;
 pub struct OwnInterpreter {
     /// Runs scripts.
     pub lua: Interpreter,
-    /// Scripts by their digests.
-    compiled: ByDigest<Compiled>,
+    compiled: OfDigests<Compiled>,
     /// Number of compiled scripts at which forgotten ones are looked for.
     sweep_at: usize,
     room: Room,
@@ -58,6 +57,12 @@ struct Compiled {
     function: Function,
 }
 
+impl AsRef<Script> for Compiled {
+    fn as_ref(&self) -> &Script {
+        &self.script
+    }
+}
+
 impl OwnInterpreter {
     /// Makes an interpreter that has compiled nothing.
     ///
@@ -66,7 +71,7 @@ impl OwnInterpreter {
     pub fn new(options: &Options) -> Result<OwnInterpreter, OutOfMemory> {
         Ok(OwnInterpreter {
             lua: Interpreter::new(options)?,
-            compiled: ByDigest::default(),
+            compiled: OfDigests::default(),
             sweep_at: COMPILED_BEFORE_SWEEP,
             room: Room::default(),
         })
@@ -75,13 +80,23 @@ impl OwnInterpreter {
     /// Returns the script of a digest, if it was compiled here and is not forgotten.
     #[inline]
     pub fn find(&self, digest: &Digest) -> Option<Arc<Script>> {
-        let compiled = self.compiled.get(digest)?;
+        let OfDigest(compiled) = self.compiled.get(digest)?;
         (!compiled.script.is_forgotten()).then(|| Arc::clone(&compiled.script))
     }
 
     /// Returns true if the script was compiled here.
     pub fn has(&self, script: &Arc<Script>) -> bool {
-        self.compiled.get(&script.digest).is_some_and(|it| Arc::ptr_eq(&it.script, script))
+        self.compiled.get(&script.digest).is_some_and(|it| Arc::ptr_eq(&it.0.script, script))
+    }
+
+    /// Compiles a script to find what is wrong with it.
+    ///
+    /// # Errors
+    /// The text of Lua.
+    pub fn check(&mut self, script: &Script) -> Result<(), Vec<u8>> {
+        let function = self.lua.compile(script.body())?;
+        self.lua.release(function);
+        Ok(())
     }
 
     /// Compiles a script, to be run from now on.
@@ -93,8 +108,8 @@ impl OwnInterpreter {
             self.sweep();
         }
         let function = self.lua.compile(script.body())?;
-        let compiled = Compiled { script: Arc::clone(script), function };
-        if let Some(old) = self.compiled.insert(script.digest, compiled) {
+        let compiled = OfDigest(Compiled { script: Arc::clone(script), function });
+        if let Some(OfDigest(old)) = self.compiled.replace(compiled) {
             self.lua.release(old.function);
         }
         Ok(())
@@ -102,28 +117,28 @@ impl OwnInterpreter {
 
     /// Returns where a script that was compiled here calls commands, if that can be told.
     pub fn call_sites(&mut self, digest: &Digest) -> Option<Vec<CallSite>> {
-        self.lua.call_sites(&self.compiled.get(digest)?.function)
+        self.lua.call_sites(&self.compiled.get(digest)?.0.function)
     }
 
     /// Returns what runs scripts, and the function of a script that was compiled here.
     pub fn parts(&mut self, digest: &Digest) -> Option<Parts<'_>> {
         let OwnInterpreter { lua, compiled, room, .. } = self;
-        let function = &compiled.get(digest)?.function;
+        let function = &compiled.get(digest)?.0.function;
         Some(Parts { lua, function, room })
     }
 
     /// Removes what was compiled of scripts that are forgotten.
     fn sweep(&mut self) {
         let OwnInterpreter { lua, compiled, .. } = self;
-        let gone = compiled.extract_if(|_, it| it.script.is_forgotten());
-        gone.for_each(|(_, it)| lua.release(it.function));
+        let gone = compiled.extract_if(|it| it.0.script.is_forgotten());
+        gone.for_each(|it| lua.release(it.0.function));
         self.sweep_at = COMPILED_BEFORE_SWEEP.max(2 * self.compiled.len());
     }
 }
 
 impl Resting for OwnInterpreter {
     fn bytes(&self) -> usize {
-        let of_compiled = self.compiled.capacity() * size_of::<(Digest, Compiled)>();
+        let of_compiled = self.compiled.capacity() * size_of::<OfDigest<Compiled>>();
         self.lua.memory_bytes() + of_compiled + self.room.bytes()
     }
 }
@@ -144,7 +159,7 @@ mod tests {
 
     fn script(source: &str) -> Arc<Script> {
         let digest = Digest::of(source.as_bytes());
-        Arc::new(Script::of(digest, source.as_bytes()).expect("a script"))
+        Arc::new(Script::of(digest, source.as_bytes(), false).expect("a script"))
     }
 
     #[test]

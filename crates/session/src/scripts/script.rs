@@ -2,7 +2,8 @@
 
 use script::FunctionFlags;
 use script::proof::CallSite;
-use std::collections::HashMap;
+use std::borrow::Borrow;
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::OnceLock;
@@ -22,8 +23,32 @@ impl Hash for Digest {
     }
 }
 
-/// Map by digests.
-pub type ByDigest<V> = HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
+/// What has the digest of a script, and is found by it.
+#[derive(Debug)]
+pub(super) struct OfDigest<T>(pub T);
+
+/// What is found by the digests of scripts, which are kept with the scripts alone.
+pub(super) type OfDigests<T> = HashSet<OfDigest<T>, BuildHasherDefault<DigestHasher>>;
+
+impl<T: AsRef<Script>> Borrow<Digest> for OfDigest<T> {
+    fn borrow(&self) -> &Digest {
+        &self.0.as_ref().digest
+    }
+}
+
+impl<T: AsRef<Script>> Hash for OfDigest<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_ref().digest.hash(state);
+    }
+}
+
+impl<T: AsRef<Script>> PartialEq for OfDigest<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_ref().digest == other.0.as_ref().digest
+    }
+}
+
+impl<T: AsRef<Script>> Eq for OfDigest<T> {}
 
 /// Hasher of digests, whose digits are as good as random.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,11 +101,8 @@ pub struct Script {
     /// What its first line says of it; `None` for one without such a line.
     pub flags: Option<FunctionFlags>,
     source: Box<[u8]>,
-    /// Where the first line ends, with its line end left for what follows, so that lines are
-    /// counted from the begin of the source.
-    body_at: usize,
-    /// True if the name of a command that closes the gate stands in it, once that was looked for.
-    closes_gate: OnceLock<bool>,
+    /// True if the name of a command that closes the gate stands in it.
+    has_gate_word: bool,
     /// What it may reach, once that was found out.
     reach: OnceLock<Reach>,
     is_forgotten: AtomicBool,
@@ -115,18 +137,18 @@ pub enum ShebangError {
 }
 
 impl Script {
-    /// Reads what the first line of a source says.
+    /// Reads what the first line of a source says. `has_gate_word` tells whether the name of a
+    /// command that closes the gate stands in it.
     ///
     /// # Errors
     /// When it begins as such a line does, and is none.
-    pub fn of(digest: Digest, source: &[u8]) -> Result<Script, ShebangError> {
-        let (flags, body_at) = declared(source)?;
+    pub fn of(digest: Digest, source: &[u8], has_gate_word: bool) -> Result<Script, ShebangError> {
+        let (flags, _) = declared(source)?;
         Ok(Script {
             digest,
             flags,
             source: source.into(),
-            body_at,
-            closes_gate: OnceLock::new(),
+            has_gate_word,
             reach: OnceLock::new(),
             is_forgotten: AtomicBool::new(false),
             is_loaded: AtomicBool::new(false),
@@ -139,16 +161,17 @@ impl Script {
         &self.source
     }
 
-    /// What is compiled of it.
+    /// What is compiled of it: all behind the first line, if that says something, with its line
+    /// end left, so that lines are counted from the begin of the source.
     pub fn body(&self) -> &[u8] {
-        &self.source[self.body_at..]
+        let end = self.flags.and_then(|_| self.source.iter().position(|byte| *byte == b'\n'));
+        &self.source[end.unwrap_or(0)..]
     }
 
-    /// Returns true if the name of a command that closes the gate stands in the source, by `look`,
-    /// which is asked once.
+    /// Returns true if the name of a command that closes the gate stands in the source.
     #[inline]
-    pub fn closes_gate(&self, look: impl FnOnce(&[u8]) -> bool) -> bool {
-        *self.closes_gate.get_or_init(|| look(&self.source))
+    pub fn has_gate_word(&self) -> bool {
+        self.has_gate_word
     }
 
     /// Returns what it may reach, by `find`, which is asked once.
@@ -237,7 +260,7 @@ mod tests {
     use super::*;
 
     fn script(source: &str) -> Result<Script, ShebangError> {
-        Script::of(Digest::of(source.as_bytes()), source.as_bytes())
+        Script::of(Digest::of(source.as_bytes()), source.as_bytes(), false)
     }
 
     #[test]
