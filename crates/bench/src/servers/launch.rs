@@ -72,7 +72,7 @@ impl Launch {
         let threads = self.threads;
         // Behind a space at the end is an empty word.
         let fixed = match kind {
-            Kind::Varve => format!("--port {port} --threads {threads} --save "),
+            Kind::Varve => format!("--port {port} --threads {threads} {NO_FILES} --save "),
             Kind::Peer => format!("--port {port} --bind 127.0.0.1 {NO_FILES} --save "),
             Kind::Memcached => {
                 let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
@@ -95,7 +95,7 @@ fn megabytes(bytes: &str) -> u64 {
     megabytes.or(bytes.parse().ok().map(|bytes: u64| bytes >> 20)).unwrap_or(MEGABYTES_MAX)
 }
 
-/// Options of peers that keep nothing, and find nothing that another one has left.
+/// Options of servers that keep nothing, and find nothing that another one has left.
 const NO_FILES: &str = "--appendonly no --dir /tmp --dbfilename none";
 /// Time in which a server without data answers.
 const READY_MAX: Duration = Duration::from_secs(30);
@@ -109,10 +109,11 @@ mod tests {
     #[test]
     fn each_kind_has_its_own_words_for_the_same_settings() {
         let launch = |size: &str| Launch::on(1, 2).with("maxmemory", size);
+        let varve = format!("--port 7 --threads 2 {NO_FILES} --save  --maxmemory 64mb");
         let peer = format!("--port 7 --bind 127.0.0.1 {NO_FILES} --save  --maxmemory 64mb");
         let memcached = "-l 127.0.0.1 -U 0 -u root -c 4096 -p 7 -t 2 -m 64";
         for (kind, size, expected) in [
-            (Kind::Varve, "64mb", "--port 7 --threads 2 --save  --maxmemory 64mb"),
+            (Kind::Varve, "64mb", &*varve),
             (Kind::Peer, "64mb", &*peer),
             (Kind::Memcached, "64mb", memcached),
             (Kind::Memcached, "67108864", memcached),
