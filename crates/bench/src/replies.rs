@@ -77,7 +77,7 @@ impl Answer {
             "SET" | "BGSAVE" | "FLUSHALL" | "FLUSHDB" | "HMSET" | "MSET" | "MULTI" | "PING"
             | "RENAME" | "add" | "replace" => Self::Status,
             "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOP" | "RPOPLPUSH"
-            | "SCRIPT" | "XADD" | "ZSCORE" | "get" => Self::Value,
+            | "ECHO" | "SCRIPT" | "XADD" | "ZSCORE" | "get" => Self::Value,
             "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "SINTER" | "SORT" | "SRANDMEMBER"
             | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
             _ => Self::Integer,
