@@ -196,11 +196,16 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    #[inline]
+    /// Writes messages that came in this loop iteration.
+    #[inline(always)]
     pub(super) fn write_messages(&mut self, pipeline: &mut Pipeline) {
-        if self.unwritten.is_empty() {
-            return;
+        if !self.unwritten.is_empty() {
+            self.write_unwritten(pipeline);
         }
+    }
+
+    #[inline(never)]
+    fn write_unwritten(&mut self, pipeline: &mut Pipeline) {
         for at in std::mem::take(&mut self.unwritten) {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.lists.remove(Lists::UNWRITTEN);
