@@ -1,0 +1,60 @@
+//! Channels that a selector allows.
+
+use crate::pattern::Pattern;
+use crate::rule::RuleError;
+use crate::user::has_blanks;
+
+/// Channels that a selector allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// All.
+    All,
+    /// Those that one of these matches.
+    Matching(Vec<Pattern>),
+}
+
+impl Channels {
+    /// No channels.
+    pub const NONE: Channels = Channels::Matching(Vec::new());
+
+    /// Adds a pattern.
+    ///
+    /// # Errors
+    /// Where it has blanks, or all channels are allowed already.
+    pub fn add(&mut self, pattern: &[u8]) -> Result<(), RuleError> {
+        let Channels::Matching(patterns) = self else { return Err(RuleError::BehindAllChannels) };
+        if has_blanks(pattern) {
+            return Err(RuleError::Syntax);
+        }
+        if patterns.iter().all(|there| there.text() != pattern) {
+            patterns.push(Pattern::new(pattern));
+        }
+        Ok(())
+    }
+
+    /// Returns true if a channel is allowed.
+    pub fn allow(&self, channel: &[u8]) -> bool {
+        match self {
+            Channels::All => true,
+            Channels::Matching(patterns) => patterns.iter().any(|it| it.matches(channel)),
+        }
+    }
+
+    /// Returns true if a pattern of channels is allowed: it has to be one of those here, letter by
+    /// letter.
+    pub fn allow_pattern(&self, pattern: &[u8]) -> bool {
+        match self {
+            Channels::All => true,
+            Channels::Matching(patterns) => patterns.iter().any(|it| it.text() == pattern),
+        }
+    }
+
+    /// Appends the patterns as rules, parted by blanks.
+    pub fn describe(&self, out: &mut Vec<u8>) {
+        let Channels::Matching(patterns) = self else { return out.extend_from_slice(b"&*") };
+        for (at, pattern) in patterns.iter().enumerate() {
+            out.extend_from_slice(if at > 0 { b" &" } else { b"&" });
+            out.extend_from_slice(pattern.text());
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! All users.
+
+use crate::password::PasswordHash;
+use crate::user::{DEFAULT, Language, User};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// All users, in the order of their names. There is always one that is called `default`.
+#[derive(Clone, Debug)]
+pub struct Users {
+    users: BTreeSet<ByName>,
+}
+
+impl Users {
+    /// Returns the users of a server that has been told nothing of users.
+    pub fn new(language: &Language<'_>) -> Users {
+        let mut users = Users { users: BTreeSet::new() };
+        users.put(User::all_powerful(language));
+        users
+    }
+
+    /// Returns the user of a name.
+    pub fn get(&self, name: &[u8]) -> Option<&Arc<User>> {
+        self.users.get(name).map(|it| &it.0)
+    }
+
+    /// Adds a user, in place of the one of this name if there is one.
+    pub fn put(&mut self, user: User) -> Arc<User> {
+        let user = Arc::new(user);
+        self.users.replace(ByName(Arc::clone(&user)));
+        user
+    }
+
+    /// Removes a user. `default` stays.
+    pub fn remove(&mut self, name: &[u8]) -> Option<Arc<User>> {
+        if name == DEFAULT { None } else { self.users.take(name).map(|it| it.0) }
+    }
+
+    /// Returns the users in the order of their names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<User>> {
+        self.users.iter().map(|it| &it.0)
+    }
+
+    /// Returns the user that a name and a password belong to. It takes as long for a name that
+    /// nobody has as for a wrong password.
+    pub fn log_in(&self, name: &[u8], password: &[u8]) -> Option<&Arc<User>> {
+        let hash = PasswordHash::of(password);
+        self.get(name).filter(|user| user.accepts(&hash))
+    }
+}
+
+/// A user that is found by its name.
+#[derive(Clone, Debug)]
+struct ByName(Arc<User>);
+
+impl Borrow<[u8]> for ByName {
+    fn borrow(&self) -> &[u8] {
+        self.0.name()
+    }
+}
+
+impl PartialEq for ByName {
+    fn eq(&self, other: &ByName) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for ByName {}
+
+impl PartialOrd for ByName {
+    fn partial_cmp(&self, other: &ByName) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByName {
+    fn cmp(&self, other: &ByName) -> Ordering {
+        self.0.name().cmp(other.0.name())
+    }
+}
