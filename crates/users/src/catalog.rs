@@ -25,8 +25,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Returns the catalog of commands, whose places are their numbers, and of categories with their
-    /// bits.
+    /// Returns the catalog of commands, whose places are their numbers, and of categories with
+    /// their bits.
     pub fn new(commands: Vec<CommandFacts>, categories: Vec<(&'static str, u32)>) -> Catalog {
         let by_name = (0..).zip(&commands).map(|(id, command)| (command.name.clone(), id));
         Catalog { by_name: by_name.collect(), commands, categories }

@@ -1,8 +1,7 @@
 //! Channels that a selector allows.
 
 use crate::pattern::Pattern;
-use crate::rule::RuleError;
-use crate::user::has_blanks;
+use crate::rule::{RuleError, has_blanks};
 
 /// Channels that a selector allows.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Commands that a selector allows.
 
 use crate::catalog::{Catalog, CommandId};
-use crate::rule::RuleError;
-use crate::user::has_blanks;
+use crate::rule::{RuleError, has_blanks};
 
 /// Commands that a selector allows: a bit for each, and the rules that led there.
 #[derive(Clone, Debug, PartialEq, Eq)]

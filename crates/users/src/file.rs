@@ -1,8 +1,9 @@
 //! Files of users: a line for each, as ACL LIST shows them.
 
-use crate::rule::RuleError;
+use crate::language::Language;
+use crate::rule::{RuleError, has_blanks};
 use crate::table::Users;
-use crate::user::{Language, User, has_blanks, joined};
+use crate::user::{User, joined};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -3,12 +3,13 @@
 //! ```text
 //! rules ──apply──▶ User: its root selector and further ones ──decide──▶ allowed, or the reason
 //!                       │                                   ▲
-//!                       └──describe──▶ rules again          └── Asked: command, arguments, database
+//!                       └──describe──▶ rules again          └── Asked: command, keys, database
 //! ```
 //!
 //! * `catalog`: the commands and categories that rules may name
 //! * `selector`: what is allowed together, by its parts `commands`, `keys`, `channels`, `databases`
-//! * `user`: name, passwords and selectors; `rule`: what is wrong with a rule
+//! * `user`: name, passwords and selectors; `rule`: what is wrong with a rule; `language`: what
+//!   rules mean on a server
 //! * `decision`: whether a request is allowed, and why not
 //! * `table`, `file`: all users, and their lines in a file
 //!
@@ -28,6 +29,7 @@ mod databases;
 mod decision;
 mod file;
 mod keys;
+mod language;
 mod password;
 mod pattern;
 mod rule;
@@ -41,8 +43,9 @@ pub use decision::{
 };
 pub use file::{read_file, write_file};
 pub use keys::Access;
+pub use language::Language;
 pub use password::PasswordHash;
-pub use rule::{RuleError, SetError};
+pub use rule::{RuleError, SetError, has_blanks};
 pub use selector::Selector;
 pub use table::Users;
-pub use user::{DEFAULT, Language, User, has_blanks};
+pub use user::{DEFAULT, User};

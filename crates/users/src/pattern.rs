@@ -55,11 +55,14 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use proptest::{prop_assert_eq, proptest};
 
     proptest! {
         #[test]
-        fn each_kind_matches_what_a_glob_matches(own in "[ab*?\\[\\]\\\\]{0,4}", text in "[ab*]{0,4}") {
+        fn each_kind_matches_what_a_glob_matches(
+            own in "[ab*?\\[\\]\\\\]{0,4}",
+            text in "[ab*]{0,4}",
+        ) {
             let (own, text) = (own.as_bytes(), text.as_bytes());
             prop_assert_eq!(Pattern::new(own).matches(text), glob_match(own, text, false));
         }

@@ -1,4 +1,4 @@
-//! What is wrong with a rule. Texts are those of Valkey 9.1.
+//! What rules are made of, and what is wrong with one. Texts are those of Valkey 9.1.
 
 use thiserror::Error;
 
@@ -54,4 +54,9 @@ pub enum SetError {
     /// A selector is not closed.
     #[error("Unmatched parenthesis in acl selector starting at '{}'.", String::from_utf8_lossy(.0))]
     Unmatched(Vec<u8>),
+}
+
+/// Returns true for what cannot stand in a line of rules: with blanks or zero bytes.
+pub fn has_blanks(text: &[u8]) -> bool {
+    text.iter().any(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0x0b))
 }

@@ -4,8 +4,8 @@ use crate::channels::Channels;
 use crate::commands::Commands;
 use crate::databases::Databases;
 use crate::keys::Keys;
+use crate::language::Language;
 use crate::rule::RuleError;
-use crate::user::Language;
 
 /// Commands with the keys, channels and databases that they are allowed on.
 #[derive(Clone, Debug, PartialEq, Eq)]

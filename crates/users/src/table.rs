@@ -1,7 +1,8 @@
 //! All users.
 
+use crate::language::Language;
 use crate::password::PasswordHash;
-use crate::user::{DEFAULT, Language, User};
+use crate::user::{DEFAULT, User};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

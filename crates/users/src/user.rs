@@ -4,25 +4,11 @@ use crate::catalog::Catalog;
 use crate::channels::Channels;
 use crate::databases::Databases;
 use crate::keys::Keys;
+use crate::language::Language;
 use crate::password::PasswordHash;
 use crate::rule::{RuleError, SetError};
 use crate::selector::Selector;
 use std::io::Write as _;
-
-/// What rules mean on a server.
-#[derive(Clone, Copy, Debug)]
-pub struct Language<'l> {
-    /// The commands and categories that they may name.
-    pub catalog: &'l Catalog,
-    /// True if new users and selectors may use all channels (`acl-pubsub-default allchannels`).
-    pub opens_channels: bool,
-}
-
-impl Language<'_> {
-    pub(crate) fn channels(&self) -> Channels {
-        if self.opens_channels { Channels::All } else { Channels::NONE }
-    }
-}
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,11 +204,6 @@ pub(crate) fn joined<'r>(
         }
     }
     open.map_or(Ok(all), |(first, _)| Err(first.to_vec()))
-}
-
-/// Returns true for what cannot stand in a line of rules: with blanks or zero bytes.
-pub fn has_blanks(text: &[u8]) -> bool {
-    text.iter().any(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0x0b))
 }
 
 /// The user that new connections are.

@@ -1,7 +1,8 @@
 //! What is printed of a user makes the same user again, in a rule each and in a file.
 
 use crate::commands::{catalog, language};
-use proptest::prelude::*;
+use proptest::strategy::Strategy;
+use proptest::{collection, prop_assert_eq, proptest, sample};
 use users::{User, Users, read_file, write_file};
 
 fn rule() -> impl Strategy<Value = String> {
@@ -53,12 +54,12 @@ fn rule() -> impl Strategy<Value = String> {
         "(+@all -get|x &c db=3)",
         "(allkeys allchannels nocommands)",
     ];
-    prop::sample::select(words.to_vec()).prop_map(str::to_owned)
+    sample::select(words.to_vec()).prop_map(str::to_owned)
 }
 
 proptest! {
     #[test]
-    fn printed_rules_make_the_same_user(rules in prop::collection::vec(rule(), 0..12)) {
+    fn printed_rules_make_the_same_user(rules in collection::vec(rule(), 0..12)) {
         let catalog = catalog();
         let language = language(&catalog);
         let mut user = User::new(b"u", &language);
