@@ -1,7 +1,10 @@
 //! Facts about commands that have few values: flags, categories, families, the waiters that are
-//! woken, the locks that are taken, and the clients that are let in.
+//! woken, the locks that are taken, the clients that are let in, and what it asks of the rights of
+//! their users.
 
 use bitflags::bitflags;
+use session::Args;
+use smallvec::SmallVec;
 
 bitflags! {
     /// Flags of a command. The bits are stored nowhere; COMMAND INFO has names and order of its
@@ -137,6 +140,38 @@ pub enum Group {
     Cluster,
 }
 
+impl Categories {
+    /// The names of all categories, in the order of Valkey, with their bits.
+    pub fn names() -> impl Iterator<Item = (&'static str, u32)> {
+        NAMES.into_iter().zip(Categories::all().iter()).map(|(name, it)| (name, it.bits()))
+    }
+}
+
+/// Names of the categories, in the order of their bits.
+const NAMES: [&str; 21] = [
+    "keyspace",
+    "read",
+    "write",
+    "set",
+    "sortedset",
+    "list",
+    "hash",
+    "string",
+    "bitmap",
+    "hyperloglog",
+    "geo",
+    "stream",
+    "pubsub",
+    "admin",
+    "fast",
+    "slow",
+    "blocking",
+    "dangerous",
+    "connection",
+    "transaction",
+    "scripting",
+];
+
 impl Group {
     /// Name in COMMAND DOCS.
     pub fn name(self) -> &'static str {
@@ -219,3 +254,31 @@ pub enum LetsIn {
     /// None.
     Nobody,
 }
+
+/// Channels among the arguments of a command that its user needs the right to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamesChannels {
+    /// None.
+    No,
+    /// Its first argument.
+    First,
+    /// All arguments.
+    All,
+    /// All arguments, which are patterns.
+    Patterns,
+}
+
+/// Databases that a command reaches.
+#[derive(Clone, Copy, Debug)]
+pub enum ReachesDatabases {
+    /// The one that its client has selected, if it has to do with keys.
+    Selected,
+    /// Those that its arguments name, and the selected one if it has keys.
+    Named(FindDatabases),
+    /// All.
+    All,
+}
+
+/// Function that finds arguments which name databases, by their places; none if one of them is no
+/// number. Whether a database of that number exists is not looked at.
+pub type FindDatabases = fn(&Args<'_>) -> SmallVec<[(usize, i64); 2]>;

@@ -45,6 +45,7 @@ mod monitor_lines;
 mod observer;
 mod outstanding;
 mod own_changes;
+pub mod rights;
 mod row;
 pub mod run;
 pub mod script;
@@ -63,7 +64,9 @@ pub use effects::Pieces;
 pub use execute::execute;
 pub use file_commands::{Followed, NotApplied, changes_data};
 pub use find_row::RowMemo;
-pub use flags::{Categories, Flags, Group, LetsIn, Locks, Wakes};
+pub use flags::{
+    Categories, FindDatabases, Flags, Group, LetsIn, Locks, NamesChannels, ReachesDatabases, Wakes,
+};
 pub use forget::{forget_all, forget_subscriptions, forget_tracking};
 pub use key_spec::{FoundKeys, KeyFlags, KeySearch, KeySpec};
 pub use migration::{ArrivalOutcome, answer_migration, finish_arrived, pack};

@@ -6,7 +6,9 @@
 //! `table.rs`.
 
 use crate::argument_fact::ArgumentFacts;
-use crate::flags::{Categories, Flags, Group, LetsIn, Locks, Wakes};
+use crate::flags::{
+    Categories, Flags, Group, LetsIn, Locks, NamesChannels, ReachesDatabases, Wakes,
+};
 use crate::key_spec::{self, FindKeys, KeySpec};
 use crate::secrets::{FindSecrets, no_secrets};
 use crate::tips::Tips;
@@ -38,6 +40,10 @@ pub struct Command {
     /// Position of the first argument that names a field of the hash at the first key, so that
     /// fields can be prefetched; zero for none.
     pub field_at: usize,
+    /// Channels among its arguments that its user needs the right to use.
+    pub channels: NamesChannels,
+    /// Databases that it reaches, each of which its user needs the right to.
+    pub databases: ReachesDatabases,
     /// Clients that settings let run it.
     pub lets_in: LetsIn,
     /// Locks that it takes.
@@ -194,6 +200,8 @@ impl Command {
             runs_script: None,
             secrets: no_secrets,
             field_at: 0,
+            channels: NamesChannels::No,
+            databases: ReachesDatabases::Selected,
             lets_in: LetsIn::Everybody,
             locks: Locks::ItsKeys,
             wakes: Wakes::ItsKeys,

@@ -2,7 +2,8 @@
 
 use super::{auth, echo, hello, ping, quit, reset, secrets_of_hello, select};
 use command::ArgumentFact::{Name, Since};
-use command::{Command, Flags, Group, Handler, every_argument, tips};
+use command::rights::numbers_at;
+use command::{Command, Flags, Group, Handler, ReachesDatabases, every_argument, tips};
 
 const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE).union(Flags::FAST);
 const UNKNOWN_CLIENT: Flags =
@@ -58,6 +59,7 @@ pub const TABLE: &[Command] = &[
         ..row("RESET", 1, LEAVES, "6.2.0", reset)
     },
     Command {
+        databases: ReachesDatabases::Named(|args| numbers_at(args, &[1])),
         summary: "Chooses the database of the connection.",
         syntax: "index",
         complexity: "O(1)",

@@ -1,8 +1,10 @@
 //! Values under other names: COPY, MOVE, RENAME.
 
 use crate::connection::database;
+use command::rights::numbers_at;
 use command::{Call, Outcome};
 use session::{Args, Refusal};
+use smallvec::SmallVec;
 use store::{Event, Key};
 
 const COPY_TO: Event = Event::generic("copy_to");
@@ -64,6 +66,21 @@ fn parse_copy(call: &Call<'_>) -> Result<CopyOptions, Refusal> {
         at += 1;
     }
     Ok(options)
+}
+
+/// Databases that COPY names, if its options are right.
+pub fn databases_of_copy(args: &Args<'_>) -> SmallVec<[(usize, i64); 2]> {
+    let (mut places, mut at) = (SmallVec::<[usize; 2]>::new(), 3);
+    while at < args.len() {
+        if args.is(at, "DB") && at + 1 < args.len() {
+            at += 1;
+            places.push(at);
+        } else if !args.is(at, "REPLACE") {
+            return SmallVec::new();
+        }
+        at += 1;
+    }
+    numbers_at(args, &places)
 }
 
 pub fn move_key(call: &mut Call<'_>) -> Outcome {

@@ -3,7 +3,11 @@
 use super::{copy, dump, expire, keys, migrate, object, scan, sort, wait};
 use crate::server::help::help;
 use command::ArgumentFact::{Display, Name, Since, SpecIndex, Type};
-use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, Locks, Wakes, tips};
+use command::rights::numbers_at;
+use command::{
+    Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, Locks, ReachesDatabases, Wakes,
+    tips,
+};
 
 const WRITE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
 const READ_FAST: Flags = Flags::READONLY.union(Flags::FAST);
@@ -33,6 +37,7 @@ const SORTING: Categories = Categories::SET
 pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::one(LOOKS), KeySpec::at(2, SETS)],
+        databases: ReachesDatabases::Named(copy::databases_of_copy),
         wakes: Wakes::ItsKeysAnywhere,
         summary: "Copies the value of a key to another key.",
         syntax: "source destination [DB destination-db] [REPLACE]",
@@ -133,6 +138,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(MOVES.union(KeyFlags::UPDATE))],
+        databases: ReachesDatabases::Named(|args| numbers_at(args, &[2])),
         wakes: Wakes::ItsKeysAnywhere,
         summary: "Moves a key to another database.",
         syntax: "key db",

@@ -2,7 +2,7 @@
 
 use super::{count_patterns, count_subscribers, list, publish, subscribe, unsubscribe};
 use crate::server::help::help;
-use command::{Command, Flags, Group, Handler, KeyFlags, KeySpec};
+use command::{Command, Flags, Group, Handler, KeyFlags, KeySpec, NamesChannels};
 use session::Topic::{Channel, Pattern, ShardChannel};
 
 const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE);
@@ -13,12 +13,14 @@ const PUBLISHES: Flags = ASKS.union(Flags::FAST).union(Flags::MAY_REPLICATE);
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
     Command {
+        channels: NamesChannels::Patterns,
         summary: "Subscribes to all channels whose names match a pattern.",
         syntax: "pattern [pattern ...]",
         complexity: "O(N), N patterns",
         ..row("PSUBSCRIBE", -2, SUBSCRIBES, "2.0.0", |call| subscribe(call, Pattern))
     },
     Command {
+        channels: NamesChannels::First,
         summary: "Sends a message to all who have subscribed to a channel.",
         syntax: "channel message",
         complexity: "O(N+M), N subscribers of the channel, M patterns of all clients",
@@ -36,6 +38,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(KeyFlags::NOT_KEY)],
+        channels: NamesChannels::First,
         summary: "Sends a message to all who have subscribed to a shard channel.",
         syntax: "shardchannel message",
         complexity: "O(N), N subscribers of the channel",
@@ -43,12 +46,14 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::all(KeyFlags::NOT_KEY)],
+        channels: NamesChannels::All,
         summary: "Subscribes to shard channels.",
         syntax: "shardchannel [shardchannel ...]",
         complexity: "O(N), N channels",
         ..row("SSUBSCRIBE", -2, SUBSCRIBES, "7.0.0", |call| subscribe(call, ShardChannel))
     },
     Command {
+        channels: NamesChannels::All,
         summary: "Subscribes to channels.",
         syntax: "channel [channel ...]",
         complexity: "O(N), N channels",

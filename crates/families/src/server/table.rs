@@ -4,8 +4,10 @@ use super::{
     command_table, config, databases, debug, help, info, lolwut, memory, modules, role, saving,
 };
 use command::ArgumentFact::{Name, Since, Type};
+use command::rights::numbers_at;
 use command::{
-    Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, LetsIn, Locks, Wakes, tips,
+    Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, LetsIn, Locks, ReachesDatabases,
+    Wakes, tips,
 };
 
 /// Flags of commands that are answered at any time.
@@ -65,6 +67,7 @@ pub const TABLE: &[Command] = &[
     Command {
         locks: Locks::Gate,
         categories: FLUSHING,
+        databases: ReachesDatabases::All,
         wakes: Wakes::AnyoneAfterwards,
         tips: tips::ALL_SHARDS,
         summary: "Removes all keys of all databases.",
@@ -154,6 +157,7 @@ pub const TABLE: &[Command] = &[
     Command {
         locks: Locks::Gate,
         categories: FLUSHING,
+        databases: ReachesDatabases::Named(|args| numbers_at(args, &[1, 2])),
         wakes: Wakes::AnyoneAfterwards,
         summary: "Exchanges two databases.",
         syntax: "index1 index2",

@@ -12,6 +12,7 @@ mod notifications;
 mod pubsub;
 mod recorded;
 mod rerun;
+mod rights;
 mod secrets;
 mod serve;
 #[cfg(shuttle)]
