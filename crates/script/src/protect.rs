@@ -4,8 +4,9 @@ use std::ffi::CStr;
 use std::os::raw::c_int;
 
 use mlua_sys::{
-    LUA_MULTRET, LUA_OK, LUA_TTABLE, lua_CFunction, lua_State, lua_getfield_, lua_gettop,
-    lua_insert, lua_isstring, lua_pcall, lua_pop, lua_pushboolean, lua_remove, lua_type,
+    LUA_ERRRUN, LUA_MULTRET, LUA_OK, LUA_TTABLE, lua_CFunction, lua_State, lua_checkstack,
+    lua_getfield_, lua_gettop, lua_insert, lua_isstring, lua_pcall, lua_pop, lua_pushboolean,
+    lua_pushstring_, lua_remove, lua_settop, lua_type,
 };
 
 use crate::guard::guard_passkill;
@@ -24,7 +25,13 @@ unsafe extern "C-unwind" fn pcall_entry(state: *mut lua_State) -> c_int {
             // As in Valkey, whose error text names a boolean.
             lua_pushboolean(state, 1);
         }
-        let status = lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0);
+        let mut status = lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0);
+        // As many results as it likes may lie there.
+        if lua_checkstack(state, 1) == 0 {
+            lua_settop(state, 0);
+            lua_pushstring_(state, c"stack overflow".as_ptr());
+            status = LUA_ERRRUN;
+        }
         if status != LUA_OK {
             guard_passkill(state);
             replace_table_by_text(state);

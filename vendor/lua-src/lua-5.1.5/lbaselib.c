@@ -349,6 +349,11 @@ static int luaB_xpcall (lua_State *L) {
   lua_insert(L, 1);  /* put error function under function to be called */
   status = lua_pcall(L, 0, LUA_MULTRET, 1);
   if (status != 0) guard_passkill(L);
+  if (!lua_checkstack(L, 1)) {  /* guard: as many results as it likes */
+    lua_settop(L, 1);
+    lua_pushliteral(L, "stack overflow");
+    status = LUA_ERRRUN;
+  }
   lua_pushboolean(L, (status == 0));
   lua_replace(L, 1);
   return lua_gettop(L);  /* return status + all results */

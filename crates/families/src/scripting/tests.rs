@@ -158,6 +158,45 @@ fn a_command_that_an_argument_names_is_looked_at_when_it_is_known() {
 }
 
 #[test]
+fn a_command_that_does_not_tell_its_keys_fails_in_a_script_as_it_does_elsewhere() {
+    let mut world = World::new();
+    for (words, keys, error) in [
+        (
+            "'zunionstore',KEYS[1],0,KEYS[2]",
+            "2 d z",
+            "at least 1 input key is needed for 'zunionstore' command",
+        ),
+        ("'zunionstore',KEYS[1],'x',KEYS[2]", "2 d z", "value is not an integer or out of range"),
+        ("'zunionstore',KEYS[1],3,KEYS[2]", "2 d z", "syntax error"),
+        ("'lmpop',0,KEYS[1],'left'", "1 d", "numkeys should be greater than 0"),
+        ("'zmpop',0,KEYS[1],'min'", "1 d", "numkeys should be greater than 0"),
+        ("'blmpop',0,0,KEYS[1],'left'", "1 d", "numkeys should be greater than 0"),
+        ("'zinter',0,KEYS[1]", "1 d", "at least 1 input key is needed for 'zinter' command"),
+        (
+            "'sintercard',9,unpack(KEYS)",
+            "2 d z",
+            "Number of keys can't be greater than number of args",
+        ),
+        ("'msetex',0,KEYS[1],'v'", "1 d", "invalid numkeys value or out of range"),
+        (
+            "'xread','count',1,'streams',KEYS[1]",
+            "1 d",
+            "Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be specified.",
+        ),
+        ("ARGV[1],unpack(KEYS)", "4 3 a 0 c zdiffstore", "value is not an integer or out of range"),
+    ] {
+        let line = format!("EVAL \"return redis.call({words})\" {keys}");
+        let expected = format!("-ERR {error} script: on @user_script:1.");
+        // The second time its proof is known before it begins, in a transaction too.
+        check(&mut world, &[(&line, &expected), (&line, &expected)]);
+        check(
+            &mut world,
+            &[("MULTI", "+OK"), (&line, "+QUEUED"), ("EXEC", &format!("*1 {expected}"))],
+        );
+    }
+}
+
+#[test]
 fn scripts_and_functions_that_keep_to_their_keys_do_what_others_do() {
     let mut world = World::new();
     check(

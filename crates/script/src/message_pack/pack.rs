@@ -12,7 +12,7 @@ pub fn pack(stack: &mut Stack<'_>) -> Answer {
         return Err(Failure::Argument(0, "MessagePack pack needs input."));
     }
     if !stack.reserve(stack.arguments()) {
-        return Err(stack.fail(format_args!("stack overflow (in function mp_check)")));
+        return Err(Failure::Argument(0, "Too many arguments for MessagePack pack."));
     }
     stack.core().scratch.clear();
     for index in 1..=stack.arguments() {

@@ -133,13 +133,15 @@ impl<'p, 'k> Flow<'p, 'k> {
     }
 
     fn walk_from(&mut self, start: usize, mut registers: Registers) -> Option<()> {
-        let mut at = start;
+        let (mut at, mut is_first) = (start, true);
         self.open = None;
         loop {
-            if at != start && self.targets.contains(&at) {
+            // A loop without a branch comes back to where it began.
+            if !is_first && self.targets.contains(&at) {
                 self.merge(at, &registers);
                 return Some(());
             }
+            is_first = false;
             self.known.steps_left = self.known.steps_left.checked_sub(1)?;
             match self.step(at, &mut registers)? {
                 Next::Then(next) => at = next,

@@ -235,3 +235,10 @@ fn code_that_is_not_whole_is_not_proven() {
         }
     }
 }
+
+#[test]
+fn a_loop_without_an_end_is_walked_once() {
+    proven("while true do redis.call('rpush', KEYS[1], 1) end", &["rpush K 1"]);
+    proven("while true do end", &[]);
+    proven("repeat redis.call('get', KEYS[1]) until false", &["get K"]);
+}

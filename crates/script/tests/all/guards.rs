@@ -89,6 +89,33 @@ fn unpack_refuses_every_range_that_does_not_fit() {
 }
 
 #[test]
+fn a_protected_call_has_any_number_of_results() {
+    let mut server = Server::new();
+    for call in ["pcall(unpack, t)", "xpcall(function() return unpack(t) end, tostring)"] {
+        for count in [19, 20, 21, 40, 1000, 7900] {
+            let source = format!(
+                "local t = {{}} for i = 1, {count} do t[i] = i end return select('#', {call})"
+            );
+            assert_eq!(server.eval(source), format!(":{}\r\n", count + 1).as_bytes(), "{call}");
+        }
+    }
+}
+
+#[test]
+fn packing_refuses_more_arguments_than_fit() {
+    let mut server = Server::new();
+    let pack = |count| {
+        format!(
+            "local t = {{}} for i = 1, {count} do t[i] = i end return #cmsgpack.pack(unpack(t))"
+        )
+    };
+    assert!(server.eval(pack(3900)).starts_with(b":"));
+    let reply = String::from_utf8_lossy(&server.eval(pack(6000))).into_owned();
+    let expected = "bad argument #0 to 'pack' (Too many arguments for MessagePack pack.)";
+    assert!(reply.contains(expected), "{reply}");
+}
+
+#[test]
 fn strings_that_differ_in_one_byte_of_many_are_told_apart_fast() {
     let mut server = Server::new();
     // With a hash that skips bytes, all these would share one bucket.

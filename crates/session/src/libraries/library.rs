@@ -106,8 +106,9 @@ impl Library {
 fn of_load(error: &LoadError) -> Refusal {
     match error {
         LoadError::Compile(text) => Refusal::naming("ERR Error compiling function: {}", &[text]),
+        // Where it happened is told of other errors alone.
         LoadError::Register(text) if text.ends_with(TIMEOUT.as_bytes()) => {
-            Refusal::new(format!("ERR {TIMEOUT}"))
+            Refusal::new(format!("ERR Error registering functions: ERR {TIMEOUT}"))
         }
         LoadError::Register(text) => {
             Refusal::naming("ERR Error registering functions: {}", &[text])
