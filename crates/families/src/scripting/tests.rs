@@ -181,7 +181,8 @@ fn a_command_that_does_not_tell_its_keys_fails_in_a_script_as_it_does_elsewhere(
         (
             "'xread','count',1,'streams',KEYS[1]",
             "1 d",
-            "Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be specified.",
+            "Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be \
+             specified.",
         ),
         ("ARGV[1],unpack(KEYS)", "4 3 a 0 c zdiffstore", "value is not an integer or out of range"),
     ] {
