@@ -165,6 +165,26 @@ def a_script_is_killed_at_once_also_if_it_is_served_by_the_only_thread():
     return "%.1f ms from SCRIPT KILL to both replies, %.1f at most of %d" % (times[len(times) // 2], times[-1], len(times))
 
 
+def a_killed_script_does_not_live_on_by_catching_the_error_of_its_first_write():
+    catch = "local e = redis.pcall('incr', KEYS[1]) pcall(redis.call, 'incr', KEYS[1]) return 'lives'"
+    with Server("--threads", "1", *NEVER) as server:
+        script, other = clients(server, 2)
+        lived = 0
+        for at in range(150):
+            other.command("DEL", "n")
+            source = "local n = 0 for i = 1, %d do n = n + i %% 3 end %s" % (100_000 + at * 1_000, catch)
+            Server.send(script, "EVAL", source, "1", "n")
+            while not script.buffer and not select.select([script.socket], [], [], 0.0003)[0]:
+                other.command("SCRIPT", "KILL")
+            reply = script.read()
+            if reply == b"lives":
+                lived += 1
+                assert other.command("GET", "n") == b"2"
+            else:
+                assert "Script killed by user with SCRIPT KILL." in text(reply) and other.command("EXISTS", "n") == 0
+    return "%d of 150 were too fast to be killed" % lived
+
+
 def functions_are_killed_by_their_own_command_and_stats_show_the_one_that_runs():
     for server in servers(*NEVER):
         script, other, *_ = clients(server)

@@ -222,8 +222,9 @@ fn take_shards(call: &mut Call<'_>) -> bool {
             names.into_iter().flatten().for_each(|name| shards.add(store.hash(name)));
         }
         Locks::ItsKeys => {
-            // It does not tell its keys, so it fails. A script that is proven cannot take all, and
-            // need not: what stands where keys may stand are its own.
+            // It does not tell all its keys, as one that fails, or PFMERGE of one key. A script
+            // that is proven cannot take all shards, and need not: what stands where keys may stand
+            // are its own.
             store.grow(call.thread, &ShardSet::all());
         }
         Locks::AllFree => {}

@@ -9,6 +9,8 @@ use crate::key_spec::{KeyFlags, KeySearch, KeySpec};
 use crate::row::{Row, Table};
 use script::proof::{CallSite, Word};
 use session::Reach;
+use settings::Settings;
+use settings::scripting::LUA_ENABLE_INSECURE_API;
 
 /// Returns what a script may reach that calls commands at these sites, if they are known.
 pub fn reach_of(table: &'static Table, sites: Option<Vec<CallSite>>) -> Reach {
@@ -22,8 +24,17 @@ pub fn reach_of(table: &'static Table, sites: Option<Vec<CallSite>>) -> Reach {
     if named.iter().all(keeps) { Reach::ItsKeys(unnamed.into()) } else { Reach::Anything }
 }
 
-/// Returns true if a run with these arguments reaches the shards of its keys alone.
-pub fn reaches_only_keys(table: &'static Table, reach: &Reach, arguments: &[&[u8]]) -> bool {
+/// Returns true if a run with these arguments reaches the shards of its keys alone. While
+/// `lua-enable-insecure-api` is on none does: one script can change what another one finds.
+pub fn reaches_only_keys(
+    table: &'static Table,
+    settings: &Settings,
+    reach: &Reach,
+    arguments: &[&[u8]],
+) -> bool {
+    if LUA_ENABLE_INSECURE_API.get(settings) {
+        return false;
+    }
     let keeps = |site: &CallSite| match site.words[0] {
         // Without the argument the call fails.
         Word::Argument(at) => arguments.get(at).is_none_or(|name| keeps_to_keys(table, name, site)),

@@ -85,10 +85,15 @@ impl<'c> Watch<'c> {
         Watch { instance, name, request, is_obeyed, began, looked, pause_nanos, long, is_slow }
     }
 
-    /// Notes that the run is about to change data. Returns false if it is to end before that.
+    /// Notes that the run is about to change data. Returns false if it is to end before that: at
+    /// the next look, however early that is.
     #[inline]
-    pub fn begin_to_write(&self) -> bool {
-        self.long.as_ref().is_none_or(|run| run.begin_to_write())
+    pub fn begin_to_write(&mut self) -> bool {
+        let goes_on = self.long.as_ref().is_none_or(|run| run.begin_to_write());
+        if !goes_on {
+            self.pause_nanos = 0;
+        }
+        goes_on
     }
 
     /// Looks at the run, unless it is too early. To be called often while it goes on.

@@ -75,7 +75,7 @@ pub(super) fn keeps_to_keys(call: &Call<'_>, args: &Args<'_>, reach: &Reach) -> 
         return false;
     }
     let arguments: Words<'_> = args.from(first).collect();
-    reaches_only_keys(call.row.table(), reach, &arguments)
+    reaches_only_keys(call.row.table(), &call.instance.settings, reach, &arguments)
 }
 
 /// Returns true if a script has to run behind the closed gate.
@@ -150,7 +150,7 @@ fn run_script(
     let (keys, arguments) = words.split_at(keys);
     let table = call.row.table();
     let reach = script.reach(|| reach_of(table, own.call_sites(&script.digest)));
-    let reaches_only_keys = reaches_only_keys(table, reach, arguments);
+    let reaches_only_keys = reaches_only_keys(table, &call.instance.settings, reach, arguments);
     let program = Program {
         parts: own.parts(&script.digest).ok_or(NO_SCRIPT)?,
         name: Name::Script(script.digest.as_bytes()),

@@ -62,7 +62,8 @@ fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
     let words: Words<'_> = call.args.from(3).collect();
     let (keys, arguments) = words.split_at(keys);
     let reach = reach(call, &callee.library);
-    let reaches_only_keys = reaches_only_keys(call.row.table(), reach, arguments);
+    let settings = &call.instance.settings;
+    let reaches_only_keys = reaches_only_keys(call.row.table(), settings, reach, arguments);
     let program = Program {
         parts: own.parts(&callee)?,
         name: Name::Function(call.args.get(1)),

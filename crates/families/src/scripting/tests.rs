@@ -1,6 +1,7 @@
 //! Scripts in a server without sockets.
 
 use crate::testing::{World, check};
+use settings::Sources;
 
 #[test]
 fn a_script_reads_and_writes_as_its_client() {
@@ -99,7 +100,7 @@ fn is_bound(source: &str, arguments: &[&[u8]]) -> bool {
     own.compile(&std::sync::Arc::new(script)).expect("it compiles");
     let table = crate::table();
     let reach = command::script::reach_of(table, own.call_sites(&digest));
-    command::script::reaches_only_keys(table, &reach, arguments)
+    command::script::reaches_only_keys(table, &world.instance.settings, &reach, arguments)
 }
 
 #[test]
@@ -147,6 +148,21 @@ fn a_script_that_may_reach_other_keys_is_not_bound() {
 }
 
 #[test]
+fn nothing_is_proven_while_one_script_can_change_what_another_one_finds() {
+    let mut world = World::new();
+    let (settings, line) = (&world.instance.settings, b"lua-enable-insecure-api yes");
+    settings::load_text(settings, "test", line, Sources::Nowhere).expect("it is a setting");
+    check(
+        &mut world,
+        &[
+            ("EVAL 'setfenv(0, {KEYS={\"evil\"},redis=redis,ARGV=ARGV}) return 1' 0", ":1"),
+            ("EVAL 'return redis.call(\"set\",KEYS[1],\"v\")' 1 k", "+OK"),
+        ],
+    );
+    assert!(world.answer("INFO stats").contains("scripts_beside_others:0"));
+}
+
+#[test]
 fn a_command_that_an_argument_names_is_looked_at_when_it_is_known() {
     let source = "return redis.call(ARGV[2], KEYS[1], ARGV[1])";
     for (name, is_one) in
@@ -160,6 +176,7 @@ fn a_command_that_an_argument_names_is_looked_at_when_it_is_known() {
 #[test]
 fn a_command_that_does_not_tell_its_keys_fails_in_a_script_as_it_does_elsewhere() {
     let mut world = World::new();
+    check(&mut world, &[("EVAL 'return redis.call(\"pfmerge\",KEYS[1])' 1 h", "+OK")]);
     for (words, keys, error) in [
         (
             "'zunionstore',KEYS[1],0,KEYS[2]",
@@ -181,6 +198,13 @@ fn a_command_that_does_not_tell_its_keys_fails_in_a_script_as_it_does_elsewhere(
         (
             "'xread','count',1,'streams',KEYS[1]",
             "1 d",
+            "Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be \
+             specified.",
+        ),
+        ("'zdiff',unpack(KEYS)", "2 a b", "value is not an integer or out of range"),
+        (
+            "'xread','count','1','streams','evil'",
+            "0",
             "Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be \
              specified.",
         ),

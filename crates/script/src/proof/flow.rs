@@ -106,7 +106,7 @@ impl<'p, 'k> Flow<'p, 'k> {
         if let Some(table) = first.get_mut(prototype.parameters) {
             *table = Value::Other;
         }
-        flow.merge(0, &first);
+        flow.merge(0, &first)?;
         Some(flow)
     }
 
@@ -138,28 +138,27 @@ impl<'p, 'k> Flow<'p, 'k> {
         loop {
             // A loop without a branch comes back to where it began.
             if !is_first && self.targets.contains(&at) {
-                self.merge(at, &registers);
-                return Some(());
+                return self.merge(at, &registers);
             }
             is_first = false;
-            self.known.steps_left = self.known.steps_left.checked_sub(1)?;
+            self.known.count_work(1)?;
             match self.step(at, &mut registers)? {
                 Next::Then(next) => at = next,
                 Next::Either(one, other) => {
-                    self.merge(one, &registers);
-                    self.merge(other, &registers);
-                    return Some(());
+                    self.merge(one, &registers)?;
+                    return self.merge(other, &registers);
                 }
                 Next::Ends => return Some(()),
             }
         }
     }
 
-    /// Notes what is found at an instruction on one more way.
-    fn merge(&mut self, at: usize, registers: &Registers) {
+    /// Notes what is found at an instruction on one more way; `None` if that is too much work.
+    fn merge(&mut self, at: usize, registers: &Registers) -> Option<()> {
         if self.is_settled {
-            return;
+            return Some(());
         }
+        self.known.count_work(registers.len())?;
         let mut lost = Vec::new();
         let mut is_new = false;
         let state = self.states.entry(at).or_insert_with(|| {
@@ -175,6 +174,7 @@ impl<'p, 'k> Flow<'p, 'k> {
             self.waiting.insert(at);
         }
         lost.into_iter().for_each(|value| self.lose(value));
+        Some(())
     }
 
     /// Does what one instruction does.
@@ -196,9 +196,9 @@ impl<'p, 'k> Flow<'p, 'k> {
             }
             Op::Test => Next::Either(at + 1, at + 2),
             Op::TestSet => {
-                self.merge(at + 2, here.registers);
+                self.merge(at + 2, here.registers)?;
                 here.set(self, a, here.get(self, b)?)?;
-                self.merge(at + 1, here.registers);
+                self.merge(at + 1, here.registers)?;
                 Next::Ends
             }
             Op::Return => {

@@ -242,3 +242,16 @@ fn a_loop_without_an_end_is_walked_once() {
     proven("while true do end", &[]);
     proven("repeat redis.call('get', KEYS[1]) until false", &["get K"]);
 }
+
+#[test]
+fn many_registers_at_many_branches_are_too_much_for_a_proof() {
+    let locals: Vec<_> = (0..190).map(|at| format!("a{at}")).collect();
+    let moves: Vec<_> = (1..190).rev().map(|at| format!("a{at}=a{}", at - 1)).collect();
+    let branches = "if ARGV[1] then a1=a2 end ".repeat(3000);
+    let source = format!(
+        "local {} local x=0 while x<1 do x=x+1 {branches} {} a0=KEYS[1] {branches} end return 1",
+        locals.join(","),
+        moves.join(" ")
+    );
+    not_proven(&source);
+}

@@ -122,18 +122,24 @@ pub struct Known {
     /// True if the table of arguments may not be what it was.
     pub arguments_change: bool,
     pub sites: Vec<CallSite>,
-    /// Instructions that may still be walked.
-    pub steps_left: usize,
+    /// Work that may still be done.
+    work_left: usize,
 }
 
-/// Most instructions that are walked: some milliseconds.
-const STEPS_MAX: usize = 1 << 20;
+/// Most instructions that are walked and registers that are compared: some milliseconds.
+const WORK_MAX: usize = 1 << 20;
 
 impl Known {
     /// Nothing is known of a source yet.
     pub fn of(source: Source) -> Known {
         let (texts, sites) = (Vec::new(), Vec::new());
-        Known { source, texts, arguments_change: false, sites, steps_left: STEPS_MAX }
+        Known { source, texts, arguments_change: false, sites, work_left: WORK_MAX }
+    }
+
+    /// Counts work that is about to be done; `None` if it is too much.
+    pub fn count_work(&mut self, work: usize) -> Option<()> {
+        self.work_left = self.work_left.checked_sub(work)?;
+        Some(())
     }
 
     /// Returns the call sites; `None` if one of them may call anything.
