@@ -169,10 +169,14 @@ def a_killed_script_does_not_live_on_by_catching_the_error_of_its_first_write():
     catch = "local e = redis.pcall('incr', KEYS[1]) pcall(redis.call, 'incr', KEYS[1]) return 'lives'"
     with Server("--threads", "1", *NEVER) as server:
         script, other = clients(server, 2)
-        lived = 0
+        loop, lived = "local n = 0 for i = 1, %d do n = n + i %% 3 end", 0
+        began = time.monotonic()
+        assert is_nil(script.command("EVAL", loop % 1_000_000, "0"))
+        per_milli = 1000 / (time.monotonic() - began)
         for at in range(150):
             other.command("DEL", "n")
-            source = "local n = 0 for i = 1, %d do n = n + i %% 3 end %s" % (100_000 + at * 1_000, catch)
+            # A script is killed from 5 ms on, at the next of its looks at others.
+            source = "%s %s" % (loop % (per_milli * (3 + at / 15)), catch)
             Server.send(script, "EVAL", source, "1", "n")
             while not script.buffer and not select.select([script.socket], [], [], 0.0003)[0]:
                 other.command("SCRIPT", "KILL")
