@@ -3,7 +3,7 @@
 //! ```text
 //! row, arguments, database of the client ──▶ users::Asked ──▶ decide ──▶ allowed, or why not
 //! ```
-//! Nothing else decides on rights.
+//! Nothing else is to decide on rights. Admission does not ask yet: every client may do everything.
 
 use crate::flags::{Categories, Flags, NamesChannels, ReachesDatabases};
 use crate::key_spec::{KeyFlags, KeySpec};

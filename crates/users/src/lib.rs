@@ -15,7 +15,8 @@
 //!
 //! A user is never changed once others see it: a change makes a new one.
 //!
-//! Owner: `session` keeps the table; a client has its user.
+//! Owner: none yet. `rights.rs` of `command` asks for decisions; no command changes users, and no
+//! client has one, until the server keeps their table.
 //! Not here: rows of commands and where their keys stand (`command`); clients, the log of what was
 //! denied (`session`).
 //! Start at: `user.rs`, then `decision.rs`.
