@@ -82,3 +82,13 @@ proptest! {
         prop_assert_eq!(write_file(&read), content);
     }
 }
+
+#[test]
+fn a_star_among_other_patterns_and_a_parenthesis_in_a_selector_are_read_again() {
+    let catalog = catalog();
+    let language = language(&catalog);
+    let rules = [&b"%RW~*"[..], b"~a", b"(+get \"~b)\")"];
+    let user = User::new(b"u", &language).with(rules, &language).expect("rules");
+    let expected = "off %RW~* ~a resetchannels -@all (\"~b)\" resetchannels -@all +get)";
+    assert_eq!(String::from_utf8_lossy(&user.describe()), expected);
+}
