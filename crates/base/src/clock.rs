@@ -169,7 +169,12 @@ impl Stopwatch {
     /// Measures the rate of the counter, which takes a few milliseconds.
     pub fn calibrate() -> Stopwatch {
         let started = Instant::now();
-        let nanos_per_count = if counter::is_steady() { Self::rate(started) } else { 0 };
+        let reading = || Reading {
+            before: counter::read(),
+            nanos: narrow::low_u64(started.elapsed().as_nanos()),
+            after: counter::read(),
+        };
+        let nanos_per_count = if counter::is_steady() { rate(reading) } else { 0 };
         Stopwatch { started, nanos_per_count }
     }
 
@@ -177,16 +182,6 @@ impl Stopwatch {
     pub fn still() -> Stopwatch {
         // Spans below 2^32 counts, which are a second or more, come to less than a nanosecond.
         Stopwatch { started: Instant::now(), nanos_per_count: 1 }
-    }
-
-    fn rate(started: Instant) -> u64 {
-        let first = counter::read();
-        while started.elapsed().as_micros() < 2_000 {
-            std::hint::spin_loop();
-        }
-        let nanos = narrow::low_u64(started.elapsed().as_nanos());
-        let counts = counter::read().wrapping_sub(first).max(1);
-        narrow::low_u64((u128::from(nanos) << 32) / u128::from(counts))
     }
 
     /// Returns the counter; only differences have a meaning.
@@ -214,6 +209,43 @@ impl Stopwatch {
         }
         narrow::low_u64((u128::from(counts) * u128::from(self.nanos_per_count)) >> 32)
     }
+}
+
+/// The system's clock, read between two readings of the counter.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    before: u64,
+    nanos: u64,
+    after: u64,
+}
+
+impl Reading {
+    /// Counts within which the clock was read: few, unless the thread lost its processor there.
+    fn width(self) -> u64 {
+        self.after.wrapping_sub(self.before)
+    }
+}
+
+/// Returns the nanoseconds per 2^32 counts, over two milliseconds. A thread may lose its processor
+/// between any two steps, for longer than that: each end is the closest of several readings.
+fn rate(mut read: impl FnMut() -> Reading) -> u64 {
+    const READINGS: u32 = 16;
+    let mut closest = || {
+        let first = read();
+        (1..READINGS).map(|_| read()).fold(first, |best, reading| {
+            if reading.width() < best.width() { reading } else { best }
+        })
+    };
+    let first = closest();
+    let last = loop {
+        let last = closest();
+        if last.nanos - first.nanos >= 2_000_000 {
+            break last;
+        }
+        std::hint::spin_loop();
+    };
+    let counts = last.before.wrapping_sub(first.before).max(1);
+    narrow::low_u64((u128::from(last.nanos - first.nanos) << 32) / u128::from(counts))
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -294,6 +326,23 @@ mod tests {
         assert_eq!((watch.counts_in(1_000), watch.nanos_between(0, 4_000)), (4_000, 1_000));
         let of_the_system = Stopwatch { nanos_per_count: 0, ..watch };
         assert_eq!(of_the_system.counts_in(1_000), 1_000);
+    }
+
+    #[test]
+    fn a_thread_that_loses_its_processor_measures_the_same_rate() {
+        // Two counts in a nanosecond; each step takes ten of them, and some steps 300 ms more.
+        for lost in 0..200_u32 {
+            let (mut count, mut step) = (0_u64, 0_u32);
+            let mut pass = || {
+                step += 1;
+                let away = if step % 199 == lost { 600_000_000 } else { 0 };
+                count += 10 + away;
+                count
+            };
+            let per_count = rate(|| Reading { before: pass(), nanos: pass() / 2, after: pass() });
+            let error = per_count.abs_diff(1 << 31);
+            assert!(error < (1 << 31) / 1_000, "{lost}: {per_count}");
+        }
     }
 
     #[test]
