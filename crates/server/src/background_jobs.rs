@@ -273,7 +273,7 @@ impl BackgroundJobs {
         let store = &instance.store;
         store.learn_record_bytes();
         let own = store.heap().touched_bytes() + store.index_bytes();
-        let buffers = if self.saver.is_busy() { SAVER_BYTES } else { 0 };
+        let buffers = if self.saver.has_been_busy() { SAVER_BYTES } else { 0 };
         let held = store.retained_beside_records() + buffers;
         let other = self.other_memory.counted(resident.saturating_sub(own), held);
         let other = other.max(OTHER_BYTES_MIN);

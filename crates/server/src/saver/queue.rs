@@ -39,6 +39,8 @@ pub struct Saver {
 struct State {
     /// The first one is at work.
     queue: VecDeque<Accepted>,
+    /// True if the queue has held one since that was asked last.
+    has_been_busy: bool,
     /// True if a snapshot is to begin when the queue is empty.
     is_scheduled: bool,
     is_stopping: bool,
@@ -109,6 +111,7 @@ impl State {
     fn push(&mut self, job: Box<dyn Job>) -> Arc<SaveProgress> {
         let (kind, progress) = (job.kind(), Arc::<SaveProgress>::default());
         let (began, own) = (Instant::now(), Arc::clone(&progress));
+        self.has_been_busy = true;
         self.queue.push_back(Accepted { kind, began, progress: own, given: None, job: Some(job) });
         progress
     }
@@ -259,6 +262,14 @@ impl Saver {
     /// Returns true while a snapshot is being made, or waits.
     pub fn is_busy(&self) -> bool {
         !self.state().queue.is_empty()
+    }
+
+    /// Returns true if a snapshot was made, or waited, since this was asked last: one may be too
+    /// short to be met by somebody who asks now and then.
+    pub fn has_been_busy(&self) -> bool {
+        let mut state = self.state();
+        let is_busy = !state.queue.is_empty();
+        std::mem::replace(&mut state.has_been_busy, is_busy)
     }
 
     /// Adds any job to the queue.

@@ -113,6 +113,18 @@ fn one_snapshot_at_a_time_is_made_and_the_record_tells_of_the_last() {
 }
 
 #[test]
+fn a_snapshot_that_was_made_meanwhile_is_noticed_by_somebody_who_asks_now_and_then() {
+    let world = World::new();
+    assert!(!world.saver.has_been_busy());
+    world.saver.push(Box::new(Rotation));
+    world.succeed();
+    assert!(!world.saver.is_busy());
+    assert_eq!([(); 2].map(|()| world.saver.has_been_busy()), [true, false]);
+    world.saver.push(Box::new(Rotation));
+    assert_eq!([(); 2].map(|()| world.saver.has_been_busy()), [true, true], "while it goes on");
+}
+
+#[test]
 fn a_snapshot_waits_for_a_rotation_if_it_may() {
     let world = World::new();
     world.saver.push(Box::new(Rotation));
