@@ -36,7 +36,7 @@ LIVES += [("volatile-ttl", None, "no"), ("volatile-lru", 3, "yes"), ("volatile-r
 # The form of a sketch hangs on a setting that whoever reads the files does not know, in Valkey too; that of WAITAOF turns the
 # file off.
 LEFT_OUT = {"hyperloglog-forms.txt", "wait.txt"}
-EVICTING = ("--maxmemory", "40mb")
+EVICTING = ("--maxmemory", "48mb")  # of which the program and its buffers take half
 ROTATING = ("--auto-aof-rewrite-min-size", "4mb", "--auto-aof-rewrite-percentage", "100")
 
 

@@ -1,7 +1,7 @@
 //! A blocking connection that keeps replies byte by byte, as the server sent them.
 
 use anyhow::{Context, Result, bail, ensure};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
@@ -83,13 +83,21 @@ impl Client {
         read(&mut self.stream)
     }
 
-    /// Waits so long for one reply. The connection is of no use afterwards if there is none.
+    /// Returns true if a part of a reply is there, or the connection is at its end.
     ///
     /// # Errors
-    /// Those of `receive`, and if no reply comes.
-    pub fn receive_within(&mut self, patience: Duration) -> Result<Reply> {
-        self.stream.get_ref().set_read_timeout(Some(patience))?;
-        self.receive()
+    /// If the connection breaks.
+    pub fn has_answered(&self) -> Result<bool> {
+        let socket = self.stream.get_ref();
+        socket.set_nonblocking(true)?;
+        let seen = socket.peek(&mut [0]);
+        socket.set_nonblocking(false)?;
+        match seen {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                Ok(!self.stream.buffer().is_empty())
+            }
+            seen => Ok(seen.map(|_| true)?),
+        }
     }
 }
 

@@ -126,17 +126,17 @@ impl Player {
         let select = request(&["SELECT", "0"]);
         self.send(client, select.clone())?;
         self.send(client, [request(&["DEL"]), keys.to_vec()].concat())?;
-        let waiting: Vec<_> = step::others(client).zip(waiters).collect();
-        for (number, (other, waiter)) in waiting.iter().enumerate() {
-            self.send(*other, select.clone())?;
-            self.clients[*other].send(&encoded(waiter))?;
-            if let Err(error) = self.until_blocked(number + 1) {
-                let reply = self.clients[*other].receive_within(Duration::from_secs(1));
-                bail!("{}: {error}, and it has got {reply:?}", step::line(waiter));
+        let mut waiting = Vec::new();
+        for (other, waiter) in step::others(client).zip(waiters) {
+            self.send(other, select.clone())?;
+            self.clients[other].send(&encoded(waiter))?;
+            let waits = self.until_blocked(other, waiting.len() + 1);
+            if waits.with_context(|| step::line(waiter))? {
+                waiting.push(other);
             }
         }
         then.iter().try_for_each(|request| self.send(client, request.clone()))?;
-        waiting.iter().try_for_each(|(other, _)| self.end_waiting(*other))
+        waiting.into_iter().try_for_each(|other| self.end_waiting(other))
     }
 
     /// Has a client go on that still waits: where there is no room, nothing was pushed.
@@ -146,13 +146,21 @@ impl Player {
         self.clients[client].receive().map(drop)
     }
 
-    fn until_blocked(&mut self, clients: usize) -> Result<()> {
+    /// Waits until so many clients wait, of which this is the last. Returns false if it does not,
+    /// since there is no memory for what it asks for.
+    fn until_blocked(&mut self, client: usize, clients: usize) -> Result<bool> {
         let (began, wanted) = (Instant::now(), format!("blocked_clients:{clients}\r"));
         loop {
             if let Reply::Bulk(text) = self.looker.ask(&["INFO", "clients"])?
                 && String::from_utf8_lossy(&text).contains(&wanted)
             {
-                return Ok(());
+                return Ok(true);
+            }
+            if self.clients[client].has_answered()? {
+                let reply = self.clients[client].receive()?;
+                let is_refused = matches!(&reply, Reply::Error(text) if text.starts_with(b"OOM "));
+                ensure!(is_refused, "no {clients} clients wait, and it has got {reply:?}");
+                return Ok(false);
             }
             ensure!(began.elapsed() < PATIENCE, "no {clients} clients wait");
         }
