@@ -6,8 +6,10 @@
 //! ```
 //! A need that no arm of [`without`] knows refuses the command.
 
+use crate::denial;
 use crate::find_row::{Misnamed, find_row};
 use crate::flags::{Flags, LetsIn};
+use crate::rights;
 use crate::row::{Call, Row};
 use session::{Instance, Needs, Pause, Refusal};
 use settings::DebugAccess;
@@ -133,6 +135,14 @@ pub fn is_admitted(call: &Call<'_>, granted: Needs, purpose: Purpose) -> bool {
     all_granted(call, granted).contains(purpose.asks(call.row))
 }
 
+/// Returns true if nothing is missing but the right to do everything, and the user of the call may
+/// do this.
+#[inline(never)]
+pub fn is_admitted_by_rights(call: &Call<'_>, granted: Needs) -> bool {
+    let missing = call.row.needs.difference(all_granted(call, granted));
+    missing == Needs::PERMITTED && rights::permit_call(call).is_ok()
+}
+
 #[inline(always)]
 fn all_granted(call: &Call<'_>, granted: Needs) -> Needs {
     granted | call.session.grants | call.instance.clients.grants.get()
@@ -159,7 +169,14 @@ pub fn look_closely(
     granted: Needs,
     purpose: Purpose,
 ) -> Result<(), Rejection> {
-    let granted = all_granted(call, granted);
+    let mut granted = all_granted(call, granted);
+    let is_named = !call.row.needs.contains(Needs::NAMED);
+    if is_named && !granted.contains(Needs::PERMITTED) && rights::permit_call(call).is_ok() {
+        granted |= Needs::PERMITTED;
+        if granted.contains(purpose.asks(call.row)) {
+            return Ok(());
+        }
+    }
     if needs_whatever_is_declared(call.row, purpose).is_some_and(|it| granted.contains(it)) {
         return Ok(());
     }
@@ -224,8 +241,7 @@ pub fn without(
     let refusal = match need {
         Needs::AUTHENTICATED => Some(Refusal::NO_AUTH),
         Needs::NAMED => misnamed.map(|it| it.refusal.clone()),
-        Needs::PERMITTED if purpose == Purpose::InExec => Some(NO_LONGER_PERMITTED),
-        Needs::PERMITTED => Some(not_permitted(call.row)),
+        Needs::PERMITTED => denied(call, purpose),
         Needs::SLOT => Some(SLOT_NOT_SERVED),
         // Nothing is evicted in a pause, so nothing is refused for lack of memory.
         Needs::MEMORY if pause != Pause::Nothing => None,
@@ -297,20 +313,15 @@ const READ_ONLY_REPLICA: Refusal =
 const STALE_REPLICA: Refusal =
     Refusal::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
 const MONITOR_AND_KEYS: Refusal = Refusal::of("ERR Replica can't interact with the keyspace");
-const NO_LONGER_PERMITTED: Refusal = Refusal::of(
-    "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC \
-     call. This command is no longer allowed for the following reason: no permission to execute \
-     the command or subcommand",
-);
 /// Refusal for lack of a need that no arm knows.
 pub const UNKNOWN_NEED: Refusal = Refusal::of("ERR the server cannot tell whether this may run");
 
+/// Returns why the user of a call may not run it, if that is so.
 #[cold]
-fn not_permitted(row: &Row) -> Refusal {
-    Refusal::new(format!(
-        "NOPERM User default has no permissions to run the '{}' command",
-        row.full_name
-    ))
+fn denied(call: &Call<'_>, purpose: Purpose) -> Option<Refusal> {
+    let user = call.session.user()?;
+    let reason = rights::permit_call(call).err()?;
+    Some(denial::refuse(call, user, reason, purpose))
 }
 
 #[cold]

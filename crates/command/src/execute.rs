@@ -1,6 +1,6 @@
 //! Execution of a request: admits it, and runs the handler of its row or what happens instead.
 
-use crate::admission::{self, Purpose, Rejection, is_admitted};
+use crate::admission::{self, Purpose, Rejection, is_admitted, is_admitted_by_rights};
 use crate::exec::exec;
 use crate::flags::Flags;
 use crate::meanwhile::run_meanwhile;
@@ -40,7 +40,7 @@ fn run(call: &mut Call<'_>) -> Execution {
 
 #[inline]
 fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
-    if !is_admitted(call, granted, Purpose::Fresh) {
+    if !is_admitted(call, granted, Purpose::Fresh) && !is_admitted_by_rights(call, granted) {
         admit_behind_others(call, granted)?;
     }
     make_room(call).map_err(Rejection::Refused)
@@ -86,6 +86,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
         Rejection::Queued => {
             let needs = admission::needs_of(call, Purpose::Queued);
             call.session.enqueue((call.row.id, needs), call.args, call.first_hash);
+            follow_select(call);
             call.reply.queued();
         }
         Rejection::RunsQueue => {
@@ -127,6 +128,18 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
         }
     }
     Execution::Aside
+}
+
+/// Has the commands that are queued behind a SELECT be asked for rights in its database.
+fn follow_select(call: &mut Call<'_>) {
+    if call.row.spec.flags.contains(Flags::SELECTS)
+        && let Some(number) = text::parse_i64(call.args.get(1))
+        && let Ok(number) = usize::try_from(number)
+        && call.instance.store.keyspace(number).is_some()
+        && let Some(queue) = call.session.open_queue()
+    {
+        queue.database = number;
+    }
 }
 
 /// Notes a refusal in the open transaction, so that EXEC will run nothing. If EXEC itself is

@@ -12,7 +12,8 @@
 //! outstanding, migration              commands that others answer
 //! admission                           whether a command runs, for each purpose
 //! call, own_changes, table            what one command at work can do; how rows are found
-//! observer, monitor_lines             what others see of it
+//! rights, denial                      what its user may do; what becomes of what it may not
+//! observer, monitor_lines, client_line   what others see of it
 //! effects, element                    what it leaves in the journal, parts of its reply
 //! row                                 what a row is, and the call that its handler gets
 //! flags, key_spec, argument_fact, syntax, tips   what a row is made of
@@ -30,6 +31,8 @@ pub mod admission;
 mod applier;
 mod argument_fact;
 mod call;
+pub mod client_line;
+pub mod denial;
 pub mod effects;
 pub mod element;
 mod exec;

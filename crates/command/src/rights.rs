@@ -3,11 +3,12 @@
 //! ```text
 //! row, arguments, database of the client ──▶ users::Asked ──▶ decide ──▶ allowed, or why not
 //! ```
-//! Nothing else is to decide on rights. Admission does not ask yet: every client may do everything.
+//! Nothing else decides on rights: admission, EXEC, who has waited, scripts, `acl_check_cmd` and ACL
+//! DRYRUN come here.
 
 use crate::flags::{Categories, Flags, NamesChannels, ReachesDatabases};
 use crate::key_spec::{KeyFlags, KeySpec};
-use crate::row::{Row, Table};
+use crate::row::{Call, Row, Table};
 use session::Args;
 use smallvec::SmallVec;
 use users::{
@@ -22,6 +23,25 @@ pub struct DatabasesNow {
     pub selected: u32,
     /// How many there are.
     pub count: u32,
+}
+
+/// Decides whether the user of a call may run it.
+///
+/// # Errors
+/// Why not.
+pub fn permit_call(call: &Call<'_>) -> Result<(), Denied> {
+    match call.session.user() {
+        Some(user) => permit(user, call.row, call.args, databases_of(call)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the databases that a call sees.
+pub fn databases_of(call: &Call<'_>) -> DatabasesNow {
+    DatabasesNow {
+        selected: narrow::to_u32(call.session.database_of_next()),
+        count: narrow::to_u32(call.instance.store.databases()),
+    }
 }
 
 /// Decides whether a user may run a request.

@@ -1,8 +1,8 @@
 //! The table of all commands, built from the tables of the families.
 
 use crate::{
-    bitmap, client, cluster, connection, generic, geo, hash, hyperloglog, list, observing, pubsub,
-    scripting, server, set, sorted_set, stream, string, transaction,
+    acl, bitmap, client, cluster, connection, generic, geo, hash, hyperloglog, list, observing,
+    pubsub, scripting, server, set, sorted_set, stream, string, transaction,
 };
 use command::{Command, Flags, Group, Table};
 use session::Refusal;
@@ -28,6 +28,7 @@ pub const FAMILIES: &[&[Command]] = &[
     pubsub::TABLE,
     observing::TABLE,
     cluster::TABLE,
+    acl::TABLE,
 ];
 
 /// Row of requests that name no command or have a wrong number of arguments. It never runs, since

@@ -4,6 +4,7 @@
 
 use crate::commands::table;
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
+use command::rights::catalog_of;
 use command::{Call, Environment, Execution, Invocation, RowMemo, execute, granted_for_batch};
 use session::{
     Args, DataFiles, Endpoint, Identity, Instance, Letter, MessageBytes, NoDataFiles, Notice,
@@ -156,7 +157,7 @@ impl World {
             settings,
             identity(),
             (clock, Stopwatch::still()),
-            table().ids(),
+            (table().ids(), catalog_of(table())),
             Box::new(|| ()),
             data_files,
         );
@@ -174,7 +175,8 @@ impl World {
     fn on(instance: Arc<Instance>, thread: ThreadContext) -> World {
         let client = instance.clients.add(here(), Owner::default(), STARTED);
         let statistics = instance.statistics.worker();
-        World { instance, session: Session::new(client, true), thread, statistics }
+        let session = Session::of_connection(client, &instance.access);
+        World { instance, session, thread, statistics }
     }
 
     /// Executes a line, quoted as in an inline request; returns the reply.

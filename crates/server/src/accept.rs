@@ -67,7 +67,7 @@ impl Acceptor {
     /// Rejects a connection, gives it to another worker, or returns it for the accepting worker.
     fn deal(&mut self, mut stream: Stream, instance: &Instance) -> Option<Stream> {
         let is_protected = network::PROTECTED_MODE.get(&instance.settings)
-            && network::REQUIREPASS.get(&instance.settings).is_empty();
+            && instance.access.default_user().user.takes_any_password();
         if is_protected && !stream.is_local() {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
             let _ = stream.write(PROTECTED);

@@ -218,6 +218,9 @@ impl Executor {
         part: &Part,
     ) -> Option<usize> {
         self.thread.author.client = connection.session.client.id;
+        if connection.session.users_version() != self.instance.access.version() {
+            connection.session.follow_users(&self.instance.access);
+        }
         // What was put between batches is no change of this client.
         self.position = self.thread.journal_position();
         self.replies_max = connection.reply_bytes_left(&self.output_limits);

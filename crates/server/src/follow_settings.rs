@@ -40,6 +40,10 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     follow(instance, &[classes], Instance::follow_event_classes);
     slow_loading_down(instance);
     follow(instance, &[snapshots::KEY_LOAD_DELAY.name()], slow_loading_down);
+    follow(instance, &[network::REQUIREPASS.name()], |instance| {
+        let password = network::REQUIREPASS.get(&instance.settings);
+        instance.access.set_default_password(&password);
+    });
     instance.settings.on_change(&[network::MAXCLIENTS.name()], descriptors::follow);
     follow_oom_score(&instance.settings);
     let of_interpreters =

@@ -57,6 +57,7 @@ mod signals;
 mod start;
 mod stream;
 mod timers;
+mod users;
 mod worker;
 
 pub use start::{StartError, run};

@@ -23,9 +23,11 @@ use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
 use crate::services::Services;
 use crate::signals;
+use crate::users::{self, UsersError};
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::Table;
+use command::rights::catalog_of;
 use crossbeam_channel::{Sender, bounded};
 use mio::{Poll, Waker};
 use session::{Identity, Instance};
@@ -70,6 +72,9 @@ pub enum StartError {
         /// MiB that are needed.
         least_mib: u64,
     },
+    /// Users that cannot be made.
+    #[error("{0}")]
+    Users(#[from] UsersError),
     /// Data files that another server writes.
     #[error("{0}")]
     Taken(#[from] Taken),
@@ -192,6 +197,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let journal = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)), table };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
+    users::load(&instance)?;
     let own_files = OwnFiles::of(&settings);
     let source = open_data(&instance, &services, &own_files)?;
     limits::apply(&instance);
@@ -356,7 +362,8 @@ fn make_instance(
         // A message that waits already is enough.
         let _ = ask_to_end.try_send(());
     });
-    let (settings, commands) = (Arc::clone(settings), services.table.ids());
+    let settings = Arc::clone(settings);
+    let commands = (services.table.ids(), catalog_of(services.table));
     let instance = Arc::new(Instance::new(
         store,
         settings,

@@ -1,5 +1,7 @@
 //! What is known of a client from outside: its addresses, and what it has reported about itself.
 
+use std::sync::Arc;
+
 /// Facts that a client has reported about itself.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInfo {
@@ -11,6 +13,8 @@ pub struct ClientInfo {
     pub library_version: String,
     /// Capabilities, set by CLIENT CAPA; a letter each.
     pub capabilities: String,
+    /// Name of its user; `None` for a client that is nobody's, which may do everything.
+    pub user: Option<Arc<[u8]>>,
 }
 
 impl ClientInfo {

@@ -1,6 +1,7 @@
 //! State shared by all clients of one server: handles to the parts, each of which guards its own
 //! state.
 
+use crate::access_control::AccessControl;
 use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
 use crate::clients::Clients;
@@ -34,6 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
+use users::Catalog;
 
 /// State shared by all clients of one server.
 pub struct Instance {
@@ -43,6 +45,8 @@ pub struct Instance {
     pub settings: Arc<Settings>,
     /// Connected clients.
     pub clients: Clients,
+    /// Users.
+    pub access: AccessControl,
     /// Clients that wait for keys.
     pub waiters: Waiters,
     /// Clients that wait for the journal.
@@ -201,14 +205,15 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// Puts the parts together. `commands` is the number of row ids; `wake_main` is called when a
+    /// Puts the parts together. `catalog` has the commands by the ids of
+    /// their rows; `wake_main` is called when a
     /// client asks for a shutdown.
     pub fn new(
         store: Store,
         settings: Arc<Settings>,
         identity: Identity,
         (clock, stopwatch): (Clock, Stopwatch),
-        commands: usize,
+        (ids, catalog): (usize, Catalog),
         wake_main: Box<dyn Fn() + Send + Sync>,
         data_files: Box<dyn DataFiles>,
     ) -> Instance {
@@ -220,10 +225,13 @@ impl Instance {
         let listeners: [Arc<dyn Listener>; 4] =
             [watches.clone(), departures.clone(), tracking.clone(), notifications.clone()];
         listeners.iter().for_each(|listener| store.add_listener(listener));
+        let statistics = Statistics::new(ids);
+        let access = AccessControl::new(catalog, &settings);
         Instance {
             store,
             settings,
             clients: Clients::default(),
+            access,
             waiters: Waiters::default(),
             acknowledged: Acknowledged::default(),
             watches,
@@ -234,7 +242,7 @@ impl Instance {
             monitors: Monitors::default(),
             command_log: CommandLog::default(),
             latency: LatencyEvents::default(),
-            statistics: Statistics::new(commands),
+            statistics,
             identity,
             clock,
             stopwatch,

@@ -3,6 +3,7 @@
 //! ```text
 //! instance                            handles to all parts, shared by all workers
 //! clients, client, session            the registry; a client as others see it; as its worker does
+//! access_control, acl_log             users, and what they were denied
 //! needs                               what is granted: admission asks it
 //! transaction, waiters, acknowledged  what a client has queued, watches, waits for
 //! pubsub, tracking, notifications, monitors   who is notified of what
@@ -20,8 +21,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod access_control;
 mod access_modes;
 mod acknowledged;
+mod acl_log;
 mod args;
 mod carrier;
 mod client;
@@ -69,8 +72,10 @@ pub mod versions;
 mod waiter;
 mod waiters;
 
+pub use access_control::{AccessControl, Change, Found};
 pub use access_modes::AccessModes;
 pub use acknowledged::Place;
+pub use acl_log::{AclLog, AclLogEntry, DeniedFor, DeniedNow, DeniedWithin};
 pub use args::{Args, write_request};
 pub use carrier::{Carrier, Migration, Parcel, Target};
 pub use client::{Client, ClientFlags, Endpoint, Owner};

@@ -22,7 +22,7 @@ bitflags! {
     /// Those marked "always" are granted from the start, and nothing withdraws them yet.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Needs: u32 {
-        /// The client has given a password, or needs none. Granted by the session.
+        /// The client has logged in, or need not. Granted by the session.
         const AUTHENTICATED = 1 << 0;
         /// The request names a command and has a valid number of arguments. Granted by nobody: only
         /// the row that stands for other requests needs it.
@@ -33,7 +33,8 @@ bitflags! {
         /// What the script of the request says that it does is granted: the needs for that are
         /// asked for besides. Granted by nobody: only rows that run scripts need it.
         const DECLARED = 1 << 3;
-        /// The user may run all commands on all keys. Granted by the session, always.
+        /// The user may run all commands on all keys. Granted by the session; others are asked for
+        /// the rights of their user.
         const PERMITTED = 1 << 4;
         /// The server serves all hash slots. Granted by the server, always.
         const SLOT = 1 << 5;

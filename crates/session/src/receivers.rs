@@ -38,6 +38,11 @@ impl Receivers {
         self.groups.iter().map(|group| group.members.len()).sum()
     }
 
+    /// Returns the ids of the clients.
+    pub fn clients(&self) -> impl Iterator<Item = u64> {
+        self.groups.iter().flat_map(|group| &group.members).map(|member| member.client)
+    }
+
     /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()

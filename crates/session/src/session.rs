@@ -1,5 +1,6 @@
 //! State of a connection that lasts from one command to the next.
 
+use crate::access_control::{AccessControl, Found};
 use crate::access_modes::AccessModes;
 use crate::args::Args;
 use crate::client::{Client, ClientFlags, NEVER_QUEUED};
@@ -7,10 +8,12 @@ use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
 use crate::tracking::OwnTracking;
 use crate::transaction::{Queue, Watches, Watching};
+use crate::waiter::ClientState;
 use base::PositionHash;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Access;
+use users::User;
 use wire::Protocol;
 
 /// Replies that a client gets, as CLIENT REPLY sets them.
@@ -46,8 +49,14 @@ pub struct Session {
     pub reply_mode: ReplyMode,
     /// True if the connection is to be closed once the replies are written.
     pub close_after_reply: bool,
+    /// True if the client has logged in, or was let in when it connected.
+    is_logged_in: bool,
     /// True if it was authenticated at some time.
     was_authenticated: bool,
+    /// The user that the client is, with the rules of `users_version`; `None` for a client of no
+    /// connection, which may do everything.
+    user: Option<Arc<User>>,
+    users_version: u64,
     /// Commands queued since MULTI, or room for some.
     queue: Option<Box<Queue>>,
     /// Keys that it watches.
@@ -93,7 +102,10 @@ impl Session {
             modes: AccessModes::empty(),
             reply_mode: ReplyMode::On,
             close_after_reply: false,
+            is_logged_in: authenticated,
             was_authenticated: false,
+            user: None,
+            users_version: 0,
             queue: None,
             watching: None,
             subscriptions: None,
@@ -112,13 +124,88 @@ impl Session {
         session
     }
 
+    /// The session of a connection that was just opened.
+    pub fn of_connection(client: Arc<Client>, access: &AccessControl) -> Session {
+        let mut session = Session::new(client, false);
+        session.become_default(access);
+        session
+    }
+
     /// The session in which a script runs commands for the client: with its rights and databases,
     /// and with nothing that outlives the script.
     pub fn of_script(&self) -> Session {
         let modes = self.modes | AccessModes::SCRIPT;
         let (database, protocol, grants) = (self.database, self.protocol, self.grants);
-        let client = Arc::clone(&self.client);
-        Session { database, protocol, grants, modes, ..Session::new(client, true) }
+        let (client, user) = (Arc::clone(&self.client), self.user.clone());
+        let users_version = self.users_version;
+        let session = Session::new(client, true);
+        Session { database, protocol, grants, modes, user, users_version, ..session }
+    }
+
+    /// The user that the client is; `None` for a client of no connection.
+    pub fn user(&self) -> Option<&Arc<User>> {
+        self.user.as_ref()
+    }
+
+    /// The version of all users whose rules it knows.
+    #[inline]
+    pub fn users_version(&self) -> u64 {
+        self.users_version
+    }
+
+    /// Makes the client a user.
+    pub fn log_in(&mut self, found: Found, access: &AccessControl) {
+        self.client.info().user = Some(Arc::clone(found.user.name()));
+        self.memory_changed = true;
+        self.is_logged_in = true;
+        self.be(found, access);
+        self.set_authenticated(true);
+    }
+
+    /// Makes the client the user `default`, as it is when it connects.
+    pub fn become_default(&mut self, access: &AccessControl) {
+        let found = access.default_user();
+        self.client.info().user = Some(Arc::clone(found.user.name()));
+        self.is_logged_in = found.user.lets_in_anybody();
+        self.set_authenticated(self.is_logged_in);
+        self.be(found, access);
+    }
+
+    fn be(&mut self, Found { user, version }: Found, access: &AccessControl) {
+        self.grants.set(Needs::PERMITTED, user.may_do_everything(access.catalog()));
+        (self.user, self.users_version) = (Some(user), version);
+    }
+
+    /// Takes the rules of its user as they are now. A client whose user is gone is closed, and may
+    /// do nothing until then.
+    #[cold]
+    #[inline(never)]
+    pub fn follow_users(&mut self, access: &AccessControl) {
+        let Some(user) = &self.user else {
+            self.users_version = access.version();
+            return;
+        };
+        match access.find(user.name()) {
+            Some(found) if !self.client.is_doomed() => self.be(found, access),
+            _ => {
+                self.grants.remove(Needs::PERMITTED);
+                self.user = Some(Arc::new(access.without_rights(user)));
+                self.users_version = access.version();
+                self.close();
+            }
+        }
+        // One that has not logged in needs not while `default` lets anybody in.
+        let is_let_in = self.is_logged_in || access.default_user().user.lets_in_anybody();
+        self.set_authenticated(is_let_in);
+    }
+
+    /// Takes the state in which its client began to wait.
+    pub fn resume(client: Arc<Client>, state: &ClientState) -> Session {
+        let session = Session::new(client, true);
+        let reply_mode = if state.is_answered { ReplyMode::On } else { ReplyMode::Off };
+        let ClientState { database, protocol, modes, grants, users_version, .. } = *state;
+        let user = state.user.clone();
+        Session { database, protocol, modes, grants, user, users_version, reply_mode, ..session }
     }
 
     /// Returns true if the client has given a password, or needs none.
@@ -127,7 +214,7 @@ impl Session {
         self.grants.contains(Needs::AUTHENTICATED)
     }
 
-    /// Marks the client as authenticated or not; one that needs no password counts as such.
+    /// Marks the client as authenticated or not; one that need not log in counts as such.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.grants.set(Needs::AUTHENTICATED, authenticated);
         self.was_authenticated |= authenticated;
@@ -144,6 +231,14 @@ impl Session {
         self.queue.as_deref_mut().filter(|_| is_open)
     }
 
+    /// Returns the database in which its next command runs: in a transaction, where those queued
+    /// before it leave it.
+    pub fn database_of_next(&self) -> usize {
+        let is_open = !self.grants.contains(Needs::NO_TRANSACTION);
+        let of_queue = self.queue.as_ref().filter(|_| is_open);
+        of_queue.map_or(self.database, |queue| queue.database)
+    }
+
     /// Returns what is needed to run the open transaction, if there is one: of one that is void no
     /// command runs.
     pub fn needs_of_queue(&mut self) -> Option<Needs> {
@@ -154,7 +249,7 @@ impl Session {
 
     /// Opens a transaction.
     pub fn begin_queue(&mut self) {
-        self.queue.get_or_insert_default();
+        self.queue.get_or_insert_default().database = self.database;
         self.grants.remove(Needs::NO_TRANSACTION);
         self.client.set_flag(ClientFlags::MULTI, true);
         self.client.queued.store(0, Relaxed);
@@ -394,13 +489,15 @@ impl Session {
     /// Resets the session to its state when the client connected, except what the client's library
     /// reported about itself. Messages come in the protocol of before until
     /// `finish_protocol_change`.
-    pub fn reset(&mut self, authenticated: bool) {
+    pub fn reset(&mut self, access: &AccessControl) {
         self.discard_queue();
         self.select(0);
         let message_protocol = self.message_protocol;
         self.set_protocol(Protocol::Resp2);
         self.message_protocol = message_protocol;
-        self.set_authenticated(authenticated);
+        if self.user.is_some() {
+            self.become_default(access);
+        }
         self.modes = AccessModes::empty();
         if self.reply_mode == ReplyMode::Off {
             self.reply_mode = ReplyMode::On;

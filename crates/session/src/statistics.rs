@@ -158,8 +158,6 @@ pub struct Statistics {
     pub rejected_connections: AtomicU64,
     /// How often a connection moved from one worker to another.
     pub moved_connections: AtomicU64,
-    /// Wrong names and passwords since the start; the only count that no reset changes.
-    pub denied_logins: AtomicU64,
 }
 
 /// Maximum number of distinct error codes that are counted, in case clients make codes up.
@@ -183,7 +181,6 @@ impl Statistics {
             connections: AtomicU64::new(0),
             rejected_connections: AtomicU64::new(0),
             moved_connections: AtomicU64::new(0),
-            denied_logins: AtomicU64::new(0),
         }
     }
 

@@ -7,7 +7,9 @@ use crate::needs::Needs;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use store::Kind;
+use users::User;
 use wire::{Protocol, Span};
 
 /// Client that waits for keys.
@@ -53,7 +55,7 @@ pub enum State {
 }
 
 /// State of the session that the request depends on, fixed while the client waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ClientState {
     /// Number of the selected database.
     pub database: usize,
@@ -65,6 +67,10 @@ pub struct ClientState {
     pub grants: Needs,
     /// True if it gets replies.
     pub is_answered: bool,
+    /// The user that it is, and the version of all users whose rules that has.
+    pub user: Option<Arc<User>>,
+    /// The version.
+    pub users_version: u64,
 }
 
 /// Request in the form in which clients send it, and the places of its arguments.

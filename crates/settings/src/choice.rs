@@ -152,6 +152,14 @@ choices! {
         Local = "local",
     }
 
+    /// Channels that new users may use.
+    PubSubDefault {
+        /// All.
+        AllChannels = "allchannels",
+        /// None.
+        ResetChannels = "resetchannels",
+    }
+
     /// How the server sets its score at the out-of-memory killer of Linux.
     OomScore {
         /// The score stays as it is.

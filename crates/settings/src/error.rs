@@ -75,7 +75,7 @@ pub enum RewriteError {
 }
 
 /// Returns the system's text for an error, without the number that Rust adds.
-pub(crate) fn system_text(error: &std::io::Error) -> String {
+pub fn system_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {
         Some(end) => text[..end].to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::error::{FileError, system_text};
 use crate::include::{files_named, read_file};
-use crate::live::Settings;
+use crate::live::{Settings, UserLine};
 use crate::names::lookup;
 use crate::row::Row;
 use crate::rows::general::DIR;
@@ -119,7 +119,9 @@ impl Reader<'_> {
         if name == "include" && words.len() == 1 {
             return self.include(words[0]);
         }
-        if name == "user" && is_almighty(words) {
+        if name == "user" && !words.is_empty() {
+            let words = words.iter().map(|word| word.to_vec()).collect();
+            self.settings.add_user_line(UserLine { place: place.to_owned(), words });
             return Ok(());
         }
         if let Some((_, why)) = UNSUPPORTED.iter().find(|(known, _)| *known == name) {
@@ -158,26 +160,6 @@ impl Reader<'_> {
     }
 }
 
-/// Returns true for the words behind `user` that make the only user one who may do everything
-/// without a password, as CONFIG REWRITE of other servers writes them.
-fn is_almighty(words: &[&[u8]]) -> bool {
-    let Some((name, rules)) = words.split_first() else { return false };
-    if *name != b"default" {
-        return false;
-    }
-    let is_given = |one: &[u8], other: &[u8]| {
-        rules.iter().any(|rule| rule.eq_ignore_ascii_case(one) || *rule == other)
-    };
-    let harmless = ["on", "nopass", "sanitize-payload", "skip-sanitize-payload"];
-    let rights = [["allkeys", "~*"], ["allchannels", "&*"], ["allcommands", "+@all"]];
-    let known = harmless.iter().chain(rights.as_flattened()).chain(&["alldbs"]);
-    let is_known = |rule: &[u8]| known.clone().any(|word| rule == word.as_bytes());
-    rules.iter().all(|rule| is_known(&rule.to_ascii_lowercase()))
-        && is_given(b"on", b"on")
-        && is_given(b"nopass", b"nopass")
-        && rights.iter().all(|[one, other]| is_given(one.as_bytes(), other.as_bytes()))
-}
-
 /// Returns a line without the white space around it.
 pub(crate) fn trim(line: &[u8]) -> &[u8] {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
@@ -190,16 +172,11 @@ const UNBALANCED: &str = "Unbalanced quotes in configuration line";
 const DEPTH_MAX: usize = 16;
 const FILES_MAX: usize = 1000;
 /// Directives of Valkey that are not settings and not supported, with what to do.
-pub(crate) const UNSUPPORTED: [(&str, &str); 4] = [
+pub(crate) const UNSUPPORTED: [(&str, &str); 3] = [
     (
         "rename-command",
         "renaming commands is not supported by this version of Varve: remove the line if every \
          client may use the command by its own name",
-    ),
-    (
-        "user",
-        "access control lists are not supported by this version of Varve: remove the line if every \
-         client may do everything, and set `requirepass` for a password",
     ),
     (
         "loadmodule",

@@ -2,8 +2,8 @@
 
 use crate::choice::{
     AppendFsync, BusyScope, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy,
-    OomScore, PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised,
-    VersionCheck,
+    OomScore, PropagationErrorBehavior, PubSubDefault, RdbReader, ReclaimPolicy, ShutdownFlags,
+    Supervised, VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -140,7 +140,7 @@ macro_rules! read_choices {
 
 read_choices!(AppendFsync BusyScope MaxmemoryPolicy LogLevel DebugAccess OomScore);
 read_choices!(PropagationErrorBehavior RdbReader VersionCheck ReclaimPolicy);
-read_choices!(LogFormat LogTimestampFormat Supervised);
+read_choices!(LogFormat LogTimestampFormat Supervised PubSubDefault);
 
 impl private::Sealed for bool {}
 impl Read for bool {

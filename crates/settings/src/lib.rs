@@ -22,6 +22,7 @@
 //! | `handle.rs` | typed reading |
 //! | `file.rs`, `include.rs`, `command_line.rs` | configuration at start |
 //! | `rewrite.rs` | CONFIG REWRITE |
+//! | `whole_file.rs` | reading and replacing a whole file |
 //! | `manual.rs` | the table as Markdown |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
@@ -42,22 +43,24 @@ mod rewrite;
 mod row;
 mod rows;
 mod value;
+mod whole_file;
 
 pub use change::{Changed, Origin};
 pub use choice::{
     AppendFsync, BusyScope, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy,
-    OomScore, PropagationErrorBehavior, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised,
-    VersionCheck,
+    OomScore, PropagationErrorBehavior, PubSubDefault, RdbReader, ReclaimPolicy, ShutdownFlags,
+    Supervised, VersionCheck,
 };
 pub use command_line::{Invocation, Loaded, load};
-pub use error::{FileError, RewriteError, SetError};
+pub use error::{FileError, RewriteError, SetError, system_text};
 pub use file::{Sources, load_text};
 pub use handle::{Read, Setting};
-pub use live::Settings;
+pub use live::{Settings, UserLine};
 pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
 pub use rows::{
-    all, general, journal, limits, memory, network, observing, scripting, snapshots, values,
+    all, general, journal, limits, memory, network, observing, scripting, snapshots, users, values,
 };
 pub use value::{ClientsMemory, EventClasses, OutputLimit, OutputLimits, SavePoint, SavePoints};
+pub use whole_file::{read_whole, replace_whole};

@@ -23,6 +23,17 @@ pub struct Settings {
     change: Mutex<()>,
     /// Indices, each with a function to call when its value has changed.
     hooks: RwLock<Vec<(usize, Arc<Hook>)>>,
+    /// Lines `user` of the configuration at the start.
+    user_lines: Mutex<Vec<UserLine>>,
+}
+
+/// A line `user` of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserLine {
+    /// Where it stands, for errors.
+    pub place: String,
+    /// Its words behind `user`: the name, and rules.
+    pub words: Vec<Vec<u8>>,
 }
 
 impl Settings {
@@ -36,7 +47,17 @@ impl Settings {
             generation: AtomicU64::new(0),
             change: Mutex::new(()),
             hooks: RwLock::new(Vec::new()),
+            user_lines: Mutex::default(),
         }
+    }
+
+    pub(crate) fn add_user_line(&self, line: UserLine) {
+        self.user_lines.lock().push(line);
+    }
+
+    /// Returns the lines `user` of the configuration, in their order.
+    pub fn user_lines(&self) -> Vec<UserLine> {
+        self.user_lines.lock().clone()
     }
 
     /// Returns a number that rises with every change of any value, so that a thread can keep what

@@ -9,20 +9,24 @@ use crate::names::index_of;
 use crate::row::{Kind, Row};
 use crate::rows::all;
 use crate::value::{OutputLimits, Value, default_of, memory_text};
+use crate::whole_file::replace_whole;
 use std::collections::{HashMap, VecDeque};
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
 impl Settings {
-    /// Replaces the file by one with the values in force. The new file is complete on disk before
-    /// it takes the place of the old one.
+    /// Replaces the file by one with the values in force, and with these lines `user`. The new file
+    /// is complete on disk before it takes the place of the old one.
     ///
     /// # Errors
     /// There is no file, or the system refuses; the old file is then untouched.
-    pub fn rewrite(&self, config_file: Option<&Path>) -> Result<(), RewriteError> {
-        self.rewrite_with(config_file, Lines::OfChanges)
+    pub fn rewrite(
+        &self,
+        config_file: Option<&Path>,
+        users: &[Vec<u8>],
+    ) -> Result<(), RewriteError> {
+        self.rewrite_with(config_file, users, Lines::OfChanges)
     }
 
     /// Does the same, but the new file has a line for every setting that may have another value,
@@ -30,11 +34,20 @@ impl Settings {
     ///
     /// # Errors
     /// Those of `rewrite`.
-    pub fn rewrite_all(&self, config_file: Option<&Path>) -> Result<(), RewriteError> {
-        self.rewrite_with(config_file, Lines::OfAll)
+    pub fn rewrite_all(
+        &self,
+        config_file: Option<&Path>,
+        users: &[Vec<u8>],
+    ) -> Result<(), RewriteError> {
+        self.rewrite_with(config_file, users, Lines::OfAll)
     }
 
-    fn rewrite_with(&self, config_file: Option<&Path>, lines: Lines) -> Result<(), RewriteError> {
+    fn rewrite_with(
+        &self,
+        config_file: Option<&Path>,
+        users: &[Vec<u8>],
+        lines: Lines,
+    ) -> Result<(), RewriteError> {
         let path = config_file.ok_or(RewriteError::NoFile)?;
         // One after the other, as each goes on from what the one before has left; and never in the
         // middle of a change, which may be taken back.
@@ -46,16 +59,16 @@ impl Settings {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             read => read.map_err(failed)?,
         };
-        replace(&path, &self.rewritten_with(&old, lines)).map_err(failed)
+        replace_whole(&path, &self.rewritten_with(&old, users, lines)).map_err(failed)
     }
 
     /// Returns the text of a file with the values in force: comments, order and wording of `old`
     /// where they can stay, new lines at the end.
-    pub fn rewritten(&self, old: &[u8]) -> Vec<u8> {
-        self.rewritten_with(old, Lines::OfChanges)
+    pub fn rewritten(&self, old: &[u8], users: &[Vec<u8>]) -> Vec<u8> {
+        self.rewritten_with(old, users, Lines::OfChanges)
     }
 
-    fn rewritten_with(&self, old: &[u8], lines: Lines) -> Vec<u8> {
+    fn rewritten_with(&self, old: &[u8], users: &[Vec<u8>], lines: Lines) -> Vec<u8> {
         let mut page = Page::of(old);
         for (index, row) in all().enumerate() {
             // A fixed row has one value; the line in the file is valid as it is.
@@ -67,6 +80,8 @@ impl Settings {
             }
             page.drop_rest(index);
         }
+        users.iter().for_each(|line| page.put(USERS, line.clone(), true));
+        page.drop_rest(USERS);
         page.text()
     }
 }
@@ -192,41 +207,15 @@ fn directive(line: &[u8]) -> Directive {
         return Directive::Setting(index);
     }
     let lower = name.to_ascii_lowercase();
+    if lower == b"user" {
+        return Directive::Setting(USERS);
+    }
     let mut others = UNSUPPORTED.iter().map(|(name, _)| name).chain(&OBSOLETE).chain(&["include"]);
     if others.any(|name| name.as_bytes() == lower) { Directive::Other } else { Directive::Unknown }
 }
 
-/// Replaces the old file by a new one with the same permissions.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(name);
-    let written = write_new(&temporary, path, text).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error is the one to report; a leftover file does no harm.
-        let _ = fs::remove_file(&temporary);
-        return written;
-    }
-    // The name must be on disk too before the command reports success.
-    match path.parent() {
-        Some(folder) => fs::File::open(folder)?.sync_all(),
-        None => Ok(()),
-    }
-}
-
-fn write_new(temporary: &Path, like: &Path, text: &[u8]) -> io::Result<()> {
-    // A leftover of a process with the same id would make `create_new` fail for ever.
-    let _ = fs::remove_file(temporary);
-    // The file may hold a password, so it is never readable by more than the old one was.
-    let mode = if like.exists() { 0o600 } else { 0o644 };
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(temporary)?;
-    file.write_all(text)?;
-    if let Ok(old) = fs::metadata(like) {
-        file.set_permissions(old.permissions())?;
-    }
-    file.sync_all()
-}
-
+/// Stands for the index of a setting in the place of which lines `user` are.
+const USERS: usize = usize::MAX;
 const SIGNATURE: &[u8] = b"# Generated by CONFIG REWRITE";
 
 #[cfg(test)]

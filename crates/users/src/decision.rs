@@ -112,6 +112,16 @@ impl User {
         self.selectors().iter().any(|it| it.keys != Keys::All)
     }
 
+    /// Returns true if one of its selectors lets it use a channel, or a pattern of channels.
+    pub fn may_use_channel(&self, channel: &AskedChannel<'_>) -> bool {
+        self.selectors().iter().any(|it| it.allows_channel(channel))
+    }
+
+    /// Returns true if one of its selectors lets it use all channels.
+    pub fn may_use_all_channels(&self) -> bool {
+        self.selectors().iter().any(|it| it.channels == Channels::All)
+    }
+
     /// Returns true if a decision depends on channels.
     pub fn looks_at_channels(&self) -> bool {
         self.selectors().iter().any(|it| it.channels != Channels::All)
@@ -132,12 +142,15 @@ impl Selector {
         if let Some(key) = denied {
             return Err(Denied::new(Reason::Key, key.position));
         }
-        let is_denied = |it: &&AskedChannel<'_>| match it.is_pattern {
-            true => !self.channels.allow_pattern(it.channel),
-            false => !self.channels.allow(it.channel),
-        };
-        let denied = asked.channels.iter().find(is_denied);
+        let denied = asked.channels.iter().find(|it| !self.allows_channel(it));
         denied.map_or(Ok(()), |it| Err(Denied::new(Reason::Channel, it.position)))
+    }
+
+    fn allows_channel(&self, asked: &AskedChannel<'_>) -> bool {
+        match asked.is_pattern {
+            true => self.channels.allow_pattern(asked.channel),
+            false => self.channels.allow(asked.channel),
+        }
     }
 
     fn decide_on_databases(&self, asked: AskedDatabases<'_>) -> Result<(), Denied> {

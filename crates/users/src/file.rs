@@ -30,13 +30,15 @@ pub fn read_file(content: &[u8], path: &str, language: &Language<'_>) -> Result<
 pub fn write_file(users: &Users) -> Vec<u8> {
     let mut content = Vec::new();
     for user in users.iter() {
-        content.extend_from_slice(b"user ");
-        content.extend_from_slice(user.name());
-        content.push(b' ');
-        content.extend_from_slice(&user.describe());
+        content.append(&mut describe_line(user));
         content.push(b'\n');
     }
     content
+}
+
+/// Returns the line of a user.
+pub fn describe_line(user: &User) -> Vec<u8> {
+    [b"user ", &**user.name(), b" ", &user.describe()].concat()
 }
 
 /// What was read so far, and what is wrong with it.

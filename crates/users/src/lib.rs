@@ -15,8 +15,7 @@
 //!
 //! A user is never changed once others see it: a change makes a new one.
 //!
-//! Owner: none yet. `rights.rs` of `command` asks for decisions; no command changes users, and no
-//! client has one, until the server keeps their table.
+//! Owner: `AccessControl` of `session` keeps the table; `rights.rs` of `command` asks for decisions.
 //! Not here: rows of commands and where their keys stand (`command`); clients, the log of what was
 //! denied (`session`).
 //! Start at: `user.rs`, then `decision.rs`.
@@ -42,7 +41,7 @@ pub use catalog::{Catalog, CommandFacts, CommandId};
 pub use decision::{
     Asked, AskedChannel, AskedDatabases, AskedKey, Denied, Reason, decide, decide_on_all_keys,
 };
-pub use file::{read_file, write_file};
+pub use file::{describe_line, read_file, write_file};
 pub use keys::Access;
 pub use language::Language;
 pub use password::PasswordHash;

@@ -1,7 +1,6 @@
 //! All users.
 
 use crate::language::Language;
-use crate::password::PasswordHash;
 use crate::user::{DEFAULT, User};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -42,13 +41,6 @@ impl Users {
     /// Returns the users in the order of their names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<User>> {
         self.users.iter().map(|it| &it.0)
-    }
-
-    /// Returns the user that a name and a password belong to. It takes as long for a name that
-    /// nobody has as for a wrong password.
-    pub fn log_in(&self, name: &[u8], password: &[u8]) -> Option<&Arc<User>> {
-        let hash = PasswordHash::of(password);
-        self.get(name).filter(|user| user.accepts(&hash))
     }
 }
 

@@ -9,11 +9,13 @@ use crate::password::PasswordHash;
 use crate::rule::{RuleError, SetError};
 use crate::selector::Selector;
 use std::io::Write as _;
+use std::sync::Arc;
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    name: Box<[u8]>,
+    /// All its versions have the same.
+    name: Arc<[u8]>,
     is_on: bool,
     takes_any_password: bool,
     passwords: Vec<PasswordHash>,
@@ -44,7 +46,7 @@ impl User {
     }
 
     /// Its name.
-    pub fn name(&self) -> &[u8] {
+    pub fn name(&self) -> &Arc<[u8]> {
         &self.name
     }
 
@@ -56,6 +58,11 @@ impl User {
     /// Returns true if any password is right.
     pub fn takes_any_password(&self) -> bool {
         self.takes_any_password
+    }
+
+    /// Returns true if a client that has shown no password may be it.
+    pub fn lets_in_anybody(&self) -> bool {
+        self.is_on && self.takes_any_password
     }
 
     /// Hashes of its passwords.
@@ -108,7 +115,7 @@ impl User {
         } else if is("clearselectors") {
             self.selectors.truncate(1);
         } else if is("reset") {
-            *self = User::new(&self.name, language);
+            *self = User { name: Arc::clone(&self.name), ..User::new(b"", language) };
         } else if let [b'(', inside @ .., b')'] = rule {
             self.selectors.push(Selector::parse(inside, language)?);
         } else {
@@ -121,6 +128,15 @@ impl User {
             }
         }
         Ok(())
+    }
+
+    /// Returns the user with one password, or with none where any is right.
+    pub fn with_password(&self, password: Option<&[u8]>) -> User {
+        let mut user = self.clone();
+        user.passwords.clear();
+        user.takes_any_password = password.is_none();
+        user.passwords.extend(password.map(PasswordHash::of));
+        user
     }
 
     fn add_password(&mut self, hash: PasswordHash) {

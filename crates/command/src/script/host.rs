@@ -9,6 +9,7 @@ use crate::find_row::{RowMemo, find_row};
 use crate::flags::{Flags, LetsIn, Locks};
 use crate::monitor_lines::note;
 use crate::observer::{Observer, Seen};
+use crate::rights;
 use crate::row::{Call, Row, Turn};
 use crate::run::{reply_with, run_row};
 use crate::waiting::Gathered;
@@ -329,6 +330,11 @@ impl script::Host for CommandHost<'_, '_> {
             Ok(row) => row,
             Err(misnamed) => misnamed.row?,
         };
-        Some(self.session.grants.contains(row.needs & Needs::PERMITTED))
+        let Some(user) = self.session.user() else { return Some(true) };
+        let databases = rights::DatabasesNow {
+            selected: narrow::to_u32(self.session.database),
+            count: narrow::to_u32(self.environment.instance.store.databases()),
+        };
+        Some(rights::permit(user, row, args, databases).is_ok())
     }
 }

@@ -38,6 +38,8 @@ impl<'c> Call<'c> {
                 modes: session.modes,
                 grants: session.grants,
                 is_answered: session.reply_mode == ReplyMode::On,
+                user: session.user().cloned(),
+                users_version: session.users_version(),
             },
             timeout,
             wants,

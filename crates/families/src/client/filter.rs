@@ -1,10 +1,9 @@
 //! The conditions by which CLIENT LIST and CLIENT KILL choose clients.
 
-use super::line::letters;
 use super::own::REDIRECT;
-use crate::connection::DEFAULT_USER;
 use base::Steady;
 use command::Call;
+use command::client_line::letters;
 use session::{Args, Client, ClientFlags, Refusal};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -38,7 +37,7 @@ enum Test<'c> {
     Address(&'c [u8]),
     LocalAddress(&'c [u8]),
     Ip(&'c [u8]),
-    AnyUser,
+    User(&'c [u8]),
     Flags(Letters),
     Name(&'c [u8]),
     Library(&'c [u8]),
@@ -153,7 +152,7 @@ impl Test<'_> {
             Test::Address(address) => client.address.as_bytes() == address,
             Test::LocalAddress(address) => client.local_address.as_bytes() == address,
             Test::Ip(ip) => comes_from(client.address.as_bytes(), ip),
-            Test::AnyUser => true,
+            Test::User(name) => client.info().user.as_deref() == Some(name),
             Test::Flags(ref wanted) => has_flags(client, wanted),
             Test::Name(name) => is_equal(&client.info().name, name),
             Test::Library(name) => is_equal(&client.info().library, name),
@@ -224,7 +223,7 @@ fn parse_test<'c>(
         b"ADDR" => Test::Address(value),
         b"LADDR" => Test::LocalAddress(value),
         b"IP" => Test::Ip(value),
-        b"USER" if value == DEFAULT_USER => Test::AnyUser,
+        b"USER" if call.instance.access.find(value).is_some() => Test::User(value),
         b"USER" => return Err(Refusal::naming("ERR No such user '{}'", &[value])),
         b"NAME" => Test::Name(value),
         b"LIB-NAME" => Test::Library(value),

@@ -2,7 +2,6 @@
 
 mod conditions;
 mod filter;
-mod line;
 mod others;
 mod own;
 mod table;

@@ -1,9 +1,8 @@
 //! CLIENT subcommands about other clients.
 
 use super::filter::Filter;
-use super::line;
 use base::Steady;
-use command::{Call, Outcome};
+use command::{Call, Outcome, client_line};
 use session::{Client, Pause, Refusal, Waiter};
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ pub fn list(call: &mut Call<'_>) -> Outcome {
         3 => return Err(Refusal::SYNTAX.into()),
         _ => Filter::parse(call, 2)?,
     };
-    line::note_command(call);
+    client_line::note_command(call);
     let mut text = Vec::new();
-    matching(call, &filter).for_each(|client| line::write(&mut text, call, &client));
+    matching(call, &filter).for_each(|client| client_line::write(&mut text, call, &client));
     call.reply.verbatim(b"txt", &text);
     Ok(())
 }

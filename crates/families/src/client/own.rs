@@ -1,8 +1,7 @@
 //! CLIENT subcommands about the client itself.
 
-use super::line;
 use crate::connection::{checked_name, shown};
-use command::{Call, Outcome};
+use command::{Call, Outcome, client_line};
 use session::{AccessModes, ClientFlags, Refusal, ReplyMode};
 use settings::general::IMPORT_MODE;
 
@@ -62,9 +61,9 @@ pub fn id(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn info(call: &mut Call<'_>) -> Outcome {
-    line::note_command(call);
+    client_line::note_command(call);
     let mut text = Vec::new();
-    line::write(&mut text, call, &call.session.client);
+    client_line::write(&mut text, call, &call.session.client);
     call.reply.verbatim(b"txt", &text);
     Ok(())
 }

@@ -108,7 +108,8 @@ fn connect(world: &mut World, port: u16) -> Session {
     };
     assert!(world.instance.clients.admit(u64::MAX));
     let client = world.instance.clients.add(endpoint, Owner::default(), STARTED);
-    std::mem::replace(&mut world.session, Session::new(client, true))
+    let session = Session::of_connection(client, &world.instance.access);
+    std::mem::replace(&mut world.session, session)
 }
 
 /// Returns the ids that CLIENT LIST finds with some conditions, for clients 1, 2 and 3.

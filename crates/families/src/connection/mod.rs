@@ -5,16 +5,11 @@ mod table;
 pub use table::TABLE;
 
 use crate::server::role::ROLE;
-use command::{Call, Outcome, Positions, Unanswered, forget_all};
-use session::{Args, Asker, Refusal, versions};
+use command::{Call, Outcome, Positions, Unanswered, denial, forget_all};
+use session::{Args, Asker, DeniedFor, DeniedNow, DeniedWithin, Refusal, versions};
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
-use settings::network::REQUIREPASS;
-use std::sync::atomic::Ordering::Relaxed;
-use subtle::ConstantTimeEq;
+use users::DEFAULT;
 use wire::Protocol;
-
-/// Name of the only user.
-pub(super) const DEFAULT_USER: &[u8] = b"default";
 
 const NO_PASSWORD_SET: Refusal = Refusal::of(
     "ERR AUTH <password> called without any password configured for the default user. \
@@ -35,10 +30,10 @@ const BAD_NAME: Refusal =
 
 fn auth(call: &mut Call<'_>) -> Outcome {
     let (user, password) = match call.args.len() {
-        2 if REQUIREPASS.get(&call.instance.settings).is_empty() => {
+        2 if call.instance.access.default_user().user.takes_any_password() => {
             return Err(NO_PASSWORD_SET.into());
         }
-        2 => (DEFAULT_USER, call.args.get(1)),
+        2 => (DEFAULT, call.args.get(1)),
         3 => (call.args.get(1), call.args.get(2)),
         _ => return Err(Refusal::SYNTAX.into()),
     };
@@ -47,16 +42,20 @@ fn auth(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Authenticates the client as `user`, if the password is right.
+/// Makes the client a user, if the password is right.
 fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
-    let wanted = REQUIREPASS.get(&call.instance.settings);
-    let is_right = wanted.is_empty() || bool::from(wanted.ct_eq(password));
-    if user != DEFAULT_USER || !is_right {
-        call.instance.statistics.denied_logins.fetch_add(1, Relaxed);
-        return Err(WRONG_PASSWORD.into());
+    let access = &call.instance.access;
+    if let Some(found) = access.log_in(user, password) {
+        call.session.log_in(found, access);
+        return Ok(());
     }
-    call.session.set_authenticated(true);
-    Ok(())
+    let context = match call.session.open_queue().is_some() || call.session.runs_queue() {
+        true => DeniedWithin::Transaction,
+        false => DeniedWithin::TopLevel,
+    };
+    let (reason, object) = (DeniedFor::Login, call.args.get(0));
+    denial::note(call, DeniedNow { reason, context, object, user });
+    Err(WRONG_PASSWORD.into())
 }
 
 fn echo(call: &mut Call<'_>) -> Outcome {
@@ -196,11 +195,10 @@ fn quit(call: &mut Call<'_>) -> Outcome {
 
 fn reset(call: &mut Call<'_>) -> Outcome {
     let Call { instance, session, reply, .. } = call;
-    let is_open = REQUIREPASS.get(&instance.settings).is_empty();
     let gets_messages =
         session.is_subscriber() || session.is_monitor() || session.tracking.is_some();
     forget_all(instance, session);
-    session.reset(is_open);
+    session.reset(&instance.access);
     reply.set_protocol(Protocol::Resp2);
     if gets_messages {
         // Behind all that was on its way to it.

@@ -8,6 +8,7 @@ pub use table::TABLE;
 
 use command::{Call, Outcome, Row, Turn, Unanswered};
 use session::{Answer, Name, Needs, Notice, Refusal, Topic};
+use users::{AskedChannel, User};
 use wire::Reply;
 
 const NOT_IN_A_TRANSACTION: Refusal =
@@ -41,7 +42,34 @@ fn subscribe(call: &mut Call<'_>, topic: Topic) -> Outcome {
         confirm(reply, row, Some(name), subscriptions.confirmed_count(topic));
     }
     session.note_subscriptions();
+    if session.users_version() != instance.access.version() {
+        close_if_lost(call);
+    }
     Ok(())
+}
+
+/// Closes a client that has lost a channel while it subscribed to it: who took it away may have
+/// looked at the subscribers before.
+#[cold]
+fn close_if_lost(call: &mut Call<'_>) {
+    let Call { instance, session, .. } = call;
+    session.follow_users(&instance.access);
+    let (Some(user), Some(subscriptions)) = (session.user(), &session.subscriptions) else {
+        return;
+    };
+    let topics = [Topic::Channel, Topic::Pattern, Topic::ShardChannel];
+    let has_lost = |topic: Topic| {
+        subscriptions.names(topic).iter().any(|name| !may_subscribe(user, topic, name))
+    };
+    if topics.into_iter().any(has_lost) {
+        session.client.kill();
+    }
+}
+
+/// Returns true if a user may use a channel or a pattern.
+pub(crate) fn may_subscribe(user: &User, topic: Topic, name: &[u8]) -> bool {
+    let is_pattern = topic == Topic::Pattern;
+    user.may_use_channel(&AskedChannel { position: 0, channel: name, is_pattern })
 }
 
 /// Ends subscriptions: those named, or all. The confirmations come as mail, so that they are behind

@@ -1,9 +1,11 @@
 //! CONFIG: `settings` does the work.
 
 use command::{Call, Observer, Outcome, Positions, Seen};
-use session::{Args, Refusal};
+use session::{Args, Instance, Refusal};
+use settings::users::ACLFILE;
 use settings::{Origin, Row, SetError};
 use std::sync::atomic::Ordering::Relaxed;
+use users::describe_line;
 
 const UNKNOWN: &str = "ERR Unknown option or number of arguments for CONFIG SET - '{}'";
 
@@ -60,8 +62,32 @@ pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
 
 pub(super) fn rewrite(call: &mut Call<'_>) -> Outcome {
     let file = call.instance.identity.config_file.as_deref();
-    let written = call.instance.settings.rewrite(file);
+    let users = user_lines(call.instance);
+    let written = call.instance.settings.rewrite(file, &users);
     written.map_err(|error| Refusal::new(error.to_string()))?;
     call.reply.ok();
     Ok(())
+}
+
+/// Returns the lines `user` of a file of settings: none where users have a file of their own.
+pub(super) fn user_lines(instance: &Instance) -> Vec<Vec<u8>> {
+    if !ACLFILE.get(&instance.settings).is_empty() {
+        return Vec::new();
+    }
+    instance.access.all().iter().map(|user| quoted(&describe_line(user))).collect()
+}
+
+/// Quotes the words of a line that would be read otherwise, since a file of settings has quotes and
+/// one of users has none.
+fn quoted(line: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(line.len());
+    for (at, word) in line.split(|byte| *byte == b' ').enumerate() {
+        out.extend((at > 0).then_some(b' '));
+        if word.iter().any(|byte| matches!(byte, b'"' | b'\'')) {
+            text::quote_to(word, &mut out);
+        } else {
+            out.extend_from_slice(word);
+        }
+    }
+    out
 }

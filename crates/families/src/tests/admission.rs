@@ -125,6 +125,8 @@ fn world_without(need: Needs) -> World {
         world.instance.scripts.long_runs.note_slow(&run, grants, true);
     } else if need == Needs::LOADED {
         assert!(world.instance.begin_loading(1));
+    } else if need == Needs::PERMITTED {
+        check(&mut world, &[("ACL SETUSER default -@all", "+OK")]);
     } else if need.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED) {
         world.instance.clients.pause(Pause::Everything, STARTED.after(1000), STARTED);
     }
@@ -193,6 +195,9 @@ fn without_a_need_that_its_purpose_asks_for_a_command_does_not_run_as_usual() {
             if asks && (purpose, need) == (Purpose::InExec, Needs::PERMITTED) {
                 let changed = Fate::Refused("NOPERM ACLs rules changed between the moment");
                 assert!(is_fate(&outcome, changed), "{outcome:?}");
+            } else if asks && (purpose, need) == (Purpose::InScript, Needs::PERMITTED) {
+                let in_script = Fate::Refused("ERR ACL failure in script: User default has no");
+                assert!(is_fate(&outcome, in_script), "{outcome:?}");
             } else if asks {
                 assert!(is_fate(&outcome, fate), "{need:?} for {purpose:?}: {outcome:?}");
             } else {

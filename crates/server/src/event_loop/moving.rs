@@ -210,8 +210,8 @@ impl<P: Poller> EventLoop<P> {
         let now = self.instance.clock.steady();
         let owner = Owner { entry: narrow::to_u32(at), ..self.owner.clone() };
         let client = self.instance.clients.add(stream.endpoint(), owner, now);
-        let is_open = network::REQUIREPASS.get(settings).is_empty();
-        let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
+        let session = Session::of_connection(client, &self.instance.access);
+        let mut connection = Box::new(Connection::new(stream, session));
         connection.follow_limits(&self.output_limits, self.memory_max);
         self.connections.add(at, connection);
     }

@@ -83,7 +83,7 @@ fn is_gone(world: &World, peer: &Peer) -> bool {
 fn a_client_that_was_never_authenticated_may_leave_little_output_unread() {
     let mut world = World::new();
     let owner = world.connect();
-    assert_eq!(world.ask(&owner, "CONFIG SET requirepass secret\r\n"), "+OK");
+    world.instance.access.set_default_password(b"secret");
     let (stranger, known) = (world.connect(), world.connect());
     assert_eq!(world.ask(&known, "AUTH secret\r\nRESET\r\n"), "+OK +RESET");
     for peer in [&stranger, &known] {

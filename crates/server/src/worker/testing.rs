@@ -9,6 +9,7 @@ use crate::stream::Stream;
 use crate::worker::{Worker, WorkerParts};
 use base::meanwhile::Others as _;
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
+use command::rights::catalog_of;
 use mio::Token;
 use session::{Client, Identity, Instance, NoDataFiles, Notice};
 use settings::Settings;
@@ -124,7 +125,7 @@ pub fn instance() -> Arc<Instance> {
         supervised: "no",
     };
     let (settings, clock) = (Arc::new(Settings::new()), Clock::still(BEGIN));
-    let commands = families::table().ids();
+    let commands = (families::table().ids(), catalog_of(families::table()));
     Arc::new(Instance::new(
         store,
         settings,

@@ -85,6 +85,13 @@ impl Channels {
         names
     }
 
+    /// Calls `act` with each channel and its subscribers, a part of them at a time.
+    pub fn each(&self, mut act: impl FnMut(&[u8], &Receivers)) {
+        for part in &self.parts {
+            lock(part).iter().for_each(|channel| act(&channel.name, &channel.receivers));
+        }
+    }
+
     /// Adds a client to the subscribers of a channel.
     pub fn add(&self, name: &[u8], client: &Client, protocol: Protocol) -> Name {
         let mut locked = self.lock(name);

@@ -86,6 +86,23 @@ impl PubSub {
         self.channels(topic).lock(name).receivers().map_or(0, Receivers::len)
     }
 
+    /// Calls `act` with the ids of the subscribers of each channel and pattern that `is_meant`.
+    pub fn each_subscriber(
+        &self,
+        is_meant: impl Fn(Topic, &[u8]) -> bool,
+        mut act: impl FnMut(u64),
+    ) {
+        let mut all = |name: &[u8], topic, receivers: &Receivers| {
+            if is_meant(topic, name) {
+                receivers.clients().for_each(&mut act);
+            }
+        };
+        for topic in [Topic::Channel, Topic::ShardChannel] {
+            self.channels(topic).each(|name, receivers| all(name, topic, receivers));
+        }
+        self.patterns.each(|name, receivers| all(name, Topic::Pattern, receivers));
+    }
+
     /// Returns true if nobody has subscribed to a channel or a pattern.
     pub fn is_idle(&self) -> bool {
         self.channels.count() == 0 && self.patterns.count() == 0

@@ -47,6 +47,11 @@ impl Patterns {
         Some(Matching { table, name })
     }
 
+    /// Calls `act` with each pattern and its subscribers.
+    pub fn each(&self, mut act: impl FnMut(&[u8], &Receivers)) {
+        self.table.read().iter().for_each(|(name, receivers)| act(name, receivers));
+    }
+
     /// Adds a client to the subscribers of a pattern.
     pub fn add(&self, pattern: &[u8], client: &Client, protocol: Protocol) -> Name {
         let mut table = self.write();

@@ -35,6 +35,8 @@ pub struct Queue {
     needs: Needs,
     /// True if a command was refused, so that EXEC runs none.
     is_spoiled: bool,
+    /// Database that the queued commands leave selected.
+    pub database: usize,
 }
 
 /// Some commands of a queue, with their requests one behind the other.

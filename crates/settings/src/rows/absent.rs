@@ -16,8 +16,6 @@ const CLUSTER: &str = "cluster mode is not supported by this version of Varve: r
     the server is to hold all keys by itself";
 const TLS: &str = "TLS is not supported by this version of Varve: remove the line if connections \
     may be open to readers, or have a proxy in front of the server encrypt them";
-const USERS: &str = "access control lists are not supported by this version of Varve: remove the \
-    line if every client may do everything, and set `requirepass` for a password";
 const RDMA: &str = "RDMA is not supported by Varve: remove the line, and have clients use TCP";
 const MARK: &str = "marking connections is not supported by this version of Varve: remove the line \
     if no firewall or route depends on the mark";
@@ -29,7 +27,6 @@ pub(crate) const ROWS: &[Row] = &[
     fixed("tls-port", "0", TLS),
     fixed("tls-replication", "no", TLS),
     fixed("tls-cluster", "no", TLS),
-    fixed("aclfile", "", USERS).at_start(),
     fixed("rdma-port", "0", RDMA),
     fixed("rdma-bind", "", RDMA),
     fixed("socket-mark-id", "0", MARK).at_start(),

@@ -15,13 +15,14 @@ pub mod network;
 pub mod observing;
 pub mod scripting;
 pub mod snapshots;
+pub mod users;
 pub mod values;
 
 use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their indices, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 14] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 15] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
@@ -31,6 +32,7 @@ pub(crate) const GROUPS: [(&str, &[Row]); 14] = [
     ("Append-only file", journal::ROWS),
     ("Observing", observing::ROWS),
     ("Scripts", scripting::ROWS),
+    ("Users", users::ROWS),
     ("Refused: what asks for features of Valkey that this server does not have", absent::ROWS),
     ("Without effect: replication", idle::replication::ROWS),
     ("Without effect: cluster mode", idle::cluster::ROWS),
@@ -57,6 +59,7 @@ const _: () = {
         journal::END,
         observing::END,
         scripting::END,
+        users::END,
     ];
     let mut group = 0;
     while group < ends.len() {

@@ -161,19 +161,15 @@ fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
     let tls = "TLS is not supported by this version of Varve: remove the line if connections may \
                be open to readers, or have a proxy in front of the server encrypt them";
     refused("tls-cluster", &["yes"], tls);
-    accepted("aclfile", &[""], "");
-    accepted("aclfile", &[], "");
-    refused(
-        "aclfile",
-        &["a", "b"],
-        "access control lists are not supported by this version of Varve: remove the line if every \
-         client may do everything, and set `requirepass` for a password",
-    );
+    accepted("rdma-bind", &[""], "");
+    accepted("rdma-bind", &[], "");
+    let rdma = "RDMA is not supported by Varve: remove the line, and have clients use TCP";
+    refused("rdma-bind", &["a", "b"], rdma);
     accepted("replicaof", &["no", "ONE"], "");
     let replication = "replication is not supported by this version of Varve: remove the line, and \
                        start the server without counting on copies of its data";
     refused("replicaof", &["10.0.0.1", "6379"], replication);
-    assert!(set("aclfile", &["no", "one"]).is_err());
+    assert!(set("rdma-bind", &["no", "one"]).is_err());
 }
 
 #[test]

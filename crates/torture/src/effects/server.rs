@@ -2,6 +2,7 @@
 
 use base::mutex::Mutex;
 use base::{Clock, KeyHasher, Millis, Steady, Stopwatch};
+use command::rights::catalog_of;
 use command::{Environment, Execution, Invocation, RowMemo, execute, granted_for_batch};
 use families::table;
 use session::{
@@ -55,13 +56,13 @@ impl Server {
         load_text(&settings, "test", b"enable-debug-command yes", Sources::Nowhere)
             .expect("a setting");
         let clock = Clock::still(now);
-        let ids = table().ids();
+        let commands = (table().ids(), catalog_of(table()));
         let instance = Instance::new(
             store,
             settings,
             identity(),
             (clock, Stopwatch::still()),
-            ids,
+            commands,
             Box::new(|| ()),
             Box::new(NoDataFiles),
         );

@@ -7,7 +7,7 @@ use crate::observer::Seen;
 use crate::row::{Call, Turn, Unanswered};
 use crate::waiting::touched::{Touched, begin_of_lines};
 use base::mutex::MutexGuard;
-use session::{Client, ClientFlags, Notice, ReplyMode, Session, State, Waiter};
+use session::{Client, ClientFlags, Notice, Session, State, Waiter};
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,7 +40,10 @@ impl Waker<'_> {
         let Some(client) = self.client_of(waiter) else { return false };
         let (row, mut reply) = (self.row_of(waiter), Vec::new());
         let most = self.reply_room(&client);
-        let mut session = session_of(waiter, &client);
+        let mut session = Session::resume(Arc::clone(&client), &waiter.client_state);
+        if session.users_version() != self.environment.instance.access.version() {
+            session.follow_users(&self.environment.instance.access);
+        }
         let again = Invocation::new(row, waiter.args()).with_turn(turn);
         let writer = Reply::with_limit(&mut reply, waiter.client_state.protocol, most);
         let mut call = Call::new(self.environment, thread, &mut session, again, writer);
@@ -151,21 +154,10 @@ pub fn count_unserved(
     (waiter, client): (&Waiter, &Arc<Client>),
     seen: Seen,
 ) {
-    let (mut session, mut reply) = (session_of(waiter, client), Vec::new());
+    let mut session = Session::resume(Arc::clone(client), &waiter.client_state);
+    let mut reply = Vec::new();
     let sent = Invocation::new(&environment.table.rows()[waiter.command], waiter.sent_args());
     let reply = Reply::new(&mut reply, waiter.client_state.protocol);
     let call = Call::new(environment, thread, &mut session, sent.with_turn(Turn::Again), reply);
     observer(&call).count(&call, seen);
-}
-
-/// Returns a session in the state in which the client began to wait.
-fn session_of(waiter: &Waiter, client: &Arc<Client>) -> Session {
-    let mut session = Session::new(Arc::clone(client), true);
-    session.database = waiter.client_state.database;
-    session.protocol = waiter.client_state.protocol;
-    session.modes = waiter.client_state.modes;
-    session.grants = waiter.client_state.grants;
-    let is_answered = waiter.client_state.is_answered;
-    session.reply_mode = if is_answered { ReplyMode::On } else { ReplyMode::Off };
-    session
 }

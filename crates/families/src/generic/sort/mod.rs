@@ -49,7 +49,7 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
 }
 
 fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
-    let mut options = Options::parse(call.args, may_store)?;
+    let mut options = Options::parse(call, may_store)?;
     options.sorts_sets |= call.session.modes.contains(AccessModes::SCRIPT);
     let (store, keyspace) = (&call.instance.store, call.keyspace());
     let setting = LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings);

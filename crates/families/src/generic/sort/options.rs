@@ -1,7 +1,15 @@
 //! Arguments of SORT.
 
 use super::pattern::Pattern;
+use command::Call;
+use command::rights::{databases_of, permits_on_all_keys};
 use session::{Args, Refusal};
+use users::Access;
+
+const BY_DENIED: Refusal =
+    Refusal::of("ERR BY option of SORT denied due to insufficient ACL permissions.");
+const GET_DENIED: Refusal =
+    Refusal::of("ERR GET option of SORT denied due to insufficient ACL permissions.");
 
 /// Options of SORT.
 pub(super) struct Options<'c> {
@@ -21,7 +29,8 @@ pub(super) struct Options<'c> {
 }
 
 impl<'c> Options<'c> {
-    pub fn parse(args: Args<'c>, may_store: bool) -> Result<Options<'c>, Refusal> {
+    pub fn parse(call: &Call<'c>, may_store: bool) -> Result<Options<'c>, Refusal> {
+        let args = call.args;
         let mut options = Options {
             is_falling: false,
             is_alpha: false,
@@ -34,7 +43,12 @@ impl<'c> Options<'c> {
         };
         let mut at = 2;
         while at < args.len() {
-            at += options.add(args, at, may_store)?;
+            let words = options.add(args, at, may_store)?;
+            let leads_on = args.is(at, "BY") && options.by.as_ref().is_some_and(Pattern::has_star);
+            if (leads_on || args.is(at, "GET")) && !may_read_all_keys(call) {
+                return Err(if leads_on { BY_DENIED } else { GET_DENIED });
+            }
+            at += words;
         }
         Ok(options)
     }
@@ -81,4 +95,11 @@ impl<'c> Options<'c> {
         let left = len - first;
         (first, usize::try_from(count).map_or(left, |count| count.min(left)))
     }
+}
+
+/// Returns true if the user may run this, and read any key, as patterns lead to.
+fn may_read_all_keys(call: &Call<'_>) -> bool {
+    let databases = databases_of(call);
+    let may = |user| permits_on_all_keys(user, call.row, call.args, databases, Access::READ);
+    call.session.user().is_none_or(|user| may(user))
 }

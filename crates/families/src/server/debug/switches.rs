@@ -1,5 +1,6 @@
 //! DEBUG subcommands that turn something on or off, or wait.
 
+use crate::server::config::user_lines;
 use command::{Call, Outcome};
 use session::Refusal;
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,7 +51,7 @@ pub(super) fn move_connections(call: &mut Call<'_>) -> Outcome {
 /// Writes the configuration file with a line for every setting.
 pub(super) fn rewrite_config(call: &mut Call<'_>) -> Outcome {
     let file = call.instance.identity.config_file.as_deref();
-    let written = call.instance.settings.rewrite_all(file);
+    let written = call.instance.settings.rewrite_all(file, &user_lines(call.instance));
     written.map_err(|error| Refusal::new(error.to_string()))?;
     call.reply.ok();
     Ok(())

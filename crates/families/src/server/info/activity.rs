@@ -4,7 +4,7 @@
 use super::text::Text;
 use crate::server::role::ROLE;
 use command::Call;
-use session::Topic;
+use session::{DeniedFor, Topic};
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
@@ -179,6 +179,7 @@ fn work(text: &mut Text, call: &Call<'_>) {
     let (sums, rates) = (statistics.sums(), statistics.rates());
     let server = sums.server;
     let loop_nanos = sums.command_nanos().saturating_sub(server.outstanding_nanos);
+    let denied = |reason| call.instance.access.log.count(reason);
     let mean_micros = rates.iteration_nanos / rates.iterations.max(1.0) / 1000.0;
     text.fields(&[
         ("unexpected_error_replies", &call.instance.loading.left_out.load(Relaxed)),
@@ -202,12 +203,12 @@ fn work(text: &mut Text, call: &Call<'_>) {
         ("eventloop_duration_cmd_sum", &(loop_nanos / 1000)),
         ("instantaneous_eventloop_cycles_per_sec", &(rates.iterations.round() as u64)),
         ("instantaneous_eventloop_duration_usec", &(mean_micros.round() as u64)),
-        ("acl_access_denied_auth", &statistics.denied_logins.load(Relaxed)),
-        ("acl_access_denied_cmd", &0),
-        ("acl_access_denied_key", &0),
-        ("acl_access_denied_channel", &0),
+        ("acl_access_denied_auth", &denied(DeniedFor::Login)),
+        ("acl_access_denied_cmd", &denied(DeniedFor::Command)),
+        ("acl_access_denied_key", &denied(DeniedFor::Key)),
+        ("acl_access_denied_channel", &denied(DeniedFor::Channel)),
         ("acl_access_denied_tls_cert", &0),
-        ("acl_access_denied_db", &0),
+        ("acl_access_denied_db", &denied(DeniedFor::Database)),
         ("moved_connections", &statistics.moved_connections.load(Relaxed)),
     ]);
 }

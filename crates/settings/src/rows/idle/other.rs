@@ -8,7 +8,6 @@ const LONG_MAX: i128 = i64::MAX as i128;
 const THREADS: &str = "Varve has no I/O threads: use `threads`";
 const CORES: &str = "start the server with `taskset`, whose choice all its threads keep";
 const NO_DEFRAGMENTER: &str = "Varve has no defragmenter: its cleaner keeps memory compact";
-const USERS: &str = "this version of Varve has no users besides `default`";
 const SYSLOG: &str = "Varve does not write to syslog: a service manager passes its messages on";
 const CRASHES: &str =
     "Varve leaves crashes to the system, which makes a core dump if it is told to";
@@ -79,14 +78,6 @@ pub(crate) const ROWS: &[Row] = &[
     one_of("enable-module-command", &["no", "yes", "local"], 0, "Who may load modules by command.")
         .at_start()
         .idle("this version of Varve has no modules, so nobody may"),
-    one_of(
-        "acl-pubsub-default",
-        &["allchannels", "resetchannels"],
-        1,
-        "Channels that a new user may use.",
-    )
-    .idle(USERS),
-    integer("acllog-max-len", 0..=LONG_MAX, 128, "Most refusals that ACL LOG keeps.").idle(USERS),
     yes_no("syslog-enabled", false, "Write messages to syslog too.").at_start().idle(SYSLOG),
     text("syslog-ident", "valkey", "Name of the server in syslog.").at_start().idle(SYSLOG),
     one_of(

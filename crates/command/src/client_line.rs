@@ -1,8 +1,8 @@
 //! The line of a client in CLIENT LIST.
 
+use crate::row::{Call, Table};
 use base::Steady;
-use command::{Call, Table};
-use session::{Client, ClientFlags};
+use session::{AccessModes, Client, ClientFlags};
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -30,22 +30,23 @@ const LETTERS: [(ClientFlags, char); 15] = [
 ];
 
 /// Returns the letters of a client's flags; `N` for none.
-pub(super) fn letters(flags: ClientFlags) -> String {
+pub fn letters(flags: ClientFlags) -> String {
     let set = LETTERS.iter().filter(|(flag, _)| flags.contains(*flag));
     let letters: String = set.map(|(_, letter)| letter).collect();
     if letters.is_empty() { "N".to_owned() } else { letters }
 }
 
 /// Records the running command as the last one of its client, so that the client's own line shows
-/// it. For a transaction, that is the command that runs it.
-pub(super) fn note_command(call: &Call<'_>) {
-    if !call.session.runs_queue() {
+/// it. For a transaction or a script, that is the command that runs it.
+pub fn note_command(call: &Call<'_>) {
+    let is_in_script = call.session.modes.contains(AccessModes::SCRIPT);
+    if !is_in_script && !call.session.runs_queue() {
         call.session.show_command(call.row.id);
     }
 }
 
 /// Appends a client's line.
-pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
+pub fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     let now = call.instance.clock.steady();
     let seconds = |since: u64| now.since(Steady(since)) / 1000;
     let Sizes { query, query_free, queue, room, buffered, blocks, listed, total } =
@@ -61,7 +62,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
          sub={} psub={} ssub={} multi={} watch={} qbuf={query} qbuf-free={query_free} \
          argv-mem={arguments} multi-mem={queue} rbs={room} rbp={room} obl={buffered} \
-         oll={blocks} omem={listed} tot-mem={total} events={} cmd={} user=default redir={} \
+         oll={blocks} omem={listed} tot-mem={total} events={} cmd={} user={} redir={} \
          resp={} lib-name={} lib-ver={} tot-net-in={} tot-net-out={} tot-cmds={}",
         client.id,
         client.address,
@@ -81,6 +82,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         // The socket of a client whose output waits is to tell when it takes bytes again.
         if client.output_bytes.load(Relaxed) > 0 { "rw" } else { "r" },
         command_name(call.row.table(), client.last_command.load(Relaxed)),
+        String::from_utf8_lossy(info.user.as_deref().unwrap_or(b"(superuser)")),
         client.redirection.load(Relaxed),
         client.protocol.load(Relaxed),
         info.library,

@@ -1,0 +1,98 @@
+//! What becomes of a request that its user may not run: an entry of ACL LOG, a count, and the
+//! refusal.
+
+use crate::admission::Purpose;
+use crate::client_line;
+use crate::row::{Call, Row};
+use session::{DeniedFor, DeniedNow, DeniedWithin, Needs, Refusal};
+use users::{Denied, Reason, User};
+
+/// Notes that a call was denied for a purpose, and returns what its client is told. Which key or
+/// channel it was is not told: it may be a secret of others.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse(call: &Call<'_>, user: &User, denied: Denied, purpose: Purpose) -> Refusal {
+    let is_in_transaction =
+        !call.session.grants.contains(Needs::NO_TRANSACTION) || call.session.runs_queue();
+    let context = match purpose {
+        Purpose::InScript | Purpose::FirstOfScript => DeniedWithin::Script,
+        _ if is_in_transaction => DeniedWithin::Transaction,
+        _ => DeniedWithin::TopLevel,
+    };
+    let reason = match denied.reason {
+        Reason::Database => DeniedFor::Database,
+        Reason::Command => DeniedFor::Command,
+        Reason::Key => DeniedFor::Key,
+        Reason::Channel => DeniedFor::Channel,
+    };
+    let object = match denied.position {
+        0 => call.row.full_name.as_bytes(),
+        position => call.args.get(position),
+    };
+    note(call, DeniedNow { reason, context, object, user: user.name() });
+    let text = match purpose {
+        Purpose::InExec => {
+            return Refusal::new(format!("{CHANGED_BEFORE_EXEC}{}", why(denied.reason)));
+        }
+        Purpose::InScript | Purpose::FirstOfScript => "ERR ACL failure in script: ",
+        _ => "NOPERM ",
+    };
+    Refusal::naming(&format!("{text}{}", lack(call.row, denied.reason)), &[user.name()])
+}
+
+/// Enters a refusal into ACL LOG, and counts it.
+pub fn note(call: &Call<'_>, denied: DeniedNow<'_>) {
+    let (access, now) = (&call.instance.access, call.instance.clock.now());
+    let most = access.log_entries_max(&call.instance.settings);
+    access.log.add(denied, (now, most), || {
+        client_line::note_command(call);
+        let mut line = Vec::new();
+        client_line::write(&mut line, call, &call.session.client);
+        line.pop();
+        line
+    });
+}
+
+/// Returns what a user lacks, as a template for its name.
+fn lack(row: &Row, reason: Reason) -> String {
+    match reason {
+        Reason::Database => "No permissions to access database".to_owned(),
+        Reason::Command => {
+            format!("User {{}} has no permissions to run the '{}' command", row.full_name)
+        }
+        Reason::Key => "No permissions to access a key".to_owned(),
+        Reason::Channel => "No permissions to access a channel".to_owned(),
+    }
+}
+
+/// Returns what ACL DRYRUN tells: it names the argument.
+pub fn lack_of(row: &Row, user: &User, denied: Denied, argument: &[u8]) -> Vec<u8> {
+    let (template, words): (String, &[&[u8]]) = match denied.reason {
+        Reason::Command => (lack(row, denied.reason), &[user.name()]),
+        Reason::Database => {
+            let text = "User {} has no permissions to access database {}";
+            (text.to_owned(), &[user.name(), argument])
+        }
+        Reason::Key => {
+            let text = "User {} has no permissions to access the '{}' key";
+            (text.to_owned(), &[user.name(), argument])
+        }
+        Reason::Channel => {
+            let text = "User {} has no permissions to access the '{}' channel";
+            (text.to_owned(), &[user.name(), argument])
+        }
+    };
+    Refusal::naming(&template, words).text().to_vec()
+}
+
+fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Database => "no permission",
+        Reason::Command => "no permission to execute the command or subcommand",
+        Reason::Key => "no permission to touch the specified keys",
+        Reason::Channel => "no permission to access one of the channels used as arguments",
+    }
+}
+
+const CHANGED_BEFORE_EXEC: &str = "NOPERM ACLs rules changed between the moment the transaction \
+    was accumulated and the EXEC call. This command is no longer allowed for the following reason: ";
