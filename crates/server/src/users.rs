@@ -62,7 +62,7 @@ fn load_lines(instance: &Instance, lines: &[UserLine]) -> Result<(), UsersError>
             return Err(wrong("a name cannot have blanks".to_owned()));
         }
         if !names.insert(name) {
-            return Err(wrong("it has a line already".to_owned()));
+            return Err(wrong("Duplicate user found. A user can only be defined once".to_owned()));
         }
         // What it is at the start does not count for one that has a line.
         let reset = Some(&b"reset"[..]).filter(|_| **name == *DEFAULT);

@@ -4,6 +4,7 @@ use super::host::{CommandHost, Granted};
 use super::rules::Rules;
 use super::watch::{Name, Watch};
 use crate::call::Environment;
+use crate::client_line;
 use crate::row::Call;
 use crate::waiting::{self, Gathered, Touch};
 use base::Millis;
@@ -89,6 +90,7 @@ fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
     let protocol = protocol_of(call.reply.protocol());
     let (stopped_at, now) = moment_of(call);
     let mut session = call.session.of_script();
+    client_line::note_command(call);
     session.stopped_at = Some(stopped_at);
     let granted = Granted { needs: memory_for(call, rules), closes_gate: call.thread.is_alone() };
     let Room { request, spans, reply } = &mut *parts.room;

@@ -19,9 +19,7 @@ pub(super) fn log(call: &mut Call<'_>) -> Outcome {
         3 => call.args.integer(2)?,
         _ => return Err(call.wrong_subcommand().into()),
     };
-    let most = most.max(0).cast_unsigned();
-    let kept = call.instance.access.log_entries_max(&call.instance.settings);
-    let entries = log.newest(narrow::to_usize(most).min(kept));
+    let entries = log.newest(narrow::to_usize(most.max(0).cast_unsigned()));
     call.reply.array(entries.len());
     let now = call.instance.clock.now();
     for entry in &entries {
