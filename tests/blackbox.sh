@@ -84,6 +84,7 @@ else
   process kills --seconds 40
   process journaled --lives 2 --rounds 25 --transcripts 4
   process order
+  process users
   process one_core
   process busy
   process started

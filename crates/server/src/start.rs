@@ -190,14 +190,14 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     // listens.
     let signals = signals::catch().map_err(system("catching signals"))?;
     tracing::info!("Running mode=standalone, port={}.", network::PORT.get(&settings));
-    let listeners = listen::listen(&settings)?;
-    let kinds = listen::kinds(&listeners);
-    tracing::info!("Server initialized");
     let (ask_to_end, end_asked) = bounded(1);
     let journal = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)), table };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     users::load(&instance)?;
+    let listeners = listen::listen(&settings)?;
+    let kinds = listen::kinds(&listeners);
+    tracing::info!("Server initialized");
     let own_files = OwnFiles::of(&settings);
     let source = open_data(&instance, &services, &own_files)?;
     limits::apply(&instance);

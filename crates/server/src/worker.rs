@@ -144,4 +144,6 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod users_tests;
+#[cfg(test)]
 mod waiting_tests;
