@@ -74,8 +74,8 @@ impl Answer {
     /// another.
     pub fn to(request: &str) -> Self {
         match request.split(' ').next().unwrap_or_default() {
-            "SET" | "BGSAVE" | "FLUSHALL" | "FLUSHDB" | "HMSET" | "MSET" | "MULTI" | "PING"
-            | "RENAME" | "add" | "replace" => Self::Status,
+            "SET" | "ACL" | "AUTH" | "BGSAVE" | "FLUSHALL" | "FLUSHDB" | "HMSET" | "MSET"
+            | "MULTI" | "PING" | "RENAME" | "add" | "replace" => Self::Status,
             "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOP" | "RPOPLPUSH"
             | "ECHO" | "SCRIPT" | "XADD" | "ZSCORE" | "get" => Self::Value,
             "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "SINTER" | "SORT" | "SRANDMEMBER"

@@ -6,7 +6,7 @@
 //! ```
 //! A need that no arm of [`without`] knows refuses the command.
 
-use crate::denial;
+use crate::denial::{self, Within};
 use crate::find_row::{Misnamed, find_row};
 use crate::flags::{Flags, LetsIn};
 use crate::rights;
@@ -135,12 +135,17 @@ pub fn is_admitted(call: &Call<'_>, granted: Needs, purpose: Purpose) -> bool {
     all_granted(call, granted).contains(purpose.asks(call.row))
 }
 
-/// Returns true if nothing is missing but the right to do everything, and the user of the call may
-/// do this.
+/// Returns true if a call that has just come is admitted: all is granted that it needs, or nothing
+/// is missing but the right to do everything, and its user may do this.
+#[inline(always)]
+pub fn is_admitted_as_usual(call: &Call<'_>, granted: Needs) -> bool {
+    let missing = Purpose::Fresh.asks(call.row).difference(all_granted(call, granted));
+    missing.is_empty() || (missing == Needs::PERMITTED && is_permitted(call))
+}
+
 #[inline(never)]
-pub fn is_admitted_by_rights(call: &Call<'_>, granted: Needs) -> bool {
-    let missing = call.row.needs.difference(all_granted(call, granted));
-    missing == Needs::PERMITTED && rights::permit_call(call).is_ok()
+fn is_permitted(call: &Call<'_>) -> bool {
+    rights::permits_call(call)
 }
 
 #[inline(always)]
@@ -160,6 +165,15 @@ pub fn admit(call: &mut Call<'_>, granted: Needs, purpose: Purpose) -> Result<()
     look_closely(call, granted, purpose)
 }
 
+/// Returns all that is granted, and `PERMITTED` if the user of the call may run it.
+fn granted_with_rights(call: &Call<'_>, granted: Needs, purpose: Purpose) -> Needs {
+    let granted = all_granted(call, granted);
+    let missing = purpose.asks(call.row).difference(granted);
+    let is_named = !call.row.needs.contains(Needs::NAMED);
+    let is_permitted = is_named && missing.contains(Needs::PERMITTED) && is_permitted(call);
+    if is_permitted { granted | Needs::PERMITTED } else { granted }
+}
+
 /// Looks at each need that is missing, in the order of Valkey; the first that is really missing is
 /// the reason of the rejection.
 #[cold]
@@ -169,15 +183,9 @@ pub fn look_closely(
     granted: Needs,
     purpose: Purpose,
 ) -> Result<(), Rejection> {
-    let mut granted = all_granted(call, granted);
-    let is_named = !call.row.needs.contains(Needs::NAMED);
-    if is_named && !granted.contains(Needs::PERMITTED) && rights::permit_call(call).is_ok() {
-        granted |= Needs::PERMITTED;
-        if granted.contains(purpose.asks(call.row)) {
-            return Ok(());
-        }
-    }
-    if needs_whatever_is_declared(call.row, purpose).is_some_and(|it| granted.contains(it)) {
+    let granted = granted_with_rights(call, granted, purpose);
+    let declared = needs_whatever_is_declared(call.row, purpose);
+    if granted.contains(declared.unwrap_or(purpose.asks(call.row))) {
         return Ok(());
     }
     if purpose == Purpose::Fresh
@@ -321,7 +329,12 @@ pub const UNKNOWN_NEED: Refusal = Refusal::of("ERR the server cannot tell whethe
 fn denied(call: &Call<'_>, purpose: Purpose) -> Option<Refusal> {
     let user = call.session.user()?;
     let reason = rights::permit_call(call).err()?;
-    Some(denial::refuse(call, user, reason, purpose))
+    let within = match purpose {
+        Purpose::InExec => Within::Exec,
+        Purpose::InScript | Purpose::FirstOfScript => Within::Script,
+        Purpose::Fresh | Purpose::Queued | Purpose::Rerun => Within::Request,
+    };
+    Some(denial::refuse(call, user, reason, within))
 }
 
 #[cold]

@@ -1,21 +1,31 @@
 //! What becomes of a request that its user may not run: an entry of ACL LOG, a count, and the
 //! refusal.
 
-use crate::admission::Purpose;
 use crate::client_line;
 use crate::row::{Call, Row};
 use session::{DeniedFor, DeniedNow, DeniedWithin, Needs, Refusal};
 use users::{Denied, Reason, User};
 
-/// Notes that a call was denied for a purpose, and returns what its client is told. Which key or
+/// Where a call was denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// As a request, or when it was to be queued.
+    Request,
+    /// When EXEC was to run it.
+    Exec,
+    /// Where a script called it.
+    Script,
+}
+
+/// Notes that a call was denied, and returns what its client is told. Which key or
 /// channel it was is not told: it may be a secret of others.
 #[cold]
 #[inline(never)]
-pub(crate) fn refuse(call: &Call<'_>, user: &User, denied: Denied, purpose: Purpose) -> Refusal {
+pub(crate) fn refuse(call: &Call<'_>, user: &User, denied: Denied, within: Within) -> Refusal {
     let is_in_transaction =
         !call.session.grants.contains(Needs::NO_TRANSACTION) || call.session.runs_queue();
-    let context = match purpose {
-        Purpose::InScript | Purpose::FirstOfScript => DeniedWithin::Script,
+    let context = match within {
+        Within::Script => DeniedWithin::Script,
         _ if is_in_transaction => DeniedWithin::Transaction,
         _ => DeniedWithin::TopLevel,
     };
@@ -30,12 +40,12 @@ pub(crate) fn refuse(call: &Call<'_>, user: &User, denied: Denied, purpose: Purp
         position => call.args.get(position),
     };
     note(call, DeniedNow { reason, context, object, user: user.name() });
-    let text = match purpose {
-        Purpose::InExec => {
+    let text = match within {
+        Within::Exec => {
             return Refusal::new(format!("{CHANGED_BEFORE_EXEC}{}", why(denied.reason)));
         }
-        Purpose::InScript | Purpose::FirstOfScript => "ERR ACL failure in script: ",
-        _ => "NOPERM ",
+        Within::Script => "ERR ACL failure in script: ",
+        Within::Request => "NOPERM ",
     };
     Refusal::naming(&format!("{text}{}", lack(call.row, denied.reason)), &[user.name()])
 }
@@ -95,4 +105,5 @@ fn why(reason: Reason) -> &'static str {
 }
 
 const CHANGED_BEFORE_EXEC: &str = "NOPERM ACLs rules changed between the moment the transaction \
-    was accumulated and the EXEC call. This command is no longer allowed for the following reason: ";
+    was accumulated and the EXEC call. This command is no longer allowed for the following \
+    reason: ";

@@ -1,6 +1,6 @@
 //! Execution of a request: admits it, and runs the handler of its row or what happens instead.
 
-use crate::admission::{self, Purpose, Rejection, is_admitted, is_admitted_by_rights};
+use crate::admission::{self, Purpose, Rejection, is_admitted_as_usual};
 use crate::exec::exec;
 use crate::flags::Flags;
 use crate::meanwhile::run_meanwhile;
@@ -40,7 +40,7 @@ fn run(call: &mut Call<'_>) -> Execution {
 
 #[inline]
 fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
-    if !is_admitted(call, granted, Purpose::Fresh) && !is_admitted_by_rights(call, granted) {
+    if !is_admitted_as_usual(call, granted) {
         admit_behind_others(call, granted)?;
     }
     make_room(call).map_err(Rejection::Refused)

@@ -53,6 +53,7 @@ mod row;
 pub mod run;
 pub mod script;
 mod secrets;
+mod simple_rights;
 pub mod syntax;
 mod table;
 pub mod tips;

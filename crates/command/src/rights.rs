@@ -3,12 +3,13 @@
 //! ```text
 //! row, arguments, database of the client ──▶ users::Asked ──▶ decide ──▶ allowed, or why not
 //! ```
-//! Nothing else decides on rights: admission, EXEC, who has waited, scripts, `acl_check_cmd` and ACL
-//! DRYRUN come here.
+//! Nothing else decides on rights: admission, EXEC, clients that waited, scripts, `acl_check_cmd`
+//! and ACL DRYRUN come here.
 
 use crate::flags::{Categories, Flags, NamesChannels, ReachesDatabases};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::row::{Call, Row, Table};
+use crate::simple_rights::access_of;
 use session::Args;
 use smallvec::SmallVec;
 use users::{
@@ -30,10 +31,36 @@ pub struct DatabasesNow {
 /// # Errors
 /// Why not.
 pub fn permit_call(call: &Call<'_>) -> Result<(), Denied> {
-    match call.session.user() {
-        Some(user) => permit(user, call.row, call.args, databases_of(call)),
-        None => Ok(()),
+    let Some(user) = call.session.user() else { return Ok(()) };
+    if permits_simply(user, call) {
+        return Ok(());
     }
+    permit_closely(user, call)
+}
+
+#[inline(never)]
+fn permit_closely(user: &User, call: &Call<'_>) -> Result<(), Denied> {
+    permit(user, call.row, call.args, databases_of(call))
+}
+
+/// Returns true if the user of a call may run it.
+#[inline]
+pub fn permits_call(call: &Call<'_>) -> bool {
+    let Some(user) = call.session.user() else { return true };
+    permits_simply(user, call) || permit_closely(user, call).is_ok()
+}
+
+/// Returns true if a user may run a call that asks for no more than most do. Otherwise it is to be
+/// looked at whole: why it may not is not found out here.
+#[inline]
+fn permits_simply(user: &User, call: &Call<'_>) -> bool {
+    let Some(asked) = &call.row.simple_rights else { return false };
+    if call.args.len() > asked.words_max {
+        return false;
+    }
+    let database = asked.reaches_selected.then(|| narrow::to_u32(call.session.database_of_next()));
+    let key = asked.key.map(|(at, access)| (call.args.get(at), access));
+    user.may_simply(narrow::to_u16(call.row.id), database, key)
 }
 
 /// Returns the databases that a call sees.
@@ -99,10 +126,8 @@ fn reached_databases(
     databases: DatabasesNow,
 ) -> SmallVec<[(usize, u32); 3]> {
     let mut reached = SmallVec::new();
-    let has_keys = row.spec.keys.iter().any(KeySpec::is_key);
-    let of_keys = Categories::KEYSPACE | Categories::READ | Categories::WRITE;
     let reaches_selected = match row.spec.databases {
-        ReachesDatabases::Selected => has_keys || row.spec.all_categories().intersects(of_keys),
+        ReachesDatabases::Selected => row.spec.reaches_selected(),
         ReachesDatabases::Named(find) => {
             let exists =
                 |number: i64| u32::try_from(number).ok().filter(|it| *it < databases.count);
@@ -110,7 +135,7 @@ fn reached_databases(
             let named = named.iter().map(|(at, number)| exists(*number).map(|it| (*at, it)));
             // A command that names one which does not exist is refused for that.
             reached.extend(named.collect::<Option<SmallVec<[_; 2]>>>().unwrap_or_default());
-            has_keys
+            row.spec.keys.iter().any(KeySpec::is_key)
         }
         ReachesDatabases::All => false,
     };
@@ -137,14 +162,6 @@ fn keys<'a>(row: &Row, args: Args<'a>) -> SmallVec<[AskedKey<'a>; 4]> {
     // What is found lies in the request: the same bytes are the same argument.
     let place = |key: &[u8]| words.iter().position(|word| std::ptr::eq(*word, key)).unwrap_or(0);
     found.into_iter().map(|(key, flags)| asked(place(key), key, flags)).collect()
-}
-
-fn access_of(flags: KeyFlags) -> Access {
-    let mut access = Access::empty();
-    access.set(Access::READ, flags.contains(KeyFlags::ACCESS));
-    let changes = KeyFlags::INSERT | KeyFlags::DELETE | KeyFlags::UPDATE;
-    access.set(Access::WRITE, flags.intersects(changes));
-    access
 }
 
 fn channels<'a>(row: &Row, args: Args<'a>) -> SmallVec<[AskedChannel<'a>; 4]> {

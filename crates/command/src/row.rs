@@ -11,6 +11,7 @@ use crate::flags::{
 };
 use crate::key_spec::{self, FindKeys, KeySpec};
 use crate::secrets::{FindSecrets, no_secrets};
+use crate::simple_rights::SimpleRights;
 use crate::tips::Tips;
 use base::{Millis, PositionHash};
 use script::FunctionFlags;
@@ -158,6 +159,8 @@ pub struct Row {
     pub key_ahead: usize,
     /// True if every request has that key and no other.
     pub has_one_key: bool,
+    /// What most of its requests ask of their user's rights; `None` where they ask for more.
+    pub simple_rights: Option<SimpleRights>,
     /// Command of which it is a subcommand.
     pub parent: Option<&'static Command>,
     /// Full name as INFO and COMMAND write it, such as `config|get`.
@@ -269,6 +272,12 @@ impl Command {
             all |= Categories::ADMIN | Categories::DANGEROUS;
         }
         all
+    }
+
+    /// Returns true for a command that reaches the selected database, unless it names others.
+    pub fn reaches_selected(&self) -> bool {
+        let of_keys = Categories::KEYSPACE | Categories::READ | Categories::WRITE;
+        self.keys.iter().any(KeySpec::is_key) || self.all_categories().intersects(of_keys)
     }
 
     /// Returns the needs of the command, from its flags and keys.

@@ -3,9 +3,10 @@
 //! The rows come from `commands`, which stands above all families. A row refers back to its table,
 //! for commands that describe commands.
 
-use crate::flags::{Flags, Locks};
-use crate::key_spec::KeySpec;
+use crate::flags::{Flags, Locks, NamesChannels, ReachesDatabases};
+use crate::key_spec::{KeyFlags, KeySpec};
 use crate::row::{Command, Row, Table};
+use crate::simple_rights::{SimpleRights, access_of};
 use session::{Args, Needs};
 use std::fmt;
 use std::sync::LazyLock;
@@ -156,6 +157,7 @@ fn row(
     let first_child = id + 1;
     let has_one_key = matches!(spec.keys, [key] if key.is_one());
     let needs = spec.needs();
+    let simple_rights = simple_rights(spec);
     Row {
         spec,
         id,
@@ -163,10 +165,43 @@ fn row(
         first_key,
         key_ahead,
         has_one_key,
+        simple_rights,
         parent,
         full_name,
         first_child,
         table,
+    }
+}
+
+/// Works out what most requests of a row ask of rights; `None` where they name more.
+fn simple_rights(spec: &Command) -> Option<SimpleRights> {
+    let is_simple = spec.channels == NamesChannels::No
+        && matches!(spec.databases, ReachesDatabases::Selected)
+        && spec.runs_script.is_none();
+    if !is_simple {
+        return None;
+    }
+    let simple = SimpleRights {
+        key: None,
+        reaches_selected: spec.reaches_selected(),
+        words_max: usize::MAX,
+    };
+    match spec.keys {
+        [] => Some(simple),
+        [one] if one.is_one() => {
+            let at = one.first_position()?;
+            if !one.flags.contains(KeyFlags::VARIABLE) {
+                let key = Some((at, access_of(one.flags)));
+                return Some(SimpleRights { key, ..simple });
+            }
+            // The fewest words leave no room for options.
+            let words_max = usize::from(spec.arity.unsigned_abs());
+            let words = vec![&b"0"[..]; words_max];
+            let found = (spec.find_keys)(spec.keys, &words)?;
+            let key = Some((at, access_of(found.first()?.1)));
+            Some(SimpleRights { key, words_max, ..simple })
+        }
+        _ => None,
     }
 }
 

@@ -217,12 +217,7 @@ impl Executor {
         batch: &Batch,
         part: &Part,
     ) -> Option<usize> {
-        self.thread.author.client = connection.session.client.id;
-        if connection.session.users_version() != self.instance.access.version() {
-            connection.session.follow_users(&self.instance.access);
-        }
-        // What was put between batches is no change of this client.
-        self.position = self.thread.journal_position();
+        self.begin_batch(connection);
         self.replies_max = connection.reply_bytes_left(&self.output_limits);
         if self.is_worth_looking(connection, part) {
             self.look_further_ahead(connection, batch, part.requests.clone(), input);
@@ -417,6 +412,14 @@ impl Executor {
         if may_write && self.journal.delays_reply(self.position) {
             connection.mark(ahead, self.position);
         }
+    }
+
+    #[inline]
+    fn begin_batch(&mut self, connection: &mut Connection) {
+        self.thread.author.client = connection.session.client.id;
+        connection.session.take_new_rules(&self.instance.access);
+        // What was put between batches is no change of this client.
+        self.position = self.thread.journal_position();
     }
 
     fn finish_batch(&mut self, connection: &mut Connection, commands: usize, now: Millis) {

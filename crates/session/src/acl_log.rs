@@ -98,7 +98,7 @@ pub struct DeniedNow<'d> {
     pub context: DeniedWithin,
     /// What.
     pub object: &'d [u8],
-    /// To whom.
+    /// The user, or the name that was given.
     pub user: &'d [u8],
 }
 
@@ -121,8 +121,8 @@ impl AclLog {
         self.entries.lock()
     }
 
-    /// Counts a refusal, and enters it into a log of so many entries at most. `client` tells of
-    /// whom; it is asked only if that is entered.
+    /// Counts a refusal, and enters it into a log of so many entries at most. `client` is
+    /// called for the line of the client only if that is entered.
     pub fn add(
         &self,
         denied: DeniedNow<'_>,

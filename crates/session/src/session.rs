@@ -176,6 +176,14 @@ impl Session {
         (self.user, self.users_version) = (Some(user), version);
     }
 
+    /// Takes the rules of its user as they are now, if any user has changed.
+    #[inline]
+    pub fn take_new_rules(&mut self, access: &AccessControl) {
+        if self.users_version != access.version() {
+            self.follow_users(access);
+        }
+    }
+
     /// Takes the rules of its user as they are now. A client whose user is gone is closed, and may
     /// do nothing until then.
     #[cold]

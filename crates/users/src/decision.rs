@@ -112,6 +112,26 @@ impl User {
         self.selectors().iter().any(|it| it.keys != Keys::All)
     }
 
+    /// Returns true if one of its selectors allows a command, whatever its arguments are, in a
+    /// database and on a key: each where there is one.
+    #[inline]
+    pub fn may_simply(
+        &self,
+        command: CommandId,
+        database: Option<u32>,
+        key: Option<(&[u8], Access)>,
+    ) -> bool {
+        for it in self.selectors() {
+            if it.commands.allow(command)
+                && database.is_none_or(|number| it.databases.allow(number))
+                && key.is_none_or(|(key, access)| it.keys.allow(key, access))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Returns true if one of its selectors lets it use a channel, or a pattern of channels.
     pub fn may_use_channel(&self, channel: &AskedChannel<'_>) -> bool {
         self.selectors().iter().any(|it| it.allows_channel(channel))

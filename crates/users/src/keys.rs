@@ -50,9 +50,14 @@ impl Keys {
     pub fn allow(&self, key: &[u8], access: Access) -> bool {
         match self {
             Keys::All => true,
-            Keys::Matching(patterns) => patterns
-                .iter()
-                .any(|(allowed, pattern)| allowed.contains(access) && pattern.matches(key)),
+            Keys::Matching(patterns) => {
+                for (allowed, pattern) in patterns {
+                    if allowed.contains(access) && pattern.matches(key) {
+                        return true;
+                    }
+                }
+                false
+            }
         }
     }
 

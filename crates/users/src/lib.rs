@@ -15,7 +15,7 @@
 //!
 //! A user is never changed once others see it: a change makes a new one.
 //!
-//! Owner: `AccessControl` of `session` keeps the table; `rights.rs` of `command` asks for decisions.
+//! Owner: `AccessControl` of `session` keeps the table; `rights.rs` of `command` asks.
 //! Not here: rows of commands and where their keys stand (`command`); clients, the log of what was
 //! denied (`session`).
 //! Start at: `user.rs`, then `decision.rs`.

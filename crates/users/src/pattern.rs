@@ -7,6 +7,10 @@ use text::glob_match;
 pub struct Pattern {
     text: Box<[u8]>,
     kind: Kind,
+    /// The first bytes that any match has, and the bits that these take: most texts that do not
+    /// match differ there, and of a short prefix there is no more.
+    head: u64,
+    mask: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +19,10 @@ enum Kind {
     Literal,
     /// The text before the star at its end, and anything behind it.
     Prefix,
+    /// Anything, a text, and anything.
+    Inside,
+    /// Texts with stars between them.
+    Pieces,
     /// Any other.
     Glob,
 }
@@ -26,9 +34,19 @@ impl Pattern {
         let kind = match text.iter().position(is_special) {
             None => Kind::Literal,
             Some(at) if at + 1 == text.len() && text[at] == b'*' => Kind::Prefix,
+            Some(_) if text.iter().all(|byte| *byte == b'*' || !is_special(byte)) => {
+                let stars = text.iter().filter(|byte| **byte == b'*').count();
+                let is_inside = stars == 2 && text.starts_with(b"*") && text.ends_with(b"*");
+                if is_inside { Kind::Inside } else { Kind::Pieces }
+            }
             Some(_) => Kind::Glob,
         };
-        Pattern { text: text.into(), kind }
+        let literal = text.iter().take_while(|byte| !is_special(byte)).count();
+        let shared = if kind == Kind::Glob { 0 } else { literal.min(HEAD_BYTES) };
+        let mut head = [0; HEAD_BYTES];
+        head[..shared].copy_from_slice(&text[..shared]);
+        let mask = u64::MAX.checked_shr(64 - 8 * shared as u32).unwrap_or(0);
+        Pattern { text: text.into(), kind, head: u64::from_le_bytes(head), mask }
     }
 
     /// The bytes that it was read from.
@@ -44,13 +62,62 @@ impl Pattern {
     /// Returns true if a text matches. As in Valkey, not even `*` matches the empty one.
     #[inline]
     pub fn matches(&self, text: &[u8]) -> bool {
+        if let Some(head) = text.first_chunk::<HEAD_BYTES>() {
+            if u64::from_le_bytes(*head) & self.mask != self.head {
+                return false;
+            }
+            if self.kind == Kind::Prefix && self.text.len() <= HEAD_BYTES + 1 {
+                return true;
+            }
+        }
+        self.matches_behind_head(text)
+    }
+
+    fn matches_behind_head(&self, text: &[u8]) -> bool {
         match (self.kind, &*self.text) {
             (Kind::Literal, own) => own == text,
             (Kind::Prefix, [prefix @ .., _]) => !text.is_empty() && text.starts_with(prefix),
+            (Kind::Inside, [_, piece @ .., _]) if !text.is_empty() => find(text, piece).is_some(),
+            (Kind::Pieces, own) if !text.is_empty() => has_pieces(own, text),
             (_, own) => glob_match(own, text, false),
         }
     }
 }
+
+/// Returns true if a text has what stands between the stars of a pattern, in this order: each piece
+/// at the first place where it is found.
+fn has_pieces(pattern: &[u8], text: &[u8]) -> bool {
+    let mut pieces = pattern.split(|byte| *byte == b'*');
+    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
+    let Some(mut piece) = pieces.next() else { return rest.is_empty() };
+    for next in pieces {
+        let Some(at) = find(rest, piece) else { return false };
+        rest = &rest[at + piece.len()..];
+        piece = next;
+    }
+    rest.ends_with(piece)
+}
+
+/// Returns the first place of a piece in a text.
+#[inline]
+fn find(text: &[u8], piece: &[u8]) -> Option<usize> {
+    let Some(first) = piece.first() else { return Some(0) };
+    if text.len() > SHORT_BYTES {
+        return memchr::memmem::find(text, piece);
+    }
+    for (at, byte) in text.iter().enumerate() {
+        if byte == first && text[at..].starts_with(piece) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Up to so many bytes a search is not worth its preparation.
+const SHORT_BYTES: usize = 64;
+
+/// Bytes that are compared at once.
+const HEAD_BYTES: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -62,6 +129,15 @@ mod tests {
         fn each_kind_matches_what_a_glob_matches(
             own in "[ab*?\\[\\]\\\\]{0,4}",
             text in "[ab*]{0,4}",
+        ) {
+            let (own, text) = (own.as_bytes(), text.as_bytes());
+            prop_assert_eq!(Pattern::new(own).matches(text), glob_match(own, text, false));
+        }
+
+        #[test]
+        fn long_ones_do_so_too(
+            own in "(a{0,10}|[ab]{0,3})[*]{0,2}([ab]{1,3}[*]){0,3}[ab]{0,3}",
+            text in "(a{0,12}|[ab]{0,100})[ab]{0,12}",
         ) {
             let (own, text) = (own.as_bytes(), text.as_bytes());
             prop_assert_eq!(Pattern::new(own).matches(text), glob_match(own, text, false));

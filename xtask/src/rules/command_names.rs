@@ -39,6 +39,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("keys", "an option of MIGRATE"),
     ("memory", "a section of INFO, a thread, and what a command may need"),
     ("module", "a condition of COMMAND LIST"),
+    ("multi", "where a command was denied, in the log of denials"),
     ("object", "a subcommand of DEBUG"),
     ("persist", "an option of GETEX and HGETEX"),
     ("pubsub", "a group, a flag and a type of clients"),

@@ -1,6 +1,7 @@
 //! Decisions on rights, as ACL DRYRUN of Valkey 9.1.2 tells them.
 
 use crate::commands::table;
+use command::Flags;
 use command::find_row::find_row;
 use command::rights::{DatabasesNow, catalog_of, permit};
 use session::Args;
@@ -10,7 +11,7 @@ use wire::Span;
 const RECORDED: &str = include_str!("rights.txt");
 
 /// Requests whose commands are not here yet.
-const NOT_HERE: [&str; 3] = ["ACL LIST", "ACL WHOAMI", "REPLICAOF no one"];
+const NOT_HERE: [&str; 1] = ["REPLICAOF no one"];
 
 /// Returns the answer for a user to a request of words between blanks.
 fn decided(user: &User, request: &str) -> Option<String> {
@@ -54,4 +55,43 @@ fn rights_are_decided_as_they_are_there() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_asked_for_simply_is_decided_like_the_whole() {
+    let language = Language { catalog: &catalog_of(table()), opens_channels: false };
+    let rules: [&[&str]; 6] = [
+        &["+@all", "~*"],
+        &["+@all", "%R~0*"],
+        &["+@all", "%W~0"],
+        &["+@all", "~*", "db=1"],
+        &["+@read", "~1*", "(+@write ~0* db=0,3)"],
+        &["+@all", "-@hash", "~*"],
+    ];
+    let (mut simple, mut denied) = (0, 0);
+    for row in table().rows().iter().filter(|row| row.simple_rights.is_some()) {
+        let asked = row.simple_rights.expect("it was looked at");
+        let words = vec![&b"0"[..]; usize::from(row.spec.arity.unsigned_abs())];
+        assert!(words.len() <= asked.words_max, "{}", row.full_name);
+        for (rules, selected) in rules.iter().flat_map(|rules| [(rules, 0), (rules, 1)]) {
+            let user = User::new(b"ann", &language);
+            let user = user.with(rules.iter().map(|rule| rule.as_bytes()), &language);
+            let user = user.expect("the rules are right");
+            let database = asked.reaches_selected.then_some(selected);
+            let key = asked.key.map(|(at, access)| (words[at], access));
+            let is_simple = user.may_simply(narrow::to_u16(row.id), database, key);
+            let (request, spans) = (words.concat(), Span::of_joined(&words));
+            let databases = DatabasesNow { selected, count: 16 };
+            let whole = permit(&user, row, Args::new(&request, &spans), databases);
+            // What everybody may call is not asked for here.
+            let is_free = row.spec.flags.contains(Flags::NO_AUTH);
+            assert!(
+                is_free || is_simple == whole.is_ok(),
+                "{} {rules:?} {selected}",
+                row.full_name
+            );
+            (simple, denied) = (simple + 1, denied + u32::from(!is_simple));
+        }
+    }
+    assert!(simple > 2_000 && denied > 500, "{simple} {denied}");
 }

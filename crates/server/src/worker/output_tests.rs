@@ -82,7 +82,6 @@ fn is_gone(world: &World, peer: &Peer) -> bool {
 #[test]
 fn a_client_that_was_never_authenticated_may_leave_little_output_unread() {
     let mut world = World::new();
-    let owner = world.connect();
     world.instance.access.set_default_password(b"secret");
     let (stranger, known) = (world.connect(), world.connect());
     assert_eq!(world.ask(&known, "AUTH secret\r\nRESET\r\n"), "+OK +RESET");

@@ -61,7 +61,6 @@ fn a_request_that_comes_in_pieces_is_answered_once_it_is_whole() {
 #[test]
 fn limits_end_with_the_request_that_authenticates() {
     let mut world = World::new();
-    let owner = world.connect();
     world.instance.access.set_default_password(b"secret");
     let keys = "$1\r\nk\r\n".repeat(10);
     let requests = format!("AUTH secret\r\n*11\r\n$4\r\nMGET\r\n{keys}");

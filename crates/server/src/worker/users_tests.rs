@@ -4,7 +4,7 @@ use super::testing::{Peer, World};
 
 const DENIED: &str = "-NOPERM User ann has no permissions to run the 'get' command";
 
-/// Returns a client that is a user of this name with these rules, whom `owner` has made.
+/// Returns a client that is a user of this name, which `owner` has made by these rules.
 fn client_of(world: &mut World, owner: &Peer, name: &str, rules: &str) -> Peer {
     let made = world.ask(owner, &format!("ACL SETUSER {name} on nopass {rules}\r\n"));
     assert_eq!(made, "+OK");

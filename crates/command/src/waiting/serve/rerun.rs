@@ -41,9 +41,7 @@ impl Waker<'_> {
         let (row, mut reply) = (self.row_of(waiter), Vec::new());
         let most = self.reply_room(&client);
         let mut session = Session::resume(Arc::clone(&client), &waiter.client_state);
-        if session.users_version() != self.environment.instance.access.version() {
-            session.follow_users(&self.environment.instance.access);
-        }
+        session.take_new_rules(&self.environment.instance.access);
         let again = Invocation::new(row, waiter.args()).with_turn(turn);
         let writer = Reply::with_limit(&mut reply, waiter.client_state.protocol, most);
         let mut call = Call::new(self.environment, thread, &mut session, again, writer);

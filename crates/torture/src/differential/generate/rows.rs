@@ -5,6 +5,7 @@ use families::table;
 
 /// Commands that are not drawn, with reasons. A name stands for its subcommands, too.
 pub const LEFT_OUT: &[(&str, &str)] = &[
+    ("acl", "changes what the others may run"),
     ("bgrewriteaof", "makes files"),
     ("bgsave", "makes files"),
     ("client", "tells about connections, or stops the replies by which the servers are compared"),
