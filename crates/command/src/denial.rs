@@ -44,7 +44,7 @@ pub(crate) fn refuse(call: &Call<'_>, user: &User, denied: Denied, within: Withi
         Within::Exec => {
             return Refusal::new(format!("{CHANGED_BEFORE_EXEC}{}", why(denied.reason)));
         }
-        Within::Script => "ERR ACL failure in script: ",
+        Within::Script => IN_SCRIPT,
         Within::Request => "NOPERM ",
     };
     Refusal::naming(&format!("{text}{}", lack(call.row, denied.reason)), &[user.name()])
@@ -104,6 +104,8 @@ fn why(reason: Reason) -> &'static str {
     }
 }
 
+/// Begin of a refusal that a script sees. INFO counts it as the refusal of a client all the same.
+pub(crate) const IN_SCRIPT: &str = "ERR ACL failure in script: ";
 const CHANGED_BEFORE_EXEC: &str = "NOPERM ACLs rules changed between the moment the transaction \
     was accumulated and the EXEC call. This command is no longer allowed for the following \
     reason: ";

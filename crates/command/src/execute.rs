@@ -130,13 +130,15 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     Execution::Aside
 }
 
-/// Has the commands that are queued behind a SELECT be asked for rights in its database.
+/// Has the commands that are queued behind a SELECT be asked for rights in its database, unless
+/// none will run: then Valkey drops them unread.
 fn follow_select(call: &mut Call<'_>) {
     if call.row.spec.flags.contains(Flags::SELECTS)
         && let Some(number) = text::parse_i64(call.args.get(1))
         && let Ok(number) = usize::try_from(number)
         && call.instance.store.keyspace(number).is_some()
-        && let Some(queue) = call.session.open_queue()
+        && !call.session.client.is_void()
+        && let Some(queue) = call.session.open_queue().filter(|queue| !queue.is_spoiled())
     {
         queue.database = number;
     }

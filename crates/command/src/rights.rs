@@ -149,6 +149,7 @@ fn reached_databases(
 fn keys<'a>(row: &Row, args: Args<'a>) -> SmallVec<[AskedKey<'a>; 4]> {
     let asked = |position, key, flags| AskedKey { position, key, access: access_of(flags) };
     if row.has_one_key
+        && row.first_key < args.len()
         && let [spec] = row.spec.keys
         && !spec.flags.contains(KeyFlags::VARIABLE)
     {

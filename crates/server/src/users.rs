@@ -46,7 +46,7 @@ pub(crate) fn load(instance: &Instance) -> Result<(), UsersError> {
     if !lines.is_empty() {
         return Err(UsersError::Both(path.to_string()));
     }
-    access.load(&path, settings).map(drop).map_err(UsersError::File)
+    access.load(&path, settings).map_err(UsersError::File)
 }
 
 fn load_lines(instance: &Instance, lines: &[UserLine]) -> Result<(), UsersError> {

@@ -10,11 +10,14 @@
 use crate::acl_log::AclLog;
 use base::mutex::{Mutex, MutexGuard};
 use settings::users::{ACL_PUBSUB_DEFAULT, ACLLOG_MAX_LEN};
-use settings::{PubSubDefault, Settings, read_whole};
+use settings::{PubSubDefault, Settings, read_whole, replace_whole};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel, Ordering::Acquire};
-use users::{Catalog, DEFAULT, Language, PasswordHash, SetError, User, Users, read_file};
+use users::{
+    Catalog, DEFAULT, Language, PasswordHash, SetError, User, Users, read_file, write_file,
+};
 
 /// Most bytes of a file of users: a million of them with four rules each take a tenth of that.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -23,6 +26,9 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct AccessControl {
     catalog: Catalog,
+    /// Held while the file of users is read or written: it is replaced by one at a time, and read by
+    /// none meanwhile.
+    file: Mutex<()>,
     /// Held while a change is worked out, so that each goes on from what the one before has left.
     changing: Mutex<()>,
     users: Mutex<Users>,
@@ -57,6 +63,7 @@ impl AccessControl {
         let users = Users::new(&language(&catalog, settings));
         AccessControl {
             catalog,
+            file: Mutex::default(),
             changing: Mutex::default(),
             users: Mutex::new(users),
             version: AtomicU64::new(1),
@@ -111,11 +118,6 @@ impl AccessControl {
         self.users().iter().cloned().collect()
     }
 
-    /// Returns a copy of the table.
-    pub fn copy(&self) -> Users {
-        self.users().clone()
-    }
-
     /// Applies rules to a user, who is new if there is none of this name.
     ///
     /// # Errors
@@ -162,31 +164,35 @@ impl AccessControl {
         is_removed
     }
 
-    /// Reads a file of users into the place of those that are there, which are returned. Without
-    /// `default` in it, that is as it is at the start.
+    /// Writes all users to a file, in the place of what is in it.
+    ///
+    /// # Errors
+    /// What the system refuses; the file is as it was then.
+    pub fn save(&self, path: &str) -> io::Result<()> {
+        let _others_wait = self.file.lock();
+        let users = self.users().clone();
+        replace_whole(Path::new(path), &write_file(&users))
+    }
+
+    /// Reads a file of users into the place of those that are there. Without `default` in it, that
+    /// is as it is at the start.
     ///
     /// # Errors
     /// All that is wrong with the file, in one line; nothing has changed then.
-    pub fn load(&self, path: &str, settings: &Settings) -> Result<Users, String> {
-        self.replace(|| {
-            let content = read_whole(Path::new(path), FILE_BYTES_MAX).map_err(|error| {
-                let error = settings::system_text(&error);
-                format!("Error loading ACLs, opening file '{path}': {error}")
-            })?;
-            read_file(&content, path, &self.language(settings))
-        })
-    }
-
-    /// Puts a whole table in the place of this one, which is returned.
-    ///
-    /// # Errors
-    /// Those of `make`; nothing has changed then.
-    pub fn replace<E>(&self, make: impl FnOnce() -> Result<Users, E>) -> Result<Users, E> {
-        let _others_wait = self.changing.lock();
-        let new = make()?;
+    pub fn load(&self, path: &str, settings: &Settings) -> Result<(), String> {
+        let _others_wait = self.file.lock();
+        let content = read_whole(Path::new(path), FILE_BYTES_MAX).map_err(|error| {
+            let error = settings::system_text(&error);
+            format!("Error loading ACLs, opening file '{path}': {error}")
+        })?;
+        let _changes_wait = self.changing.lock();
+        let new = read_file(&content, path, &self.language(settings))?;
         let mut users = self.users();
         self.version.fetch_add(1, AcqRel);
-        Ok(std::mem::replace(&mut *users, new))
+        let before = std::mem::replace(&mut *users, new);
+        drop(users);
+        drop(before);
+        Ok(())
     }
 
     /// Returns a user of this name that is off and may do nothing.

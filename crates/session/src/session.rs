@@ -265,8 +265,10 @@ impl Session {
 
     /// Notes that a command was refused, so that the open transaction runs none.
     pub fn spoil_queue(&mut self) {
+        let database = self.database;
         if let Some(queue) = self.open_queue() {
             queue.spoil();
+            queue.database = database;
             self.show_queue();
         }
     }

@@ -1,6 +1,6 @@
 //! Keys that a selector allows.
 
-use crate::pattern::Pattern;
+use crate::pattern::{Known, Pattern};
 use crate::rule::{RuleError, has_blanks};
 use bitflags::bitflags;
 
@@ -21,25 +21,25 @@ pub enum Keys {
     /// All.
     All,
     /// Those that one of these matches which allows what is done.
-    Matching(Vec<(Access, Pattern)>),
+    Matching(Vec<(Access, Pattern)>, Known),
 }
 
 impl Keys {
     /// No keys.
-    pub const NONE: Keys = Keys::Matching(Vec::new());
+    pub const NONE: Keys = Keys::Matching(Vec::new(), Known::NONE);
 
     /// Adds the pattern of a rule, which begins with `~` or `%`.
     ///
     /// # Errors
     /// Where the rule is none, or all keys are allowed already.
     pub fn add(&mut self, rule: &[u8]) -> Result<(), RuleError> {
-        let Keys::Matching(patterns) = self else { return Err(RuleError::BehindAllKeys) };
+        let Keys::Matching(patterns, known) = self else { return Err(RuleError::BehindAllKeys) };
         let (access, text) = split(rule).ok_or(RuleError::Syntax)?;
         if has_blanks(text) {
             return Err(RuleError::Syntax);
         }
-        match patterns.iter_mut().find(|(_, pattern)| pattern.text() == text) {
-            Some((allowed, _)) => *allowed |= access,
+        match known.place(text, patterns.len(), |at| patterns[at].1.text()) {
+            Some(at) => patterns[at].0 |= access,
             None => patterns.push((access, Pattern::new(text))),
         }
         Ok(())
@@ -50,7 +50,7 @@ impl Keys {
     pub fn allow(&self, key: &[u8], access: Access) -> bool {
         match self {
             Keys::All => true,
-            Keys::Matching(patterns) => {
+            Keys::Matching(patterns, _) => {
                 for (allowed, pattern) in patterns {
                     if allowed.contains(access) && pattern.matches(key) {
                         return true;
@@ -65,7 +65,7 @@ impl Keys {
     pub fn allow_all(&self, access: Access) -> bool {
         match self {
             Keys::All => true,
-            Keys::Matching(patterns) => patterns
+            Keys::Matching(patterns, _) => patterns
                 .iter()
                 .any(|(allowed, pattern)| allowed.contains(access) && pattern.is_star()),
         }
@@ -74,7 +74,7 @@ impl Keys {
     /// Appends the patterns as rules, parted by blanks. A star among others is printed so that it
     /// may be read again, which `~*` may not.
     pub fn describe(&self, out: &mut Vec<u8>) {
-        let Keys::Matching(patterns) = self else { return out.extend_from_slice(b"~*") };
+        let Keys::Matching(patterns, _) = self else { return out.extend_from_slice(b"~*") };
         for (at, (access, pattern)) in patterns.iter().enumerate() {
             if at > 0 {
                 out.push(b' ');

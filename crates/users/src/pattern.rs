@@ -1,5 +1,8 @@
 //! Patterns of keys and channels. Most are a text, or a text and `*`, and are compared as such.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use text::glob_match;
 
 /// A pattern, as KEYS and PSUBSCRIBE have it.
@@ -119,10 +122,70 @@ const SHORT_BYTES: usize = 64;
 /// Bytes that are compared at once.
 const HEAD_BYTES: usize = 8;
 
+/// Texts of many patterns, by their hashes, so that one that is added again is found at once. Few
+/// are compared one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::box_collection, reason = "users are many, and few of them have many patterns")]
+pub struct Known(Option<Box<HashMap<u64, usize>>>);
+
+/// Number of patterns up to which they are compared one by one.
+const FEW: usize = 64;
+
+impl Known {
+    /// Of no patterns.
+    pub const NONE: Known = Known(None);
+
+    /// Returns the place of a text among patterns whose texts `text_at` tells, of which there are
+    /// `len`. If it is none of them, it is noted as the next one.
+    pub fn place<'p>(
+        &mut self,
+        text: &[u8],
+        len: usize,
+        text_at: impl Fn(usize) -> &'p [u8],
+    ) -> Option<usize> {
+        let one_by_one = || (0..len).find(|at| text_at(*at) == text);
+        if len < FEW {
+            return one_by_one();
+        }
+        let places = self.0.get_or_insert_with(|| {
+            let places = (0..len).map(|at| (hash_of(text_at(at)), at));
+            Box::new(places.collect())
+        });
+        match places.entry(hash_of(text)) {
+            Entry::Vacant(entry) => {
+                entry.insert(len);
+                None
+            }
+            Entry::Occupied(entry) => {
+                let at = *entry.get();
+                // Two texts of one hash are as rare as that; then the others are looked at too.
+                if text_at(at) == text { Some(at) } else { one_by_one() }
+            }
+        }
+    }
+}
+
+fn hash_of(text: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::{prop_assert_eq, proptest};
+
+    #[test]
+    fn a_pattern_that_is_added_again_is_found_however_many_there_are() {
+        let (mut known, mut texts) = (Known::NONE, Vec::<Vec<u8>>::new());
+        for number in (0..200).chain(0..200).map(|number: u32| number.to_string().into_bytes()) {
+            let place = known.place(&number, texts.len(), |at| &texts[at]);
+            assert_eq!(place, texts.iter().position(|text| *text == number));
+            texts.extend(place.is_none().then_some(number));
+        }
+        assert_eq!(texts.len(), 200);
+    }
 
     proptest! {
         #[test]

@@ -56,6 +56,22 @@ pub enum SetError {
     Unmatched(Vec<u8>),
 }
 
+impl SetError {
+    /// Returns the text with the bytes of the rule as they are.
+    pub fn text(&self) -> Vec<u8> {
+        match self {
+            SetError::Rule { rule, error } => {
+                let error = error.to_string();
+                [b"Error in ACL SETUSER modifier '", &rule[..], b"': ", error.as_bytes()].concat()
+            }
+            SetError::Unmatched(rule) => {
+                let begin = b"Unmatched parenthesis in acl selector starting at '";
+                [begin, &rule[..], b"'."].concat()
+            }
+        }
+    }
+}
+
 /// Returns true for what cannot stand in a line of rules: with blanks or zero bytes.
 pub fn has_blanks(text: &[u8]) -> bool {
     text.iter().any(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0x0b))

@@ -83,7 +83,7 @@ impl Selector {
         if self.keys != Keys::NONE {
             out.push(b' ');
         }
-        if let Channels::Matching(patterns) = &self.channels {
+        if let Channels::Matching(patterns, _) = &self.channels {
             out.extend_from_slice(b"resetchannels ");
             if !patterns.is_empty() {
                 self.channels.describe(out);

@@ -4,6 +4,7 @@ use super::rules::Rules;
 use super::watch::{Look, Watch};
 use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
 use crate::call::{Environment, Invocation};
+use crate::denial::IN_SCRIPT;
 use crate::exec::names;
 use crate::find_row::{RowMemo, find_row};
 use crate::flags::{Flags, LetsIn, Locks};
@@ -155,7 +156,10 @@ impl<'h, 'c> CommandHost<'h, 'c> {
         let reply = Reply::new(out, protocol);
         let mut call = Call::new(self.environment, self.thread, self.session, invocation, reply);
         if let Some(refusal) = refusal(&mut call, self.rules, self.granted, self.has_written) {
-            reply_with(&mut call, &refusal);
+            let is_of_rights = refusal.text().starts_with(IN_SCRIPT.as_bytes());
+            let code = if is_of_rights { "NOPERM" } else { refusal.code() };
+            call.reply.error(refusal.text());
+            instance.statistics.count_error(code);
             call.statistics.commands[row.id].rejected.add(1);
             return 0;
         }

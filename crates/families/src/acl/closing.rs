@@ -1,35 +1,69 @@
-//! Closing clients that lost what they use: their user, or a channel.
+//! Closing clients that lost what they use: their user, or a channel. They are in no list from then
+//! on. All this is done behind the change: a client that logs in or subscribes meanwhile sees it.
 
 use crate::pubsub::may_subscribe;
-use session::{Client, ClientFlags, Instance};
-use std::collections::HashMap;
+use session::{Client, ClientFlags, Instance, Topic};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use users::User;
 
-/// Closes all clients of a user. They are in no list from then on.
-pub(super) fn close_all_of(instance: &Instance, name: &[u8]) {
-    clients_of(instance, name).for_each(|client| _ = client.kill());
+/// Closes all clients of some users.
+pub(super) fn close_all_of(instance: &Instance, names: &HashSet<&[u8]>) {
+    let is_one =
+        |client: &Client| client.info().user.as_deref().is_some_and(|name| names.contains(name));
+    let clients = instance.clients.list();
+    clients.iter().filter(|client| is_one(client)).for_each(|client| _ = client.kill());
 }
 
 /// Closes the subscribers among the clients of a user that may not use all their channels any more.
-/// To be called behind the change: who subscribes meanwhile sees it.
-pub(super) fn close_subscribers_that_lost(instance: &Instance, user: &User) {
-    if user.may_use_all_channels() {
+pub(super) fn close_subscribers_that_lost(instance: &Instance, user: &Arc<User>) {
+    if user.may_use_all_channels() || !has_subscribers(instance) {
         return;
     }
-    let subscribers = clients_of(instance, user.name());
-    let subscribers = subscribers.filter(|it| it.flags().contains(ClientFlags::PUBSUB));
-    let subscribers: HashMap<u64, Arc<Client>> = subscribers.map(|it| (it.id, it)).collect();
-    if subscribers.is_empty() {
-        return;
-    }
-    instance.pubsub.each_subscriber(
-        |topic, name| !may_subscribe(user, topic, name),
-        |client| subscribers.get(&client).into_iter().for_each(|it| _ = it.kill()),
-    );
+    let clients = instance.clients.list().into_iter();
+    let own = clients.filter(|it| it.info().user.as_ref() == Some(user.name()));
+    close_those_that_lost(instance, own.map(|client| (client, Arc::clone(user))));
 }
 
-fn clients_of(instance: &Instance, name: &[u8]) -> impl Iterator<Item = Arc<Client>> {
-    let is_one = |client: &Arc<Client>| client.info().user.as_deref() == Some(name);
-    instance.clients.list().into_iter().filter(is_one)
+/// Closes all clients that lost their user, or a channel that they have subscribed to.
+pub(super) fn close_all_that_lost(instance: &Instance) {
+    let mut users = HashMap::new();
+    let mut left = Vec::new();
+    for client in instance.clients.list() {
+        let Some(name) = client.info().user.clone() else { continue };
+        let find = || instance.access.find(&name).map(|found| found.user);
+        match users.entry(Arc::clone(&name)).or_insert_with(find) {
+            Some(user) if user.may_use_all_channels() => {}
+            Some(user) => left.push((client, Arc::clone(user))),
+            None => _ = client.kill(),
+        }
+    }
+    if has_subscribers(instance) {
+        close_those_that_lost(instance, left.into_iter());
+    }
+}
+
+fn has_subscribers(instance: &Instance) -> bool {
+    let topics = [Topic::Channel, Topic::Pattern, Topic::ShardChannel];
+    topics.into_iter().any(|topic| instance.pubsub.count(topic) > 0)
+}
+
+/// Closes those clients that have subscribed to what their users may not use.
+fn close_those_that_lost(
+    instance: &Instance,
+    clients: impl Iterator<Item = (Arc<Client>, Arc<User>)>,
+) {
+    let is_subscriber = |client: &Client| client.flags().contains(ClientFlags::PUBSUB);
+    let clients = clients.filter(|(client, _)| is_subscriber(client));
+    let clients: HashMap<u64, _> = clients.map(|it| (it.0.id, it)).collect();
+    if clients.is_empty() {
+        return;
+    }
+    instance.pubsub.each_subscriber(|topic, name, id| {
+        if let Some((client, user)) = clients.get(&id)
+            && !may_subscribe(user, topic, name)
+        {
+            client.kill();
+        }
+    });
 }

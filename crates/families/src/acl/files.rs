@@ -1,12 +1,9 @@
 //! ACL LOAD, ACL SAVE: the file of `aclfile`.
 
-use super::closing::{close_all_of, close_subscribers_that_lost};
+use super::closing::close_all_that_lost;
 use command::{Call, Outcome};
 use session::{Instance, Refusal};
-use settings::replace_whole;
 use settings::users::ACLFILE;
-use std::path::Path;
-use users::write_file;
 
 const NO_FILE: Refusal = Refusal::of(
     "ERR This instance is not configured to use an ACL file. You may want to specify users via \
@@ -21,14 +18,9 @@ const NOT_SAVED: Refusal = Refusal::of(
 /// ACL LOAD: all users of the file, or none.
 pub(super) fn load(call: &mut Call<'_>) -> Outcome {
     let instance = call.instance;
-    let before = instance.access.load(&file_of(instance)?, &instance.settings);
-    let before = before.map_err(|text| Refusal::naming("ERR {}", &[text.as_bytes()]))?;
-    for user in before.iter() {
-        match instance.access.find(user.name()) {
-            None => close_all_of(instance, user.name()),
-            Some(now) => close_subscribers_that_lost(instance, &now.user),
-        }
-    }
+    let loaded = instance.access.load(&file_of(instance)?, &instance.settings);
+    loaded.map_err(|text| Refusal::naming("ERR {}", &[text.as_bytes()]))?;
+    close_all_that_lost(instance);
     call.session.follow_users(&instance.access);
     call.reply.ok();
     Ok(())
@@ -37,8 +29,7 @@ pub(super) fn load(call: &mut Call<'_>) -> Outcome {
 /// ACL SAVE.
 pub(super) fn save(call: &mut Call<'_>) -> Outcome {
     let path = file_of(call.instance)?;
-    let content = write_file(&call.instance.access.copy());
-    replace_whole(Path::new(&path), &content).map_err(|error| {
+    call.instance.access.save(&path).map_err(|error| {
         tracing::warn!("Writing the users to {path} for ACL SAVE: {error}");
         NOT_SAVED
     })?;

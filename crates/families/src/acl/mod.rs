@@ -15,6 +15,7 @@ pub use table::TABLE;
 use closing::{close_all_of, close_subscribers_that_lost};
 use command::{Call, Outcome, Positions};
 use session::{Args, Refusal};
+use std::collections::HashSet;
 use users::{DEFAULT, has_blanks};
 
 const DEFAULT_STAYS: Refusal = Refusal::of("ERR The 'default' user cannot be removed");
@@ -35,7 +36,7 @@ fn set_user(call: &mut Call<'_>) -> Outcome {
         return Err(BLANKS.into());
     }
     let changed = instance.access.set(name, call.args.from(3), &instance.settings);
-    let changed = changed.map_err(|error| Refusal::new(format!("ERR {error}")))?;
+    let changed = changed.map_err(|error| Refusal::naming("ERR {}", &[&error.text()]))?;
     close_subscribers_that_lost(instance, &changed.after);
     call.session.follow_users(&instance.access);
     call.reply.ok();
@@ -48,14 +49,10 @@ fn delete_users(call: &mut Call<'_>) -> Outcome {
     if call.args.from(2).any(|name| name == DEFAULT) {
         return Err(DEFAULT_STAYS.into());
     }
-    let mut deleted = 0;
-    for name in call.args.from(2) {
-        if instance.access.remove(name) {
-            close_all_of(instance, name);
-            deleted += 1;
-        }
-    }
-    call.reply.integer(deleted);
+    let names = call.args.from(2);
+    let deleted: HashSet<&[u8]> = names.filter(|name| instance.access.remove(name)).collect();
+    close_all_of(instance, &deleted);
+    call.reply.integer(i64::try_from(deleted.len()).unwrap_or(i64::MAX));
     call.session.follow_users(&instance.access);
     Ok(())
 }

@@ -86,21 +86,15 @@ impl PubSub {
         self.channels(topic).lock(name).receivers().map_or(0, Receivers::len)
     }
 
-    /// Calls `act` with the ids of the subscribers of each channel and pattern that `is_meant`.
-    pub fn each_subscriber(
-        &self,
-        is_meant: impl Fn(Topic, &[u8]) -> bool,
-        mut act: impl FnMut(u64),
-    ) {
-        let mut all = |name: &[u8], topic, receivers: &Receivers| {
-            if is_meant(topic, name) {
-                receivers.clients().for_each(&mut act);
-            }
+    /// Calls `act` with the name of each channel and pattern, and the id of each of its subscribers.
+    pub fn each_subscriber(&self, mut act: impl FnMut(Topic, &[u8], u64)) {
+        let mut all = |topic, name: &[u8], receivers: &Receivers| {
+            receivers.clients().for_each(|client| act(topic, name, client));
         };
         for topic in [Topic::Channel, Topic::ShardChannel] {
-            self.channels(topic).each(|name, receivers| all(name, topic, receivers));
+            self.channels(topic).each(|name, receivers| all(topic, name, receivers));
         }
-        self.patterns.each(|name, receivers| all(name, Topic::Pattern, receivers));
+        self.patterns.each(|name, receivers| all(Topic::Pattern, name, receivers));
     }
 
     /// Returns true if nobody has subscribed to a channel or a pattern.
