@@ -16,12 +16,17 @@ pub struct CommandFacts {
     pub parent: Option<CommandId>,
 }
 
+/// Commands in one word of bits.
+pub(crate) const BITS: usize = u64::BITS as usize;
+
 /// All commands, by their numbers, and the names of the categories.
 #[derive(Debug)]
 pub struct Catalog {
     commands: Vec<CommandFacts>,
     by_name: HashMap<Box<str>, CommandId>,
     categories: Vec<(&'static str, u32)>,
+    /// For each category a bit for each of its commands, and for their subcommands.
+    reached: Vec<Box<[u64]>>,
 }
 
 impl Catalog {
@@ -29,7 +34,30 @@ impl Catalog {
     /// their bits.
     pub fn new(commands: Vec<CommandFacts>, categories: Vec<(&'static str, u32)>) -> Catalog {
         let by_name = (0..).zip(&commands).map(|(id, command)| (command.name.clone(), id));
-        Catalog { by_name: by_name.collect(), commands, categories }
+        let by_name = by_name.collect();
+        let mut catalog = Catalog { by_name, commands, categories, reached: Vec::new() };
+        let reached = catalog.categories.iter().map(|(_, bits)| catalog.reach(*bits));
+        catalog.reached = reached.collect();
+        catalog
+    }
+
+    fn reach(&self, category: u32) -> Box<[u64]> {
+        let mut reached = vec![0; self.len().div_ceil(BITS)].into_boxed_slice();
+        for id in self.members(category) {
+            let is_parent = self.command(id).parent.is_none();
+            let children = is_parent.then(|| self.children(id)).into_iter().flatten();
+            for id in std::iter::once(id).chain(children) {
+                reached[usize::from(id) / BITS] |= 1 << (usize::from(id) % BITS);
+            }
+        }
+        reached
+    }
+
+    /// Returns a bit for each command of a category, whose name may be in any case, and for their
+    /// subcommands.
+    pub(crate) fn reached(&self, category: &[u8]) -> Option<&[u64]> {
+        let is_it = |(text, _): &(&str, u32)| text.as_bytes().eq_ignore_ascii_case(category);
+        self.categories.iter().position(is_it).map(|at| &*self.reached[at])
     }
 
     /// Returns how many commands and subcommands there are.

@@ -33,6 +33,12 @@ impl Channels {
         Ok(())
     }
 
+    pub(crate) fn shrink(&mut self) {
+        if let Channels::Matching(patterns, _) = self {
+            patterns.shrink_to_fit();
+        }
+    }
+
     /// Returns true if a channel is allowed.
     pub fn allow(&self, channel: &[u8]) -> bool {
         match self {

@@ -1,10 +1,10 @@
 //! Commands that a selector allows.
 
-use crate::catalog::{Catalog, CommandId};
+use crate::catalog::{BITS, Catalog, CommandId};
 use crate::rule::{RuleError, has_blanks};
 
 /// Commands that a selector allows: a bit for each, and the rules that led there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Commands {
     allowed: Box<[u64]>,
     /// First arguments with which commands are allowed that are not allowed with others.
@@ -41,8 +41,8 @@ impl Commands {
                 *self = Commands::all_or_none(is_allowed, catalog);
                 return Ok(());
             }
-            let bits = catalog.category(category).ok_or(RuleError::Unknown)?;
-            catalog.members(bits).for_each(|id| self.change(id, is_allowed, catalog));
+            let reached = catalog.reached(category).ok_or(RuleError::Unknown)?;
+            self.change_all(reached, is_allowed);
             self.add_rule(is_allowed, name);
             return Ok(());
         }
@@ -84,6 +84,17 @@ impl Commands {
         }
     }
 
+    /// Allows or refuses all commands that have a bit, whatever their first argument is.
+    fn change_all(&mut self, bits: &[u64], is_allowed: bool) {
+        for (allowed, bits) in self.allowed.iter_mut().zip(bits) {
+            *allowed = if is_allowed { *allowed | bits } else { *allowed & !bits };
+        }
+        self.arguments.retain(|(id, _)| {
+            let (word, bit) = place(*id);
+            bits[word] & bit == 0
+        });
+    }
+
     fn set(&mut self, id: CommandId, is_allowed: bool) {
         let (word, bit) = place(id);
         match is_allowed {
@@ -107,6 +118,11 @@ impl Commands {
         }
         self.rules.push(if is_allowed { b'+' } else { b'-' });
         self.rules.extend_from_slice(&name);
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.arguments.shrink_to_fit();
+        self.rules.shrink_to_fit();
     }
 
     /// Returns true if a command is allowed, whatever its arguments are.
@@ -139,5 +155,3 @@ impl Commands {
 fn place(id: CommandId) -> (usize, u64) {
     (usize::from(id) / BITS, 1 << (usize::from(id) % BITS))
 }
-
-const BITS: usize = u64::BITS as usize;

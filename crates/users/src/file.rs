@@ -77,6 +77,7 @@ impl Reader<'_> {
                 self.note(format_args!("{path}:{number}: {text}"));
             }
         }
+        user.shrink();
         self.users.insert(name.into(), user);
     }
 

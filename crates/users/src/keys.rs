@@ -45,6 +45,12 @@ impl Keys {
         Ok(())
     }
 
+    pub(crate) fn shrink(&mut self) {
+        if let Keys::Matching(patterns, _) = self {
+            patterns.shrink_to_fit();
+        }
+    }
+
     /// Returns true if this may be done to a key.
     #[inline]
     pub fn allow(&self, key: &[u8], access: Access) -> bool {

@@ -6,12 +6,14 @@ use crate::databases::Databases;
 use crate::keys::Keys;
 use crate::language::Language;
 use crate::rule::RuleError;
+use std::sync::Arc;
 
 /// Commands with the keys, channels and databases that they are allowed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     /// Commands.
-    pub(crate) commands: Commands,
+    /// Many users have the same, which the table shares among them.
+    pub(crate) commands: Arc<Commands>,
     /// Keys, and what may be done to them.
     pub(crate) keys: Keys,
     /// Channels.
@@ -25,7 +27,7 @@ impl Selector {
     /// users have.
     pub fn new(language: &Language<'_>) -> Selector {
         Selector {
-            commands: Commands::all_or_none(false, language.catalog),
+            commands: Arc::new(Commands::all_or_none(false, language.catalog)),
             keys: Keys::NONE,
             channels: language.channels(),
             databases: Databases::All,
@@ -65,16 +67,27 @@ impl Selector {
         } else if let Some(list) = behind(rule, b"db=") {
             self.databases = Databases::parse(list)?;
         } else if is("allcommands") || is("nocommands") {
-            self.commands = Commands::all_or_none(is("allcommands"), language.catalog);
+            let is_all = is("allcommands");
+            self.commands = Arc::new(Commands::all_or_none(is_all, language.catalog));
         } else {
             match rule {
                 [b'~' | b'%', ..] => self.keys.add(rule)?,
                 [b'&', pattern @ ..] => self.channels.add(pattern)?,
-                [b'+' | b'-', ..] => self.commands.apply(rule, language.catalog)?,
+                [b'+' | b'-', ..] => {
+                    Arc::make_mut(&mut self.commands).apply(rule, language.catalog)?;
+                }
                 _ => return Err(RuleError::Syntax),
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        if let Some(own) = Arc::get_mut(&mut self.commands) {
+            own.shrink();
+        }
+        self.keys.shrink();
+        self.channels.shrink();
     }
 
     /// Appends rules that make one like it.

@@ -1,22 +1,28 @@
 //! All users.
 
+use crate::commands::Commands;
 use crate::language::Language;
 use crate::user::{DEFAULT, User};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// All users, in the order of their names. There is always one that is called `default`.
 #[derive(Clone, Debug)]
 pub struct Users {
     users: BTreeSet<ByName>,
+    /// What selectors allow of commands, each once.
+    commands: HashSet<Arc<Commands>>,
 }
+
+/// Sets of commands beyond twice the number of users at which those that nobody has go.
+const UNUSED_MIN: usize = 64;
 
 impl Users {
     /// Returns the users of a server that has been told nothing of users.
     pub fn new(language: &Language<'_>) -> Users {
-        let mut users = Users { users: BTreeSet::new() };
+        let mut users = Users { users: BTreeSet::new(), commands: HashSet::new() };
         users.put(User::all_powerful(language));
         users
     }
@@ -27,9 +33,13 @@ impl Users {
     }
 
     /// Adds a user, in place of the one of this name if there is one.
-    pub fn put(&mut self, user: User) -> Arc<User> {
+    pub fn put(&mut self, mut user: User) -> Arc<User> {
+        user.share_commands(&mut self.commands);
         let user = Arc::new(user);
         self.users.replace(ByName(Arc::clone(&user)));
+        if self.commands.len() > 2 * self.users.len() + UNUSED_MIN {
+            self.commands.retain(|commands| Arc::strong_count(commands) > 1);
+        }
         user
     }
 

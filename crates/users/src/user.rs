@@ -2,12 +2,14 @@
 
 use crate::catalog::Catalog;
 use crate::channels::Channels;
+use crate::commands::Commands;
 use crate::databases::Databases;
 use crate::keys::Keys;
 use crate::language::Language;
 use crate::password::PasswordHash;
 use crate::rule::{RuleError, SetError};
 use crate::selector::Selector;
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -96,7 +98,25 @@ impl User {
             let wrong = |error| SetError::Rule { rule: rule.clone(), error };
             user.apply(&rule, language).map_err(wrong)?;
         }
+        user.shrink();
         Ok(user)
+    }
+
+    /// Gives back memory that further rules would take: users are many, and change rarely.
+    pub(crate) fn shrink(&mut self) {
+        self.passwords.shrink_to_fit();
+        self.selectors.iter_mut().for_each(Selector::shrink);
+        self.selectors.shrink_to_fit();
+    }
+
+    /// Has its selectors share what they allow of commands with others that allow the same.
+    pub(crate) fn share_commands(&mut self, shared: &mut HashSet<Arc<Commands>>) {
+        for selector in &mut self.selectors {
+            match shared.get(&selector.commands) {
+                Some(same) => selector.commands = Arc::clone(same),
+                None => _ = shared.insert(Arc::clone(&selector.commands)),
+            }
+        }
     }
 
     /// Applies one rule.

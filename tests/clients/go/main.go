@@ -37,6 +37,7 @@ var groups = []struct {
 	{"transactions", transactionCases},
 	{"scripts", scriptCases},
 	{"pubsub", pubSubCases},
+	{"users", userCases},
 }
 
 // passes tells whether a case passes on an empty server.

@@ -22,6 +22,7 @@ const groups = [
   "transactions",
   "scripts",
   "pubsub",
+  "users",
 ];
 
 // Whether a case passes on an empty server.

@@ -24,6 +24,7 @@ from cases import (
     streams,
     strings,
     transactions,
+    users,
 )
 from cases.support import client
 
@@ -45,6 +46,7 @@ GROUPS = (
     scripts,
     pubsub,
     caching,
+    users,
 )
 
 

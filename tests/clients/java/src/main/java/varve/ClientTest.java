@@ -35,6 +35,7 @@ public final class ClientTest {
         GROUPS.put("scripts", Scripts.class);
         GROUPS.put("pubsub", Messages.class);
         GROUPS.put("caching", Caching.class);
+        GROUPS.put("users", Users.class);
     }
 
     private static List<Method> casesOf(String group) {

@@ -12,6 +12,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.csc.Cache;
@@ -30,7 +31,7 @@ final class Support {
 
     private Support() {}
 
-    private static HostAndPort address() {
+    static HostAndPort address() {
         return HostAndPort.from(System.getenv().getOrDefault("SERVER_ADDR", "127.0.0.1:6379"));
     }
 
@@ -40,6 +41,21 @@ final class Support {
 
     static Jedis client(RedisProtocol protocol) {
         return new Jedis(address(), config(protocol));
+    }
+
+    private static JedisClientConfig login(Jedis db, String user, String password) {
+        RedisProtocol protocol = db.getConnection().getRedisProtocol();
+        return DefaultJedisClientConfig.builder().protocol(protocol).user(user).password(password).build();
+    }
+
+    /** A client of the same kind that logs in. */
+    static Jedis client(Jedis db, String user, String password) {
+        return new Jedis(address(), login(db, user, password));
+    }
+
+    /** A pool of such clients. */
+    static JedisPool pool(Jedis db, String user, String password) {
+        return new JedisPool(address(), login(db, user, password));
     }
 
     /** A client with a cache, which only RESP3 keeps fresh. */
