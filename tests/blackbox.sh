@@ -55,6 +55,13 @@ end_one() {
 # process NAME [OPTION...]   a script of tests/process
 process() { part "process, ${1//_/ }" python3 "tests/process/$1.py" "${@:2}"; }
 
+# The queues, and one of them as a user with the rules that the page about users gives it: it flushes the server besides.
+queues() {
+  tests/with_server.py tests/clients/run "${QUEUES[@]}" || return
+  VARVE_SERVER="$VARVE_SERVER --user default on nopass ~bull:* resetchannels +@all -@admin -@dangerous +info +flushall" \
+    tests/with_server.py tests/clients/run bullmq
+}
+
 # transcripts WORD SERVER   transcripts, played to a server with each number of threads
 transcripts() {
   local threads moving
@@ -76,7 +83,7 @@ else
   # The longest come first, so that the lanes end together.
   part suites tests/clients/suites/run --small
   part clients tests/with_server.py tests/clients/run
-  part queues tests/with_server.py tests/clients/run "${QUEUES[@]}"
+  part queues queues
   for kind in die fail full; do part "process, crashes ($kind)" python3 tests/process/crashes.py --kinds $kind --every 7; done
   transcripts "" "$VARVE_SERVER"
   [[ -z ${RELEASE_SERVER:-} ]] || transcripts "release, " "$RELEASE_SERVER"

@@ -26,8 +26,7 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct AccessControl {
     catalog: Catalog,
-    /// Held while the file of users is read or written: it is replaced by one at a time, and read by
-    /// none meanwhile.
+    /// Held while the file of users is read or written: one thread at a time does that.
     file: Mutex<()>,
     /// Held while a change is worked out, so that each goes on from what the one before has left.
     changing: Mutex<()>,

@@ -86,7 +86,7 @@ impl PubSub {
         self.channels(topic).lock(name).receivers().map_or(0, Receivers::len)
     }
 
-    /// Calls `act` with the name of each channel and pattern, and the id of each of its subscribers.
+    /// Calls `act` with the name of each channel and pattern and the id of each subscriber.
     pub fn each_subscriber(&self, mut act: impl FnMut(Topic, &[u8], u64)) {
         let mut all = |topic, name: &[u8], receivers: &Receivers| {
             receivers.clients().for_each(|client| act(topic, name, client));
