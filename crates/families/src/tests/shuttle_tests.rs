@@ -265,3 +265,48 @@ fn add_one(world: &mut World) -> bool {
     assert_eq!(words[2], words[4], "half of a transaction was read");
     reply_to(world, "EXEC") != "*-1"
 }
+
+/// Makes a user with the channel and the command of the tests below, and a client of it that another
+/// thread serves.
+fn subscriber_beside(world: &mut World) -> World {
+    let rules = "on nopass resetchannels &c +subscribe +ping";
+    check(world, &[(&format!("ACL SETUSER ann {rules}"), "+OK")]);
+    let mut other = world.beside();
+    check(&mut other, &[("AUTH ann any", "+OK")]);
+    other
+}
+
+#[test]
+fn a_client_that_subscribes_while_it_loses_the_channel_is_refused_or_closed() {
+    explore(|| {
+        let mut world = World::new();
+        let mut other = subscriber_beside(&mut world);
+        let subscribing = shuttle::thread::spawn(move || {
+            other.session.take_new_rules(&other.instance.access);
+            let reply = reply_to(&mut other, "SUBSCRIBE c");
+            (reply.starts_with("*3"), other)
+        });
+        check(&mut world, &[("ACL SETUSER ann resetchannels", "+OK")]);
+        let (has_subscribed, other) = subscribing.join().expect("no panic");
+        assert!(!has_subscribed || other.session.client.is_doomed());
+    });
+}
+
+#[test]
+fn what_begins_behind_the_answer_to_a_change_runs_under_the_new_rules() {
+    explore(|| {
+        let mut world = World::new();
+        let mut other = subscriber_beside(&mut world);
+        let is_changed = Arc::new(shuttle::sync::atomic::AtomicBool::new(false));
+        let seen = Arc::clone(&is_changed);
+        let asking = shuttle::thread::spawn(move || {
+            let is_behind = seen.load(shuttle::sync::atomic::Ordering::SeqCst);
+            other.session.take_new_rules(&other.instance.access);
+            (is_behind, reply_to(&mut other, "PING"))
+        });
+        check(&mut world, &[("ACL SETUSER ann -ping", "+OK")]);
+        is_changed.store(true, shuttle::sync::atomic::Ordering::SeqCst);
+        let (is_behind, reply) = asking.join().expect("no panic");
+        assert!(!is_behind || reply.starts_with("-NOPERM"), "{reply}");
+    });
+}

@@ -1,10 +1,9 @@
 //! Settings of Valkey that ask for what this server does not have, each fixed at the one value that
 //! is true.
 //!
-//! A user who sets them relies on them: on a copy of the data elsewhere, on clients that are told
-//! apart, on connections that nobody reads. Without them data would be lost or open, or clients
-//! would not find the server, so any other value stops the start. What only shapes such a feature
-//! is in `idle`, and is accepted.
+//! A user who sets them relies on them: on a copy of the data elsewhere, on connections that nobody
+//! reads. Without them data would be lost or open, or clients would not find the server, so any
+//! other value stops the start. What only shapes such a feature is in `idle`, and is accepted.
 
 use crate::row::{Row, fixed};
 
