@@ -37,7 +37,7 @@ def taken():
 
 def a_configuration_with_all_settings_of_other_servers_starts():
     # These would make the server hard to reach here, or need what this machine may not have.
-    own = ("aof-load-truncated appendonly bind bgsave aof-rewrite-cpulist aof_rewrite_cpulist commandlog- daemonize databases dir "
+    own = ("aclfile aof-load-truncated appendonly bind bgsave aof-rewrite-cpulist aof_rewrite_cpulist commandlog- daemonize databases dir "
            "enable- import-mode key-load-delay logfile log- maxclients maxmemory oom-score pidfile port protected-mode rdb-key-save-delay "
            "requirepass save slowlog- supervised timeout unixsocket").split()  # fmt: skip
     config = [line for line in taken() if not line.startswith(tuple(own))]
@@ -57,8 +57,8 @@ def a_configuration_with_all_settings_of_other_servers_starts():
 
 
 def what_would_be_open_or_lost_without_it_is_refused_with_what_to_do():
-    for line in ("tls-port 6380", "aclfile /etc/users.acl", "replicaof 127.0.0.1 6379", "min-replicas-to-write 1", "cluster-enabled yes",
-                 'rename-command FLUSHALL ""', "user default off", "user default on nopass ~cached:* &* +@all"):  # fmt: skip
+    for line in ("tls-port 6380", "replicaof 127.0.0.1 6379", "min-replicas-to-write 1", "cluster-enabled yes",
+                 'rename-command FLUSHALL ""'):  # fmt: skip
         server = Server(config=line)
         try:
             assert server.ends_with_status() == 1
