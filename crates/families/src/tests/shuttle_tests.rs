@@ -266,8 +266,7 @@ fn add_one(world: &mut World) -> bool {
     reply_to(world, "EXEC") != "*-1"
 }
 
-/// Makes a user with the channel and the command of the tests below, and a client of it that another
-/// thread serves.
+/// Makes a user with a channel and a command, and a client of it that another thread serves.
 fn subscriber_beside(world: &mut World) -> World {
     let rules = "on nopass resetchannels &c +subscribe +ping";
     check(world, &[(&format!("ACL SETUSER ann {rules}"), "+OK")]);
