@@ -140,12 +140,7 @@ pub fn is_admitted(call: &Call<'_>, granted: Needs, purpose: Purpose) -> bool {
 #[inline(always)]
 pub fn is_admitted_as_usual(call: &Call<'_>, granted: Needs) -> bool {
     let missing = Purpose::Fresh.asks(call.row).difference(all_granted(call, granted));
-    missing.is_empty() || (missing == Needs::PERMITTED && is_permitted(call))
-}
-
-#[inline(never)]
-fn is_permitted(call: &Call<'_>) -> bool {
-    rights::permits_call(call)
+    missing.is_empty() || (missing == Needs::PERMITTED && rights::permits_call(call))
 }
 
 #[inline(always)]
@@ -170,7 +165,8 @@ fn granted_with_rights(call: &Call<'_>, granted: Needs, purpose: Purpose) -> Nee
     let granted = all_granted(call, granted);
     let missing = purpose.asks(call.row).difference(granted);
     let is_named = !call.row.needs.contains(Needs::NAMED);
-    let is_permitted = is_named && missing.contains(Needs::PERMITTED) && is_permitted(call);
+    let asks = is_named && missing.contains(Needs::PERMITTED);
+    let is_permitted = asks && rights::permits_call(call);
     if is_permitted { granted | Needs::PERMITTED } else { granted }
 }
 

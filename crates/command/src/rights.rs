@@ -12,6 +12,7 @@ use crate::row::{Call, Row, Table};
 use crate::simple_rights::access_of;
 use session::Args;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use users::{
     Access, Asked, AskedChannel, AskedDatabases, AskedKey, Catalog, CommandFacts, Denied, User,
     decide, decide_on_all_keys,
@@ -30,24 +31,17 @@ pub struct DatabasesNow {
 ///
 /// # Errors
 /// Why not.
-pub fn permit_call(call: &Call<'_>) -> Result<(), Denied> {
-    let Some(user) = call.session.user() else { return Ok(()) };
-    if permits_simply(user, call) {
-        return Ok(());
-    }
-    permit_closely(user, call)
-}
-
 #[inline(never)]
-fn permit_closely(user: &User, call: &Call<'_>) -> Result<(), Denied> {
-    permit(user, call.row, call.args, databases_of(call))
+pub fn permit_call(call: &Call<'_>) -> Result<(), Denied> {
+    let user = call.session.user();
+    user.map_or(Ok(()), |user| permit(user, call.row, call.args, databases_of(call)))
 }
 
-/// Returns true if the user of a call may run it.
-#[inline]
+/// Returns true if the user of a call may run it, which most are found to by a short look.
+#[inline(never)]
 pub fn permits_call(call: &Call<'_>) -> bool {
-    let Some(user) = call.session.user() else { return true };
-    permits_simply(user, call) || permit_closely(user, call).is_ok()
+    let may_simply = |user: &Arc<User>| permits_simply(user, call);
+    call.session.user().is_none_or(may_simply) || permit_call(call).is_ok()
 }
 
 /// Returns true if a user may run a call that asks for no more than most do. Otherwise it is to be

@@ -67,9 +67,9 @@ fn load_lines(instance: &Instance, lines: &[UserLine]) -> Result<(), UsersError>
         // What it is at the start does not count for one that has a line.
         let reset = Some(&b"reset"[..]).filter(|_| **name == *DEFAULT);
         let rules = reset.into_iter().chain(rules.iter().map(Vec::as_slice));
-        let changed = instance.access.set(name, rules, &instance.settings);
-        let changed = changed.map_err(|error| wrong(reason_of(error)))?;
-        if !changed.after.is_on() {
+        let user = instance.access.set(name, rules, &instance.settings);
+        let user = user.map_err(|error| wrong(reason_of(error)))?;
+        if !user.is_on() {
             tracing::info!(
                 "The user '{}' is disabled (there is no 'on' modifier in the user description). \
                  Make sure this is not a configuration error.",

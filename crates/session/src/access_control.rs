@@ -46,15 +46,6 @@ pub struct Found {
     pub version: u64,
 }
 
-/// A user before and after a change.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// As it was; `None` for one that is new.
-    pub before: Option<Arc<User>>,
-    /// As it is now.
-    pub after: Arc<User>,
-}
-
 impl AccessControl {
     /// Returns the users of a server that has been told nothing of users. `catalog` has its
     /// commands, by the ids of their rows.
@@ -117,7 +108,7 @@ impl AccessControl {
         self.users().iter().cloned().collect()
     }
 
-    /// Applies rules to a user, who is new if there is none of this name.
+    /// Applies rules to a user, who is new if there is none of this name. Returns it as it is now.
     ///
     /// # Errors
     /// The first rule that is wrong; nothing has changed then.
@@ -126,15 +117,14 @@ impl AccessControl {
         name: &[u8],
         rules: impl IntoIterator<Item = &'r [u8]>,
         settings: &Settings,
-    ) -> Result<Change, SetError> {
+    ) -> Result<Arc<User>, SetError> {
         let _others_wait = self.changing.lock();
         let language = self.language(settings);
-        let before = self.find(name).map(|found| found.user);
-        let after = match &before {
-            Some(user) => user.with(rules, &language)?,
+        let user = match self.find(name) {
+            Some(found) => found.user.with(rules, &language)?,
             None => User::new(name, &language).with(rules, &language)?,
         };
-        Ok(Change { before, after: self.put(after) })
+        Ok(self.put(user))
     }
 
     /// Gives the user `default` one password, or none if it is empty.

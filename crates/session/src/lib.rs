@@ -72,7 +72,7 @@ pub mod versions;
 mod waiter;
 mod waiters;
 
-pub use access_control::{AccessControl, Change, Found};
+pub use access_control::{AccessControl, Found};
 pub use access_modes::AccessModes;
 pub use acknowledged::Place;
 pub use acl_log::{AclLog, AclLogEntry, DeniedFor, DeniedNow, DeniedWithin};

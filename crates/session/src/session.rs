@@ -160,6 +160,8 @@ impl Session {
         self.is_logged_in = true;
         self.be(found, access);
         self.set_authenticated(true);
+        // Its user may have gone before others could see whose client it is.
+        self.take_new_rules(access);
     }
 
     /// Makes the client the user `default`, as it is when it connects.

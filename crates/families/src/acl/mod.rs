@@ -35,9 +35,9 @@ fn set_user(call: &mut Call<'_>) -> Outcome {
     if has_blanks(name) {
         return Err(BLANKS.into());
     }
-    let changed = instance.access.set(name, call.args.from(3), &instance.settings);
-    let changed = changed.map_err(|error| Refusal::naming("ERR {}", &[&error.text()]))?;
-    close_subscribers_that_lost(instance, &changed.after);
+    let user = instance.access.set(name, call.args.from(3), &instance.settings);
+    let user = user.map_err(|error| Refusal::naming("ERR {}", &[&error.text()]))?;
+    close_subscribers_that_lost(instance, &user);
     call.session.follow_users(&instance.access);
     call.reply.ok();
     Ok(())
