@@ -10,6 +10,7 @@
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
 # LANES         how many parts run at the same time (default 3). Each has servers, ports and folders of its own
 # SUMMARY       a file to which the seconds of all parts are added
+# FAILURES      a file to which the last lines of each part that failed are added
 #
 # What a part prints is shown when it has ended; the seconds of all parts stand at the end.
 set -uo pipefail
@@ -47,7 +48,11 @@ end_one() {
   name=${names[$pid]}
   echo "-- $name"
   cat "$folder/$name"
-  [[ $status == 0 ]] || { echo "blackbox: $name failed with status $status"; outcome=FAILED failed=1; }
+  if [[ $status != 0 ]]; then
+    echo "blackbox: $name failed with status $status"
+    outcome=FAILED failed=1
+    [[ -z ${FAILURES:-} ]] || { echo "-- $name, status $status"; tail -n 8 "$folder/$name"; } >>"$FAILURES"
+  fi
   summary+=("$(printf '%-24s %-8s %4d s' "$name" "$outcome" $((SECONDS - began[$pid])))")
   unset "names[$pid]" "began[$pid]"
 }

@@ -29,6 +29,9 @@ pub enum Rule {
     Times,
     /// Equal but for the third number of each element, which is compared as in [`Rule::Near`].
     Idle,
+    /// Pairs of a key and its flags, equal but for the order of flags: a script gets them as a set,
+    /// which is a table of Lua.
+    Flags,
     /// Equal in their distances, and in the elements at each; those at the last one of a COUNT may
     /// differ.
     ByDistance {
@@ -56,6 +59,7 @@ pub fn of(request: &Request) -> Rule {
         "XINFO STREAM" | "XINFO CONSUMERS" => Rule::Times,
         "XPENDING" => Rule::Idle,
         "XADD" if has(b"*") => Rule::Kind,
+        "COMMAND GETKEYSANDFLAGS" => Rule::Flags,
         "SORT" | "SORT_RO" => sort(request),
         "GEOSEARCH"
         | "GEORADIUS"
@@ -151,6 +155,7 @@ pub fn agree(rule: Rule, one: &Reply, other: &Reply) -> bool {
         Rule::Near(most) => near(most, one, other),
         Rule::Times => times(one, other),
         Rule::Idle => idle(one, other),
+        Rule::Flags => flags(one, other),
         Rule::ByDistance { has_count } => by_distance(has_count, one, other),
     }
 }
@@ -165,6 +170,17 @@ pub fn elements(reply: &Reply) -> &[Reply] {
         Reply::Array(it) | Reply::Map(it) | Reply::Set(it) | Reply::Push(it) => it,
         _ => &[],
     }
+}
+
+fn flags(one: &Reply, other: &Reply) -> bool {
+    let (one, other) = (elements(one), elements(other));
+    let is_same = |(one, other): (&Reply, &Reply)| match (elements(one), elements(other)) {
+        ([key, flags], [other_key, other_flags]) => {
+            key == other_key && members(flags) == members(other_flags)
+        }
+        _ => false,
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
 fn members(reply: &Reply) -> Vec<&Reply> {
@@ -293,6 +309,20 @@ mod tests {
         let rule = of(&request(&["smembers", "k"]));
         assert!(agree(rule, &texts(&["a", "b"]), &texts(&["b", "a"])));
         assert!(!agree(rule, &texts(&["a", "b"]), &texts(&["b", "b"])));
+    }
+
+    #[test]
+    fn the_flags_of_a_key_may_come_in_any_order_and_the_keys_may_not() {
+        let rule = of(&request(&["command", "getkeysandflags", "setbit", "k", "1", "0"]));
+        let key = |name: &str, flags: &[&str]| {
+            Reply::Array(vec![Reply::Bulk(name.as_bytes().to_vec()), texts(flags)])
+        };
+        let one = Reply::Array(vec![key("a", &["RW", "access"]), key("b", &["RO"])]);
+        let same = Reply::Array(vec![key("a", &["access", "RW"]), key("b", &["RO"])]);
+        let swapped = Reply::Array(vec![key("b", &["RO"]), key("a", &["access", "RW"])]);
+        let other = Reply::Array(vec![key("a", &["access", "RO"]), key("b", &["RO"])]);
+        assert!(agree(rule, &one, &same));
+        assert!(!agree(rule, &one, &swapped) && !agree(rule, &one, &other));
     }
 
     #[test]
