@@ -4,12 +4,28 @@ Kept independent of every client library, so that a transcript sees exactly what
 string and a bulk string, or a null array and a null bulk string, are different things here.
 """
 
+import functools
 import hashlib
+import os
 import socket
+import ssl
 
 LONG_STRING = 200  # bytes; longer strings are rendered by length, beginning and digest
 LINE_WIDTH = 100  # characters; longer aggregates are rendered with one item per line
 MANY_ITEMS = 60  # items; larger aggregates are rendered by their number, beginning and digest
+
+
+@functools.cache
+def tls_context():
+    """How connections to a port are encrypted: SERVER_TLS names a folder with ca.crt, client.crt and client.key. None
+    without it."""
+    folder = os.environ.get("SERVER_TLS")
+    if not folder:
+        return None
+    context = ssl.create_default_context(cafile=os.path.join(folder, "ca.crt"))
+    context.check_hostname = False
+    context.load_cert_chain(os.path.join(folder, "client.crt"), os.path.join(folder, "client.key"))
+    return context
 
 
 class Closed(Exception):
@@ -48,12 +64,14 @@ class Connection:
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls_context():
+            self.socket = tls_context().wrap_socket(self.socket)
 
     def send_bytes(self, data):
         """Sends bytes as they are. A server that has closed already shows when its reply is read."""
         try:
             self.socket.sendall(data)
-        except (BrokenPipeError, ConnectionResetError):
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
             pass
 
     def send(self, arguments):
@@ -75,7 +93,7 @@ class Connection:
     def _fill(self):
         try:
             data = self.socket.recv(1 << 16)
-        except ConnectionResetError:
+        except (ConnectionResetError, ssl.SSLEOFError):
             data = b""
         if not data:
             raise Closed()

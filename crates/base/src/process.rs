@@ -115,6 +115,14 @@ pub fn run_when_idle() {
     }
 }
 
+/// Lets the calling thread get a tenth of a core that others want too. Best effort: where the
+/// system refuses, it keeps its priority.
+pub fn lower_priority() {
+    const NICE: i32 = 10;
+    // Of the process it is the calling thread whose priority Linux sets.
+    let _ = rustix::process::setpriority_process(None, NICE);
+}
+
 /// Processor time, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {

@@ -47,14 +47,23 @@ pub fn note_command(call: &Call<'_>) {
 
 /// Appends a client's line.
 pub fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
-    let now = call.instance.clock.steady();
+    // The arguments of the request that is at work are counted nowhere else.
+    let is_own = client.id == call.session.client.id;
+    let own = if is_own { call.args.from(0).map(|arg| arg.len() as u64).sum() } else { 0 };
+    write_at(out, (call.instance.clock.steady(), call.row.table()), client, own);
+}
+
+/// Appends a client's line at a moment; `own` bytes are arguments of a request that is at work.
+pub(crate) fn write_at(
+    out: &mut Vec<u8>,
+    (now, table): (Steady, &'static Table),
+    client: &Client,
+    own: u64,
+) {
     let seconds = |since: u64| now.since(Steady(since)) / 1000;
     let Sizes { query, query_free, queue, room, buffered, blocks, listed, total } =
         Sizes::of(client);
     let info = client.info();
-    // The arguments of the request that is at work are counted nowhere else.
-    let is_own = client.id == call.session.client.id;
-    let own = if is_own { call.args.from(0).map(|arg| arg.len() as u64).sum() } else { 0 };
     let (arguments, total) = (client.argument_bytes.load(Relaxed) + own, total + own);
     // Writing to a vector cannot fail.
     let _ = writeln!(
@@ -81,7 +90,7 @@ pub fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         client.watches(),
         // The socket of a client whose output waits is to tell when it takes bytes again.
         if client.output_bytes.load(Relaxed) > 0 { "rw" } else { "r" },
-        command_name(call.row.table(), client.last_command.load(Relaxed)),
+        command_name(table, client.last_command.load(Relaxed)),
         String::from_utf8_lossy(info.user.as_deref().unwrap_or(b"(superuser)")),
         client.redirection.load(Relaxed),
         client.protocol.load(Relaxed),

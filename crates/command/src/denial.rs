@@ -2,8 +2,8 @@
 //! refusal.
 
 use crate::client_line;
-use crate::row::{Call, Row};
-use session::{DeniedFor, DeniedNow, DeniedWithin, Needs, Refusal};
+use crate::row::{Call, Row, Table};
+use session::{DeniedFor, DeniedNow, DeniedWithin, Instance, Needs, Refusal, Session};
 use users::{Denied, Reason, User};
 
 /// Where a call was denied.
@@ -58,6 +58,31 @@ pub fn note(call: &Call<'_>, denied: DeniedNow<'_>) {
         client_line::note_command(call);
         let mut line = Vec::new();
         client_line::write(&mut line, call, &call.session.client);
+        line.pop();
+        line
+    });
+}
+
+/// Logs a new client in as the first user that its certificate names and who is on. If it names
+/// nobody else, that is entered into ACL LOG, and the client stays who it is.
+pub fn log_in_by_certificate(
+    instance: &Instance,
+    table: &'static Table,
+    session: &mut Session,
+    names: &[Vec<u8>],
+) {
+    let access = &instance.access;
+    let found = names.iter().filter_map(|name| access.find(name)).find(|it| it.user.is_on());
+    if let Some(found) = found {
+        return session.log_in(found, access);
+    }
+    let Some(name) = names.last() else { return };
+    let (reason, context) = (DeniedFor::Certificate, DeniedWithin::TopLevel);
+    let denied = DeniedNow { reason, context, object: b"", user: name };
+    let most = access.log_entries_max(&instance.settings);
+    access.log.add(denied, (instance.clock.now(), most), || {
+        let mut line = Vec::new();
+        client_line::write_at(&mut line, (instance.clock.steady(), table), &session.client, 0);
         line.pop();
         line
     });

@@ -1,11 +1,15 @@
-//! Acceptor of connections, which gives each to the worker that is to have it.
+//! Acceptor of connections, which gives each to the worker that is to have it, or has it
+//! established first.
 
 use crate::balance::Balance;
-use crate::listeners::Listeners;
+use crate::listeners::{Accepted, Listeners};
 use crate::mail::Mail;
-use crate::stream::Stream;
+use crate::stream::{self, Stream};
+use crate::tls::Handshakes;
 use mio::Token;
+use mio::net::TcpStream;
 use session::Instance;
+use settings::tls::MAX_NEW_TLS_CONNECTIONS;
 use settings::{general, network};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -26,6 +30,8 @@ pub struct Acceptor {
     listeners: Arc<Listeners>,
     /// The workers; the first is the one that accepts.
     balance: Arc<Balance>,
+    /// Establishes connections with TLS.
+    handshakes: Arc<Handshakes>,
     /// Listeners whose connections could not be accepted: no event tells when they can.
     stuck: Vec<Token>,
 }
@@ -33,18 +39,29 @@ pub struct Acceptor {
 impl Acceptor {
     /// Returns an acceptor that gives connections of `listeners` to workers as `balance` says; the
     /// first worker is the one that accepts.
-    pub fn new(listeners: Arc<Listeners>, balance: Arc<Balance>) -> Acceptor {
-        Acceptor { listeners, balance, stuck: Vec::new() }
+    pub fn new(
+        listeners: Arc<Listeners>,
+        balance: Arc<Balance>,
+        handshakes: Arc<Handshakes>,
+    ) -> Acceptor {
+        Acceptor { listeners, balance, handshakes, stuck: Vec::new() }
     }
 
     /// Accepts connections that wait at a listener. Returns those that the accepting worker keeps,
     /// and true if more may wait, of which no event will tell.
     pub fn accept(&mut self, token: Token, instance: &Instance) -> (Vec<Stream>, bool) {
-        let mut own = Vec::new();
+        let (mut own, mut encrypted) = (Vec::new(), 0);
         for _ in 0..ACCEPTS_PER_TURN {
             match self.listeners.accept(token) {
                 Ok(None) => return (own, false),
-                Ok(Some(stream)) => own.extend(self.deal(stream, instance)),
+                Ok(Some(Accepted::Plain(stream))) => own.extend(self.deal(stream, instance)),
+                Ok(Some(Accepted::Tls(socket))) => {
+                    self.establish(socket, instance);
+                    encrypted += 1;
+                    if encrypted == MAX_NEW_TLS_CONNECTIONS.get(&instance.settings) {
+                        return (own, true);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return (own, false),
                 // Its client has given up.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -64,16 +81,21 @@ impl Acceptor {
         std::mem::take(&mut self.stuck)
     }
 
+    /// Returns true if one more client may connect. One that is only about to may have to give its
+    /// place.
+    fn admit(&self, instance: &Instance) -> bool {
+        instance.clients.admit(network::MAXCLIENTS.get(&instance.settings).into())
+            || self.handshakes.give_way()
+    }
+
     /// Rejects a connection, gives it to another worker, or returns it for the accepting worker.
     fn deal(&mut self, mut stream: Stream, instance: &Instance) -> Option<Stream> {
-        let is_protected = network::PROTECTED_MODE.get(&instance.settings)
-            && instance.access.default_user().user.takes_any_password();
-        if is_protected && !stream.is_local() {
+        if is_protected(instance) && !stream.is_local() {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
             let _ = stream.write(PROTECTED);
             return None;
         }
-        if !instance.clients.admit(network::MAXCLIENTS.get(&instance.settings).into()) {
+        if !self.admit(instance) {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
             let _ = stream.write(TOO_MANY);
             return None;
@@ -86,4 +108,20 @@ impl Acceptor {
         self.balance.mailbox(worker).send(Mail::Accepted(stream));
         None
     }
+
+    /// Rejects a connection, to which nothing can be said yet, or has it established.
+    fn establish(&self, socket: TcpStream, instance: &Instance) {
+        let is_refused = is_protected(instance) && !stream::is_local(&socket);
+        if is_refused || !self.admit(instance) {
+            instance.statistics.rejected_connections.fetch_add(1, Relaxed);
+            return;
+        }
+        self.handshakes.begin(socket);
+    }
+}
+
+/// Returns true if only clients of this machine may connect.
+fn is_protected(instance: &Instance) -> bool {
+    network::PROTECTED_MODE.get(&instance.settings)
+        && instance.access.default_user().user.takes_any_password()
 }

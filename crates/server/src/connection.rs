@@ -125,7 +125,7 @@ impl Connection {
     /// Returns the bytes of memory of its output, which its limits count: all that is allocated.
     #[inline]
     pub fn output_memory(&self) -> u64 {
-        (self.output.room() + self.own.room()) as u64
+        (self.output.room() + self.own.room() + self.stream.output_room()) as u64
     }
 
     /// Returns true if there is neither output nor anything to be put behind it.

@@ -409,11 +409,12 @@ impl<P: Poller> EventLoop<P> {
         // Connections that have sent something do not wait for new ones.
         self.serve_group(pipeline);
         let Some(acceptor) = &mut self.acceptor else { return };
+        let table = pipeline.executor.table;
         let (accepted, may_be_more) = acceptor.accept(token, &self.instance);
         if may_be_more {
             self.unread.push_back(Ready { token, is_writable: false, is_ending: false });
         }
-        accepted.into_iter().for_each(|stream| self.add(stream));
+        accepted.into_iter().for_each(|stream| self.add(stream, table));
     }
 
     fn close(&mut self, at: usize) {
@@ -424,6 +425,7 @@ impl<P: Poller> EventLoop<P> {
 
     fn drop_connection(&mut self, at: usize, mut connection: Connection) {
         self.poller.deregister(&mut connection.stream);
+        connection.stream.end();
         self.timers.forget_wait(&mut connection, &self.instance);
         self.instance.waiters.forget(&connection.session.client);
         forget_all(&self.instance, &mut connection.session);

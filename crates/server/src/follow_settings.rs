@@ -5,9 +5,10 @@ use crate::limits;
 use crate::listeners::Listeners;
 use crate::oom_score::OomScoreFile;
 use crate::services::Services;
+use crate::tls::Tls;
 use session::Instance;
 use settings::journal::{APPENDFSYNC, APPENDONLY};
-use settings::{Settings, general, memory, network, observing, scripting, snapshots};
+use settings::{Settings, general, memory, network, observing, scripting, snapshots, tls};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -78,15 +79,51 @@ fn follow_or_refuse(
     instance.settings.on_change(names, hook);
 }
 
-/// Has CONFIG SET change the addresses at which the server listens.
-pub(crate) fn follow_addresses(settings: &Settings, listeners: &Arc<Listeners>) {
+/// Has CONFIG SET change the rules of TLS. Several settings in one command are judged together.
+pub(crate) fn follow_tls(settings: &Settings, tls: &Arc<Tls>) {
+    // It holds the settings, and they hold this.
+    let tls = Arc::downgrade(tls);
+    settings.on_change(&OF_TLS.map(|name| name()), move |_| {
+        tls.upgrade().map_or(Ok(()), |tls| tls.follow_settings())
+    });
+}
+
+/// Settings of which the rules of TLS are made.
+const OF_TLS: [fn() -> &'static str; 20] = [
+    || tls::TLS_PORT.name(),
+    || tls::TLS_REPLICATION.name(),
+    || tls::TLS_CLUSTER.name(),
+    || tls::TLS_CERT_FILE.name(),
+    || tls::TLS_KEY_FILE.name(),
+    || tls::TLS_KEY_FILE_PASS.name(),
+    || tls::TLS_CLIENT_CERT_FILE.name(),
+    || tls::TLS_CLIENT_KEY_FILE.name(),
+    || tls::TLS_CLIENT_KEY_FILE_PASS.name(),
+    || tls::TLS_CA_CERT_FILE.name(),
+    || tls::TLS_CA_CERT_DIR.name(),
+    || tls::TLS_AUTH_CLIENTS.name(),
+    || tls::TLS_PROTOCOLS.name(),
+    || tls::TLS_CIPHERS.name(),
+    || tls::TLS_CIPHERSUITES.name(),
+    || tls::TLS_PREFER_SERVER_CIPHERS.name(),
+    || tls::TLS_SESSION_CACHING.name(),
+    || tls::TLS_SESSION_CACHE_SIZE.name(),
+    || tls::TLS_SESSION_CACHE_TIMEOUT.name(),
+    || tls::TLS_AUTO_RELOAD_INTERVAL.name(),
+];
+
+/// Has CONFIG SET change the addresses at which the server listens. The rules of TLS follow first:
+/// nobody is to connect to a port without them.
+pub(crate) fn follow_addresses(settings: &Settings, listeners: &Arc<Listeners>, tls: &Arc<Tls>) {
     let complaints = [
         (network::PORT.name(), "Unable to listen on this port. Check server logs."),
+        (tls::TLS_PORT.name(), "Unable to listen on this port. Check server logs."),
         (network::BIND.name(), "Failed to bind to specified addresses."),
     ];
     for (name, complaint) in complaints {
-        let listeners = Arc::clone(listeners);
+        let (listeners, tls) = (Arc::clone(listeners), Arc::downgrade(tls));
         settings.on_change(&[name], move |settings| {
+            tls.upgrade().map_or(Ok(()), |tls| tls.prepare(settings))?;
             listeners.follow(settings).map_err(|error| {
                 tracing::warn!("{error}");
                 complaint.to_owned()

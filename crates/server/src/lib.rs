@@ -8,6 +8,7 @@
 //!            │                 │     ▼
 //!            │                 └ pipeline     read, batch ──▶ executor: thread, counts, replies
 //!            │                                                    └──▶ command::execute
+//!            ├──▶ handshakes of TLS, which give connections to workers
 //!            ├──▶ background jobs: expiry, aging, cleaning at rest, limits, samples, save points
 //!            └──▶ saver: snapshots, one at a time
 //! ```
@@ -57,6 +58,12 @@ mod signals;
 mod start;
 mod stream;
 mod timers;
+mod tls;
+#[cfg(feature = "tls")]
+mod tls_stream;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls_stream.rs"]
+mod tls_stream;
 mod users;
 mod worker;
 

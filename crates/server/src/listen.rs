@@ -1,6 +1,7 @@
 //! Listening sockets, as `bind`, `port` and `unixsocket` ask for them.
 
 use mio::net::{TcpListener, UnixListener};
+use settings::tls::TLS_PORT;
 use settings::{Settings, network};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -14,6 +15,8 @@ use thiserror::Error;
 pub enum Listener {
     /// TCP socket.
     Tcp(TcpListener),
+    /// TCP socket of TLS.
+    Tls(TcpListener),
     /// Unix socket.
     Unix(UnixListener),
 }
@@ -24,6 +27,8 @@ pub enum ListenError {
     /// An address of `bind` is not an address of this machine, or taken.
     #[error("Could not create server TCP listening socket {address}: bind: {error}")]
     Tcp {
+        /// Name of the port's kind, `tcp` or `tls`.
+        kind: &'static str,
         /// Value of the setting.
         address: String,
         /// Error of the system call.
@@ -47,17 +52,21 @@ pub enum ListenError {
 pub enum ListenAddress {
     /// One entry of `bind`, and the port.
     Tcp(String, u16),
+    /// One entry of `bind`, and the port of TLS.
+    Tls(String, u16),
     /// Path of a Unix socket.
     Unix(PathBuf),
 }
 
 /// Returns the addresses that the settings ask for.
 pub fn addresses(settings: &Settings) -> Vec<ListenAddress> {
-    let port = network::PORT.get(settings);
-    let addresses = network::BIND.get(settings);
-    let of_tcp = addresses.iter().filter(|_| port != 0);
+    let (port, tls_port) = (network::PORT.get(settings), TLS_PORT.get(settings));
+    let words = network::BIND.get(settings);
+    let of_tcp = words.iter().filter(|_| port != 0);
     let mut addresses: Vec<ListenAddress> =
         of_tcp.map(|word| ListenAddress::Tcp(word.clone(), port)).collect();
+    let of_tls = words.iter().filter(|_| tls_port != 0);
+    addresses.extend(of_tls.map(|word| ListenAddress::Tls(word.clone(), tls_port)));
     let path = network::UNIX_SOCKET.get(settings);
     if !path.is_empty() {
         addresses.push(ListenAddress::Unix(path.as_ref().into()));
@@ -82,8 +91,9 @@ pub fn listen(settings: &Settings) -> Result<Vec<(ListenAddress, Listener)>, Lis
 pub fn kinds(listeners: &[(ListenAddress, Listener)]) -> Vec<&'static str> {
     let is_there = |wanted: fn(&Listener) -> bool| listeners.iter().any(|(_, it)| wanted(it));
     let tcp = is_there(|it| matches!(it, Listener::Tcp(_))).then_some("tcp");
+    let tls = is_there(|it| matches!(it, Listener::Tls(_))).then_some("tls");
     let unix = is_there(|it| matches!(it, Listener::Unix(_))).then_some("unix");
-    tcp.into_iter().chain(unix).collect()
+    tcp.into_iter().chain(unix).chain(tls).collect()
 }
 
 /// Opens one socket; `None` for an address that may be missing on this machine and is.
@@ -93,7 +103,14 @@ pub fn kinds(listeners: &[(ListenAddress, Listener)]) -> Vec<&'static str> {
 pub fn open(address: &ListenAddress, settings: &Settings) -> Result<Option<Listener>, ListenError> {
     match address {
         ListenAddress::Tcp(word, port) => {
-            listen_tcp(word, *port, network::TCP_BACKLOG.get(settings))
+            let socket = listen_tcp(word, *port, settings);
+            let opened = socket.map_err(|(name, error)| tcp_error("tcp", name, error));
+            Ok(opened?.map(Listener::Tcp))
+        }
+        ListenAddress::Tls(word, port) => {
+            let socket = listen_tcp(word, *port, settings);
+            let opened = socket.map_err(|(name, error)| tcp_error("tls", name, error));
+            Ok(opened?.map(Listener::Tls))
         }
         ListenAddress::Unix(path) => {
             let open = || open_unix(path, settings);
@@ -106,22 +123,31 @@ impl ListenError {
     /// Returns the error of a system call as one about an address.
     pub fn of(address: &ListenAddress, error: io::Error) -> ListenError {
         match address {
-            ListenAddress::Tcp(word, port) => {
-                ListenError::Tcp { address: format!("{word}:{port}"), error }
-            }
+            ListenAddress::Tcp(word, port) => tcp_error("tcp", format!("{word}:{port}"), error),
+            ListenAddress::Tls(word, port) => tcp_error("tls", format!("{word}:{port}"), error),
             ListenAddress::Unix(path) => ListenError::Unix { path: path.clone(), error },
         }
     }
 }
 
-/// Opens one address of `bind`; one with a leading `-` may be missing on this machine.
-fn listen_tcp(word: &str, port: u16, backlog: i32) -> Result<Option<Listener>, ListenError> {
+fn tcp_error(kind: &'static str, address: String, error: io::Error) -> ListenError {
+    ListenError::Tcp { kind, address, error }
+}
+
+/// Opens one address of `bind`; one with a leading `-` may be missing on this machine. An error
+/// comes with the address.
+fn listen_tcp(
+    word: &str,
+    port: u16,
+    settings: &Settings,
+) -> Result<Option<TcpListener>, (String, io::Error)> {
+    let backlog = network::TCP_BACKLOG.get(settings);
     let (is_optional, host) = word.strip_prefix('-').map_or((false, word), |host| (true, host));
     let opened = resolve(host, port).and_then(|address| open_tcp(address, backlog));
     match opened {
-        Ok(listener) => Ok(Some(Listener::Tcp(listener))),
+        Ok(listener) => Ok(Some(listener)),
         Err(error) if is_optional && is_missing(&error) => Ok(None),
-        Err(error) => Err(ListenError::Tcp { address: format!("{host}:{port}"), error }),
+        Err(error) => Err((format!("{host}:{port}"), error)),
     }
 }
 

@@ -3,12 +3,22 @@
 use crate::listen::{ListenAddress, ListenError, Listener, addresses, open};
 use crate::stream::Stream;
 use base::mutex::{Mutex, MutexGuard};
+use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use settings::Settings;
 use std::io;
 
 /// Sockets by address; the nth waits at token n + 1 of the event loop that accepts.
 type Open = Vec<Option<(ListenAddress, Listener)>>;
+
+/// A connection that a client has made.
+#[derive(Debug)]
+pub enum Accepted {
+    /// One that can be served.
+    Plain(Stream),
+    /// One of TLS that is not established.
+    Tls(TcpStream),
+}
 
 /// Open listening sockets, registered with the event loop that accepts.
 #[derive(Debug)]
@@ -43,12 +53,14 @@ impl Listeners {
     ///
     /// # Errors
     /// The error of the system call; also when no connection waits (`WouldBlock`).
-    pub fn accept(&self, token: Token) -> io::Result<Option<Stream>> {
-        match self.open().get(token.0.wrapping_sub(1)) {
-            Some(Some((_, Listener::Tcp(socket)))) => socket.accept().map(|it| Some(it.0.into())),
-            Some(Some((_, Listener::Unix(socket)))) => socket.accept().map(|it| Some(it.0.into())),
-            _ => Ok(None),
-        }
+    pub fn accept(&self, token: Token) -> io::Result<Option<Accepted>> {
+        let accepted = match self.open().get(token.0.wrapping_sub(1)) {
+            Some(Some((_, Listener::Tcp(socket)))) => Accepted::Plain(socket.accept()?.0.into()),
+            Some(Some((_, Listener::Unix(socket)))) => Accepted::Plain(socket.accept()?.0.into()),
+            Some(Some((_, Listener::Tls(socket)))) => Accepted::Tls(socket.accept()?.0),
+            _ => return Ok(None),
+        };
+        Ok(Some(accepted))
     }
 
     /// Closes the sockets that the settings do not ask for, and then opens those that are missing:
@@ -82,7 +94,9 @@ impl Listeners {
         });
         let (token, interest) = (Token(at + 1), Interest::READABLE);
         match &mut socket {
-            Listener::Tcp(socket) => self.registry.register(socket, token, interest)?,
+            Listener::Tcp(socket) | Listener::Tls(socket) => {
+                self.registry.register(socket, token, interest)?;
+            }
             Listener::Unix(socket) => self.registry.register(socket, token, interest)?,
         }
         open[at] = Some((address, socket));

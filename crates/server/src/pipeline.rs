@@ -74,6 +74,8 @@ pub struct Pipeline {
     group: Group,
     /// Buffer for a read from a connection that is served alone.
     input: Vec<u8>,
+    /// Room for what is encrypted; empty until there is a connection with TLS.
+    ciphertext: Vec<u8>,
     /// Generation of the settings that were read last.
     settings_read: u64,
 }
@@ -86,6 +88,7 @@ impl Pipeline {
             group: Group::new(executor.table),
             executor,
             input: vec![0; READ_BYTES_LARGE],
+            ciphertext: Vec::new(),
             settings_read: u64::MAX,
         }
     }
@@ -181,8 +184,8 @@ impl Pipeline {
     /// to read or if it is broken.
     #[inline]
     pub fn join(&mut self, at: usize, mut connection: Box<Connection>) -> Option<Served> {
-        let Pipeline { executor, group, .. } = self;
-        let fate = match receive(executor, &mut connection, group.room()) {
+        let Pipeline { executor, group, ciphertext, .. } = self;
+        let fate = match receive(executor, &mut connection, group.room(), ciphertext) {
             Ok(Some(bytes)) => {
                 let ahead = executor.ahead(&connection);
                 group.add((at, connection), bytes, &ahead);
@@ -249,7 +252,8 @@ impl Pipeline {
             if connection.is_query_deferred() {
                 break;
             }
-            match receive(&self.executor, connection, &mut self.input[..most]) {
+            let Pipeline { executor, input, ciphertext, .. } = self;
+            match receive(executor, connection, &mut input[..most], ciphertext) {
                 Ok(Some(bytes)) => connection.query.keep(&self.input[..bytes]),
                 Ok(None) => break,
                 Err(error) => return fate_at_end(connection, &error),
@@ -273,7 +277,8 @@ impl Pipeline {
             if !is_wanted || !connection.stream.may_hold_more() {
                 break;
             }
-            match receive(&self.executor, connection, &mut self.input) {
+            let Pipeline { executor, input, ciphertext, .. } = self;
+            match receive(executor, connection, input, ciphertext) {
                 Ok(Some(bytes)) => {
                     connection.query.keep(&self.input[..bytes]);
                     connection.publish(self.executor.steady.now());
@@ -350,8 +355,9 @@ fn receive(
     executor: &Executor,
     connection: &mut Connection,
     room: &mut [u8],
+    ciphertext: &mut Vec<u8>,
 ) -> io::Result<Option<usize>> {
-    let received = connection.stream.receive(room)?;
+    let received = connection.stream.receive(room, ciphertext)?;
     if let Some(bytes) = received {
         executor.statistics.server.input_bytes.add(bytes as u64);
         executor.statistics.server.reads.add(1);

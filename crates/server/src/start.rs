@@ -10,7 +10,7 @@ use crate::descriptors::{self, Shortage};
 use crate::durability;
 use crate::end;
 use crate::event_loop::{MAILBOX, Seat};
-use crate::follow_settings::{follow_addresses, follow_settings};
+use crate::follow_settings::{follow_addresses, follow_settings, follow_tls};
 use crate::journal::{Journal, JournalThread};
 use crate::limits;
 use crate::listen::{self, ListenAddress, ListenError, Listener};
@@ -23,6 +23,7 @@ use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
 use crate::services::Services;
 use crate::signals;
+use crate::tls::{Handshakes, Tls};
 use crate::users::{self, UsersError};
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
@@ -75,6 +76,9 @@ pub enum StartError {
     /// Users that cannot be made.
     #[error("{0}")]
     Users(#[from] UsersError),
+    /// Rules of TLS that cannot be made.
+    #[error("Failed to configure TLS: {0}")]
+    Tls(String),
     /// Data files that another server writes.
     #[error("{0}")]
     Taken(#[from] Taken),
@@ -161,10 +165,10 @@ fn version_line() -> String {
 fn log_reason(error: &StartError) {
     match error {
         StartError::Load(_) => {}
-        StartError::Listen(ListenError::Tcp { address, .. }) => {
+        StartError::Listen(ListenError::Tcp { kind, address, .. }) => {
             let port = address.rsplit(':').next().unwrap_or_default();
             tracing::warn!("Warning: {error}");
-            tracing::warn!("Failed listening on port {port} (tcp), aborting.");
+            tracing::warn!("Failed listening on port {port} ({kind}), aborting.");
         }
         error => tracing::error!("{error}"),
     }
@@ -189,12 +193,12 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     // A program that can connect may send a signal at once, so signals are caught before the server
     // listens.
     let signals = signals::catch().map_err(system("catching signals"))?;
-    tracing::info!("Running mode=standalone, port={}.", network::PORT.get(&settings));
     let (ask_to_end, end_asked) = bounded(1);
     let journal = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)), table };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     users::load(&instance)?;
+    let tls = start_tls(&instance)?;
     let listeners = listen::listen(&settings)?;
     let kinds = listen::kinds(&listeners);
     tracing::info!("Server initialized");
@@ -203,7 +207,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     limits::apply(&instance);
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
-    let (workers, mailboxes) = start_workers(&instance, &services, listeners)?;
+    let (workers, mailboxes) = start_workers(&instance, &services, (listeners, &tls))?;
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
     let saving = start_saver(&instance, &services)?;
     let memory = start_memory(&instance)?;
@@ -241,6 +245,15 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     }
 }
 
+/// Makes the rules of TLS, which follow the settings and their files from then on.
+fn start_tls(instance: &Arc<Instance>) -> Result<Arc<Tls>, StartError> {
+    let tls = Tls::new(instance);
+    tls.configure().map_err(StartError::Tls)?;
+    follow_tls(&instance.settings, &tls);
+    tls.start_renewal().map_err(system("starting a thread"))?;
+    Ok(tls)
+}
+
 /// Logs that the server begins, and what of its settings is not done.
 fn log_beginning(loaded: &Loaded) {
     let version = env!("CARGO_PKG_VERSION");
@@ -248,6 +261,11 @@ fn log_beginning(loaded: &Loaded) {
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     warn_of_idle(&loaded.settings);
     service_manager::warn(&loaded.settings);
+    let port = match network::PORT.get(&loaded.settings) {
+        0 => settings::tls::TLS_PORT.get(&loaded.settings),
+        port => port,
+    };
+    tracing::info!("Running mode=standalone, port={port}.");
 }
 
 /// Makes do with little address space for this number of workers, and says that there is little.
@@ -391,7 +409,7 @@ type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>);
 fn start_workers(
     instance: &Arc<Instance>,
     services: &Services,
-    opened: Vec<(ListenAddress, Listener)>,
+    (opened, tls): (Vec<(ListenAddress, Listener)>, &Arc<Tls>),
 ) -> Result<Threads, StartError> {
     let stopwatch = instance.stopwatch.clone();
     let mut loops = Vec::new();
@@ -404,9 +422,10 @@ fn start_workers(
         loops.push((poll, mailbox, inbox));
     }
     let mailboxes: Vec<Mailbox> = loops.iter().map(|(_, mailbox, _)| mailbox.clone()).collect();
-    let listeners = open_to_clients(instance, opened, &loops[0].0)?;
+    let listeners = open_to_clients(instance, (opened, tls), &loops[0].0)?;
     let balance = Arc::new(Balance::new(mailboxes.clone()));
-    let mut acceptor = Some(Acceptor::new(listeners, Arc::clone(&balance)));
+    let handshakes = Arc::new(Handshakes::new(instance, tls, &balance));
+    let mut acceptor = Some(Acceptor::new(listeners, Arc::clone(&balance), handshakes));
     let mut threads = Vec::new();
     for (number, (poll, mailbox, inbox)) in loops.into_iter().enumerate() {
         let parts = WorkerParts {
@@ -433,13 +452,13 @@ fn start_workers(
 /// Registers the listeners with `poll`, and has them follow the settings.
 fn open_to_clients(
     instance: &Instance,
-    opened: Vec<(ListenAddress, Listener)>,
+    (opened, tls): (Vec<(ListenAddress, Listener)>, &Arc<Tls>),
     poll: &Poll,
 ) -> Result<Arc<Listeners>, StartError> {
     let registry = poll.registry().try_clone();
     let listeners = registry.and_then(|registry| Listeners::new(opened, registry));
     let listeners = Arc::new(listeners.map_err(system("waiting for connections"))?);
-    follow_addresses(&instance.settings, &listeners);
+    follow_addresses(&instance.settings, &listeners, tls);
     Ok(listeners)
 }
 

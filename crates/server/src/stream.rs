@@ -1,11 +1,13 @@
-//! Stream of a client over TCP or a Unix socket. It knows whether there is more to read.
+//! Stream of a client over TCP, TLS or a Unix socket. It knows whether there is more to read.
 
+use crate::tls_stream::TlsStream;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 use session::Endpoint;
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, IoSlice, Read, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -23,6 +25,7 @@ pub struct Stream {
 enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream>),
 }
 
 impl Stream {
@@ -56,15 +59,21 @@ impl Stream {
     }
 
     /// Reads once into `room`. Returns the number of bytes, or `None` if there are none at present.
+    /// `ciphertext` is room for what is encrypted, whatever that holds.
     ///
     /// # Errors
     /// When the connection is broken, or `UnexpectedEof` when the client has ended it.
     #[inline]
-    pub fn receive(&mut self, room: &mut [u8]) -> io::Result<Option<usize>> {
+    pub fn receive(
+        &mut self,
+        room: &mut [u8],
+        ciphertext: &mut Vec<u8>,
+    ) -> io::Result<Option<usize>> {
         loop {
             let outcome = match &mut self.socket {
                 Socket::Tcp(stream) => stream.read(room),
                 Socket::Unix(stream) => stream.read(room),
+                Socket::Tls(_) => return self.receive_encrypted(room, ciphertext),
             };
             match outcome {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -84,9 +93,55 @@ impl Stream {
         }
     }
 
+    #[inline(never)]
+    fn receive_encrypted(
+        &mut self,
+        room: &mut [u8],
+        ciphertext: &mut Vec<u8>,
+    ) -> io::Result<Option<usize>> {
+        let Socket::Tls(stream) = &mut self.socket else { return Ok(None) };
+        let received = stream.receive(room, ciphertext, self.is_ending);
+        self.may_hold_more = stream.may_hold_more();
+        received
+    }
+
+    /// Returns the bytes of memory that it holds for what has not left yet, besides the output of
+    /// its connection.
+    #[inline]
+    pub fn output_room(&self) -> usize {
+        match &self.socket {
+            Socket::Tcp(_) | Socket::Unix(_) => 0,
+            Socket::Tls(stream) => stream.sealed(),
+        }
+    }
+
+    /// Returns the names of the client's certificate by which it is to be logged in, once.
+    pub fn take_names(&mut self) -> Vec<Vec<u8>> {
+        match &mut self.socket {
+            Socket::Tcp(_) | Socket::Unix(_) => Vec::new(),
+            Socket::Tls(stream) => stream.take_names(),
+        }
+    }
+
+    /// Tells the client that nothing more comes, where the protocol has a word for that.
+    pub fn end(&mut self) {
+        if let Socket::Tls(stream) = &mut self.socket {
+            stream.end();
+        }
+    }
+
+    /// The TCP socket, if it is not a Unix socket.
+    fn tcp(&self) -> Option<&TcpStream> {
+        match &self.socket {
+            Socket::Tcp(stream) => Some(stream),
+            Socket::Tls(stream) => Some(stream.socket()),
+            Socket::Unix(_) => None,
+        }
+    }
+
     /// Turns on TCP_NODELAY, and TCP keepalive after `keepalive` of silence unless that is zero.
     pub fn tune(&self, keepalive: Duration) {
-        let Socket::Tcp(stream) = &self.socket else { return };
+        let Some(stream) = self.tcp() else { return };
         // Best effort: a peer that is gone already shows so at the first read.
         let _ = stream.set_nodelay(true);
         if !keepalive.is_zero() {
@@ -99,14 +154,8 @@ impl Stream {
     /// Returns the addresses of the connection.
     pub fn endpoint(&self) -> Endpoint {
         match &self.socket {
-            Socket::Tcp(stream) => Endpoint {
-                address: stream.peer_addr().map_or_else(|_| "?:0".into(), |it| it.to_string()),
-                local_address: stream
-                    .local_addr()
-                    .map_or_else(|_| "?:0".into(), |it| it.to_string()),
-                fd: stream.as_raw_fd(),
-                is_unix: false,
-            },
+            Socket::Tcp(stream) => tcp_endpoint(stream),
+            Socket::Tls(stream) => tcp_endpoint(stream.socket()),
             Socket::Unix(stream) => {
                 let path = stream.local_addr().ok();
                 let path = path.and_then(|it| it.as_pathname().map(|it| it.display().to_string()));
@@ -119,21 +168,42 @@ impl Stream {
 
     /// Returns true if the peer is on this machine.
     pub fn is_local(&self) -> bool {
-        match &self.socket {
-            Socket::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| match peer.ip() {
-                std::net::IpAddr::V4(ip) => ip.is_loopback(),
-                std::net::IpAddr::V6(ip) => {
-                    ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback())
-                }
-            }),
-            Socket::Unix(_) => true,
-        }
+        self.tcp().is_none_or(is_local)
     }
+}
+
+fn tcp_endpoint(stream: &TcpStream) -> Endpoint {
+    let shown = |address: io::Result<SocketAddr>| {
+        address.map_or_else(|_| "?:0".to_owned(), |it| it.to_string())
+    };
+    Endpoint {
+        address: shown(stream.peer_addr()),
+        local_address: shown(stream.local_addr()),
+        fd: stream.as_raw_fd(),
+        is_unix: false,
+    }
+}
+
+/// Returns true if the peer is on this machine.
+pub fn is_local(stream: &TcpStream) -> bool {
+    stream.peer_addr().is_ok_and(|peer| match peer.ip() {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => {
+            ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback())
+        }
+    })
 }
 
 impl From<TcpStream> for Stream {
     fn from(stream: TcpStream) -> Stream {
         Stream::new(Socket::Tcp(stream))
+    }
+}
+
+impl From<TlsStream> for Stream {
+    fn from(stream: TlsStream) -> Stream {
+        let may_hold_more = stream.may_hold_more();
+        Stream { socket: Socket::Tls(Box::new(stream)), may_hold_more, is_ending: false }
     }
 }
 
@@ -149,6 +219,7 @@ impl Write for Stream {
         match &mut self.socket {
             Socket::Tcp(stream) => stream.write(from),
             Socket::Unix(stream) => stream.write(from),
+            Socket::Tls(stream) => stream.write_vectored(&[IoSlice::new(from)]),
         }
     }
 
@@ -157,6 +228,7 @@ impl Write for Stream {
         match &mut self.socket {
             Socket::Tcp(stream) => stream.write_vectored(from),
             Socket::Unix(stream) => stream.write_vectored(from),
+            Socket::Tls(stream) => stream.write_vectored(from),
         }
     }
 
@@ -170,6 +242,7 @@ impl Source for Stream {
         match &mut self.socket {
             Socket::Tcp(stream) => stream.register(to, token, interest),
             Socket::Unix(stream) => stream.register(to, token, interest),
+            Socket::Tls(stream) => stream.socket_mut().register(to, token, interest),
         }
     }
 
@@ -177,6 +250,7 @@ impl Source for Stream {
         match &mut self.socket {
             Socket::Tcp(stream) => stream.reregister(to, token, interest),
             Socket::Unix(stream) => stream.reregister(to, token, interest),
+            Socket::Tls(stream) => stream.socket_mut().reregister(to, token, interest),
         }
     }
 
@@ -184,6 +258,7 @@ impl Source for Stream {
         match &mut self.socket {
             Socket::Tcp(stream) => stream.deregister(from),
             Socket::Unix(stream) => stream.deregister(from),
+            Socket::Tls(stream) => stream.socket_mut().deregister(from),
         }
     }
 }
@@ -205,12 +280,12 @@ mod tests {
         let (mut stream, mut far) = pair();
         assert!(!stream.may_hold_more());
         far.write_all(b"abcde").expect("room in the socket");
-        assert_eq!(stream.receive(&mut [0; 5]).expect("bytes"), Some(5));
+        assert_eq!(stream.receive(&mut [0; 5], &mut Vec::new()).expect("bytes"), Some(5));
         assert!(stream.may_hold_more());
-        assert_eq!(stream.receive(&mut [0; 5]).expect("no bytes"), None);
+        assert_eq!(stream.receive(&mut [0; 5], &mut Vec::new()).expect("no bytes"), None);
         assert!(!stream.may_hold_more());
         far.write_all(b"fgh").expect("room in the socket");
-        assert_eq!(stream.receive(&mut [0; 5]).expect("bytes"), Some(3));
+        assert_eq!(stream.receive(&mut [0; 5], &mut Vec::new()).expect("bytes"), Some(3));
         assert!(!stream.may_hold_more());
     }
 
@@ -220,9 +295,9 @@ mod tests {
         far.write_all(b"abc").expect("room in the socket");
         drop(far);
         stream.expect_end();
-        assert_eq!(stream.receive(&mut [0; 5]).expect("bytes"), Some(3));
+        assert_eq!(stream.receive(&mut [0; 5], &mut Vec::new()).expect("bytes"), Some(3));
         assert!(stream.may_hold_more());
-        let end = stream.receive(&mut [0; 5]).expect_err("the end");
+        let end = stream.receive(&mut [0; 5], &mut Vec::new()).expect_err("the end");
         assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
     }
 }

@@ -26,16 +26,19 @@ pub enum DeniedFor {
     Channel,
     /// A database.
     Database,
+    /// A certificate that names nobody.
+    Certificate,
 }
 
 impl DeniedFor {
     /// All reasons, with what ACL LOG calls them.
-    pub const NAMES: [(DeniedFor, &'static str); 5] = [
+    pub const NAMES: [(DeniedFor, &'static str); 6] = [
         (DeniedFor::Login, "auth"),
         (DeniedFor::Command, "command"),
         (DeniedFor::Key, "key"),
         (DeniedFor::Channel, "channel"),
         (DeniedFor::Database, "database"),
+        (DeniedFor::Certificate, "tls-cert"),
     ];
 
     /// What ACL LOG calls it.

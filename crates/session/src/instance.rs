@@ -23,6 +23,7 @@ use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
 use crate::scripts::Scripts;
 use crate::shutdown::ShutdownRequests;
 use crate::statistics::Statistics;
+use crate::tls_facts::TlsFacts;
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::troubles::WriteTroubles;
@@ -69,6 +70,8 @@ pub struct Instance {
     pub latency: LatencyEvents,
     /// Counters.
     pub statistics: Statistics,
+    /// Certificates and handshakes of TLS.
+    pub tls: TlsFacts,
     /// Identity of the server.
     pub identity: Identity,
     /// Clock of the server.
@@ -243,6 +246,7 @@ impl Instance {
             command_log: CommandLog::default(),
             latency: LatencyEvents::default(),
             statistics,
+            tls: TlsFacts::default(),
             identity,
             clock,
             stopwatch,

@@ -64,6 +64,7 @@ mod session;
 mod shutdown;
 mod sparse;
 mod statistics;
+mod tls_facts;
 mod tracking;
 mod transaction;
 mod troubles;
@@ -104,6 +105,7 @@ pub use scripts::{
 pub use session::{ReplyMode, Session};
 pub use shutdown::{Shutdown, ShutdownRequests};
 pub use statistics::{CommandTotals, WorkerStatistics};
+pub use tls_facts::{CertificateFacts, Certificates, TlsFacts};
 pub use tracking::{OwnTracking, Prefix, Tracker, TrackingOptions};
 pub use transaction::Queue;
 pub use troubles::WriteTroubles;

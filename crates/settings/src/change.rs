@@ -95,14 +95,14 @@ impl Settings {
         Ok(requests)
     }
 
-    /// Returns the values that change, before and after.
+    /// Returns the values that change or are applied again, before and after.
     fn set_many_parse(&self, requests: &[Request<'_>]) -> Result<(Values, Values), SetError> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for Request { index, known_as, value } in requests {
             let old = self.value(*index, Value::clone);
             let new = parse_over(row_at(*index), &words(row_at(*index), value), &old)
                 .map_err(|reason| SetError::Refused { name: (*known_as).into(), reason })?;
-            if new != old {
+            if new != old || row_at(*index).reapplied {
                 before.push((*index, old));
                 after.push((*index, new));
             }

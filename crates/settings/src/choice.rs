@@ -30,6 +30,26 @@ macro_rules! choices {
 }
 
 choices! {
+    /// Whether clients must show a certificate.
+    AuthClients {
+        /// They are not asked.
+        No = "no",
+        /// They must.
+        Yes = "yes",
+        /// They may.
+        Optional = "optional",
+    }
+
+    /// Field of a certificate that names a user.
+    CertificateUser {
+        /// The common name.
+        CommonName = "CN",
+        /// A URI among the alternative names.
+        Uri = "URI",
+        /// None.
+        Off = "off",
+    }
+
     /// Keys to evict when `maxmemory` is reached.
     MaxmemoryPolicy {
         /// Keys with a deadline, longest unused first.

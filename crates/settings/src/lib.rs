@@ -47,9 +47,9 @@ mod whole_file;
 
 pub use change::{Changed, Origin};
 pub use choice::{
-    AppendFsync, BusyScope, DebugAccess, LogFormat, LogLevel, LogTimestampFormat, MaxmemoryPolicy,
-    OomScore, PropagationErrorBehavior, PubSubDefault, RdbReader, ReclaimPolicy, ShutdownFlags,
-    Supervised, VersionCheck,
+    AppendFsync, AuthClients, BusyScope, CertificateUser, DebugAccess, LogFormat, LogLevel,
+    LogTimestampFormat, MaxmemoryPolicy, OomScore, PropagationErrorBehavior, PubSubDefault,
+    RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
 };
 pub use command_line::{Invocation, Loaded, load};
 pub use error::{FileError, RewriteError, SetError, system_text};
@@ -60,7 +60,8 @@ pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
 pub use rows::{
-    all, general, journal, limits, memory, network, observing, scripting, snapshots, users, values,
+    all, general, journal, limits, memory, network, observing, scripting, snapshots, tls, users,
+    values,
 };
 pub use value::{ClientsMemory, EventClasses, OutputLimit, OutputLimits, SavePoint, SavePoints};
 pub use whole_file::{read_whole, replace_whole};

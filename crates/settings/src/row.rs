@@ -120,6 +120,8 @@ pub struct Row {
     pub protected: bool,
     /// True if the value is a secret that logs and monitors must not show.
     pub sensitive: bool,
+    /// True if setting the value that it has applies it again: what it names may have changed.
+    pub reapplied: bool,
     /// One line for the manual, with the unit.
     pub doc: &'static str,
     /// Reason why the value, which is accepted and kept, has no effect; empty if it has one.
@@ -174,6 +176,12 @@ impl Row {
         self
     }
 
+    /// Has CONFIG SET apply the value again if it is that in force.
+    pub(crate) const fn reapplied(mut self) -> Row {
+        self.reapplied = true;
+        self
+    }
+
     /// Marks the value as accepted and kept, but without effect.
     pub(crate) const fn idle(mut self, because: &'static str) -> Row {
         self.idle_because = because;
@@ -198,6 +206,7 @@ const fn row(name: &'static str, kind: Kind, doc: &'static str) -> Row {
         hidden: false,
         protected: false,
         sensitive: false,
+        reapplied: false,
         doc,
         idle_because: "",
     }

@@ -6,6 +6,7 @@ use crate::mail::Mail;
 use crate::output::WRITE_MAX;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
+use command::Table;
 use session::{Answer, Letter, MessageBytes, Notice, ReplyMode};
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ impl<P: Poller> EventLoop<P> {
         let mut given = 0;
         for read in 1..=arrived {
             if self.is_nested && self.is_next_about_one_away() {
-                self.leave_mail();
+                self.leave_mail(pipeline.executor.table);
                 return read - 1;
             }
             let Some(mail) = self.inbox.next() else { break };
@@ -118,11 +119,11 @@ impl<P: Poller> EventLoop<P> {
     /// Leaves the mail for later: the first message is about a client that is away, and messages
     /// about clients stay in order. New connections and the end of the server do not wait for that.
     #[cold]
-    fn leave_mail(&mut self) {
+    fn leave_mail(&mut self, table: &'static Table) {
         self.inbox.leave_rest();
         for mail in self.inbox.pick(|mail| matches!(mail, Mail::Accepted(_) | Mail::Stop)) {
             match mail {
-                Mail::Accepted(stream) => self.add(stream),
+                Mail::Accepted(stream) => self.add(stream, table),
                 _ => self.is_stopping = true,
             }
         }
@@ -131,7 +132,7 @@ impl<P: Poller> EventLoop<P> {
     /// Does what a message asks for. Returns the bytes as which messages given to clients count.
     fn on_mail(&mut self, pipeline: &mut Pipeline, mail: Mail) -> usize {
         match mail {
-            Mail::Accepted(stream) => self.add(stream),
+            Mail::Accepted(stream) => self.add(stream, pipeline.executor.table),
             Mail::Moved(connection) => self.take_over(connection),
             Mail::Notice(Notice::Close(client)) => match self.connections.find(client) {
                 Some(at) => self.close(at),

@@ -15,6 +15,7 @@ use crate::pipeline::Pipeline;
 use crate::poller::Poller;
 use crate::stream::Stream;
 use base::{Steady, process};
+use command::{Table, denial};
 use session::{Notice, Owner, Post, Session};
 use settings::{general, network};
 use std::sync::Arc;
@@ -197,8 +198,8 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Adds a connection that was admitted.
-    pub fn add(&mut self, mut stream: Stream) {
+    /// Adds a connection that was admitted. `table` has the commands of the server.
+    pub fn add(&mut self, mut stream: Stream, table: &'static Table) {
         let settings = &self.instance.settings;
         stream.tune(Duration::from_secs(network::TCP_KEEPALIVE.get(settings).into()));
         let at = self.connections.reserve();
@@ -210,9 +211,16 @@ impl<P: Poller> EventLoop<P> {
         let now = self.instance.clock.steady();
         let owner = Owner { entry: narrow::to_u32(at), ..self.owner.clone() };
         let client = self.instance.clients.add(stream.endpoint(), owner, now);
-        let session = Session::of_connection(client, &self.instance.access);
+        let mut session = Session::of_connection(client, &self.instance.access);
+        let names = stream.take_names();
+        if !names.is_empty() {
+            denial::log_in_by_certificate(&self.instance, table, &mut session, &names);
+        }
         let mut connection = Box::new(Connection::new(stream, session));
         connection.follow_limits(&self.output_limits, self.memory_max);
+        if connection.stream.may_hold_more() {
+            self.look_again(at, &mut connection);
+        }
         self.connections.add(at, connection);
     }
 }

@@ -65,12 +65,11 @@ fn a_wrong_value_leaves_all_settings_as_they_were() {
 #[test]
 fn a_fixed_setting_is_refused_with_its_reason() {
     refused(
-        &[("tls-replication", "yes")],
-        "ERR CONFIG SET failed (possibly related to argument 'tls-replication') - \
-         TLS is not supported by this version of Varve: remove the line if connections may be open \
-         to readers, or have a proxy in front of the server encrypt them",
+        &[("rdma-port", "6380")],
+        "ERR CONFIG SET failed (possibly related to argument 'rdma-port') - \
+         RDMA is not supported by Varve: remove the line, and have clients use TCP",
     );
-    assert_eq!(set(&Settings::new(), &[("tls-port", "0"), ("activedefrag", "no")]), Ok(vec![]));
+    assert_eq!(set(&Settings::new(), &[("rdma-port", "0"), ("activedefrag", "no")]), Ok(vec![]));
 }
 
 #[test]
@@ -151,4 +150,19 @@ fn a_hook_that_fails_rolls_everything_back_and_applies_the_old_values() {
     );
     assert_eq!(*seen.lock().expect("not poisoned"), [3, 10000]);
     assert_eq!((PORT.get(&settings), TIMEOUT.get(&settings)), (6379, 0));
+}
+
+#[test]
+fn the_value_in_force_is_applied_again_where_it_names_what_may_have_changed() {
+    let settings = Settings::new();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    settings.on_change(&["tls-cert-file", "tls-key-file", "port"], move |_| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    });
+    assert!(set(&settings, &[("port", "6379")]).is_ok());
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+    assert!(set(&settings, &[("tls-cert-file", ""), ("tls-key-file", "")]).is_ok());
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
 }

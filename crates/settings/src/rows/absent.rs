@@ -13,8 +13,6 @@ const REPLICAS: &str = "replication is not supported by this version of Varve, s
     ever confirm a write: remove the line, or set it to 0";
 const CLUSTER: &str = "cluster mode is not supported by this version of Varve: remove the line if \
     the server is to hold all keys by itself";
-const TLS: &str = "TLS is not supported by this version of Varve: remove the line if connections \
-    may be open to readers, or have a proxy in front of the server encrypt them";
 const RDMA: &str = "RDMA is not supported by Varve: remove the line, and have clients use TCP";
 const MARK: &str = "marking connections is not supported by this version of Varve: remove the line \
     if no firewall or route depends on the mark";
@@ -23,9 +21,6 @@ pub(crate) const ROWS: &[Row] = &[
     fixed("replicaof", "", REPLICATION).alias("slaveof").at_start(),
     fixed("min-replicas-to-write", "0", REPLICAS).alias("min-slaves-to-write"),
     fixed("cluster-enabled", "no", CLUSTER).at_start(),
-    fixed("tls-port", "0", TLS),
-    fixed("tls-replication", "no", TLS),
-    fixed("tls-cluster", "no", TLS),
     fixed("rdma-port", "0", RDMA),
     fixed("rdma-bind", "", RDMA),
     fixed("socket-mark-id", "0", MARK).at_start(),

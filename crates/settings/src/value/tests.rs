@@ -157,10 +157,10 @@ fn output_limits_change_the_classes_they_name() {
 
 #[test]
 fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
-    accepted("tls-cluster", &["NO"], "no");
-    let tls = "TLS is not supported by this version of Varve: remove the line if connections may \
-               be open to readers, or have a proxy in front of the server encrypt them";
-    refused("tls-cluster", &["yes"], tls);
+    accepted("cluster-enabled", &["NO"], "no");
+    let cluster = "cluster mode is not supported by this version of Varve: remove the line if the \
+                   server is to hold all keys by itself";
+    refused("cluster-enabled", &["yes"], cluster);
     accepted("rdma-bind", &[""], "");
     accepted("rdma-bind", &[], "");
     let rdma = "RDMA is not supported by Varve: remove the line, and have clients use TCP";

@@ -207,9 +207,22 @@ fn work(text: &mut Text, call: &Call<'_>) {
         ("acl_access_denied_cmd", &denied(DeniedFor::Command)),
         ("acl_access_denied_key", &denied(DeniedFor::Key)),
         ("acl_access_denied_channel", &denied(DeniedFor::Channel)),
-        ("acl_access_denied_tls_cert", &0),
+        ("acl_access_denied_tls_cert", &denied(DeniedFor::Certificate)),
         ("acl_access_denied_db", &denied(DeniedFor::Database)),
         ("moved_connections", &statistics.moved_connections.load(Relaxed)),
+    ]);
+    handshakes(text, call);
+}
+
+/// Handshakes of TLS.
+fn handshakes(text: &mut Text, call: &Call<'_>) {
+    let tls = &call.instance.tls;
+    text.fields(&[
+        ("tls_handshakes", &tls.done.load(Relaxed)),
+        ("tls_handshakes_resumed", &tls.resumed.load(Relaxed)),
+        ("tls_handshakes_failed", &tls.failed.load(Relaxed)),
+        ("tls_handshakes_waiting", &tls.waiting.load(Relaxed)),
+        ("tls_newest_failure", &*tls.newest_failure.lock()),
     ]);
 }
 

@@ -3,7 +3,8 @@
 use super::text::Text;
 use base::process;
 use command::Call;
-use session::versions;
+use session::{CertificateFacts, Certificates, versions};
+use settings::Settings;
 
 /// Mask of the clock bits that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
@@ -38,7 +39,7 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
         ("process_id", &std::process::id()),
         ("process_supervised", &identity.supervised),
         ("run_id", &identity.run_id),
-        ("tcp_port", &settings::network::PORT.get(settings)),
+        ("tcp_port", &tcp_port(settings)),
         ("server_time_usec", &base::clock::wall_micros()),
         ("uptime_in_seconds", &uptime),
         ("uptime_in_days", &(uptime / 86_400)),
@@ -57,25 +58,41 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
 
 fn listeners(text: &mut Text, call: &Call<'_>) {
     let settings = &call.instance.settings;
-    let port = settings::network::PORT.get(settings);
-    let mut number = 0;
-    if port != 0 {
-        let addresses = settings::network::BIND.get(settings);
-        let binds: String = addresses.iter().map(|it| format!("bind={it},")).collect();
-        text.line(format_args!("listener{number}:name=tcp,{binds}port={port}"));
-        number += 1;
-    }
+    let addresses = settings::network::BIND.get(settings);
+    let binds: String = addresses.iter().map(|it| format!("bind={it},")).collect();
+    let mut at_port = |number: u8, name: &str, port: u16| {
+        if port != 0 {
+            text.line(format_args!("listener{number}:name={name},{binds}port={port}"));
+        }
+    };
+    // Each kind has its number, whether the others are there or not.
+    at_port(0, "tcp", settings::network::PORT.get(settings));
+    at_port(2, "tls", settings::tls::TLS_PORT.get(settings));
     let socket = settings::network::UNIX_SOCKET.get(settings);
     if !socket.is_empty() {
-        text.line(format_args!("listener{number}:name=unix,bind={socket}"));
+        text.line(format_args!("listener1:name=unix,bind={socket}"));
     }
 }
 
-/// Certificates, of which there are none.
-pub(super) fn tls(text: &mut Text, _: &mut Call<'_>) {
-    for whose in ["server", "client", "ca"] {
-        text.line(format_args!("tls_{whose}_cert_serial:none"));
-        text.line(format_args!("tls_{whose}_cert_expires_in_seconds:0"));
+/// The port at which the server is to be found: that of TLS if there is no other.
+fn tcp_port(settings: &Settings) -> u16 {
+    match settings::network::PORT.get(settings) {
+        0 => settings::tls::TLS_PORT.get(settings),
+        port => port,
+    }
+}
+
+/// Certificates in force.
+pub(super) fn tls(text: &mut Text, call: &mut Call<'_>) {
+    let certificates = call.instance.tls.certificates.lock().clone();
+    let now = base::clock::wall_micros() / 1_000_000;
+    let Certificates { server, client, ca } = certificates;
+    for (whose, facts) in [("server", server), ("client", client), ("ca", ca)] {
+        let left = |it: &CertificateFacts| u64::try_from(it.expires).unwrap_or(0);
+        let left = facts.as_ref().map_or(0, left).saturating_sub(now);
+        let serial = facts.map_or_else(|| "none".to_owned(), |it| it.serial);
+        text.line(format_args!("tls_{whose}_cert_serial:{serial}"));
+        text.line(format_args!("tls_{whose}_cert_expires_in_seconds:{left}"));
     }
 }
 

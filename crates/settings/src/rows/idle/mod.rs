@@ -8,4 +8,3 @@
 pub(crate) mod cluster;
 pub(crate) mod other;
 pub(crate) mod replication;
-pub(crate) mod tls;

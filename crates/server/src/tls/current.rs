@@ -1,0 +1,248 @@
+//! Rules of TLS in force, made from settings and files.
+//!
+//! They are made whole, and judged, before they take the place of others; connections that began
+//! under others go on. What CONFIG SET asks for is made on a thread of its own, while its worker
+//! serves others: a pass phrase may take a second to be tried.
+
+use super::files::Files;
+use super::{is_wanted, renewal};
+use base::meanwhile;
+use base::mutex::{Mutex, MutexGuard};
+use crossbeam_channel::{Sender, bounded};
+use session::{CertificateFacts, Certificates, Instance};
+use settings::tls::{
+    TLS_AUTH_CLIENTS, TLS_CIPHERS, TLS_CIPHERSUITES, TLS_CLIENT_KEY_FILE_PASS, TLS_CLUSTER,
+    TLS_DH_PARAMS_FILE, TLS_KEY_FILE_PASS, TLS_PREFER_SERVER_CIPHERS, TLS_PROTOCOLS,
+    TLS_REPLICATION, TLS_SESSION_CACHE_SIZE, TLS_SESSION_CACHE_TIMEOUT, TLS_SESSION_CACHING,
+};
+use settings::{AuthClients, Settings};
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tls::{Asks, Choices, ClientRules, Facts, ServerRules, Sessions, Suites, Versions};
+
+/// Time between two looks at whether rules are made.
+const LOOK: Duration = Duration::from_micros(500);
+/// What CONFIG SET answers where TLS cannot be as it asks.
+const NOT_UPDATED: &str = "Unable to update TLS configuration. Check server logs.";
+const NO_CA: &str = "Either tls-ca-cert-file or tls-ca-cert-dir must be specified when \
+    tls-cluster, tls-replication or tls-auth-clients are enabled!";
+
+/// Rules in force.
+#[derive(Debug)]
+pub struct Tls {
+    instance: Arc<Instance>,
+    /// Held while rules are made, so that each goes on from the settings as they are then.
+    making: Mutex<Made>,
+    rules: Mutex<Option<ServerRules>>,
+    /// Has the thread that looks for other files look at the settings.
+    renewal: Mutex<Option<Sender<()>>>,
+}
+
+/// What rules were made of.
+#[derive(Debug, Default)]
+struct Made {
+    /// The files of those in force.
+    of: u64,
+    /// Files that cannot be used, if the last try found such.
+    failed: Option<u64>,
+}
+
+/// Rules that are not in force yet.
+struct New {
+    server: ServerRules,
+    certificates: Certificates,
+}
+
+impl Tls {
+    /// Returns what has no rules yet.
+    pub fn new(instance: &Arc<Instance>) -> Arc<Tls> {
+        Arc::new(Tls {
+            instance: Arc::clone(instance),
+            making: Mutex::default(),
+            rules: Mutex::default(),
+            renewal: Mutex::default(),
+        })
+    }
+
+    /// Returns the rules in force; `None` if TLS is not wanted.
+    pub fn rules(&self) -> Option<ServerRules> {
+        self.rules.lock().clone()
+    }
+
+    /// Makes rules as the settings are now, and puts them in force.
+    ///
+    /// # Errors
+    /// What is wrong. The rules are those of before.
+    pub fn configure(&self) -> Result<(), String> {
+        let mut made = self.making.lock();
+        let settings = &self.instance.settings;
+        if !is_wanted(settings) {
+            *made = Made::default();
+            self.put(None);
+            return Ok(());
+        }
+        let files = Files::read(settings)?;
+        let new = new_rules(settings, &files)?;
+        self.put_made(&mut made, &files, new);
+        Ok(())
+    }
+
+    /// Does the same for CONFIG SET. The calling thread serves others meanwhile.
+    ///
+    /// # Errors
+    /// What a client is told; the log has what is wrong. The rules are those of before.
+    pub fn follow_settings(&self) -> Result<(), String> {
+        let outcome = thread::scope(|scope| {
+            let making = scope.spawn(|| self.configure());
+            while !making.is_finished() {
+                thread::sleep(LOOK);
+                meanwhile::serve();
+            }
+            making.join().unwrap_or_else(|_| Err("a thread has failed".to_owned()))
+        });
+        if let Some(renewal) = &*self.renewal.lock() {
+            // A message that waits already is enough.
+            let _ = renewal.try_send(());
+        }
+        outcome.map_err(|error| {
+            tracing::warn!("Failed to configure TLS: {error}");
+            NOT_UPDATED.to_owned()
+        })
+    }
+
+    /// Does the same unless there are rules or none are wanted.
+    ///
+    /// # Errors
+    /// As `follow_settings`.
+    pub fn prepare(&self, settings: &Settings) -> Result<(), String> {
+        let is_lacking = is_wanted(settings) && self.rules.lock().is_none();
+        if is_lacking { self.follow_settings() } else { Ok(()) }
+    }
+
+    /// Makes rules anew if files are not those of the rules in force, and says how it went.
+    pub fn renew(&self) {
+        let mut made = self.making.lock();
+        let settings = &self.instance.settings;
+        if !is_wanted(settings) {
+            return;
+        }
+        let files = match Files::read(settings) {
+            Ok(files) => files,
+            Err(error) => {
+                tracing::warn!("TLS materials cannot be read, the old ones stay: {error}");
+                return;
+            }
+        };
+        let fingerprint = files.fingerprint();
+        if fingerprint == made.of || made.failed == Some(fingerprint) {
+            tracing::debug!("TLS reload skipped: materials unchanged");
+            return;
+        }
+        tracing::info!("TLS materials changed, reloading in background");
+        match new_rules(settings, &files) {
+            Ok(new) => {
+                self.put_made(&mut made, &files, new);
+                tracing::info!("TLS materials reloaded successfully");
+            }
+            Err(error) => {
+                made.failed = Some(fingerprint);
+                tracing::warn!("TLS materials cannot be used, the old ones stay: {error}");
+            }
+        }
+    }
+
+    fn put_made(&self, made: &mut MutexGuard<'_, Made>, files: &Files, new: New) {
+        **made = Made { of: files.fingerprint(), failed: None };
+        self.put(Some(new));
+    }
+
+    fn put(&self, new: Option<New>) {
+        let (server, certificates) = match new {
+            Some(New { server, certificates }) => (Some(server), certificates),
+            None => (None, Certificates::default()),
+        };
+        *self.rules.lock() = server;
+        *self.instance.tls.certificates.lock() = certificates;
+    }
+
+    /// Starts the thread that looks whether files have changed, as often as the settings say.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn start_renewal(self: &Arc<Self>) -> io::Result<()> {
+        let (sender, asked) = bounded(1);
+        *self.renewal.lock() = Some(sender);
+        let (tls, instance) = (Arc::downgrade(self), Arc::downgrade(&self.instance));
+        let work = move || renewal::run(&tls, &instance, &asked);
+        thread::Builder::new().name("certificates".to_owned()).spawn(work).map(drop)
+    }
+}
+
+fn new_rules(settings: &Settings, files: &Files) -> Result<New, String> {
+    let identity = files.identity(&TLS_KEY_FILE_PASS.get(settings))?;
+    let client = files.client_identity(&TLS_CLIENT_KEY_FILE_PASS.get(settings)).transpose()?;
+    let (roots, passed_over) = files.roots()?;
+    let asks = match TLS_AUTH_CLIENTS.get(settings) {
+        AuthClients::No => Asks::Never,
+        AuthClients::Optional => Asks::Optionally,
+        AuthClients::Yes => Asks::Always,
+    };
+    let is_linked = TLS_CLUSTER.get(settings) || TLS_REPLICATION.get(settings);
+    if roots.is_empty() && (asks != Asks::Never || is_linked) {
+        return Err(NO_CA.to_owned());
+    }
+    let (choices, ignored) = choices(settings)?;
+    let server = ServerRules::new(&identity, (asks, &roots), &choices)
+        .map_err(|error| files.wrong_pair(&error))?;
+    let own = client.as_ref().unwrap_or(&identity);
+    // There are no connections to other servers yet, but what is to be theirs is judged.
+    if !roots.is_empty() {
+        ClientRules::new(Some(own), &roots, &choices)
+            .map_err(|error| format!("certificate and key for other servers: {error}"))?;
+    }
+    passed_over.iter().for_each(|line| tracing::warn!("{line}"));
+    if !ignored.is_empty() {
+        tracing::warn!("Of TLS, this server does not have: {}", ignored.join(" "));
+    }
+    if !TLS_DH_PARAMS_FILE.get(settings).is_empty() {
+        tracing::warn!("`tls-dh-params-file` has no effect: there is no exchange with DHE here");
+    }
+    warn_of_time("`tls-cert-file`", identity.certificate());
+    let shown = |facts: Facts| CertificateFacts { serial: facts.serial, expires: facts.expires };
+    let certificates = Certificates {
+        server: tls::facts(identity.certificate()).map(shown),
+        client: client.and_then(|it| tls::facts(it.certificate())).map(shown),
+        ca: tls::earliest(roots.iter()).map(shown),
+    };
+    Ok(New { server, certificates })
+}
+
+/// Says that a certificate is used though its time is over, or has not come.
+fn warn_of_time(what: &str, certificate: &[u8]) {
+    let now = i64::try_from(base::clock::wall_micros() / 1_000_000).unwrap_or(i64::MAX);
+    let Some(facts) = tls::facts(certificate) else { return };
+    if facts.expires <= now {
+        tracing::warn!("{what}: the certificate has expired, clients will not trust it");
+    } else if facts.begins > now {
+        tracing::warn!("{what}: the certificate is not valid yet, clients will not trust it");
+    }
+}
+
+/// Returns what is to be spoken, and words that name what is not.
+fn choices(settings: &Settings) -> Result<(Choices, Vec<String>), String> {
+    let named = |setting: &str, error: tls::ChoiceError| format!("`{setting}`: {error}");
+    let (versions, mut ignored) = Versions::read(&TLS_PROTOCOLS.get(settings))
+        .map_err(|error| named(TLS_PROTOCOLS.name(), error))?;
+    let lists = (TLS_CIPHERS.get(settings), TLS_CIPHERSUITES.get(settings));
+    let (suites, more) = Suites::read(&lists.0, &lists.1)
+        .map_err(|error| named("tls-ciphers` or `tls-ciphersuites", error))?;
+    ignored.extend(more);
+    let seconds = TLS_SESSION_CACHE_TIMEOUT.get(settings);
+    let are_kept = TLS_SESSION_CACHING.get(settings) && seconds > 0;
+    let sessions =
+        are_kept.then(|| Sessions { most: TLS_SESSION_CACHE_SIZE.get(settings), seconds });
+    let prefers_own = TLS_PREFER_SERVER_CIPHERS.get(settings);
+    Ok((Choices { versions, suites, prefers_own, sessions }, ignored))
+}
