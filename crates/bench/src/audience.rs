@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use crate::address::Address;
 use crate::control::{Control, encode};
 use crate::process;
 use crate::protocol::Protocol;
@@ -23,6 +24,8 @@ use crate::socket::{Poller, Socket};
 pub struct Seats {
     /// Number of clients.
     pub clients: usize,
+    /// How far their connections with TLS go; without it they are plain.
+    pub tls: Option<Far>,
     /// Requests that each sends; `{client}` is its number.
     pub sends: Vec<String>,
     /// False if the last request is not answered, as BLPOP of an empty list.
@@ -31,6 +34,18 @@ pub struct Seats {
     /// False if they do not read what comes later.
     #[serde(default = "yes")]
     pub reads: bool,
+}
+
+/// How far a connection with TLS goes.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Far {
+    /// It is established.
+    Established,
+    /// The client has sent nothing.
+    Silent,
+    /// The client has sent half of its first message.
+    Half,
 }
 
 fn yes() -> bool {
@@ -46,7 +61,8 @@ pub struct Audience {
 impl Audience {
     /// Connects the clients to a server and has them send their requests.
     pub fn join(server: &Server, seats: &Seats) -> Result<Self> {
-        let join = |client| seats.join(server.port, client).context("a client beside the load");
+        let address = server.address(seats.tls.is_some())?;
+        let join = |client| seats.join(&address, client).context("a client beside the load");
         let sockets = (0..seats.clients).map(join).collect::<Result<Vec<_>>>()?;
         let (is_over, reads) = (Arc::new(AtomicBool::new(false)), seats.reads);
         let told = Arc::clone(&is_over);
@@ -65,8 +81,15 @@ impl Drop for Audience {
 
 impl Seats {
     /// Connects one client. What it asked for has happened when it is answered.
-    fn join(&self, port: u16, client: usize) -> Result<Socket> {
-        let mut control = Control::open(port, Protocol::Resp)?;
+    fn join(&self, address: &Address, client: usize) -> Result<Socket> {
+        if let Some(Far::Silent | Far::Half) = self.tls {
+            let mut stream = address.connect_plain()?;
+            if self.tls == Some(Far::Half) {
+                stream.write_all(&address.first_message()?)?;
+            }
+            return Ok(Socket::new(stream)?);
+        }
+        let mut control = Control::open(address, Protocol::Resp)?;
         for request in &self.sends {
             let request = request.replace("{client}", &client.to_string());
             match self.answered {

@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
+use crate::address::{Address, Stream};
 use crate::null::bulk;
 use crate::protocol::Protocol;
 use crate::replies::{ReplyReader, Value};
 
 /// Connection that sends one command and waits for its reply.
 pub struct Control {
-    pub stream: TcpStream,
+    pub stream: Stream,
     protocol: Protocol,
     reader: ReplyReader,
 }
 
 impl Control {
-    /// Connects to a port on 127.0.0.1.
-    pub fn open(port: u16, protocol: Protocol) -> Result<Self> {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+    /// Connects to a server.
+    pub fn open(address: &Address, protocol: Protocol) -> Result<Self> {
+        let stream = address.connect()?;
+        stream.socket().set_read_timeout(Some(PATIENCE))?;
         Ok(Self { stream, protocol, reader: ReplyReader::keeping(protocol) })
     }
 
@@ -124,7 +124,7 @@ mod tests {
     fn control<const N: usize>(replies: [&'static str; N], protocol: Protocol) -> Control {
         let mut replies = replies.into_iter();
         let port = fake::serve(move |_| Some(replies.next()?.as_bytes().to_vec()));
-        Control::open(port, protocol).unwrap()
+        Control::open(&port.into(), protocol).unwrap()
     }
 
     #[test]

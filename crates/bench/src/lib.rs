@@ -21,7 +21,9 @@
 //! with.
 #![forbid(unsafe_code)]
 
+mod address;
 mod audience;
+mod certificates;
 pub mod cli;
 mod control;
 #[cfg(test)]

@@ -146,7 +146,8 @@ fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
     let part = |thread| -> Result<Part> {
         let mut event_loop = EventLoop::new()?;
         let (protocol, count) = (server.protocol(), load.connections_of(thread));
-        event_loop.connect(server.port, count, &load.opens, &ReplyReader::new(protocol))?;
+        let address = server.address(load.tls)?;
+        event_loop.connect(&address, count, &load.opens, &ReplyReader::new(protocol))?;
         Ok((event_loop, Sender::new(protocol, load, thread)?))
     };
     let mut parts: Vec<_> = (0..threads).map(part).collect::<Result<_>>()?;

@@ -1,25 +1,43 @@
 //! Non-blocking sockets, and the level-triggered epoll that watches them: of clients and of the
 //! null server.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
+use tls::{Channel, RECORD_BYTES};
+
+use crate::address::Stream;
 
 /// A socket, and the bytes that wait for room in it.
 pub(crate) struct Socket {
     stream: TcpStream,
     unsent: Vec<u8>,
+    encrypted: Option<Box<Encrypted>>,
+}
+
+/// What a connection with TLS has besides.
+struct Encrypted {
+    channel: Channel,
+    ciphertext: Vec<u8>,
 }
 
 impl Socket {
-    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
+    pub(crate) fn new(stream: impl Into<Stream>) -> io::Result<Self> {
+        let (stream, encrypted) = match stream.into() {
+            Stream::Plain(stream) => (stream, None),
+            Stream::Encrypted(stream) => {
+                let (channel, stream) = stream.into_parts();
+                let ciphertext = vec![0; CIPHERTEXT_BYTES];
+                (stream, Some(Box::new(Encrypted { channel, ciphertext })))
+            }
+        };
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        Ok(Self { stream, unsent: Vec::new() })
+        Ok(Self { stream, unsent: Vec::new(), encrypted })
     }
 
     /// Returns true while bytes wait for room.
@@ -29,26 +47,58 @@ impl Socket {
 
     /// Sends bytes; those that the socket does not take wait for [`Socket::flush`].
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let sent = or_later(self.stream.write(bytes))?;
+        let sent = self.write(bytes)?;
         self.unsent.extend_from_slice(&bytes[sent..]);
         Ok(())
     }
 
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(encrypted) = &mut self.encrypted else {
+            return or_later(self.stream.write(bytes));
+        };
+        let mut sent = 0;
+        while sent < bytes.len() {
+            let left = IoSlice::new(&bytes[sent..]);
+            match or_later(encrypted.channel.write(&[left], &mut self.stream))? {
+                0 => break,
+                more => sent += more,
+            }
+        }
+        Ok(sent)
+    }
+
     /// Sends waiting bytes, as far as the socket takes them.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        let sent = or_later(self.stream.write(&self.unsent))?;
-        self.unsent.drain(..sent);
+        let unsent = std::mem::take(&mut self.unsent);
+        let sent = self.write(&unsent)?;
+        self.unsent.extend_from_slice(&unsent[sent..]);
         Ok(())
     }
 
     /// Reads once what has arrived, which may be nothing; fails where the stream ends.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stream.read(buffer) {
-            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the connection was closed")),
-            read => or_later(read),
-        }
+        let Some(encrypted) = &mut self.encrypted else {
+            return read_some(&mut self.stream, buffer);
+        };
+        // No more than a record may be there in part already: nothing is left of what is read, so
+        // no event is missed.
+        let most = buffer.len().saturating_sub(RECORD_BYTES).min(CIPHERTEXT_BYTES);
+        let read = read_some(&mut self.stream, &mut encrypted.ciphertext[..most])?;
+        let opened = encrypted.channel.open(&encrypted.ciphertext[..read], buffer);
+        opened.map_err(io::Error::other)
     }
 }
+
+/// Reads once what has arrived; fails where the stream ends.
+fn read_some(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    match stream.read(buffer) {
+        Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the connection was closed")),
+        read => or_later(read),
+    }
+}
+
+/// Most bytes of ciphertext that are read at a time.
+const CIPHERTEXT_BYTES: usize = 64 << 10;
 
 /// Returns the number of bytes, which is zero if it is to be tried again.
 fn or_later(done: io::Result<usize>) -> io::Result<usize> {

@@ -29,10 +29,7 @@ impl<S: Read + Write> BlockingStream<S> {
     /// # Errors
     /// That of `socket`, and `InvalidData` where the server is not to be trusted or refuses.
     pub fn connect(rules: &ClientRules, name: &str, mut socket: S) -> io::Result<Self> {
-        let nobody = ServerName::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST).into());
-        let name = ServerName::try_from(name.to_owned()).unwrap_or(nobody);
-        let connection = ClientConnection::new(rules.config.clone(), name);
-        let mut connection = Connection::from(connection.map_err(io::Error::other)?);
+        let mut connection = client(rules, name)?;
         while connection.is_handshaking() {
             let (read, written) = connection.complete_io(&mut socket)?;
             if (read, written) == (0, 0) {
@@ -52,10 +49,31 @@ impl<S: Read + Write> BlockingStream<S> {
         })
     }
 
-    /// Returns the established connection.
-    pub fn channel(&self) -> &Channel {
-        &self.channel
+    /// Returns the established connection and the socket. Nothing that was read may be left.
+    pub fn into_parts(self) -> (Channel, S) {
+        debug_assert_eq!(self.taken, self.filled, "something that was read is lost");
+        (self.channel, self.socket)
     }
+}
+
+impl ClientRules {
+    /// Returns what a client sends first.
+    ///
+    /// # Errors
+    /// When the rules allow nothing.
+    pub fn first_message(&self, name: &str) -> io::Result<Vec<u8>> {
+        let mut connection = client(self, name)?;
+        let mut message = Vec::new();
+        connection.write_tls(&mut message)?;
+        Ok(message)
+    }
+}
+
+fn client(rules: &ClientRules, name: &str) -> io::Result<Connection> {
+    let nobody = ServerName::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST).into());
+    let name = ServerName::try_from(name.to_owned()).unwrap_or(nobody);
+    let connection = ClientConnection::new(rules.config.clone(), name);
+    Ok(Connection::from(connection.map_err(io::Error::other)?))
 }
 
 impl<S: Read + Write> Read for BlockingStream<S> {

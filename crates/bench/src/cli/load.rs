@@ -213,6 +213,7 @@ impl RunArguments {
             refusals: true,
             seed: self.seed,
             opens: Vec::new(),
+            tls: false,
         })
     }
 

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use rustix::event::epoll::{Event, EventFlags};
 
 use super::Turn;
+use crate::address::Address;
 use crate::control::Control;
 use crate::protocol::Protocol;
 use crate::replies::{Expected, Replies, ReplyReader, Value};
@@ -89,11 +90,11 @@ impl EventLoop {
         })
     }
 
-    /// Opens the connections of a group to a port on 127.0.0.1, each with such a reader; each sends
-    /// `opens` at first.
+    /// Opens the connections of a group to a server, each with such a reader; each sends `opens` at
+    /// first.
     pub fn connect(
         &mut self,
-        port: u16,
+        address: &Address,
         count: usize,
         opens: &[String],
         reader: &ReplyReader,
@@ -102,7 +103,7 @@ impl EventLoop {
         let first = self.connections.len();
         self.groups.push(Group { first, count, idle: VecDeque::new(), busy: 0 });
         for _ in 0..count {
-            let connection = Connection::open(port, opens, reader.clone())?;
+            let connection = Connection::open(address, opens, reader.clone())?;
             self.poller.add(&connection.socket, self.connections.len())?;
             self.connections.push((group, connection));
         }
@@ -216,10 +217,10 @@ struct Connection {
 }
 
 impl Connection {
-    /// Connects to a port on 127.0.0.1, and has `opens` answered.
-    fn open(port: u16, opens: &[String], reader: ReplyReader) -> Result<Self> {
-        let failure = || format!("cannot connect to port {port}");
-        let mut control = Control::open(port, Protocol::Resp).with_context(failure)?;
+    /// Connects to a server, and has `opens` answered.
+    fn open(address: &Address, opens: &[String], reader: ReplyReader) -> Result<Self> {
+        let failure = || format!("cannot connect to {address:?}");
+        let mut control = Control::open(address, Protocol::Resp).with_context(failure)?;
         opens.iter().try_for_each(|request| control.run(request.split(' ')))?;
         let stream = control.stream;
         let (socket, expected, since) = (Socket::new(stream)?, Expected::default(), Instant::now());

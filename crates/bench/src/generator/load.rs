@@ -105,6 +105,8 @@ pub struct Load {
     pub seed: u64,
     /// Requests that each connection sends at first.
     pub opens: Vec<String>,
+    /// True if connections are encrypted.
+    pub tls: bool,
 }
 
 impl Load {
@@ -125,6 +127,7 @@ impl Load {
             refusals: false,
             seed: 1,
             opens: Vec::new(),
+            tls: false,
         }
     }
 

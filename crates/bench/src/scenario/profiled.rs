@@ -195,7 +195,7 @@ impl Plan {
     ) -> Result<Counts> {
         let mut event_loop = EventLoop::new()?;
         let (port, count) = (profiled.server.port, load.connections);
-        event_loop.connect(port, count, &[], &ReplyReader::default())?;
+        event_loop.connect(&port.into(), count, &[], &ReplyReader::default())?;
         let mut drive = |sender: &mut Sender, requests| -> Result<()> {
             sender.restart(Stop::Operations(requests), Arc::default())?;
             event_loop.run(&mut [&mut *sender])?;

@@ -27,6 +27,8 @@ pub struct Launch {
     pub(super) cores: usize,
     /// Further options, as name and value, for servers that have them.
     options: Vec<(String, String)>,
+    /// Kind of the key of its certificate, if it is to speak TLS.
+    pub(super) tls: Option<String>,
     /// Longest time until the server answers; loading counts.
     pub ready_within: Duration,
 }
@@ -51,12 +53,16 @@ impl Kind {
 impl Launch {
     /// Binds the server to the first `cores` cores, at least one and at most all.
     pub fn on(cores: usize, threads: usize) -> Self {
-        Self { threads, cores, options: Vec::new(), ready_within: READY_MAX }
+        Self { threads, cores, options: Vec::new(), tls: None, ready_within: READY_MAX }
     }
 
-    /// Adds an option.
+    /// Adds an option; `tls` has a certificate made with a key of that kind.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        if name == "tls" {
+            self.tls = Some(value.to_string());
+            return self;
+        }
         self.options.push((name.to_owned(), value.to_string()));
         self
     }

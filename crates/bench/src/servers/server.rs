@@ -12,6 +12,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::{Builder, NamedTempFile};
 
 use super::{Kind, Launch, Program};
+use crate::address::Address;
+use crate::certificates::Certificates;
 use crate::control::{self, Control};
 use crate::process::{self, bound_command, first_cores};
 use crate::protocol::Protocol;
@@ -36,6 +38,8 @@ pub struct Server {
     child: Option<Child>,
     /// Output of a server that was started here.
     log: Option<NamedTempFile>,
+    /// Port and certificate of TLS, if it speaks that.
+    tls: Option<(u16, Certificates)>,
     /// Hears about an end by itself; absent until the server is ready.
     program: Option<Program>,
 }
@@ -44,7 +48,15 @@ impl Program {
     /// Starts the program and waits until it answers. Fails if it cannot be started, ends, or does
     /// not answer in time; the error holds the end of its output.
     pub fn start(&self, launch: &Launch) -> Result<Server> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let (listener, other) = (free()?, free()?);
+        let port = listener.local_addr()?.port();
+        let tls = launch.tls.as_ref().map(|kind| -> Result<_> {
+            Ok((other.local_addr()?.port(), Certificates::make(kind)?))
+        });
+        let tls = tls.transpose()?;
+        let of_tls = tls.as_ref().map(|(port, certificates)| certificates.options(*port));
+        drop((listener, other));
         // Both streams are appended to the log, which is removed in any case.
         let log = Builder::new().prefix("varve-bench-").suffix(".log").append(true).tempfile()?;
         let started = Instant::now();
@@ -53,6 +65,7 @@ impl Program {
         let child = bound_command(&first_cores(launch.cores))
             .args(&self.command)
             .args(launch.arguments(self.kind, port))
+            .args(of_tls.unwrap_or_default())
             .process_group(0)
             .stdout(log.as_file().try_clone()?)
             .stderr(log.as_file().try_clone()?)
@@ -61,7 +74,7 @@ impl Program {
         let mut server = Server::at(port, self.kind);
         server.label.clone_from(&self.label);
         (server.pid, server.cores) = (child.id(), launch.cores);
-        (server.child, server.log) = (Some(child), Some(log));
+        (server.child, server.log, server.tls) = (Some(child), Some(log), tls);
         let is_ready = within(launch.ready_within, || server.is_ready());
         server.ready_after = started.elapsed();
         is_ready
@@ -91,6 +104,7 @@ impl Server {
             ready_after: Duration::ZERO,
             child: None,
             log: None,
+            tls: None,
             program: None,
         }
     }
@@ -111,7 +125,18 @@ impl Server {
 
     /// Opens a connection for commands that control the server.
     pub fn control(&self) -> Result<Control> {
-        Control::open(self.port, self.protocol())
+        Control::open(&self.port.into(), self.protocol())
+    }
+
+    /// Returns where it is reached, with TLS or without.
+    pub fn address(&self, is_encrypted: bool) -> Result<Address> {
+        if is_encrypted { self.encrypted(true) } else { Ok(self.port.into()) }
+    }
+
+    /// Returns where it is reached with TLS, by clients that take up sessions or do not.
+    pub fn encrypted(&self, resumes: bool) -> Result<Address> {
+        let (port, certificates) = self.tls.as_ref().context("it was started without TLS")?;
+        Ok(Address::encrypted(*port, certificates.rules(resumes)?))
     }
 
     /// Returns the resident memory in bytes.

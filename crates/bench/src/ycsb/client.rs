@@ -91,7 +91,7 @@ impl Clients<'_> {
         ensure!(!scans || self.protocol == Protocol::Resp, "Memcached has no scans");
         let mut event_loop = EventLoop::new()?;
         let reader = if scans { ReplyReader::keeping } else { ReplyReader::new };
-        event_loop.connect(port, clients, &[], &reader(self.protocol))?;
+        event_loop.connect(&port.into(), clients, &[], &reader(self.protocol))?;
         event_loop.run(&mut [self])
     }
 

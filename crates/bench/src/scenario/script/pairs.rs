@@ -70,7 +70,7 @@ impl Pairs {
     pub fn connect(server: &Server, exchange: &Exchange) -> Result<(Self, EventLoop)> {
         let mut event_loop = EventLoop::new()?;
         let (port, count) = (server.port, 2 * exchange.pairs as usize);
-        event_loop.connect(port, count, &[], &ReplyReader::default())?;
+        event_loop.connect(&port.into(), count, &[], &ReplyReader::default())?;
         let mut pairs = Self::new(exchange);
         event_loop.run(&mut [&mut pairs])?;
         Ok((pairs, event_loop))

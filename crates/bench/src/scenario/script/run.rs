@@ -14,8 +14,9 @@ use tempfile::TempDir;
 use super::pairs::Pairs;
 use super::steps::{LoadText, Point, SAMPLE_EVERY, Samples, Step, Steps};
 use super::values::Values;
+use crate::address::Address;
 use crate::audience::Audience;
-use crate::control::encode;
+use crate::control::{Control, encode};
 use crate::generator::{Client, EventLoop, Load, Moment, Monitor, Pause, Probe, Sender};
 use crate::measure::{Measured, cpu_time_at_rest, measure, measure_during, metered};
 use crate::process;
@@ -113,6 +114,8 @@ impl<'p> Running<'p> {
             Step::Other { options, steps } => self.on_another(&options, &steps)?,
             Step::Join(seats) => self.beside.push(Audience::join(&self.server, &seats)?),
             Step::Leave {} => self.beside.clear(),
+            Step::Establish { name, count, resumes } => self.establish(&name, count, resumes)?,
+            Step::Storm { name, steps } => self.storm(&name, &steps)?,
             Step::Let(all) => all.iter().for_each(|(name, it)| self.values.set(name, *it)),
             Step::Say(all) => {
                 all.into_iter().for_each(|(name, it)| self.values.set_text(&name, it))
@@ -317,7 +320,8 @@ impl<'p> Running<'p> {
     /// Runs a load and another client on one thread, so that no second thread delays either. The
     /// other client sends single requests, or asks all the time from so many operations on.
     fn called(&mut self, text: &LoadText, load: &Load) -> Result<Measured> {
-        let (name, port, pid) = (&text.name, self.server.port, self.server.pid);
+        let (name, pid) = (&text.name, self.server.pid);
+        let address = self.server.address(load.tls)?;
         let (monitor, stolen) = (Arc::new(Monitor::default()), process::stolen());
         let mut event_loop = EventLoop::new()?;
         let mut caller = match &text.calls {
@@ -329,7 +333,7 @@ impl<'p> Running<'p> {
             }
         };
         for count in [load.connections, 1] {
-            event_loop.connect(port, count, &[], &ReplyReader::default())?;
+            event_loop.connect(&address, count, &[], &ReplyReader::default())?;
         }
         let mut sender = Sender::new(Protocol::Resp, load, 0)?;
         sender.restart(load.stop, Arc::clone(&monitor))?;
@@ -350,6 +354,43 @@ impl<'p> Running<'p> {
         let words = format!("{}; {stolen:.2?} by the hypervisor", pauses.join(", "));
         self.values.set_text("pauses", words);
         Ok(Measured { outcome: sender.meter.finish().sound()?, ..measured })
+    }
+
+    /// Establishes connections one after the other, and notes what that costs the server.
+    fn establish(&mut self, name: &str, count: u64, resumes: bool) -> Result<()> {
+        let address = self.server.encrypted(resumes)?;
+        // The first has no session to take up.
+        drop(establish_one(&address)?);
+        let (before, began) = (cpu_time_at_rest(&self.server)?, Instant::now());
+        (0..count).try_for_each(|_| establish_one(&address).map(drop))?;
+        let took = began.elapsed();
+        let used = cpu_time_at_rest(&self.server)?.saturating_sub(before);
+        let each = |time: Duration| time.as_secs_f64() / count as f64;
+        self.values.set(&format!("{name}.cpu_us"), each(used) * 1e6);
+        self.values.set(&format!("{name}.ms"), each(took) * 1e3);
+        Ok(())
+    }
+
+    /// Takes steps while another thread establishes connections, as many as the server takes.
+    fn storm(&mut self, name: &str, steps: &Steps) -> Result<()> {
+        let address = self.server.encrypted(false)?;
+        let is_over = AtomicBool::new(false);
+        let done = thread::scope(|scope| {
+            let storm = scope.spawn(|| {
+                let (mut done, began) = (0_u64, Instant::now());
+                while !is_over.load(Relaxed) {
+                    // One that the server drops is a part of a storm.
+                    done += u64::from(establish_one(&address).is_ok());
+                }
+                done as f64 / began.elapsed().as_secs_f64()
+            });
+            let taken = self.take_all(steps);
+            is_over.store(true, Relaxed);
+            let done = storm.join().map_err(|_| anyhow!("the storm ended early"));
+            taken.and(done)
+        })?;
+        self.values.set(&format!("{name}.per_second"), done);
+        Ok(())
     }
 
     /// Notes the answer to a command, the time until it came, and what it cost the server.
@@ -373,7 +414,7 @@ impl<'p> Running<'p> {
     /// Sends all requests before it reads the first reply.
     fn written(&self, request: &str, count: usize, reply: usize, pause: Duration) -> Result<()> {
         let mut stream = self.server.control()?.stream;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.socket().set_write_timeout(Some(PATIENCE))?;
         stream.write_all(encode(request.split(' ')).repeat(count).as_bytes()).context("sending")?;
         let (mut replies, mut buffer) = (BufReader::new(stream), vec![0; reply]);
         for _ in 0..count {
@@ -450,6 +491,13 @@ fn with_all(launch: Launch, options: &toml::Table) -> Launch {
     options.iter().fold(launch, |launch, (name, value)| {
         launch.with(name, value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     })
+}
+
+/// Establishes a connection, and has a request answered: only then has it a session to take up.
+fn establish_one(address: &Address) -> Result<Control> {
+    let mut control = Control::open(address, Protocol::Resp)?;
+    control.run(["PING"])?;
+    Ok(control)
 }
 
 /// Acts while another process wants the server's core.

@@ -43,6 +43,21 @@ pub enum Step {
         steps: Steps,
     },
     Join(Seats),
+    /// Connections with TLS that are established one after the other, and closed: `NAME.cpu_us` of
+    /// the server for each, `NAME.ms`.
+    Establish {
+        name: String,
+        count: u64,
+        /// True if each takes up the session of the one before.
+        #[serde(default)]
+        resumes: bool,
+    },
+    /// Steps during which new connections with TLS are established and closed all the time:
+    /// `NAME.per_second`.
+    Storm {
+        name: String,
+        steps: Steps,
+    },
     Leave {},
     Tell(String),
     Check(String),
@@ -169,6 +184,8 @@ pub struct LoadText {
     pub refusals: Option<bool>,
     /// Requests that each connection sends at first; an empty one is none.
     opens: Vec<String>,
+    /// True if connections are encrypted; the server then needs the option `tls`.
+    tls: bool,
     seed: Option<u64>,
     /// True if memory is sampled meanwhile.
     pub sampled: bool,
@@ -229,7 +246,7 @@ impl LoadText {
         };
         load.warm_up = Duration::from_millis(self.warm_up_ms);
         load.opens = self.opens.iter().filter(|it| !it.is_empty()).cloned().collect();
-        Ok(Load { refusals: self.refusals.unwrap_or_default(), ..load })
+        Ok(Load { refusals: self.refusals.unwrap_or_default(), tls: self.tls, ..load })
     }
 
     /// Returns how the server is sampled meanwhile; nothing if it is not.
