@@ -41,6 +41,19 @@ impl TlsStream {
         match *self {}
     }
 
+    /// Reads plaintext.
+    ///
+    /// # Errors
+    /// None.
+    pub fn receive_with(
+        &mut self,
+        _: &mut dyn FnMut(&[u8]),
+        _: &mut Vec<u8>,
+        _: bool,
+    ) -> io::Result<Option<usize>> {
+        match *self {}
+    }
+
     /// Writes plaintext.
     ///
     /// # Errors

@@ -253,9 +253,9 @@ impl Pipeline {
                 break;
             }
             let Pipeline { executor, input, ciphertext, .. } = self;
-            match receive(executor, connection, &mut input[..most], ciphertext) {
-                Ok(Some(bytes)) => connection.query.keep(&self.input[..bytes]),
-                Ok(None) => break,
+            match receive_more(executor, connection, &mut input[..most], ciphertext) {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(error) => return fate_at_end(connection, &error),
             }
             let fate = self.serve_on(connection);
@@ -278,12 +278,9 @@ impl Pipeline {
                 break;
             }
             let Pipeline { executor, input, ciphertext, .. } = self;
-            match receive(executor, connection, input, ciphertext) {
-                Ok(Some(bytes)) => {
-                    connection.query.keep(&self.input[..bytes]);
-                    connection.publish(self.executor.steady.now());
-                }
-                Ok(None) => break,
+            match receive_more(executor, connection, input, ciphertext) {
+                Ok(true) => connection.publish(self.executor.steady.now()),
+                Ok(false) => break,
                 Err(error) => return fate_at_end(connection, &error),
             }
         }
@@ -359,9 +356,30 @@ fn receive(
 ) -> io::Result<Option<usize>> {
     let received = connection.stream.receive(room, ciphertext)?;
     if let Some(bytes) = received {
-        executor.statistics.server.input_bytes.add(bytes as u64);
-        executor.statistics.server.reads.add(1);
-        connection.note_received(bytes);
+        note_received(executor, connection, bytes);
     }
     Ok(received)
+}
+
+/// Reads once behind what waits in the query buffer. Returns false when there is nothing to read at
+/// present.
+fn receive_more(
+    executor: &Executor,
+    connection: &mut Connection,
+    room: &mut [u8],
+    ciphertext: &mut Vec<u8>,
+) -> io::Result<bool> {
+    let Connection { stream, query, .. } = connection;
+    let received = stream.receive_with(&mut |bytes| query.keep(bytes), room, ciphertext)?;
+    if let Some(bytes) = received {
+        note_received(executor, connection, bytes);
+    }
+    Ok(received.is_some())
+}
+
+#[inline]
+fn note_received(executor: &Executor, connection: &Connection, bytes: usize) {
+    executor.statistics.server.input_bytes.add(bytes as u64);
+    executor.statistics.server.reads.add(1);
+    connection.note_received(bytes);
 }

@@ -105,6 +105,29 @@ impl Stream {
         received
     }
 
+    /// Does the same as `receive`, but gives what is read to `take`: what is encrypted need not go
+    /// through `room` then.
+    ///
+    /// # Errors
+    /// As `receive`.
+    pub fn receive_with(
+        &mut self,
+        take: &mut dyn FnMut(&[u8]),
+        room: &mut [u8],
+        ciphertext: &mut Vec<u8>,
+    ) -> io::Result<Option<usize>> {
+        if let Socket::Tls(stream) = &mut self.socket {
+            let received = stream.receive_with(take, ciphertext, self.is_ending);
+            self.may_hold_more = stream.may_hold_more();
+            return received;
+        }
+        let received = self.receive(room, ciphertext)?;
+        if let Some(bytes) = received {
+            take(&room[..bytes]);
+        }
+        Ok(received)
+    }
+
     /// Returns the bytes of memory that it holds for what has not left yet, besides the output of
     /// its connection.
     #[inline]

@@ -2,7 +2,7 @@
 
 use mio::net::TcpStream;
 use std::io::{self, IoSlice, Read};
-use tls::Channel;
+use tls::{Channel, Error};
 
 /// Most bytes of ciphertext that are read from the socket at a time.
 const READ_BYTES: usize = 64 << 10;
@@ -69,20 +69,50 @@ impl TlsStream {
         ciphertext: &mut Vec<u8>,
         is_ending: bool,
     ) -> io::Result<Option<usize>> {
+        let bytes = self.channel.read(room);
+        if bytes > 0 {
+            return Ok(Some(bytes));
+        }
+        let most = room.len();
+        self.receive_some(ciphertext, (most, is_ending), |channel, it| channel.open(it, room))
+    }
+
+    /// Does the same, but gives the plaintext to `take`.
+    ///
+    /// # Errors
+    /// As `receive`.
+    pub fn receive_with(
+        &mut self,
+        take: &mut dyn FnMut(&[u8]),
+        ciphertext: &mut Vec<u8>,
+        is_ending: bool,
+    ) -> io::Result<Option<usize>> {
+        let bytes = self.channel.read_with(take);
+        if bytes > 0 {
+            return Ok(Some(bytes));
+        }
+        let how = (READ_BYTES, is_ending);
+        self.receive_some(ciphertext, how, |channel, it| channel.open_with(it, take))
+    }
+
+    /// Reads from the socket until `open` has moved some plaintext.
+    #[inline]
+    fn receive_some(
+        &mut self,
+        ciphertext: &mut Vec<u8>,
+        (most, is_ending): (usize, bool),
+        mut open: impl FnMut(&mut Channel, &[u8]) -> Result<usize, Error>,
+    ) -> io::Result<Option<usize>> {
         ciphertext.resize(READ_BYTES, 0);
-        let most = room.len().min(READ_BYTES);
+        let most = most.min(READ_BYTES);
         for _ in 0..FRUITLESS_READS {
-            let bytes = self.channel.read(room);
-            if bytes > 0 {
-                return Ok(Some(bytes));
-            }
             if self.channel.is_ended() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let Some(read) = self.read_socket(&mut ciphertext[..most])? else { return Ok(None) };
             // None tells of the end behind what was read.
             self.socket_may_hold_more = read == most || is_ending;
-            let opened = self.channel.open(&ciphertext[..read], room);
+            let opened = open(&mut self.channel, &ciphertext[..read]);
             // Besides what was asked for, the protocol may have something to say. If the socket
             // does not take that now, it goes with what is written next.
             let sent = self.send();

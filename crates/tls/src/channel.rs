@@ -10,7 +10,7 @@
 
 use rustls::{Connection, Error};
 use std::fmt;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, BufRead, IoSlice, Read, Write};
 
 /// Most plaintext of a record.
 pub const RECORD_BYTES: usize = 16 << 10;
@@ -54,18 +54,45 @@ impl Channel {
     ///
     /// # Errors
     /// When it is not what the other side has encrypted. Then there is an alert to be sent.
-    pub fn open(&mut self, mut ciphertext: &[u8], room: &mut [u8]) -> Result<usize, Error> {
+    pub fn open(&mut self, ciphertext: &[u8], room: &mut [u8]) -> Result<usize, Error> {
         let mut moved = 0;
+        self.feed(ciphertext, |channel| moved += channel.read(&mut room[moved..]))?;
+        Ok(moved)
+    }
+
+    /// Decrypts `ciphertext`, and gives all plaintext to `take`. Returns the number of its bytes.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_with(
+        &mut self,
+        ciphertext: &[u8],
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<usize, Error> {
+        let mut taken = 0;
+        self.feed(ciphertext, |channel| taken += channel.read_with(take))?;
+        Ok(taken)
+    }
+
+    /// Decrypts `ciphertext`, a little at a time, and has `take` move plaintext that is there.
+    #[inline]
+    fn feed(
+        &mut self,
+        mut ciphertext: &[u8],
+        mut take: impl FnMut(&mut Channel),
+    ) -> Result<(), Error> {
         while !ciphertext.is_empty() && !self.is_ended {
             let taken = self.connection.read_tls(&mut ciphertext);
             let taken = taken.map_err(|error| Error::General(error.to_string()))?;
             self.take_packets()?;
-            moved += self.read(&mut room[moved..]);
+            if self.plaintext > 0 {
+                take(self);
+            }
             if taken == 0 {
                 break;
             }
         }
-        Ok(moved)
+        Ok(())
     }
 
     fn take_packets(&mut self) -> Result<(), Error> {
@@ -84,6 +111,23 @@ impl Channel {
         let moved = self.connection.reader().read(room).unwrap_or(0);
         self.plaintext -= moved;
         moved
+    }
+
+    /// Gives all plaintext that is there to `take`. Returns the number of its bytes.
+    pub fn read_with(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
+        let mut taken = 0;
+        while self.plaintext > 0 {
+            let mut reader = self.connection.reader();
+            // There is plaintext, so there is no error to be told.
+            let bytes = reader.fill_buf().map_or(0, |chunk| {
+                take(chunk);
+                chunk.len()
+            });
+            reader.consume(bytes);
+            self.plaintext = if bytes == 0 { 0 } else { self.plaintext - bytes };
+            taken += bytes;
+        }
+        taken
     }
 
     /// Returns the bytes of plaintext that can be read.

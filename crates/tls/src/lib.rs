@@ -42,6 +42,7 @@ pub use channel::{Channel, RECORD_BYTES};
 pub use handshake::{Handshake, HandshakeError};
 pub use pem::{Identity, KeyError, PemError, Roots};
 pub use rules::{Asks, Choices, ClientRules, MismatchError, RulesError, ServerRules, Sessions};
+pub use rustls::Error;
 pub use suites::{ChoiceError, Suites, Versions};
 
 #[cfg(test)]
