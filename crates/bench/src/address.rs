@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
-use tls::{BlockingStream, ClientRules};
+use tls::{BlockingStream, ClientHandshake, ClientRules};
 
 /// Address of a server on this machine.
 #[derive(Clone, Debug)]
@@ -40,8 +40,11 @@ impl Address {
     /// Returns half of what a client with TLS sends first.
     pub fn first_message(&self) -> io::Result<Vec<u8>> {
         let rules = self.rules.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        let message = rules.first_message("localhost")?;
-        Ok(message[..message.len() / 2].to_vec())
+        let handshake = ClientHandshake::new(rules, "localhost");
+        let mut message = Vec::new();
+        handshake.map_err(io::Error::other)?.write_to(&mut message)?;
+        message.truncate(message.len() / 2);
+        Ok(message)
     }
 
     /// Connects to the port, and says nothing.

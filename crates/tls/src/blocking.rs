@@ -1,11 +1,9 @@
 //! Client's side of a connection whose socket blocks: for tools.
 
 use crate::channel::Channel;
+use crate::handshake::ClientHandshake;
 use crate::rules::ClientRules;
-use rustls::{ClientConnection, Connection};
-use rustls_pki_types::ServerName;
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{IpAddr, Ipv4Addr};
 
 /// Most bytes that are read from the socket at a time.
 const READ_BYTES: usize = 64 << 10;
@@ -23,30 +21,31 @@ pub struct BlockingStream<S> {
     taken: usize,
 }
 
+fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
 impl<S: Read + Write> BlockingStream<S> {
     /// Establishes a connection over `socket`. `name` is told to the server, if it is a name.
     ///
     /// # Errors
     /// That of `socket`, and `InvalidData` where the server is not to be trusted or refuses.
     pub fn connect(rules: &ClientRules, name: &str, mut socket: S) -> io::Result<Self> {
-        let mut connection = client(rules, name)?;
-        while connection.is_handshaking() {
-            let (read, written) = connection.complete_io(&mut socket)?;
-            if (read, written) == (0, 0) {
+        let mut handshake = ClientHandshake::new(rules, name).map_err(invalid)?;
+        let mut ciphertext = vec![0; READ_BYTES];
+        handshake.write_to(&mut socket)?;
+        while !handshake.is_done() {
+            let read = socket.read(&mut ciphertext)?;
+            if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            let received = handshake.receive(&ciphertext[..read]);
+            handshake.write_to(&mut socket)?;
+            received.map_err(invalid)?;
         }
-        while connection.wants_write() {
-            connection.write_tls(&mut socket)?;
-        }
-        Ok(BlockingStream {
-            channel: Channel::new(connection),
-            socket,
-            ciphertext: vec![0; READ_BYTES],
-            room: vec![0; READ_BYTES],
-            filled: 0,
-            taken: 0,
-        })
+        let channel = handshake.finish().ok_or(io::ErrorKind::UnexpectedEof)?;
+        let (room, filled, taken) = (vec![0; READ_BYTES], 0, 0);
+        Ok(BlockingStream { channel, socket, ciphertext, room, filled, taken })
     }
 
     /// Returns the established connection and the socket. Nothing that was read may be left.
@@ -54,26 +53,6 @@ impl<S: Read + Write> BlockingStream<S> {
         debug_assert_eq!(self.taken, self.filled, "something that was read is lost");
         (self.channel, self.socket)
     }
-}
-
-impl ClientRules {
-    /// Returns what a client sends first.
-    ///
-    /// # Errors
-    /// When the rules allow nothing.
-    pub fn first_message(&self, name: &str) -> io::Result<Vec<u8>> {
-        let mut connection = client(self, name)?;
-        let mut message = Vec::new();
-        connection.write_tls(&mut message)?;
-        Ok(message)
-    }
-}
-
-fn client(rules: &ClientRules, name: &str) -> io::Result<Connection> {
-    let nobody = ServerName::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST).into());
-    let name = ServerName::try_from(name.to_owned()).unwrap_or(nobody);
-    let connection = ClientConnection::new(rules.config.clone(), name);
-    Ok(Connection::from(connection.map_err(io::Error::other)?))
 }
 
 impl<S: Read + Write> Read for BlockingStream<S> {
@@ -92,8 +71,7 @@ impl<S: Read + Write> Read for BlockingStream<S> {
                 return Ok(0);
             }
             let opened = self.channel.open(&self.ciphertext[..bytes], &mut self.room);
-            self.filled =
-                opened.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            self.filled = opened.map_err(invalid)?;
         }
         let bytes = into.len().min(self.filled - self.taken);
         into[..bytes].copy_from_slice(&self.room[self.taken..self.taken + bytes]);

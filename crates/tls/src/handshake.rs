@@ -1,14 +1,16 @@
-//! A connection of a server that is not established.
+//! A connection that is not established: of a server, or of a client.
 //!
-//! It takes next to no memory before the first byte, and no rules before the whole of the client's
-//! first message. It cannot be told how long it may take: that is its owner's to limit.
+//! That of a server takes next to no memory before the first byte, and no rules before the whole of
+//! the client's first message. How long either may take is its owner's to limit.
 
 use crate::channel::Channel;
-use crate::rules::ServerRules;
-use rustls::Error;
+use crate::rules::{ClientRules, ServerRules};
 use rustls::server::{AcceptedAlert, Acceptor, ServerConnection};
+use rustls::{ClientConnection, Error};
+use rustls_pki_types::ServerName;
 use std::fmt;
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use thiserror::Error as ThisError;
 
 /// First byte of everything that a client of TLS sends first.
@@ -162,6 +164,74 @@ impl Handshake {
             }
             _ => None,
         }
+    }
+}
+
+/// A connection of a client that is not established.
+pub struct ClientHandshake {
+    connection: Box<ClientConnection>,
+}
+
+impl fmt::Debug for ClientHandshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientHandshake").field("is_done", &self.is_done()).finish()
+    }
+}
+
+impl ClientHandshake {
+    /// Begins a connection. `name` is told to the server, if it is a name.
+    ///
+    /// # Errors
+    /// When the rules allow nothing.
+    pub fn new(rules: &ClientRules, name: &str) -> Result<ClientHandshake, HandshakeError> {
+        let nobody = ServerName::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST).into());
+        let name = ServerName::try_from(name.to_owned()).unwrap_or(nobody);
+        let connection = ClientConnection::new(rules.config.clone(), name);
+        let connection = connection.map_err(HandshakeError::Tls)?;
+        Ok(ClientHandshake { connection: Box::new(connection) })
+    }
+
+    /// Takes bytes that came from the server, and makes ready what is to be written to it.
+    ///
+    /// # Errors
+    /// When the connection cannot be established: what `write_to` writes then, says so.
+    pub fn receive(&mut self, mut bytes: &[u8]) -> Result<(), HandshakeError> {
+        while !bytes.is_empty() {
+            match self.connection.read_tls(&mut bytes) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => return Err(failure(&error)),
+            }
+            self.connection.process_new_packets().map_err(HandshakeError::Tls)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is ready for the server to `socket`. Returns true if that is all.
+    ///
+    /// # Errors
+    /// That of `socket`, unless it would block.
+    pub fn write_to(&mut self, socket: &mut dyn Write) -> io::Result<bool> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(socket) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns true if the connection is established, but for what is to be written.
+    pub fn is_done(&self) -> bool {
+        !self.connection.is_handshaking()
+    }
+
+    /// Returns the connection if it is established.
+    pub fn finish(self) -> Option<Channel> {
+        self.is_done().then(|| Channel::new(*self.connection))
     }
 }
 

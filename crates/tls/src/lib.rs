@@ -39,7 +39,7 @@ mod suites;
 pub use blocking::BlockingStream;
 pub use certificate::{Facts, common_name, earliest, facts, uris};
 pub use channel::{Channel, RECORD_BYTES};
-pub use handshake::{Handshake, HandshakeError};
+pub use handshake::{ClientHandshake, Handshake, HandshakeError};
 pub use pem::{Identity, KeyError, PemError, Roots};
 pub use rules::{Asks, Choices, ClientRules, MismatchError, RulesError, ServerRules, Sessions};
 pub use rustls::Error;
