@@ -10,6 +10,7 @@ use tls::{
     ServerRules, Sessions, Suites, Versions,
 };
 
+const CA: &str = include_str!("tls/ca.crt");
 const CERTIFICATE: &str = include_str!("tls/server.crt");
 const KEY: &str = include_str!("tls/server.key");
 
@@ -25,8 +26,9 @@ fn choices(versions: &str) -> Choices {
 fn server() -> &'static ServerRules {
     static RULES: OnceLock<ServerRules> = OnceLock::new();
     RULES.get_or_init(|| {
-        let roots = Roots::read(CERTIFICATE.as_bytes()).expect("a certificate");
-        let identity = Identity::of_key(roots.clone(), KEY.as_bytes(), b"").expect("a key");
+        let roots = Roots::read(CA.as_bytes()).expect("a certificate");
+        let chain = Roots::read(CERTIFICATE.as_bytes()).expect("a certificate");
+        let identity = Identity::of_key(chain, KEY.as_bytes(), b"").expect("a key");
         ServerRules::new(&identity, (Asks::Optionally, &roots), &choices("")).expect("rules")
     })
 }
@@ -34,7 +36,7 @@ fn server() -> &'static ServerRules {
 fn client(is_old: bool) -> &'static ClientRules {
     static RULES: OnceLock<[ClientRules; 2]> = OnceLock::new();
     let rules = RULES.get_or_init(|| {
-        let roots = Roots::read(CERTIFICATE.as_bytes()).expect("a certificate");
+        let roots = Roots::read(CA.as_bytes()).expect("a certificate");
         ["TLSv1.3", "TLSv1.2"]
             .map(|it| ClientRules::new(None, &roots, &choices(it)).expect("rules"))
     });
