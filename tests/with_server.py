@@ -23,7 +23,7 @@ from run import Server, free_port  # noqa: E402
 def serve(options, settings, folder):
     """The server, with TLS if that is asked for."""
     if options.tls:
-        authority = Authority(folder).person("server").person("client")
+        authority = Authority(folder).person("server").person("client").archive("client")
         settings = [*settings, "--tls-port", free_port(), *authority.settings()]
     return Server("--enable-debug-command", "yes", *settings)
 

@@ -46,6 +46,12 @@ class Authority:
                 "-out", self.path(name, "crt"))
         return self
 
+    def archive(self, name, password="varve"):
+        """Puts a certificate and its key into one file, NAME.p12, as Java reads them."""
+        openssl("pkcs12", "-export", "-in", self.path(name, "crt"), "-inkey", self.path(name, "key"), "-name", name,
+                "-passout", "pass:" + password, "-out", self.path(name, "p12"))
+        return self
+
     def settings(self, server="server"):
         """The settings of a server that shows one of them."""
         return ["--tls-cert-file", self.path(server, "crt"), "--tls-key-file", self.path(server, "key"),

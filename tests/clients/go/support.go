@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -27,7 +30,20 @@ func client(protocol int) *redis.Client {
 	if address == "" {
 		address = "127.0.0.1:6379"
 	}
-	return redis.NewClient(&redis.Options{Addr: address, Protocol: protocol})
+	return redis.NewClient(&redis.Options{Addr: address, Protocol: protocol, TLSConfig: tlsConfig()})
+}
+
+// tlsConfig is for TLS, if SERVER_TLS names a folder with ca.crt, client.crt and client.key.
+func tlsConfig() *tls.Config {
+	folder := os.Getenv("SERVER_TLS")
+	if folder == "" {
+		return nil
+	}
+	file := func(name string) string { return filepath.Join(folder, name) }
+	roots := x509.NewCertPool()
+	expect(roots.AppendCertsFromPEM(must(os.ReadFile(file("ca.crt")))), "no certificate of the CA")
+	own := must(tls.LoadX509KeyPair(file("client.crt"), file("client.key")))
+	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}, ServerName: "localhost"}
 }
 
 // command is a command of go-redis that was sent.

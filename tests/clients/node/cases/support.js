@@ -2,6 +2,8 @@
 "use strict";
 
 const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
 const { setTimeout: sleep } = require("node:timers/promises");
 const Redis = require("ioredis");
 
@@ -9,7 +11,12 @@ const [host, port] = (process.env.SERVER_ADDR || "127.0.0.1:6379").split(":");
 const PATIENCE = 10; // seconds after which a case that waits for something gives up
 const MANY = 10000; // elements of a large collection
 
-const client = () => new Redis({ host, port: Number(port), maxRetriesPerRequest: 1 });
+// Options for TLS, if SERVER_TLS names a folder with ca.crt, client.crt and client.key.
+const folder = process.env.SERVER_TLS;
+const file = (name) => fs.readFileSync(path.join(folder, name));
+const tls = folder && { ca: file("ca.crt"), cert: file("client.crt"), key: file("client.key"), servername: "localhost" };
+
+const client = () => new Redis({ host, port: Number(port), maxRetriesPerRequest: 1, tls });
 
 // The names of the elements of a large collection.
 const names = (prefix = "n") => Array.from({ length: MANY }, (_, number) => `${prefix}:${number}`);

@@ -11,9 +11,18 @@ PATIENCE = 10  # seconds after which a case that waits for something gives up
 MANY = 10000  # elements of a large collection
 
 
+def tls_options():
+    """Options for TLS, if SERVER_TLS names a folder with ca.crt, client.crt and client.key."""
+    folder = os.environ.get("SERVER_TLS")
+    if not folder:
+        return {}
+    files = {"ssl_ca_certs": "ca.crt", "ssl_certfile": "client.crt", "ssl_keyfile": "client.key"}
+    return {"ssl": True, **{option: os.path.join(folder, name) for option, name in files.items()}}
+
+
 def client(protocol, **options):
     """A client that speaks the given version of RESP and gives the same Python values over both."""
-    options = {"decode_responses": True, "legacy_responses": False, **options}
+    options = {"decode_responses": True, "legacy_responses": False, **tls_options(), **options}
     return redis.Redis(host=HOST, port=int(PORT), protocol=protocol, **options)
 
 

@@ -36,6 +36,7 @@ public final class ClientTest {
         GROUPS.put("pubsub", Messages.class);
         GROUPS.put("caching", Caching.class);
         GROUPS.put("users", Users.class);
+        GROUPS.put("lettuce", LettuceClients.class);
     }
 
     private static List<Method> casesOf(String group) {

@@ -36,7 +36,8 @@ final class Support {
     }
 
     private static JedisClientConfig config(RedisProtocol protocol) {
-        return DefaultJedisClientConfig.builder().protocol(protocol).build();
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder().protocol(protocol);
+        return Tls.isWanted() ? config.ssl(true).sslSocketFactory(Tls.context().getSocketFactory()).build() : config.build();
     }
 
     static Jedis client(RedisProtocol protocol) {
