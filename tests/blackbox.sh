@@ -67,6 +67,23 @@ queues() {
     tests/with_server.py tests/clients/run bullmq
 }
 
+# The client libraries, and again over TLS with certificates of their own.
+clients() {
+  local status=0
+  tests/with_server.py tests/clients/run || status=1
+  CASES="connection strings blocking pipelines scripts pubsub" tests/with_server.py --tls --threads 2 \
+    tests/clients/run python go node java || status=1
+  CASES=lettuce tests/with_server.py --tls tests/clients/run java || status=1
+  return "$status"
+}
+
+# Transcripts over TLS, but for those of what is said to a client that is not let in, and of INFO without certificates.
+transcripts_over_tls() {
+  local files
+  mapfile -t files < <(ls tests/transcripts/*.txt | grep -v -e server-counts -e server-info)
+  tests/with_server.py --tls --threads 4 --moving python3 tests/transcripts/run.py "${files[@]}"
+}
+
 # transcripts WORD SERVER   transcripts, played to a server with each number of threads
 transcripts() {
   local threads moving
@@ -87,11 +104,13 @@ if [[ -n ${SERVER_ADDR:-} ]]; then
 else
   # The longest come first, so that the lanes end together.
   part suites tests/clients/suites/run --small
-  part clients tests/with_server.py tests/clients/run
+  part clients clients
   part queues queues
   for kind in die fail full; do part "process, crashes ($kind)" python3 tests/process/crashes.py --kinds $kind --every 7; done
   transcripts "" "$VARVE_SERVER"
   [[ -z ${RELEASE_SERVER:-} ]] || transcripts "release, " "$RELEASE_SERVER"
+  part "transcripts, tls" transcripts_over_tls
+  process tls
   process run
   process kills --seconds 40
   process journaled --lives 2 --rounds 25 --transcripts 4

@@ -21,8 +21,10 @@ from ports import free_port  # noqa: E402
 UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking introspection introspection-2 pause obuf-limits client-eviction other info auth scripting functions lazyfree replybufsize shutdown oom-score-adj fuzzer integration/valkey-cli""".split()
 OWN_SERVER = {"limits", "networking", "obuf-limits", "client-eviction", "info", "auth", "shutdown", "oom-score-adj"}  # every case of these is left out on an external server
 STARTED = """unit/dump unit/aofrw unit/acl unit/acl-v2 integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race""".split()
+TLS = ["unit/tls"] + UNITS[:10]  # the first in servers that the suite starts, the others as without TLS
 FILES = {"passed": "passed.txt", "exceptions": "exceptions.txt", "ceiling": "valkey.txt"}
 STARTED_FILES = {"passed": "started.txt", "exceptions": "started-exceptions.txt", "ceiling": "started-valkey.txt"}
+TLS_FILES = {"passed": "tls.txt", "exceptions": "tls-exceptions.txt", "ceiling": "tls-valkey.txt"}
 TIME_LIMIT = 300  # seconds for one unit
 PORTS = os.environ.get("COMPAT_PORTS", "21111")  # the first port of the suite and of servers that it starts
 LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")
@@ -53,7 +55,7 @@ def read_exceptions(path):
 class Server:
     """The server under test: a fresh one with a folder of its own, or the one that SERVER_ADDR names."""
 
-    def __init__(self, log):
+    def __init__(self, log, certificates=None):
         self.process = self.folder = None
         if os.environ.get("SERVER_ADDR"):
             self.host, self.port = os.environ["SERVER_ADDR"].rsplit(":", 1)
@@ -61,7 +63,11 @@ class Server:
         self.host, self.port, self.folder = "127.0.0.1", str(free_port()), tempfile.mkdtemp(prefix="varve-compat-")
         command = shlex.split(os.environ["VARVE_SERVER"])
         command += ["--port", self.port, "--dir", self.folder, "--save", "", "--enable-debug-command", "yes"]
-        self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        if certificates:
+            self.port = str(free_port())
+            command += ["--tls-port", self.port, "--tls-cert-file", certificates / "server.crt", "--tls-key-file", certificates / "server.key"]
+            command += ["--tls-ca-cert-file", certificates / "ca.crt"]
+        self.process = subprocess.Popen(list(map(str, command)), stdout=log, stderr=log)
         self.await_answer()
 
     def await_answer(self):
@@ -97,15 +103,17 @@ def run_unit(unit, options, skipped):
     log_path = options.work / (unit.replace("/", "-") + ".log")
     skip_path = log_path.with_suffix(".skip")
     skip_path.write_text("\n".join(skipped))
-    path = unit if options.started or "integration/" in unit else "unit/" + unit
+    is_started = options.started or unit == "unit/tls"
+    path = unit if is_started or "integration/" in unit else "unit/" + unit
     command = ["./runtest", "--single", path, "--clients", "1", "--skipfile", str(skip_path), "--baseport", PORTS]
     trouble = server = None
     with open(log_path, "wb") as log, open(log_path.with_suffix(".server.log"), "wb") as server_log:
-        if not options.started and unit not in OWN_SERVER:
-            server = Server(server_log)
+        if not is_started and unit not in OWN_SERVER:
+            server = Server(server_log, options.suite / "tests" / "tls" if options.tls else None)
             command += ["--host", server.host, "--port", server.port]
         # --durable turns a Tcl exception inside a case into a failure of that case, so that the others still run.
-        suite = subprocess.Popen(command + ["--durable"], cwd=options.suite, stdout=log, stderr=log, start_new_session=True)
+        command += ["--durable", "--tls"] if options.tls else ["--durable"]
+        suite = subprocess.Popen(command, cwd=options.suite, stdout=log, stderr=log, start_new_session=True)
         try:
             suite.wait(TIME_LIMIT)
         except subprocess.TimeoutExpired:
@@ -153,18 +161,22 @@ def main():
     parser.add_argument("--suite", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--work", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--started", action="store_true", help="the units of persistence, whose servers the suite starts")
+    parser.add_argument("--tls", action="store_true", help="the unit of TLS and some others, whose clients all speak it")
     parser.add_argument("--record", action="store_true", help="raise the counts in passed.txt (started.txt)")
     parser.add_argument("--listed", action="store_true", help="run the cases of exceptions too, and name those that pass")
     parser.add_argument("--ceiling", action="store_true", help="write valkey.txt: the server under test is Valkey itself")
     parser.add_argument("units", nargs="*", metavar="unit")
     options = parser.parse_args()
-    units = STARTED if options.started else UNITS
+    units = TLS if options.tls else STARTED if options.started else UNITS
     unknown = [unit for unit in options.units if unit not in units]
     if unknown:
         parser.error("unknown unit %s; known: %s" % (unknown[0], " ".join(units)))
-    files = STARTED_FILES if options.started else FILES
+    files = TLS_FILES if options.tls else STARTED_FILES if options.started else FILES
     record = HERE / files["ceiling" if options.ceiling else "passed"]
     counts, exceptions, bad = read_counts(record), read_exceptions(HERE / files["exceptions"]), 0
+    if options.tls:
+        counts.update(read_counts(HERE / FILES["passed"]))
+        exceptions.update(read_exceptions(HERE / FILES["exceptions"]))
     for unit in options.units or units:
         listed = {} if options.ceiling else exceptions.get(unit, {})
         skipped = [name for name in listed if listed[name] == "skip" and not options.listed]
@@ -180,7 +192,7 @@ def main():
         write_counts(record, counts, title, units)
     elif options.record:
         title = "Cases of Valkey's suite that pass: they may only rise. Written by `tests/compat/run --record`."
-        write_counts(record, counts, title, units)
+        write_counts(record, counts, title, units[:1] if options.tls else units)
     print("compat: %s; logs are in %s" % ("%d units are wrong" % bad if bad else "all units as expected", options.work))
     return 1 if bad and not options.ceiling else 0
 

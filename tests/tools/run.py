@@ -30,6 +30,7 @@ for folder in ("transcripts", "rdb", "process"):
     sys.path.insert(0, str(TESTS / folder))
 import byhand  # noqa: E402
 import check as expected  # noqa: E402
+from certificates import Authority  # noqa: E402
 from run import Server  # noqa: E402
 from ports import free_port  # noqa: E402
 from resp import Connection  # noqa: E402
@@ -673,6 +674,25 @@ def passwords_come_from_options_or_the_environment():
         tool("varve-import", sample, "--to", "redis://:secret@" + at(server), status=0)
         assert tool("varve-import", sample, "--to", "127.0.0.1:1")[0] == 2
         assert tool("varve-import", "no-such-file", "--to", at(server))[0] == 2
+
+
+def servers_behind_tls_are_read_filled_and_compared():
+    with tempfile.TemporaryDirectory() as folder:
+        ca = Authority(folder).person("server").person("client")
+        files = ["--cacert", ca.path("ca", "crt"), "--cert", ca.path("client", "crt"), "--key", ca.path("client", "key")]
+        with Server("--tls-port", free_port(), *ca.settings()) as source, varve() as target:
+            fill(source.port, strings=50)
+            encrypted = "rediss://127.0.0.1:%s" % source.connect().command("CONFIG", "GET", "tls-port")[1].decode()
+            tool("varve-import", encrypted, "--to", at(target), *files, status=0)
+            tool("varve-import", "--compare", encrypted, at(target), *files, status=0)
+            target.connect().command("SET", "more", "1")
+            tool("varve-import", "--compare", at(target), encrypted, *files, status=1)
+            tool("varve-import", at(target), "--to", encrypted, *files, status=0)
+            tool("varve-import", "--compare", at(target), encrypted, *files, status=0)
+            assert "rediss:// needs --cacert FILE" in tool("varve-import", encrypted, "--to", at(target), status=2)[1]
+            wrong = ["--cacert", ca.path("client", "crt")]
+            assert tool("varve-import", encrypted, "--to", at(target), *wrong)[0] == 2
+            assert tool("varve-import", encrypted, "--to", at(target), *files[:2])[0] == 2, "it has to show a certificate"
 
 
 CASES = [case for case in list(globals().values()) if inspect.isfunction(case) and case.__module__ == __name__ and not inspect.signature(case).parameters]

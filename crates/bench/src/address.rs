@@ -1,5 +1,6 @@
 //! Where a server is reached, plain or with TLS, and the stream to it.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
@@ -52,6 +53,12 @@ impl Address {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_nodelay(true)?;
         Ok(stream)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "port {}", self.port)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Addresses of servers, as they are written on the command line.
 
+use std::path::PathBuf;
+
 /// Address of a server and who asks it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
@@ -9,17 +11,30 @@ pub struct Address {
     pub user: Option<String>,
     /// Password.
     pub password: Option<String>,
+    /// How it is spoken to with TLS; plain without it.
+    pub encryption: Option<Encryption>,
+}
+
+/// Files for a connection with TLS.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Encryption {
+    /// Certificates from which that of the server must come, whatever name it carries.
+    pub ca: PathBuf,
+    /// The own certificate and its key, if the server asks for that.
+    pub own: Option<(PathBuf, PathBuf)>,
 }
 
 /// Port of servers that name none.
 const PORT: &str = "6379";
 
 impl Address {
-    /// Reads `redis://[[USER]:PASSWORD@]HOST[:PORT]`, `valkey://...` or `HOST:PORT`; `None` if the
-    /// text is neither.
+    /// Reads `redis://[[USER]:PASSWORD@]HOST[:PORT]`, `valkey://...` or `HOST:PORT`, and
+    /// `rediss://...` or `valkeys://...` for TLS; `None` if the text is none of them.
     pub fn parse(text: &str) -> Option<Address> {
-        let rest = text.strip_prefix("redis://").or_else(|| text.strip_prefix("valkey://"));
-        let Some(rest) = rest else {
+        let plain = ["redis://", "valkey://"].iter().find_map(|it| text.strip_prefix(it));
+        let encrypted = ["rediss://", "valkeys://"].iter().find_map(|it| text.strip_prefix(it));
+        let encryption = encrypted.map(|_| Encryption::default());
+        let Some(rest) = plain.or(encrypted) else {
             let is_port = port_of(text).is_some_and(|port| port.parse::<u16>().is_ok());
             let is_plain = is_port && !text.contains(['/', '@']);
             return is_plain.then(|| Address { place: text.to_owned(), ..Address::default() });
@@ -35,7 +50,7 @@ impl Address {
             None => (None, None),
             Some((user, password)) => (decoded(user)?, decoded(password)?),
         };
-        Some(Address { place, user, password })
+        Some(Address { place, user, password, encryption })
     }
 }
 
@@ -70,7 +85,7 @@ mod tests {
 
     fn address(place: &str, user: Option<&str>, password: Option<&str>) -> Option<Address> {
         let [user, password] = [user, password].map(|it| it.map(str::to_owned));
-        Some(Address { place: place.to_owned(), user, password })
+        Some(Address { place: place.to_owned(), user, password, encryption: None })
     }
 
     #[test]
@@ -83,6 +98,14 @@ mod tests {
             address("h:7", Some("me"), Some("a@b"))
         );
         assert_eq!(Address::parse("redis://:secret@h"), address("h:6379", None, Some("secret")));
+    }
+
+    #[test]
+    fn addresses_with_an_s_are_encrypted() {
+        for text in ["rediss://me:secret@h:7", "valkeys://me:secret@h:7"] {
+            let parsed = Address::parse(text).expect("an address");
+            assert_eq!((parsed.place.as_str(), parsed.encryption.is_some()), ("h:7", true));
+        }
     }
 
     #[test]

@@ -1,8 +1,12 @@
-//! A blocking connection to a server, in RESP2.
+//! A blocking connection to a server, in RESP2, plain or with TLS.
 
+use crate::address::{Address, Encryption};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::path::Path;
 use std::time::Duration;
+use std::{fmt, fs};
+use tls::{BlockingStream, Choices, ClientRules, Identity, Roots, Suites, Versions};
 
 /// Replies within replies that are read; servers send few.
 const DEPTH_MAX: u32 = 16;
@@ -68,10 +72,60 @@ impl Reply {
     }
 }
 
+/// A stream to a server.
+#[derive(Debug)]
+enum Stream {
+    Plain(TcpStream),
+    Encrypted(Box<BlockingStream<TcpStream>>),
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.read(into),
+            Stream::Encrypted(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.write(from),
+            Stream::Encrypted(stream) => stream.write(from),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns the rules of a connection with TLS.
+fn rules(encryption: &Encryption) -> io::Result<ClientRules> {
+    let wrong = |path: &Path, error: &dyn fmt::Display| {
+        io::Error::other(format!("{}: {error}", path.display()))
+    };
+    let read = |path: &Path| fs::read(path).map_err(|error| wrong(path, &error));
+    let certificates = |path: &Path| Roots::read(&read(path)?).map_err(|error| wrong(path, &error));
+    let roots = certificates(&encryption.ca)?;
+    let own = encryption.own.as_ref().map(|(certificate, key)| {
+        let identity = Identity::of_key(certificates(certificate)?, &read(key)?, b"");
+        identity.map_err(|error| wrong(key, &error))
+    });
+    let choices = Choices {
+        versions: Versions::read("").map_err(io::Error::other)?.0,
+        suites: Suites::read("", "").map_err(io::Error::other)?.0,
+        prefers_own: false,
+        sessions: None,
+    };
+    ClientRules::new(own.transpose()?.as_ref(), &roots, &choices).map_err(io::Error::other)
+}
+
 /// A connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Stream>,
     /// Requests that are not sent yet.
     output: Vec<u8>,
 }
@@ -81,14 +135,23 @@ impl Connection {
     ///
     /// # Errors
     /// When nobody accepts.
-    pub fn open(address: &str, patience: Duration) -> io::Result<Connection> {
+    pub fn open(to: &Address, patience: Duration) -> io::Result<Connection> {
+        let rules = to.encryption.as_ref().map(rules).transpose()?;
         let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for address in address.to_socket_addrs()? {
+        for address in to.place.to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, patience) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
                     stream.set_read_timeout(Some(patience))?;
                     stream.set_write_timeout(Some(patience))?;
+                    let stream = match &rules {
+                        None => Stream::Plain(stream),
+                        Some(rules) => {
+                            let host = to.place.rsplit_once(':').map_or("", |(host, _)| host);
+                            let stream = BlockingStream::connect(rules, host, stream)?;
+                            Stream::Encrypted(Box::new(stream))
+                        }
+                    };
                     let stream = BufReader::with_capacity(64 << 10, stream);
                     return Ok(Connection { stream, output: Vec::new() });
                 }

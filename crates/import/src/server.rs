@@ -59,7 +59,7 @@ impl Link {
     pub fn open(address: &Address) -> Result<Link, Error> {
         let place = address.place.clone();
         let failed = |error| Error::Connection(place.clone(), error);
-        let connection = Connection::open(&address.place, PATIENCE).map_err(failed)?;
+        let connection = Connection::open(address, PATIENCE).map_err(failed)?;
         let mut link = Link { connection, place, database: 0 };
         if let Some(password) = &address.password {
             let mut words = vec!["AUTH"];

@@ -138,6 +138,12 @@ impl Stream {
         }
     }
 
+    /// Returns true if its bytes are encrypted.
+    #[inline]
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self.socket, Socket::Tls(_))
+    }
+
     /// Returns the names of the client's certificate by which it is to be logged in, once.
     pub fn take_names(&mut self) -> Vec<Vec<u8>> {
         match &mut self.socket {

@@ -2,6 +2,8 @@
 
 use mio::net::TcpStream;
 use std::io::{self, IoSlice, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tls::{Channel, Error};
 
 /// Most bytes of ciphertext that are read from the socket at a time.
@@ -22,12 +24,18 @@ pub struct TlsStream {
     socket_may_hold_more: bool,
     /// Names of its certificate, by which it is to be logged in.
     names: Vec<Vec<u8>>,
+    /// True while the socket is to take nothing, for tests.
+    refuses_writes: Arc<AtomicBool>,
 }
 
 impl TlsStream {
     /// Returns the stream of an established connection, whose certificate has these names.
-    pub fn new(socket: TcpStream, channel: Channel, names: Vec<Vec<u8>>) -> TlsStream {
-        TlsStream { socket, channel, socket_may_hold_more: true, names }
+    pub fn new(
+        (socket, channel): (TcpStream, Channel),
+        names: Vec<Vec<u8>>,
+        refuses_writes: Arc<AtomicBool>,
+    ) -> TlsStream {
+        TlsStream { socket, channel, socket_may_hold_more: true, names, refuses_writes }
     }
 
     /// The socket.
@@ -157,6 +165,9 @@ impl TlsStream {
     /// # Errors
     /// That of the socket; after `WouldBlock` the same bytes come first again.
     pub fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        if self.refuses_writes.load(Relaxed) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         self.channel.write(from, &mut self.socket)
     }
 

@@ -1,7 +1,8 @@
 //! What INFO tells of TLS: certificates in force, and handshakes.
 
 use base::mutex::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Serial number and end of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,4 +39,6 @@ pub struct TlsFacts {
     pub waiting: AtomicU64,
     /// Why the newest one could not be.
     pub newest_failure: Mutex<String>,
+    /// True while sockets of established connections take nothing (DEBUG FORCE-TLS-WRITE-ERROR).
+    pub refuses_writes: Arc<AtomicBool>,
 }

@@ -219,7 +219,7 @@ struct Connection {
 impl Connection {
     /// Connects to a server, and has `opens` answered.
     fn open(address: &Address, opens: &[String], reader: ReplyReader) -> Result<Self> {
-        let failure = || format!("cannot connect to {address:?}");
+        let failure = || format!("cannot connect to {address}");
         let mut control = Control::open(address, Protocol::Resp).with_context(failure)?;
         opens.iter().try_for_each(|request| control.run(request.split(' ')))?;
         let stream = control.stream;

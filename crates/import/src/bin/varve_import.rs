@@ -1,7 +1,7 @@
 //! Fills a running server from files or from another server, and compares servers.
 
 use clap::Parser;
-use import::address::Address;
+use import::address::{Address, Encryption};
 use import::compare::{Comparison, Rules, compare};
 use import::error::Error;
 use import::fill::{Origin, Outcome, import};
@@ -24,7 +24,8 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "varve-import", version)]
 struct Arguments {
-    /// A file, a directory, HOST:PORT or redis://HOST:PORT; with --compare, the first server.
+    /// A file, a directory, HOST:PORT, redis://HOST:PORT or, with TLS, rediss://HOST:PORT; with
+    /// --compare, the first server.
     source: String,
     /// With --compare, the second server.
     other: Option<String>,
@@ -46,6 +47,16 @@ struct Arguments {
     /// Password of the source.
     #[arg(long)]
     source_password: Option<String>,
+    /// File of the CA certificates from which those of servers with rediss:// must come, whatever
+    /// names they carry.
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// File of the certificate that is shown to such servers.
+    #[arg(long, requires = "key", value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// File of its key.
+    #[arg(long, requires = "cert", value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Connections to each server.
     #[arg(long, default_value_t = 4, value_name = "COUNT")]
     connections: usize,
@@ -114,7 +125,19 @@ fn address(
 
 impl Arguments {
     fn target(&self, text: &str) -> Result<Address, Error> {
-        address(text, self.user.as_ref(), self.password.as_ref(), "VARVE_PASSWORD")
+        let address = address(text, self.user.as_ref(), self.password.as_ref(), "VARVE_PASSWORD");
+        self.encrypted(address?)
+    }
+
+    /// Adds the files for TLS to an address that asks for it.
+    fn encrypted(&self, mut address: Address) -> Result<Address, Error> {
+        if address.encryption.is_some() {
+            let lacks = || Error::Usage("rediss:// needs --cacert FILE".to_owned());
+            let ca = self.cacert.clone().ok_or_else(lacks)?;
+            let own = self.cert.clone().zip(self.key.clone());
+            address.encryption = Some(Encryption { ca, own });
+        }
+        Ok(address)
     }
 
     fn origin(&self) -> Result<Origin, Error> {
@@ -130,7 +153,7 @@ impl Arguments {
             ))),
             Some(_) => {
                 let address = address(&self.source, user, password, "VARVE_SOURCE_PASSWORD")?;
-                Ok(Origin::Server(address))
+                Ok(Origin::Server(self.encrypted(address)?))
             }
         }
     }

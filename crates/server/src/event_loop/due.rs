@@ -4,6 +4,7 @@ use super::EventLoop;
 use crate::accept::Acceptor;
 use crate::connection::Connection;
 use crate::limits::is_too_slow;
+use crate::output::WRITE_MAX;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
 use base::Steady;
@@ -65,6 +66,7 @@ impl<P: Poller> EventLoop<P> {
         if self.inbox.has_room() {
             self.instance.resume_messages();
         }
+        self.write_encrypted(pipeline);
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
         let is_at_rest = self.instance.background_jobs_paused.load(Relaxed);
         let mut peak = Peak::default();
@@ -87,6 +89,17 @@ impl<P: Poller> EventLoop<P> {
         }
         self.instance.clients.peaks.note(now, peak);
         self.evict_clients(pipeline);
+    }
+
+    /// Writes what waits for sockets of TLS: while these are to take nothing, no event tells of
+    /// them.
+    fn write_encrypted(&mut self, pipeline: &mut Pipeline) {
+        for at in 0..self.connections.entries() {
+            let is_blocked = |it: &mut Connection| it.stream.is_encrypted() && it.has_output();
+            if self.connections.get_mut(at).is_some_and(is_blocked) {
+                self.flush(pipeline, at, WRITE_MAX);
+            }
+        }
     }
 
     /// Serves waiters that a pause postponed, and then requests that were postponed, in the order

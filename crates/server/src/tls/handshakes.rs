@@ -368,7 +368,8 @@ impl Thread {
         self.instance.statistics.connections.fetch_add(1, Relaxed);
         let settings = &self.instance.settings;
         let names = names(&channel, TLS_AUTH_CLIENTS_USER.get(settings));
-        let stream = Stream::from(TlsStream::new(socket, channel, names));
+        let refuses_writes = Arc::clone(&facts.refuses_writes);
+        let stream = Stream::from(TlsStream::new((socket, channel), names, refuses_writes));
         let worker = self.balance.deal(general::THREADS_FIXED.get(settings));
         self.balance.mailbox(worker).send(Mail::Accepted(stream));
     }

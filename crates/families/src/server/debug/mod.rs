@@ -43,7 +43,7 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 33] = [
+const SUBCOMMANDS: [Subcommand; 34] = [
     subcommand(
         "AOF-FLUSH-SLEEP",
         3..=3,
@@ -74,6 +74,13 @@ const SUBCOMMANDS: [Subcommand; 33] = [
         digest::digest_value,
     ),
     subcommand("ERROR", 3..=3, "<text>", "Answers an error.", switches::error),
+    subcommand(
+        "FORCE-TLS-WRITE-ERROR",
+        3..=3,
+        "<0|1>",
+        "Has sockets of TLS take nothing.",
+        switches::force_tls_write_error,
+    ),
     subcommand(
         "HASHTABLE-CAN-ABORT-SHRINK",
         3..=3,

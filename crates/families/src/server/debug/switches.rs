@@ -48,6 +48,18 @@ pub(super) fn move_connections(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+pub(super) fn force_tls_write_error(call: &mut Call<'_>) -> Outcome {
+    let value = text::parse_i64(call.args.get(2)).ok_or(Refusal::NOT_INTEGER)?;
+    let is_forced = match value {
+        0 => false,
+        1 => true,
+        _ => return Err(Refusal::new("ERR Value must be 0 or 1".to_owned()).into()),
+    };
+    call.instance.tls.refuses_writes.store(is_forced, Relaxed);
+    call.reply.ok();
+    Ok(())
+}
+
 /// Writes the configuration file with a line for every setting.
 pub(super) fn rewrite_config(call: &mut Call<'_>) -> Outcome {
     let file = call.instance.identity.config_file.as_deref();
