@@ -7,18 +7,19 @@
 import contextlib
 import os
 import pathlib
+import random
 import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
+import threading
 import time
 
 from bounds import encoded
 from certificates import Authority, openssl
 from ports import free_port
-from resp import Closed, Connection, Error
+from resp import Closed, Connection, Error, Tagged
 from run import Server, run
 
 SUITES = [
@@ -29,6 +30,7 @@ SUITES = [
 ]
 ABSENT = [("TLSv1.2", "AES128-SHA256"), ("TLSv1.2", "ECDHE-RSA-AES128-SHA256"), ("TLSv1.2", "DHE-RSA-AES128-GCM-SHA256"),
           ("TLSv1.1", "ALL:@SECLEVEL=0"), ("TLSv1", "ALL:@SECLEVEL=0")]
+ROUNDS = 40  # batches of each client that works
 NOT_UPDATED = b"Unable to update TLS configuration. Check server logs."
 
 
@@ -495,6 +497,88 @@ def who_reads_nothing_has_little_encrypted_ahead_and_is_closed_at_the_limit():
         assert all(reply == b"x" * (1 << 20) for reply in replies)
         client.send_bytes(encoded("GET", "big") * 200)
         at.until(lambda: omem() is None or omem() < 64 << 20)
+
+
+class Worker(threading.Thread):
+    """A client with keys of its own, whose replies are those that its model of them says, however its requests are cut."""
+
+    def __init__(self, at, number):
+        super().__init__(daemon=True)
+        self.at, self.number, self.random, self.wrong = at, number, random.Random(number), None
+        self.texts, self.list, self.batches = {}, [], 0
+
+    def run(self):
+        try:
+            client = self.at.connect(timeout=120)
+            for _ in range(ROUNDS):
+                requests, expected = zip(*[self.step() for _ in range(self.random.choice((1, 3, 20, 100)))])
+                self.send(client, b"".join(encoded(*words) for words in requests))
+                for words, reply in zip(requests, expected):
+                    got = client.read()
+                    got = None if isinstance(got, Tagged) else got
+                    assert got == reply, (words[:2], str(got)[:60], str(reply)[:60])
+                self.batches += 1
+                if self.random.random() < 0.1:
+                    client.close()
+                    client = self.at.connect(timeout=120)
+        except BaseException as error:
+            self.wrong = error
+
+    def send(self, client, data):
+        """Sends in pieces, each of which is a record or several."""
+        while data:
+            size = self.random.choice((1, 17, 1000, 16384, 70000, 1 << 20))
+            client.send_bytes(data[:size])
+            data = data[size:]
+
+    def step(self):
+        name = "w%d:%d" % (self.number, self.random.randrange(5))
+        kind = self.random.randrange(6)
+        if kind == 0:
+            self.texts[name] = self.random.randbytes(self.random.choice((0, 1, 100, 5000, 16384, 100000)))
+            return ("SET", name, self.texts[name]), b"OK"
+        if kind in (1, 2):
+            return ("GET", name), self.texts.get(name)
+        if kind == 3:
+            more = self.random.randbytes(self.random.choice((1, 50, 20000)))
+            self.texts[name] = self.texts.get(name, b"") + more
+            return ("APPEND", name, more), len(self.texts[name])
+        if kind == 4:
+            return ("DEL", name), int(self.texts.pop(name, None) is not None)
+        self.list.append(b"%d" % len(self.list))
+        return ("RPUSH", "l%d" % self.number, self.list[-1]), len(self.list)
+
+
+def clients_have_their_own_answers_while_connections_move_and_others_are_killed_and_hear_messages():
+    options = ("--threads", "4", "--threads-fixed", "no", "--enable-debug-command", "yes", "--appendonly", "yes", "--appendfsync", "always")
+    with world(*options) as at:
+        assert at.db.command("DEBUG", "MOVE-CONNECTIONS", 1) == b"OK"
+        workers = [Worker(at, number) for number in range(8)]
+        subscriber = at.connect(timeout=120)
+        subscriber.send_bytes(encoded("SUBSCRIBE", "news"))
+        assert subscriber.read()[0] == b"subscribe"
+        for worker in workers:
+            worker.start()
+        sent = killed = 0
+        while any(worker.is_alive() for worker in workers):
+            message = b"%d " % sent + b"m" * (sent * 997 % 40000)
+            assert at.db.command("PUBLISH", "news", message) == 1
+            assert subscriber.read() == [b"message", b"news", message]
+            sent += 1
+            victim = at.connect(timeout=120)
+            victim.send_bytes(encoded("CLIENT", "ID") + encoded("BLPOP", "nothing", "0"))
+            number = victim.read()
+            assert at.db.command("CLIENT", "KILL", "ID", number) == 1
+            assert victim.at_end()
+            killed += 1
+        wrong = [worker.wrong for worker in workers if worker.wrong]
+        assert not wrong, wrong[:3]
+        print("     %d batches, %d messages, %d clients killed" % (sum(worker.batches for worker in workers), sent, killed))
+        for worker in workers:
+            for name, value in worker.texts.items():
+                assert at.db.command("GET", name) == value
+            assert at.db.command("LRANGE", "l%d" % worker.number, 0, -1) == worker.list
+        assert at.info("stats")["tls_handshakes_failed"] == "0"
 
 
 def keys_are_changed_by_either_side_while_replies_wait():
