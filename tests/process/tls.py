@@ -581,6 +581,50 @@ def clients_have_their_own_answers_while_connections_move_and_others_are_killed_
         assert at.info("stats")["tls_handshakes_failed"] == "0"
 
 
+def several_clients_may_change_settings_at_a_time():
+    with world("--threads", "2") as at:
+        openssl("pkcs8", "-topk8", "-v2", "aes256", "-iter", "200000", "-in", at.ca.path("server", "key"), "-passout", "pass:secret",
+                "-out", at.ca.path("slow", "key"))
+        slow = ("tls-key-file", at.ca.path("slow", "key"))
+        loops = [[("tls-session-cache-size", "7"), ("tls-session-cache-size", "8")], [("tls-cert-file", at.ca.path("server", "crt"))],
+                 [("timeout", "0"), ("timeout", "100")], [("tls-key-file-pass", "secret", *slow), ("tls-key-file-pass", "other", *slow)]]
+        done = []
+
+        def change(settings):
+            client = at.server.connect()
+            for number in range(40):
+                answer = client.command("CONFIG", "SET", *settings[number % len(settings)])
+                assert answer == b"OK" or NOT_UPDATED in answer, answer
+            done.append(settings)
+
+        threads = [threading.Thread(target=change, args=(each,), daemon=True) for each in loops * 2]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        assert len(done) == len(threads), done
+        assert at.connect().command("PING") == b"PONG"
+
+
+def one_that_is_half_open_gives_its_place_once():
+    with world("--maxclients", "20") as at:
+        others = [at.server.connect() for _ in range(16)]
+        silent = socket.create_connection(("127.0.0.1", at.port))
+        at.until(lambda: at.info("stats")["tls_handshakes_waiting"] == "1")
+        at.until(lambda: at.info("clients")["connected_clients"] == "18")
+        burst = [socket.create_connection(("127.0.0.1", at.server.port), 30) for _ in range(60)]
+        answers = []
+        for client in burst:
+            try:
+                client.sendall(encoded("PING"))
+                answers.append(client.recv(100))
+            except OSError:
+                answers.append(b"")
+        assert answers.count(b"+PONG\r\n") == 3 and len(others) == 16, answers
+        silent.settimeout(30)
+        assert silent.recv(1) == b"" and at.info("clients")["connected_clients"] == "20"
+
+
 def keys_are_changed_by_either_side_while_replies_wait():
     with world() as at:
         command = ["openssl", "s_client", "-connect", "127.0.0.1:%d" % at.port, "-tls1_3", "-CAfile", at.ca.path("ca", "crt"),

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Most memory that a pass phrase may take to be turned into a key.
 const SCRYPT_BYTES_MAX: u64 = 256 << 20;
 /// Most rounds in which a pass phrase may be turned into a key; OpenSSL writes 2,048.
-const ROUNDS_MAX: u32 = 10_000_000;
+const ROUNDS_MAX: u32 = 1_000_000;
 
 /// Certificate chain and private key of a server or a client.
 pub struct Identity {

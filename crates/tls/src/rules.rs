@@ -61,6 +61,9 @@ pub enum MismatchError {
     /// The key is of a kind that is not supported.
     #[error("the key is of a kind that is not supported: {0}")]
     Kind(String),
+    /// The certificate cannot be read by the library.
+    #[error("its certificate cannot be used: {0}")]
+    Certificate(String),
 }
 
 /// Why there can be no rules.
@@ -195,11 +198,12 @@ fn certified(
     match certified.keys_match() {
         // Of some keys the library cannot tell; they show themselves at the first handshake.
         Ok(()) | Err(Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => Ok(certified),
-        Err(_) => Err(MismatchError::OtherKey),
+        Err(Error::InconsistentKeys(_)) => Err(MismatchError::OtherKey),
+        Err(error) => Err(MismatchError::Certificate(error.to_string())),
     }
 }
 
-fn store(roots: &Roots) -> Result<RootCertStore, RulesError> {
+pub(crate) fn store(roots: &Roots) -> Result<RootCertStore, RulesError> {
     let mut store = RootCertStore::empty();
     for certificate in &roots.certificates {
         let added = store.add(certificate.clone());

@@ -1,12 +1,13 @@
 //! Rules of TLS in force, made from settings and files.
 //!
 //! They are made whole, and judged, before they take the place of others; connections that began
-//! under others go on. What CONFIG SET asks for is made on a thread of its own, while its worker
-//! serves others: a pass phrase may take a second to be tried.
+//! under others go on. What CONFIG SET asks for is made by the worker that runs it, which serves
+//! nobody meanwhile: another client could change settings in the middle of the change. It takes a
+//! millisecond, or half a second where a pass phrase is as slow to be tried as it may be.
 
 use super::files::Files;
 use super::{is_wanted, renewal};
-use base::meanwhile;
+use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use crossbeam_channel::{Sender, bounded};
 use session::{CertificateFacts, Certificates, Instance};
@@ -19,11 +20,8 @@ use settings::{AuthClients, Settings};
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 use tls::{Asks, Choices, ClientRules, Facts, ServerRules, Sessions, Suites, Versions};
 
-/// Time between two looks at whether rules are made.
-const LOOK: Duration = Duration::from_micros(500);
 /// What CONFIG SET answers where TLS cannot be as it asks.
 const NOT_UPDATED: &str = "Unable to update TLS configuration. Check server logs.";
 const NO_CA: &str = "Either tls-ca-cert-file or tls-ca-cert-dir must be specified when \
@@ -36,6 +34,7 @@ pub struct Tls {
     /// Held while rules are made, so that each goes on from the settings as they are then.
     making: Mutex<Made>,
     rules: Mutex<Option<ServerRules>>,
+    complaint: Mutex<Complaint>,
     /// Has the thread that looks for other files look at the settings.
     renewal: Mutex<Option<Sender<()>>>,
 }
@@ -47,6 +46,27 @@ struct Made {
     of: u64,
     /// Files that cannot be used, if the last try found such.
     failed: Option<u64>,
+}
+
+/// Milliseconds within which the same complaint is one.
+const COMPLAINT_GAP: u64 = 100;
+
+/// A complaint that was logged, and when.
+#[derive(Debug, Default)]
+struct Complaint {
+    text: String,
+    at: Steady,
+}
+
+impl Complaint {
+    /// Logs a complaint. CONFIG SET has its settings of before judged as well, behind a failure:
+    /// what is wrong with those too is not said twice.
+    fn log(&mut self, text: &str, now: Steady) {
+        if self.text != text || now.since(self.at) > COMPLAINT_GAP {
+            tracing::warn!("Failed to configure TLS: {text}");
+        }
+        (self.text, self.at) = (text.to_owned(), now);
+    }
 }
 
 /// Rules that are not in force yet.
@@ -62,6 +82,7 @@ impl Tls {
             instance: Arc::clone(instance),
             making: Mutex::default(),
             rules: Mutex::default(),
+            complaint: Mutex::default(),
             renewal: Mutex::default(),
         })
     }
@@ -89,25 +110,18 @@ impl Tls {
         Ok(())
     }
 
-    /// Does the same for CONFIG SET. The calling thread serves others meanwhile.
+    /// Does the same for CONFIG SET.
     ///
     /// # Errors
     /// What a client is told; the log has what is wrong. The rules are those of before.
     pub fn follow_settings(&self) -> Result<(), String> {
-        let outcome = thread::scope(|scope| {
-            let making = scope.spawn(|| self.configure());
-            while !making.is_finished() {
-                thread::sleep(LOOK);
-                meanwhile::serve();
-            }
-            making.join().unwrap_or_else(|_| Err("a thread has failed".to_owned()))
-        });
+        let outcome = self.configure();
         if let Some(renewal) = &*self.renewal.lock() {
             // A message that waits already is enough.
             let _ = renewal.try_send(());
         }
         outcome.map_err(|error| {
-            tracing::warn!("Failed to configure TLS: {error}");
+            self.complaint.lock().log(&error, self.instance.clock.steady());
             NOT_UPDATED.to_owned()
         })
     }

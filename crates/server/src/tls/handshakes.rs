@@ -23,11 +23,11 @@ use settings::tls::{TLS_AUTH_CLIENTS_USER, TLS_HANDSHAKE_TIMEOUT, TLS_MAX_HALF_O
 use settings::{CertificateUser, general};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
-use tls::{Channel, Handshake, HandshakeError};
+use tls::{Channel, Handshake};
 
 /// Token of the waker; a connection's is its number.
 const WAKER: Token = Token(0);
@@ -52,6 +52,10 @@ enum Task {
 struct Way {
     tasks: Option<Sender<Task>>,
     waker: Waker,
+    /// Connections that can still give their places. One that was asked for is taken off at once,
+    /// so that none gives its place twice; below zero while one is asked for that is not half open
+    /// any more.
+    claimable: Arc<AtomicI64>,
 }
 
 /// Threads that establish connections, half as many as there are processors. They are started by
@@ -87,10 +91,11 @@ impl Handshakes {
             let (sender, tasks) = unbounded();
             let parts =
                 (Arc::clone(&self.instance), Arc::clone(&self.tls), Arc::clone(&self.balance));
-            let thread = Thread::new(parts, (poll, tasks), threads);
+            let claimable = Arc::new(AtomicI64::new(0));
+            let thread = Thread::new(parts, (poll, tasks), (threads, Arc::clone(&claimable)));
             let name = format!("handshakes {number}");
             thread::Builder::new().name(name).spawn(move || thread.run())?;
-            Ok(Way { tasks: Some(sender), waker })
+            Ok(Way { tasks: Some(sender), waker, claimable })
         });
         ways.collect()
     }
@@ -109,18 +114,21 @@ impl Handshakes {
         let Some(ways) = self.ways.get() else { return };
         self.instance.tls.waiting.fetch_add(1, Relaxed);
         let next = self.next.fetch_add(1, Relaxed) % ways.len();
+        ways[next].claimable.fetch_add(1, Relaxed);
         ways[next].send(Task::Begin(socket));
     }
 
     /// Has a connection that is not established give its place among those admitted to another
     /// client. Returns false if there is none.
     pub fn give_way(&self) -> bool {
-        let is_any = self.instance.tls.waiting.load(Relaxed) > 0;
-        if let (true, Some(ways)) = (is_any, self.ways.get()) {
-            let oldest = self.next.load(Relaxed) % ways.len();
-            ways[oldest].send(Task::GiveWay);
-        }
-        is_any
+        let Some(ways) = self.ways.get() else { return false };
+        let next = self.next.load(Relaxed);
+        let claims = |way: &&Way| {
+            let one_less = |it| (it > 0).then_some(it - 1);
+            way.claimable.fetch_update(Relaxed, Relaxed, one_less).is_ok()
+        };
+        let of_oldest = (0..ways.len()).map(|at| &ways[(next + at) % ways.len()]).find(claims);
+        of_oldest.inspect(|way| way.send(Task::GiveWay)).is_some()
     }
 }
 
@@ -157,8 +165,14 @@ enum Step {
     Goes,
     /// It is established.
     Done,
-    /// It cannot be; the reason, unless the client has just gone.
-    Failed(Option<HandshakeError>),
+    /// It cannot be, and why.
+    Failed(String),
+}
+
+impl Step {
+    fn gone() -> Step {
+        Step::Failed("the client has gone".to_owned())
+    }
 }
 
 /// One of the threads.
@@ -170,6 +184,8 @@ struct Thread {
     tasks: Receiver<Task>,
     /// Number of such threads.
     threads: usize,
+    /// See `Way`.
+    claimable: Arc<AtomicI64>,
     /// Connections by number; the newest has the highest.
     half_open: BTreeMap<usize, HalfOpen>,
     newest: usize,
@@ -184,7 +200,7 @@ impl Thread {
     fn new(
         (instance, tls, balance): (Arc<Instance>, Arc<Tls>, Arc<Balance>),
         (poll, tasks): (Poll, Receiver<Task>),
-        threads: usize,
+        (threads, claimable): (usize, Arc<AtomicI64>),
     ) -> Thread {
         Thread {
             instance,
@@ -193,6 +209,7 @@ impl Thread {
             poll,
             tasks,
             threads,
+            claimable,
             half_open: BTreeMap::new(),
             newest: 0,
             ready: BTreeSet::new(),
@@ -274,21 +291,22 @@ impl Thread {
 
     /// Closes the oldest connection, whose place among those admitted is taken already.
     fn give_way(&mut self) {
-        if let Some((number, _)) = self.half_open.pop_first() {
+        if let Some((number, oldest)) = self.half_open.pop_first() {
             self.ready.remove(&number);
             self.instance.tls.waiting.fetch_sub(1, Relaxed);
-            self.note_failure("closed for a new client");
+            self.note_failure(&oldest, "closed for a new client");
         } else {
-            // It was established meanwhile.
+            // It was established meanwhile, or is gone.
+            self.claimable.fetch_add(1, Relaxed);
             self.instance.clients.admit(u64::MAX);
         }
     }
 
     fn close_oldest(&mut self) {
-        if let Some((number, _)) = self.half_open.pop_first() {
+        if let Some((number, oldest)) = self.half_open.pop_first() {
             self.ready.remove(&number);
             self.forget();
-            self.note_failure("closed as there are too many (`tls-max-half-open`)");
+            self.note_failure(&oldest, "closed as there are too many (`tls-max-half-open`)");
         }
     }
 
@@ -300,7 +318,7 @@ impl Thread {
                 self.forget();
                 let said = if expired.handshake.is_silent() { "nothing" } else { "too little" };
                 let why = format!("the client sent {said} in time (`tls-handshake-timeout`)");
-                self.note_failure(&why);
+                self.note_failure(&expired, &why);
             }
         }
     }
@@ -308,10 +326,11 @@ impl Thread {
     /// Counts a connection as gone.
     fn forget(&self) {
         self.instance.tls.waiting.fetch_sub(1, Relaxed);
+        self.claimable.fetch_sub(1, Relaxed);
         self.instance.clients.dismiss();
     }
 
-    fn note_failure(&mut self, why: &str) {
+    fn note_failure(&mut self, of: &HalfOpen, why: &str) {
         let facts = &self.instance.tls;
         facts.failed.fetch_add(1, Relaxed);
         let mut newest = facts.newest_failure.lock();
@@ -322,7 +341,8 @@ impl Thread {
         let now = self.now();
         if now >= self.logs_from {
             self.logs_from = Steady(now.0 + LOG_GAP);
-            tracing::warn!("A connection with TLS was not established: {why}");
+            let client = of.socket.peer_addr().map_or_else(|_| "?".to_owned(), |it| it.to_string());
+            tracing::warn!("A connection with TLS was not established: {why}, client={client}");
         }
     }
 
@@ -332,7 +352,7 @@ impl Thread {
         let step = match self.tls.rules() {
             Some(rules) => half_open.advance(&rules, &mut self.buffer),
             // The port is closed by now.
-            None => Step::Failed(None),
+            None => Step::Failed("the port was closed".to_owned()),
         };
         match step {
             Step::Goes => {
@@ -342,10 +362,9 @@ impl Thread {
                 }
             }
             Step::Failed(why) => {
-                self.half_open.remove(&number);
+                let Some(failed) = self.half_open.remove(&number) else { return };
                 self.forget();
-                let why = why.map(|it| it.to_string());
-                self.note_failure(why.as_deref().unwrap_or("the client has gone"));
+                self.note_failure(&failed, &why);
             }
             Step::Done => {
                 if let Some(done) = self.half_open.remove(&number) {
@@ -360,6 +379,7 @@ impl Thread {
         let HalfOpen { mut socket, handshake, .. } = done;
         let facts = &self.instance.tls;
         facts.waiting.fetch_sub(1, Relaxed);
+        self.claimable.fetch_sub(1, Relaxed);
         // Fails only for a socket that the poll has forgotten already.
         let _ = self.poll.registry().deregister(&mut socket);
         let Some(channel) = handshake.finish() else { return self.instance.clients.dismiss() };
@@ -390,21 +410,21 @@ impl HalfOpen {
     fn advance(&mut self, rules: &tls::ServerRules, buffer: &mut [u8]) -> Step {
         while !self.handshake.is_done() {
             let read = match self.socket.read(buffer) {
-                Ok(0) => return Step::Failed(None),
+                Ok(0) => return Step::gone(),
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return Step::Failed(None),
+                Err(_) => return Step::gone(),
             };
             let received = self.handshake.receive(&buffer[..read], rules);
             if let Err(error) = received {
                 // It says why, as far as the socket takes that.
                 let _ = self.handshake.write_to(&mut self.socket);
-                return Step::Failed(Some(error));
+                return Step::Failed(error.to_string());
             }
         }
         match self.handshake.write_to(&mut self.socket) {
-            Err(_) => Step::Failed(None),
+            Err(_) => Step::gone(),
             Ok(true) if self.handshake.is_done() => Step::Done,
             Ok(is_all) => {
                 self.is_watched |= !is_all;

@@ -4,9 +4,12 @@ use super::world::{
     Ca, Narrow, choices, client, establish, give, outgoing, plaintext, server_rules,
 };
 use crate::channel::SEALED_MAX;
+use crate::rules::store;
 use crate::{Asks, BlockingStream, Channel, ClientRules, Handshake, HandshakeError, ServerRules};
-use rustls::Connection;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::{ClientConfig, Connection};
 use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::sync::Arc;
 
 fn ends(versions: &str, fragment: usize) -> (Channel, Connection) {
     let ca = Ca::new("ca");
@@ -44,6 +47,26 @@ fn a_handshake_may_come_byte_by_byte_with_each_version() {
             assert!(server.protocol().starts_with(&spoken), "{}", server.protocol());
             assert!(!server.is_ended() && server.plaintext() == 0);
         }
+    }
+}
+
+#[test]
+fn keys_are_exchanged_in_each_group_that_the_manual_names() {
+    let ca = Ca::new("ca");
+    let server = server_rules(&ca, Asks::Never);
+    let groups = aws_lc_rs::default_provider().kx_groups;
+    assert!(groups.iter().any(|it| it.name() == rustls::NamedGroup::X25519MLKEM768));
+    for only in groups {
+        let provider = CryptoProvider { kx_groups: vec![only], ..aws_lc_rs::default_provider() };
+        let config = ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("a version")
+            .with_root_certificates(store(&ca.roots()).expect("roots"))
+            .with_no_client_auth();
+        let mut client = client(&ClientRules { config: Arc::new(config) });
+        establish(&server, &mut client, 1000).expect("a group that both know");
+        let group = client.negotiated_key_exchange_group().expect("a group").name();
+        assert_eq!(group, only.name());
     }
 }
 
