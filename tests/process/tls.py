@@ -12,6 +12,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -188,6 +189,7 @@ def sessions_are_resumed_unless_the_settings_forbid_it_or_the_rules_have_changed
 def ports_change_at_run_time_also_in_each_other_s_place():
     with world() as at:
         client = at.connect()
+        assert client.command("PING") == b"PONG", "the server has established it too"
         assert at.set("tls-port", 0) == b"OK"
         assert at.refuses() and client.command("PING") == b"PONG", "who is connected stays so"
         assert at.info()["tls_server_cert_serial"] == "none"
@@ -653,4 +655,4 @@ def many_key_updates_and_renegotiations_end_a_connection_and_no_other():
 
 
 if __name__ == "__main__":
-    run(globals())
+    sys.exit(run(globals()))

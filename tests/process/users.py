@@ -248,4 +248,4 @@ def output_of_start(*options):
 
 
 if __name__ == "__main__":
-    run(globals())
+    sys.exit(run(globals()))

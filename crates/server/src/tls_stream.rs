@@ -79,7 +79,7 @@ impl TlsStream {
     ) -> io::Result<Option<usize>> {
         let bytes = self.channel.read(room);
         if bytes > 0 {
-            return Ok(Some(bytes));
+            return Ok(Some(self.left_of_before(bytes)));
         }
         let most = room.len();
         self.receive_some(ciphertext, (most, is_ending), |channel, it| channel.open(it, room))
@@ -97,10 +97,17 @@ impl TlsStream {
     ) -> io::Result<Option<usize>> {
         let bytes = self.channel.read_with(take);
         if bytes > 0 {
-            return Ok(Some(bytes));
+            return Ok(Some(self.left_of_before(bytes)));
         }
         let how = (READ_BYTES, is_ending);
         self.receive_some(ciphertext, how, |channel, it| channel.open_with(it, take))
+    }
+
+    /// Notes that `bytes` were read that the socket did not give now. It may have got more, and the
+    /// event that told of it be what this call was for.
+    fn left_of_before(&mut self, bytes: usize) -> usize {
+        self.socket_may_hold_more = true;
+        bytes
     }
 
     /// Reads from the socket until `open` has moved some plaintext.
@@ -176,5 +183,85 @@ impl TlsStream {
         if self.channel.sealed() == 0 {
             self.channel.end(&mut self.socket);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TlsStream;
+    use rcgen::{CertificateParams, KeyPair};
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::thread;
+    use std::time::Duration;
+    use tls::{
+        Asks, BlockingStream, Choices, ClientRules, Handshake, Identity, Roots, ServerRules,
+        Suites, Versions,
+    };
+
+    fn pair() -> (TlsStream, BlockingStream<TcpStream>) {
+        let key = KeyPair::generate().expect("randomness");
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+        let certificate = params.self_signed(&key).expect("a key that signs").pem();
+        let roots = Roots::read(certificate.as_bytes()).expect("a certificate");
+        let identity = Identity::of_key(roots.clone(), key.serialize_pem().as_bytes(), b"");
+        let choices = Choices {
+            versions: Versions::read("").expect("versions").0,
+            suites: Suites::read("", "").expect("suites").0,
+            prefers_own: false,
+            sessions: None,
+        };
+        let identity = identity.expect("a key");
+        let server = ServerRules::new(&identity, (Asks::Never, &roots), &choices).expect("rules");
+        let client = ClientRules::new(None, &roots, &choices).expect("rules");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let connecting = thread::spawn(move || {
+            let socket = TcpStream::connect(address).expect("a connection");
+            BlockingStream::connect(&client, "localhost", socket).expect("an established one")
+        });
+        let (mut near, _) = listener.accept().expect("a client");
+        let (mut handshake, mut buffer) = (Handshake::default(), vec![0; 4096]);
+        while !handshake.is_done() {
+            let read = near.read(&mut buffer).expect("bytes");
+            handshake.receive(&buffer[..read], &server).expect("a handshake");
+            handshake.write_to(&mut near).expect("the client reads");
+        }
+        let channel = handshake.finish().expect("it is done");
+        near.set_nonblocking(true).expect("a socket that does not block");
+        let near = mio::net::TcpStream::from_std(near);
+        let stream = TlsStream::new((near, channel), Vec::new(), Arc::default());
+        (stream, connecting.join().expect("the client"))
+    }
+
+    /// Waits until the socket has so many bytes.
+    fn await_bytes(stream: &TlsStream, bytes: usize) {
+        let mut seen = vec![0; bytes];
+        while stream.socket().peek(&mut seen).unwrap_or(0) < bytes {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn input_that_comes_while_some_of_before_is_left_is_read_without_another_event() {
+        const RECORD: usize = 10_000;
+        let (mut stream, mut client) = pair();
+        let (mut room, mut ciphertext) = (vec![0; 16 << 10], Vec::new());
+        (0..3).for_each(|_| client.write_all(&[7; RECORD]).expect("the server has room"));
+        await_bytes(&stream, 3 * RECORD);
+        let mut receive = |stream: &mut TlsStream| {
+            stream.receive(&mut room, &mut ciphertext, false).expect("data").unwrap_or(0)
+        };
+        let mut got = receive(&mut stream);
+        // Of what is read now, more comes than there is room for.
+        got += receive(&mut stream);
+        assert!(got < 3 * RECORD && stream.may_hold_more());
+        client.write_all(b"more").expect("the server has room");
+        await_bytes(&stream, 4);
+        while stream.may_hold_more() {
+            got += receive(&mut stream);
+        }
+        assert_eq!(got, 3 * RECORD + 4);
     }
 }

@@ -12,7 +12,30 @@ pub(super) fn close_all_of(instance: &Instance, names: &HashSet<&[u8]>) {
     let is_one =
         |client: &Client| client.info().user.as_deref().is_some_and(|name| names.contains(name));
     let clients = instance.clients.list();
-    clients.iter().filter(|client| is_one(client)).for_each(|client| _ = client.kill());
+    close_all(instance, clients.into_iter().filter(|client| is_one(client)));
+}
+
+/// Closes clients, and ends their subscriptions at once: a message that is published behind the
+/// change counts and reaches none of them, though their workers have not closed them yet.
+fn close_all(instance: &Instance, clients: impl Iterator<Item = Arc<Client>>) {
+    let closed = clients.inspect(|client| _ = client.kill()).filter(|it| is_subscriber(it));
+    let closed: HashMap<u64, Arc<Client>> = closed.map(|client| (client.id, client)).collect();
+    if closed.is_empty() {
+        return;
+    }
+    let mut ended = Vec::new();
+    instance.pubsub.each_subscriber(|topic, name, id| {
+        if let Some(client) = closed.get(&id) {
+            ended.push((topic, name.to_vec(), client));
+        }
+    });
+    for (topic, name, client) in ended {
+        instance.pubsub.unsubscribe(topic, &name, client);
+    }
+}
+
+fn is_subscriber(client: &Client) -> bool {
+    client.flags().contains(ClientFlags::PUBSUB)
 }
 
 /// Closes the subscribers among the clients of a user that may not use all their channels any more.
@@ -28,16 +51,17 @@ pub(super) fn close_subscribers_that_lost(instance: &Instance, user: &Arc<User>)
 /// Closes all clients that lost their user, or a channel that they have subscribed to.
 pub(super) fn close_all_that_lost(instance: &Instance) {
     let mut users = HashMap::new();
-    let mut left = Vec::new();
+    let (mut left, mut gone) = (Vec::new(), Vec::new());
     for client in instance.clients.list() {
         let Some(name) = client.info().user.clone() else { continue };
         let find = || instance.access.find(&name).map(|found| found.user);
         match users.entry(Arc::clone(&name)).or_insert_with(find) {
             Some(user) if user.may_use_all_channels() => {}
             Some(user) => left.push((client, Arc::clone(user))),
-            None => _ = client.kill(),
+            None => gone.push(client),
         }
     }
+    close_all(instance, gone.into_iter());
     if has_subscribers(instance) {
         close_those_that_lost(instance, left.into_iter());
     }
@@ -53,17 +77,18 @@ fn close_those_that_lost(
     instance: &Instance,
     clients: impl Iterator<Item = (Arc<Client>, Arc<User>)>,
 ) {
-    let is_subscriber = |client: &Client| client.flags().contains(ClientFlags::PUBSUB);
     let clients = clients.filter(|(client, _)| is_subscriber(client));
     let clients: HashMap<u64, _> = clients.map(|it| (it.0.id, it)).collect();
     if clients.is_empty() {
         return;
     }
+    let mut lost = HashMap::new();
     instance.pubsub.each_subscriber(|topic, name, id| {
         if let Some((client, user)) = clients.get(&id)
             && !may_subscribe(user, topic, name)
         {
-            client.kill();
+            lost.insert(id, Arc::clone(client));
         }
     });
+    close_all(instance, lost.into_values());
 }
