@@ -50,7 +50,7 @@ build:
 
 tools:
 	@scripts/need cc rust
-	cargo build --release -p check -p import
+	cargo build --release -p varve -p import
 
 test:
 	@scripts/test $(STAGES)

@@ -695,6 +695,32 @@ def servers_behind_tls_are_read_filled_and_compared():
             assert tool("varve-import", encrypted, "--to", at(target), *files[:2])[0] == 2, "it has to show a certificate"
 
 
+def settings_are_judged_with_their_users_and_files():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        ca = Authority(folder).person("server").person("other").person("old", days="-1")
+
+        def judged(*lines, status=1):
+            (folder / "varve.conf").write_text("\n".join(map(str, ("dir " + str(folder), *lines))) + "\n")
+            return tool("varve-check", folder / "varve.conf", status=status)[1]
+
+        def of_tls(who, key=None):
+            return ["tls-port 1", "tls-cert-file " + who + ".crt", "tls-key-file " + (key or who) + ".key", "tls-ca-cert-file ca.crt"]
+
+        assert "a server can start with them" in judged("port 1", *of_tls("server"), "user app on >x ~app:* +@read", status=0)
+        assert "the certificate has expired" in judged(*of_tls("old"), status=0)
+        assert "no-such-setting" in judged("no-such-setting 1")
+        assert "other.key" in judged(*of_tls("server", "other"))
+        assert "`tls-cert-file`: nobody.crt" in judged(*of_tls("nobody", "server"))
+        assert "an existing directory" in judged("dir /nowhere/at/all")
+        both = judged("user app +nothing", *of_tls("server", "other"))
+        assert "user app: '+nothing'" in both and "Failed to configure TLS" in both, both
+        assert "SECRET" not in judged("user app >SECRET +nothing")
+        (folder / "users.acl").write_text("user app on +nothing\n")
+        assert "users.acl:1" in judged("aclfile users.acl")
+        assert tool("varve-check", folder / "varve.conf", "--fix")[0] == 2
+
+
 CASES = [case for case in list(globals().values()) if inspect.isfunction(case) and case.__module__ == __name__ and not inspect.signature(case).parameters]
 CASES = [case for case in CASES if case.__name__ not in ("samples", "varve", "main")]
 

@@ -1,10 +1,13 @@
 //! Where a server is reached, plain or with TLS, and the stream to it.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Ipv4Addr, TcpStream};
 
-use tls::{BlockingStream, ClientHandshake, ClientRules};
+use tls::{ClientHandshake, ClientRules, ClientStream};
+
+/// A stream to a server, which blocks.
+pub type Stream = ClientStream<TcpStream>;
 
 /// Address of a server on this machine.
 #[derive(Clone, Debug)]
@@ -14,12 +17,6 @@ pub struct Address {
     rules: Option<ClientRules>,
 }
 
-/// A stream to a server, which blocks.
-pub enum Stream {
-    Plain(TcpStream),
-    Encrypted(Box<BlockingStream<TcpStream>>),
-}
-
 impl Address {
     /// Returns the address of a port where TLS is spoken.
     pub fn encrypted(port: u16, rules: ClientRules) -> Self {
@@ -27,18 +24,25 @@ impl Address {
     }
 
     /// Connects, and establishes the connection.
+    ///
+    /// # Errors
+    /// If nobody accepts, or the server does not speak TLS by these rules.
     pub fn connect(&self) -> io::Result<Stream> {
-        let stream = self.connect_plain()?;
-        Ok(match &self.rules {
-            None => Stream::Plain(stream),
-            Some(rules) => {
-                let stream = BlockingStream::connect(rules, "localhost", stream)?;
-                Stream::Encrypted(Box::new(stream))
-            }
-        })
+        self.establish(self.connect_plain()?)
+    }
+
+    /// Establishes a connection.
+    ///
+    /// # Errors
+    /// If the server does not speak TLS by these rules.
+    pub fn establish(&self, socket: TcpStream) -> io::Result<Stream> {
+        ClientStream::establish(self.rules.as_ref(), "localhost", socket)
     }
 
     /// Returns half of what a client with TLS sends first.
+    ///
+    /// # Errors
+    /// If the address is plain.
     pub fn first_message(&self) -> io::Result<Vec<u8>> {
         let rules = self.rules.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let handshake = ClientHandshake::new(rules, "localhost");
@@ -49,6 +53,9 @@ impl Address {
     }
 
     /// Connects to the port, and says nothing.
+    ///
+    /// # Errors
+    /// If nobody accepts.
     pub fn connect_plain(&self) -> io::Result<TcpStream> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_nodelay(true)?;
@@ -65,43 +72,5 @@ impl fmt::Display for Address {
 impl From<u16> for Address {
     fn from(port: u16) -> Self {
         Self { port, rules: None }
-    }
-}
-
-impl From<TcpStream> for Stream {
-    fn from(stream: TcpStream) -> Self {
-        Self::Plain(stream)
-    }
-}
-
-impl Stream {
-    /// The socket.
-    pub fn socket(&self) -> &TcpStream {
-        match self {
-            Self::Plain(stream) => stream,
-            Self::Encrypted(stream) => &stream.socket,
-        }
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.read(into),
-            Self::Encrypted(stream) => stream.read(into),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.write(from),
-            Self::Encrypted(stream) => stream.write(from),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::address::Address;
+use crate::address::{Address, Stream};
 use crate::control::{Control, encode};
 use crate::process;
 use crate::protocol::Protocol;
@@ -87,7 +87,7 @@ impl Seats {
             if self.tls == Some(Far::Half) {
                 stream.write_all(&address.first_message()?)?;
             }
-            return Ok(Socket::new(stream)?);
+            return Ok(Socket::new(Stream::Plain(stream))?);
         }
         let mut control = Control::open(address, Protocol::Resp)?;
         for request in &self.sends {

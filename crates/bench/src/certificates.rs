@@ -22,6 +22,9 @@ pub struct Certificates {
 
 impl Certificates {
     /// Makes a certificate that is its own CA, with a key of this kind: `ecdsa` or `rsa`.
+    ///
+    /// # Errors
+    /// If there is no such kind, or files cannot be written.
     pub fn make(kind: &str) -> Result<Self> {
         let key = match kind {
             "ecdsa" => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?,
@@ -56,6 +59,9 @@ impl Certificates {
     }
 
     /// Returns the rules of clients; those that take up sessions have some in common.
+    ///
+    /// # Errors
+    /// If they are refused.
     pub fn rules(&self, resumes: bool) -> Result<ClientRules> {
         let sessions = resumes.then_some(tls::Sessions { most: 1000, seconds: 300 });
         let choices = Choices {

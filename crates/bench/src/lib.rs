@@ -43,6 +43,9 @@ mod statistics;
 mod valkey_benchmark;
 mod ycsb;
 
+pub use address::{Address, Stream};
+pub use certificates::Certificates;
+
 /// Readers of what servers and files hold, for the fuzz targets.
 pub mod fuzzed {
     pub use crate::protocol::Protocol;

@@ -12,6 +12,7 @@ use std::thread;
 use rustix::event::epoll::EventFlags;
 use slab::Slab;
 
+use crate::address::Stream;
 use crate::protocol::Protocol;
 use crate::replies::{Frame, Unexpected, frame, numbered_line, read_on, unexpected};
 use crate::socket::{Poller, Socket};
@@ -29,7 +30,7 @@ pub fn serve(listener: &TcpListener, threads: usize, replies: &Replies) -> io::R
     }
     for (stream, worker) in listener.incoming().zip(workers.iter().cycle()) {
         match stream {
-            Ok(stream) => worker.admit(Socket::new(stream)?)?,
+            Ok(stream) => worker.admit(Socket::new(Stream::Plain(stream))?)?,
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => return Err(error),
         }

@@ -26,8 +26,8 @@ struct Encrypted {
 }
 
 impl Socket {
-    pub(crate) fn new(stream: impl Into<Stream>) -> io::Result<Self> {
-        let (stream, encrypted) = match stream.into() {
+    pub(crate) fn new(stream: Stream) -> io::Result<Self> {
+        let (stream, encrypted) = match stream {
             Stream::Plain(stream) => (stream, None),
             Stream::Encrypted(stream) => {
                 let (channel, stream) = stream.into_parts();
@@ -162,7 +162,7 @@ mod tests {
         let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let stream = listener.accept().unwrap().0;
         let _copy = stream.try_clone().unwrap();
-        let (poller, socket) = (Poller::new().unwrap(), Socket::new(stream).unwrap());
+        let (poller, socket) = (Poller::new().unwrap(), Socket::new(Stream::Plain(stream)).unwrap());
         let mut events = Vec::with_capacity(1);
         poller.add(&socket, 7).unwrap();
         peer.write_all(b"x").unwrap();

@@ -150,6 +150,10 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             call.reply.truncate(begin);
         }
     }
+    if observation.is_rejected {
+        // As in Valkey, where an error behind the last command that ran is that of EXEC.
+        call.statistics.commands[call.row.id].failed.add(1);
+    }
 }
 
 /// Runs a command for a client that wants no replies: it gets what is pushed all the same, and not
@@ -175,6 +179,8 @@ struct Observation<'i> {
     stopwatch: &'i Stopwatch,
     began: u64,
     is_monitored: bool,
+    /// True if the newest command was rejected before it ran.
+    is_rejected: bool,
 }
 
 impl<'i> Observation<'i> {
@@ -185,14 +191,21 @@ impl<'i> Observation<'i> {
             stopwatch,
             began: stopwatch.read(),
             is_monitored: instance.is_monitored(),
+            is_rejected: false,
         }
     }
 
     /// Runs a command and counts it. Returns false if it was refused.
     #[inline(always)]
     fn run(&mut self, call: &mut Call<'_>) -> bool {
+        let admitted = admit(call, Needs::empty(), Purpose::InExec);
+        self.is_rejected = admitted.is_err();
+        if let Err(rejection) = admitted {
+            reject(call, rejection);
+            return false;
+        }
         let mark = call.reply.written().len();
-        let is_done = run_queued(call);
+        let is_done = run_row(call);
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.began, ended);
         self.began = ended;
@@ -205,18 +218,15 @@ impl<'i> Observation<'i> {
     }
 }
 
-/// Runs a queued command, and writes one reply. Returns false if it was refused.
-fn run_queued(call: &mut Call<'_>) -> bool {
-    if let Err(rejection) = admit(call, Needs::empty(), Purpose::InExec) {
-        let refusal = match rejection {
-            Rejection::Refused(refusal) => refusal,
-            _ => UNKNOWN_NEED,
-        };
-        reply_with(call, &refusal);
-        call.statistics.commands[call.row.id].rejected.add(1);
-        return false;
-    }
-    run_row(call)
+/// Answers a queued command that may not run. As in Valkey, it counts as neither called nor
+/// rejected.
+#[cold]
+fn reject(call: &mut Call<'_>, rejection: Rejection) {
+    let refusal = match rejection {
+        Rejection::Refused(refusal) => refusal,
+        _ => UNKNOWN_NEED,
+    };
+    reply_with(call, &refusal);
 }
 
 fn row_of(call: &Call<'_>, command: usize) -> &'static Row {

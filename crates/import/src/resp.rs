@@ -6,7 +6,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 use std::{fmt, fs};
-use tls::{BlockingStream, Choices, ClientRules, Identity, Roots, Suites, Versions};
+use tls::{Choices, ClientRules, ClientStream, Identity, Roots, Suites, Versions};
 
 /// Replies within replies that are read; servers send few.
 const DEPTH_MAX: u32 = 16;
@@ -72,35 +72,6 @@ impl Reply {
     }
 }
 
-/// A stream to a server.
-#[derive(Debug)]
-enum Stream {
-    Plain(TcpStream),
-    Encrypted(Box<BlockingStream<TcpStream>>),
-}
-
-impl Read for Stream {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Plain(stream) => stream.read(into),
-            Stream::Encrypted(stream) => stream.read(into),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Plain(stream) => stream.write(from),
-            Stream::Encrypted(stream) => stream.write(from),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Returns the rules of a connection with TLS.
 fn rules(encryption: &Encryption) -> io::Result<ClientRules> {
     let wrong = |path: &Path, error: &dyn fmt::Display| {
@@ -125,7 +96,7 @@ fn rules(encryption: &Encryption) -> io::Result<ClientRules> {
 /// A connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: BufReader<Stream>,
+    stream: BufReader<ClientStream<TcpStream>>,
     /// Requests that are not sent yet.
     output: Vec<u8>,
 }
@@ -144,14 +115,8 @@ impl Connection {
                     stream.set_nodelay(true)?;
                     stream.set_read_timeout(Some(patience))?;
                     stream.set_write_timeout(Some(patience))?;
-                    let stream = match &rules {
-                        None => Stream::Plain(stream),
-                        Some(rules) => {
-                            let host = to.place.rsplit_once(':').map_or("", |(host, _)| host);
-                            let stream = BlockingStream::connect(rules, host, stream)?;
-                            Stream::Encrypted(Box::new(stream))
-                        }
-                    };
+                    let host = to.place.rsplit_once(':').map_or("", |(host, _)| host);
+                    let stream = ClientStream::establish(rules.as_ref(), host, stream)?;
                     let stream = BufReader::with_capacity(64 << 10, stream);
                     return Ok(Connection { stream, output: Vec::new() });
                 }

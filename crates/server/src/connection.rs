@@ -96,7 +96,8 @@ pub struct Connection {
 
 impl Connection {
     /// Returns a connection that has sent nothing yet.
-    pub fn new(stream: Stream, session: Session) -> Connection {
+    pub fn new(stream: Stream, mut session: Session) -> Connection {
+        session.memory_changed |= stream.is_encrypted();
         Connection {
             stream,
             session,
@@ -401,6 +402,7 @@ impl Connection {
         client.query_free.store((self.query.room() - self.query.len()) as u64, Relaxed);
         client.output_bytes.store(self.backlog() as u64, Relaxed);
         client.output_room.store(self.output_memory(), Relaxed);
+        client.encryption_bytes.store(self.stream.encryption_memory() as u64, Relaxed);
         client.count_memory();
     }
 }

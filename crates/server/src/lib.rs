@@ -36,6 +36,7 @@ mod executor;
 mod follow_settings;
 mod group;
 mod journal;
+mod judge;
 mod limits;
 mod listen;
 mod listeners;
@@ -67,4 +68,5 @@ mod tls_stream;
 mod users;
 mod worker;
 
+pub use judge::{Judgement, judge};
 pub use start::{StartError, run};

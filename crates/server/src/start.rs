@@ -197,7 +197,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let journal = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)), table };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
-    users::load(&instance)?;
+    users::load(&instance.access, &instance.settings)?;
     let tls = start_tls(&instance)?;
     let listeners = listen::listen(&settings)?;
     let kinds = listen::kinds(&listeners);
@@ -261,10 +261,7 @@ fn log_beginning(loaded: &Loaded) {
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     warn_of_idle(&loaded.settings);
     service_manager::warn(&loaded.settings);
-    let port = match network::PORT.get(&loaded.settings) {
-        0 => settings::tls::TLS_PORT.get(&loaded.settings),
-        port => port,
-    };
+    let port = settings::tls::main_port(&loaded.settings);
     tracing::info!("Running mode=standalone, port={port}.");
 }
 

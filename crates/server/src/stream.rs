@@ -138,6 +138,15 @@ impl Stream {
         }
     }
 
+    /// Returns the bytes of memory that encryption takes, but for `output_room`.
+    #[inline]
+    pub fn encryption_memory(&self) -> usize {
+        match &self.socket {
+            Socket::Tcp(_) | Socket::Unix(_) => 0,
+            Socket::Tls(stream) => stream.memory(),
+        }
+    }
+
     /// Returns true if its bytes are encrypted.
     #[inline]
     pub fn is_encrypted(&self) -> bool {

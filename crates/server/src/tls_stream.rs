@@ -65,6 +65,12 @@ impl TlsStream {
         self.channel.sealed()
     }
 
+    /// Returns the bytes of memory that TLS takes for it, but for those.
+    #[inline]
+    pub fn memory(&self) -> usize {
+        self.channel.memory()
+    }
+
     /// Reads plaintext into `room`; `ciphertext` is where it is put before, whatever that holds.
     /// Returns the number of bytes, or `None` if there are none at present. `is_ending` says that
     /// the socket gets nothing more.

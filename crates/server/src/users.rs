@@ -1,9 +1,9 @@
 //! Users at the start: `requirepass`, and the lines `user` or the file of `aclfile`.
 
-use session::Instance;
-use settings::UserLine;
+use session::AccessControl;
 use settings::network::REQUIREPASS;
 use settings::users::ACLFILE;
+use settings::{Settings, UserLine};
 use std::collections::HashSet;
 use thiserror::Error;
 use users::{DEFAULT, SetError, has_blanks};
@@ -36,12 +36,11 @@ pub enum UsersError {
 ///
 /// # Errors
 /// What is wrong with them.
-pub(crate) fn load(instance: &Instance) -> Result<(), UsersError> {
-    let (settings, access) = (&instance.settings, &instance.access);
+pub(crate) fn load(access: &AccessControl, settings: &Settings) -> Result<(), UsersError> {
     access.set_default_password(&REQUIREPASS.get(settings));
     let (lines, path) = (settings.user_lines(), ACLFILE.get(settings));
     if path.is_empty() {
-        return load_lines(instance, &lines);
+        return load_lines(access, settings, &lines);
     }
     if !lines.is_empty() {
         return Err(UsersError::Both(path.to_string()));
@@ -49,7 +48,11 @@ pub(crate) fn load(instance: &Instance) -> Result<(), UsersError> {
     access.load(&path, settings).map_err(UsersError::File)
 }
 
-fn load_lines(instance: &Instance, lines: &[UserLine]) -> Result<(), UsersError> {
+fn load_lines(
+    access: &AccessControl,
+    settings: &Settings,
+    lines: &[UserLine],
+) -> Result<(), UsersError> {
     let mut names = HashSet::new();
     for UserLine { place, words } in lines {
         let Some((name, rules)) = words.split_first() else { continue };
@@ -67,7 +70,7 @@ fn load_lines(instance: &Instance, lines: &[UserLine]) -> Result<(), UsersError>
         // What it is at the start does not count for one that has a line.
         let reset = Some(&b"reset"[..]).filter(|_| **name == *DEFAULT);
         let rules = reset.into_iter().chain(rules.iter().map(Vec::as_slice));
-        let user = instance.access.set(name, rules, &instance.settings);
+        let user = access.set(name, rules, settings);
         let user = user.map_err(|error| wrong(reason_of(error)))?;
         if !user.is_on() {
             tracing::info!(

@@ -49,6 +49,8 @@ pub struct Client {
     pub output_bytes: AtomicU64,
     /// Memory of the output buffers, in bytes.
     pub output_room: AtomicU64,
+    /// Memory of what encrypts its connection, in bytes.
+    pub encryption_bytes: AtomicU64,
     /// Bytes received.
     pub received: AtomicU64,
     /// Bytes sent.
@@ -141,6 +143,7 @@ impl Client {
             query_free: AtomicU64::new(0),
             output_bytes: AtomicU64::new(0),
             output_room: AtomicU64::new(0),
+            encryption_bytes: AtomicU64::new(0),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             commands: AtomicU64::new(0),
@@ -236,14 +239,16 @@ impl Client {
         ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
     }
 
-    /// Returns its bytes of memory: its input, its output, its transaction, what it watches, what
-    /// it has subscribed to, prefixes of keys that it is notified of, and what it says of itself.
+    /// Returns its bytes of memory: its input, its output, its encryption, its transaction, what it
+    /// watches, what it has subscribed to, prefixes of keys that it is notified of, and what it says
+    /// of itself.
     pub fn memory(&self) -> u64 {
         let parts = [
             &self.argument_bytes,
             &self.query_bytes,
             &self.query_free,
             &self.output_room,
+            &self.encryption_bytes,
             &self.queue_bytes,
             &self.queue_room,
             &self.watch_bytes,

@@ -41,4 +41,6 @@ pub struct TlsFacts {
     pub newest_failure: Mutex<String>,
     /// True while sockets of established connections take nothing (DEBUG FORCE-TLS-WRITE-ERROR).
     pub refuses_writes: Arc<AtomicBool>,
+    /// True once they did, so that there may be output of which no event tells.
+    pub has_refused_writes: AtomicBool,
 }

@@ -21,6 +21,61 @@ pub struct BlockingStream<S> {
     taken: usize,
 }
 
+/// A stream to a server, plain or with TLS, over a socket that blocks.
+#[derive(Debug)]
+pub enum ClientStream<S> {
+    /// What is written is sent as it is.
+    Plain(S),
+    /// What is written is encrypted.
+    Encrypted(Box<BlockingStream<S>>),
+}
+
+impl<S: Read + Write> ClientStream<S> {
+    /// Establishes a connection over `socket`, with TLS if there are rules for it. `name` is told
+    /// to the server, if it is a name.
+    ///
+    /// # Errors
+    /// As `BlockingStream::connect`.
+    pub fn establish(rules: Option<&ClientRules>, name: &str, socket: S) -> io::Result<Self> {
+        let Some(rules) = rules else { return Ok(ClientStream::Plain(socket)) };
+        let stream = BlockingStream::connect(rules, name, socket)?;
+        Ok(ClientStream::Encrypted(Box::new(stream)))
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> &S {
+        match self {
+            ClientStream::Plain(socket) => socket,
+            ClientStream::Encrypted(stream) => &stream.socket,
+        }
+    }
+}
+
+impl<S: Read + Write> Read for ClientStream<S> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            ClientStream::Plain(socket) => socket.read(into),
+            ClientStream::Encrypted(stream) => stream.read(into),
+        }
+    }
+}
+
+impl<S: Read + Write> Write for ClientStream<S> {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            ClientStream::Plain(socket) => socket.write(from),
+            ClientStream::Encrypted(stream) => stream.write(from),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            ClientStream::Plain(socket) => socket.flush(),
+            ClientStream::Encrypted(stream) => stream.flush(),
+        }
+    }
+}
+
 fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }

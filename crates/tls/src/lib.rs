@@ -36,7 +36,7 @@ mod rules;
 mod sessions;
 mod suites;
 
-pub use blocking::BlockingStream;
+pub use blocking::{BlockingStream, ClientStream};
 pub use certificate::{Facts, common_name, earliest, facts, uris};
 pub use channel::{Channel, RECORD_BYTES};
 pub use handshake::{ClientHandshake, Handshake, HandshakeError};

@@ -1,8 +1,8 @@
 //! A blocking connection that keeps replies byte by byte, as the server sent them.
 
 use anyhow::{Context, Result, bail, ensure};
+use bench::{Address, Stream};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
 /// A reply of RESP2 or RESP3.
@@ -43,18 +43,20 @@ pub enum Reply {
 /// Blocking connection to a server.
 #[derive(Debug)]
 pub struct Client {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Stream>,
 }
 
 impl Client {
-    /// Connects to a port on 127.0.0.1; waits up to `patience` for each reply.
+    /// Connects to an address, or to a port where TLS is not spoken; waits up to `patience` for
+    /// each reply.
     ///
     /// # Errors
     /// If the server does not accept.
-    pub fn open(port: u16, patience: Duration) -> Result<Client> {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(patience))?;
+    pub fn open(address: impl Into<Address>, patience: Duration) -> Result<Client> {
+        let address = address.into();
+        let socket = address.connect_plain()?;
+        socket.set_read_timeout(Some(patience))?;
+        let stream = address.establish(socket)?;
         Ok(Client { stream: BufReader::with_capacity(64 << 10, stream) })
     }
 
@@ -87,16 +89,13 @@ impl Client {
     ///
     /// # Errors
     /// If the connection breaks.
-    pub fn has_answered(&self) -> Result<bool> {
-        let socket = self.stream.get_ref();
-        socket.set_nonblocking(true)?;
-        let seen = socket.peek(&mut [0]);
-        socket.set_nonblocking(false)?;
+    pub fn has_answered(&mut self) -> Result<bool> {
+        self.stream.get_ref().socket().set_nonblocking(true)?;
+        let seen = self.stream.fill_buf().map(|_| true);
+        self.stream.get_ref().socket().set_nonblocking(false)?;
         match seen {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                Ok(!self.stream.buffer().is_empty())
-            }
-            seen => Ok(seen.map(|_| true)?),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            seen => Ok(seen?),
         }
     }
 }

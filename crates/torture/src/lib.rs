@@ -14,6 +14,7 @@
 //! Start at: [`client`], then [`differential`] or [`hammer`].
 #![forbid(unsafe_code)]
 
+mod addresses;
 pub mod caches;
 pub mod client;
 pub mod differential;

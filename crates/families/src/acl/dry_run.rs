@@ -14,14 +14,14 @@ pub(super) fn dry_run(call: &mut Call<'_>) -> Outcome {
     let (mut bytes, mut spans) = (Vec::new(), Vec::new());
     write_request(&words, &mut bytes, &mut spans);
     let (args, table) = (Args::new(&bytes, &spans), call.row.table());
+    let unknown = Refusal::naming("ERR Command '{}' not found", &[words[0]]);
     let row = match find_row(table, &args) {
+        // It would say itself that it has no such subcommand.
+        Ok(row) if words.len() > 1 && !row.children().is_empty() => return Err(unknown.into()),
         Ok(row) => row,
         Err(misnamed) => {
-            return Err(match misnamed.row {
-                Some(row) => call_error(&row.full_name),
-                None => Refusal::naming("ERR Command '{}' not found", &[words[0]]),
-            }
-            .into());
+            let row = misnamed.row;
+            return Err(row.map_or(unknown, |row| call_error(&row.full_name)).into());
         }
     };
     match permit(&found.user, row, args, databases_of(call)) {

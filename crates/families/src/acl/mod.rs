@@ -7,8 +7,6 @@ mod files;
 mod log;
 mod show;
 mod table;
-#[cfg(test)]
-mod tests;
 
 pub use table::TABLE;
 

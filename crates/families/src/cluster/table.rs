@@ -3,7 +3,9 @@
 
 use super::{keyslot, readonly, readwrite, refuse, row};
 use command::ArgumentFact::{Display, Name, Since, Type};
-use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, Wakes, tips};
+use command::{
+    Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, ReachesDatabases, Wakes, tips,
+};
 
 const ALWAYS: Flags = Flags::LOADING.union(Flags::STALE);
 const ADMIN: Flags = Flags::ADMIN.union(Flags::STALE);
@@ -77,6 +79,7 @@ const SUBCOMMANDS: &[Command] = &[
     Command {
         summary: "Gives up moving slots.",
         complexity: "O(N), N moves of slots",
+        databases: ReachesDatabases::All,
         ..row("CANCELSLOTMIGRATIONS", 2, CHANGES, "9.0.0", refuse)
     },
     Command {
@@ -120,6 +123,7 @@ const SUBCOMMANDS: &[Command] = &[
         summary: "Removes the keys of a slot.",
         syntax: "slot [ASYNC | SYNC]",
         complexity: "O(N), N keys of the slot",
+        databases: ReachesDatabases::All,
         ..row("FLUSHSLOT", -3, FLUSHES, "9.0.0", refuse)
     },
     Command {
@@ -182,6 +186,7 @@ const SUBCOMMANDS: &[Command] = &[
         syntax: "SLOTSRANGE start-slot end-slot [start-slot end-slot ...] NODE node-id \
                  [SLOTSRANGE start-slot end-slot [start-slot end-slot ...] NODE node-id ...]",
         complexity: "O(N), N slots",
+        databases: ReachesDatabases::All,
         ..row("MIGRATESLOTS", -4, CHANGES, "9.0.0", refuse)
     },
     Command {

@@ -91,9 +91,12 @@ impl<P: Poller> EventLoop<P> {
         self.evict_clients(pipeline);
     }
 
-    /// Writes what waits for sockets of TLS: while these are to take nothing, no event tells of
+    /// Writes what waits for sockets of TLS that were to take nothing for a while: no event tells of
     /// them.
     fn write_encrypted(&mut self, pipeline: &mut Pipeline) {
+        if !self.instance.tls.has_refused_writes.load(Relaxed) {
+            return;
+        }
         for at in 0..self.connections.entries() {
             let is_blocked = |it: &mut Connection| it.stream.is_encrypted() && it.has_output();
             if self.connections.get_mut(at).is_some_and(is_blocked) {

@@ -218,6 +218,7 @@ impl<P: Poller> EventLoop<P> {
         }
         let mut connection = Box::new(Connection::new(stream, session));
         connection.follow_limits(&self.output_limits, self.memory_max);
+        connection.publish_buffers();
         if connection.stream.may_hold_more() {
             self.look_again(at, &mut connection);
         }

@@ -13,6 +13,21 @@ pub struct Tls {
     instance: Arc<Instance>,
 }
 
+/// Refuses settings that ask for TLS.
+///
+/// # Errors
+/// When they do.
+pub fn judge(settings: &Settings) -> Result<Vec<String>, String> {
+    if super::is_wanted(settings) {
+        return Err(
+            "`tls-port`, `tls-replication` and `tls-cluster` need TLS, and this server was \
+                    built without it (the feature `tls`)"
+                .to_owned(),
+        );
+    }
+    Ok(Vec::new())
+}
+
 impl Tls {
     /// Returns what has no rules.
     pub fn new(instance: &Arc<Instance>) -> Arc<Tls> {
@@ -24,14 +39,7 @@ impl Tls {
     /// # Errors
     /// When they do.
     pub fn configure(&self) -> Result<(), String> {
-        if super::is_wanted(&self.instance.settings) {
-            return Err(
-                "`tls-port`, `tls-replication` and `tls-cluster` need TLS, and this server \
-                        was built without it (the feature `tls`)"
-                    .to_owned(),
-            );
-        }
-        Ok(())
+        judge(&self.instance.settings).map(drop)
     }
 
     /// Refuses settings that ask for TLS.

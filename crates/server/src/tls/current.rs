@@ -12,15 +12,16 @@ use base::mutex::{Mutex, MutexGuard};
 use crossbeam_channel::{Sender, bounded};
 use session::{CertificateFacts, Certificates, Instance};
 use settings::tls::{
-    TLS_AUTH_CLIENTS, TLS_CIPHERS, TLS_CIPHERSUITES, TLS_CLIENT_KEY_FILE_PASS, TLS_CLUSTER,
-    TLS_DH_PARAMS_FILE, TLS_KEY_FILE_PASS, TLS_PREFER_SERVER_CIPHERS, TLS_PROTOCOLS,
-    TLS_REPLICATION, TLS_SESSION_CACHE_SIZE, TLS_SESSION_CACHE_TIMEOUT, TLS_SESSION_CACHING,
+    TLS_AUTH_CLIENTS, TLS_CERT_FILE, TLS_CIPHERS, TLS_CIPHERSUITES, TLS_CLIENT_CERT_FILE,
+    TLS_CLIENT_KEY_FILE_PASS, TLS_CLUSTER, TLS_DH_PARAMS_FILE, TLS_KEY_FILE_PASS,
+    TLS_PREFER_SERVER_CIPHERS, TLS_PROTOCOLS, TLS_REPLICATION, TLS_SESSION_CACHE_SIZE,
+    TLS_SESSION_CACHE_TIMEOUT, TLS_SESSION_CACHING,
 };
 use settings::{AuthClients, Settings};
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use tls::{Asks, Choices, ClientRules, Facts, ServerRules, Sessions, Suites, Versions};
+use tls::{Asks, Choices, ClientRules, Facts, Identity, ServerRules, Sessions, Suites, Versions};
 
 /// What CONFIG SET answers where TLS cannot be as it asks.
 const NOT_UPDATED: &str = "Unable to update TLS configuration. Check server logs.";
@@ -73,6 +74,19 @@ impl Complaint {
 struct New {
     server: ServerRules,
     certificates: Certificates,
+    /// What of the settings and files has no effect, or surprises.
+    warnings: Vec<String>,
+}
+
+/// Makes rules as settings ask for them, and returns what their server would warn of.
+///
+/// # Errors
+/// What is wrong.
+pub fn judge(settings: &Settings) -> Result<Vec<String>, String> {
+    if !is_wanted(settings) {
+        return Ok(Vec::new());
+    }
+    Ok(new_rules(settings, &Files::read(settings)?)?.warnings)
 }
 
 impl Tls {
@@ -101,7 +115,7 @@ impl Tls {
         let settings = &self.instance.settings;
         if !is_wanted(settings) {
             *made = Made::default();
-            self.put(None);
+            self.put(None, Certificates::default());
             return Ok(());
         }
         let files = Files::read(settings)?;
@@ -169,14 +183,11 @@ impl Tls {
 
     fn put_made(&self, made: &mut MutexGuard<'_, Made>, files: &Files, new: New) {
         **made = Made { of: files.fingerprint(), failed: None };
-        self.put(Some(new));
+        new.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        self.put(Some(new.server), new.certificates);
     }
 
-    fn put(&self, new: Option<New>) {
-        let (server, certificates) = match new {
-            Some(New { server, certificates }) => (Some(server), certificates),
-            None => (None, Certificates::default()),
-        };
+    fn put(&self, server: Option<ServerRules>, certificates: Certificates) {
         *self.rules.lock() = server;
         *self.instance.tls.certificates.lock() = certificates;
     }
@@ -197,7 +208,7 @@ impl Tls {
 fn new_rules(settings: &Settings, files: &Files) -> Result<New, String> {
     let identity = files.identity(&TLS_KEY_FILE_PASS.get(settings))?;
     let client = files.client_identity(&TLS_CLIENT_KEY_FILE_PASS.get(settings)).transpose()?;
-    let (roots, passed_over) = files.roots()?;
+    let (roots, mut warnings) = files.roots()?;
     let asks = match TLS_AUTH_CLIENTS.get(settings) {
         AuthClients::No => Asks::Never,
         AuthClients::Optional => Asks::Optionally,
@@ -216,32 +227,37 @@ fn new_rules(settings: &Settings, files: &Files) -> Result<New, String> {
         ClientRules::new(Some(own), &roots, &choices)
             .map_err(|error| format!("certificate and key for other servers: {error}"))?;
     }
-    passed_over.iter().for_each(|line| tracing::warn!("{line}"));
     if !ignored.is_empty() {
-        tracing::warn!("Of TLS, this server does not have: {}", ignored.join(" "));
+        warnings.push(format!("Of TLS, this server does not have: {}", ignored.join(" ")));
     }
     if !TLS_DH_PARAMS_FILE.get(settings).is_empty() {
-        tracing::warn!("`tls-dh-params-file` has no effect: there is no exchange with DHE here");
+        let no_effect = "`tls-dh-params-file` has no effect: there is no exchange with DHE here";
+        warnings.push(no_effect.to_owned());
     }
-    warn_of_time("`tls-cert-file`", identity.certificate());
+    warnings.extend(time_warning(TLS_CERT_FILE.name(), identity.certificate()));
+    let of_client = client.as_ref().map(Identity::certificate);
+    warnings.extend(of_client.and_then(|it| time_warning(TLS_CLIENT_CERT_FILE.name(), it)));
     let shown = |facts: Facts| CertificateFacts { serial: facts.serial, expires: facts.expires };
     let certificates = Certificates {
         server: tls::facts(identity.certificate()).map(shown),
         client: client.and_then(|it| tls::facts(it.certificate())).map(shown),
         ca: tls::earliest(roots.iter()).map(shown),
     };
-    Ok(New { server, certificates })
+    Ok(New { server, certificates, warnings })
 }
 
-/// Says that a certificate is used though its time is over, or has not come.
-fn warn_of_time(what: &str, certificate: &[u8]) {
+/// Returns a warning about a certificate that is used though its time is over, or has not come.
+fn time_warning(setting: &str, certificate: &[u8]) -> Option<String> {
     let now = i64::try_from(base::clock::wall_micros() / 1_000_000).unwrap_or(i64::MAX);
-    let Some(facts) = tls::facts(certificate) else { return };
-    if facts.expires <= now {
-        tracing::warn!("{what}: the certificate has expired, clients will not trust it");
+    let facts = tls::facts(certificate)?;
+    let what = if facts.expires <= now {
+        "has expired"
     } else if facts.begins > now {
-        tracing::warn!("{what}: the certificate is not valid yet, clients will not trust it");
-    }
+        "is not valid yet"
+    } else {
+        return None;
+    };
+    Some(format!("`{setting}`: the certificate {what}, and others will not trust it"))
 }
 
 /// Returns what is to be spoken, and words that name what is not.

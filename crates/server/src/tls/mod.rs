@@ -24,9 +24,9 @@ mod handshakes;
 mod renewal;
 
 #[cfg(not(feature = "tls"))]
-pub use absent::{Handshakes, Tls};
+pub use absent::{Handshakes, Tls, judge};
 #[cfg(feature = "tls")]
-pub use current::Tls;
+pub use current::{Tls, judge};
 #[cfg(feature = "tls")]
 pub use handshakes::Handshakes;
 

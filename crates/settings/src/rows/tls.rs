@@ -1,6 +1,7 @@
 //! Settings of TLS.
 
 use crate::choice::{AuthClients, CertificateUser};
+use crate::live::Settings;
 use crate::row::{bytes, integer, one_of, text, yes_no};
 use std::sync::Arc;
 
@@ -66,4 +67,12 @@ super::declare::rows! { from super::users::END;
         "Most connections with TLS that are not established. The oldest is closed for a new one.");
     MAX_NEW_TLS_CONNECTIONS: usize = integer("max-new-tls-connections-per-cycle", 1..=1000, 1,
         "Most connections with TLS that are accepted in one iteration of the event loop.");
+}
+
+/// Returns the port at which the server is to be found: that of TLS if there is no other.
+pub fn main_port(settings: &Settings) -> u16 {
+    match super::network::PORT.get(settings) {
+        0 => TLS_PORT.get(settings),
+        port => port,
+    }
 }

@@ -18,6 +18,7 @@ use crate::client::{Client, Reply, encoded};
 use crate::hammer::process::Server;
 use anyhow::{Context, Result, ensure};
 use base::Random;
+use bench::Address;
 use rest::{PATIENCE, first_wrong_at_rest};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -36,6 +37,9 @@ pub struct Arguments {
     /// Worker threads of the server
     #[arg(long, default_value_t = 4)]
     threads: usize,
+    /// Every other connection speaks TLS
+    #[arg(long)]
+    tls: bool,
     /// Duration in seconds
     #[arg(long, default_value_t = 10)]
     seconds: u64,
@@ -78,33 +82,38 @@ const WAYS: [(&str, usize); 7] = [
 pub fn run(arguments: &Arguments) -> Result<()> {
     let options = ["--maxmemory", MAXMEMORY, "--maxmemory-policy", "allkeys-random"];
     let options: Vec<String> = options.map(str::to_owned).into();
-    let server = Server::start(&arguments.server, arguments.threads, &options)?;
+    let server = Server::start(&arguments.server, arguments.threads, &options, arguments.tls)?;
     let mut caches = Vec::new();
     for (number, (line, count)) in WAYS.iter().enumerate() {
         for copy in 0..*count {
             let seed = arguments.seed << 8 | (number << 4 | copy) as u64;
             let target = match line.ends_with("REDIRECT") {
-                true => Some(Target::open(server.port, copy % 2 == 0)?),
+                true => Some(Target::open(server.addresses.next(), copy % 2 == 0)?),
                 false => None,
             };
-            caches.push(Cache::open(server.port, line, target, (seed, arguments.fault))?);
+            caches.push(Cache::open(
+                server.addresses.next(),
+                line,
+                target,
+                (seed, arguments.fault),
+            )?);
         }
     }
     let mut writers = Vec::new();
     for number in 0..WRITERS {
-        writers.push(Writer::open(server.port, number, arguments.seed)?);
+        writers.push(Writer::open(server.addresses.next(), number, arguments.seed)?);
     }
-    let mut adder = Adder::open(server.port, arguments.seed)?;
+    let mut adder = Adder::open(server.addresses.next(), arguments.seed)?;
     let mut followers = Vec::new();
     for number in 0..FOLLOWERS {
-        followers.push(Follower::open(server.port, arguments.seed << 8 | number)?);
+        followers.push(Follower::open(server.addresses.next(), arguments.seed << 8 | number)?);
     }
-    fill_up(server.port)?;
+    fill_up(server.addresses.next())?;
     let began = Instant::now();
     let mut rounds = 0;
     while began.elapsed().as_secs() < arguments.seconds {
         round(&server, (&mut caches, &mut writers), (&mut followers, &mut adder))?;
-        let mut plain = Client::open(server.port, PATIENCE)?;
+        let mut plain = Client::open(server.addresses.next(), PATIENCE)?;
         for cache in &mut caches {
             cache.compare(&mut plain).with_context(|| format!("a cache by {}", cache.line))?;
         }
@@ -138,7 +147,7 @@ fn round(
     (followers, adder): (&mut [Follower], &mut Adder),
 ) -> Result<()> {
     let is_over = AtomicBool::new(false);
-    let mut filler = Client::open(server.port, PATIENCE)?;
+    let mut filler = Client::open(server.addresses.next(), PATIENCE)?;
     thread::scope(|scope| {
         let mut all = Vec::new();
         for cache in caches {
@@ -159,8 +168,8 @@ fn round(
 }
 
 /// Sets all keys of the filler, which take more than the memory may hold.
-fn fill_up(port: u16) -> Result<()> {
-    let mut client = Client::open(port, PATIENCE)?;
+fn fill_up(address: Address) -> Result<()> {
+    let mut client = Client::open(address, PATIENCE)?;
     for begin in (0..FILLERS).step_by(1000) {
         let numbers = begin..FILLERS.min(begin + 1000);
         client.send(&numbers.clone().flat_map(set_filler).collect::<Vec<u8>>())?;
@@ -192,8 +201,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn open(port: u16, number: u64, seed: u64) -> Result<Writer> {
-        let client = Client::open(port, PATIENCE)?;
+    fn open(address: Address, number: u64, seed: u64) -> Result<Writer> {
+        let client = Client::open(address, PATIENCE)?;
         Ok(Writer { client, number, version: 0, dice: Random::from_seed(seed << 8 | number) })
     }
 
@@ -252,12 +261,12 @@ struct Cache {
 
 impl Cache {
     fn open(
-        port: u16,
+        address: Address,
         line: &'static str,
         target: Option<Target>,
         (seed, ignores_some): (u64, bool),
     ) -> Result<Cache> {
-        let mut client = Client::open(port, PATIENCE)?;
+        let mut client = Client::open(address, PATIENCE)?;
         client.ask(&["HELLO", "3"])?;
         let id = target.as_ref().map(|target| target.id().to_string());
         let words: Vec<&str> = line.split(' ').chain(id.as_deref()).collect();

@@ -5,6 +5,7 @@ use super::rest::{PATIENCE, first_wrong_at_rest};
 use crate::client::{Client, Reply, encoded};
 use anyhow::{Context, Result, ensure};
 use base::Random;
+use bench::Address;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -18,8 +19,8 @@ pub(super) struct Adder {
 }
 
 impl Adder {
-    pub fn open(port: u16, seed: u64) -> Result<Adder> {
-        let client = Client::open(port, PATIENCE)?;
+    pub fn open(address: Address, seed: u64) -> Result<Adder> {
+        let client = Client::open(address, PATIENCE)?;
         Ok(Adder { client, entry: 0, dice: Random::from_seed(seed) })
     }
 
@@ -55,8 +56,8 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub fn open(port: u16, seed: u64) -> Result<Follower> {
-        let mut client = Client::open(port, PATIENCE)?;
+    pub fn open(address: Address, seed: u64) -> Result<Follower> {
+        let mut client = Client::open(address, PATIENCE)?;
         client.ask(&["HELLO", "3"])?;
         client.ask(&["CLIENT", "TRACKING", "ON"])?;
         let dice = Random::from_seed(seed);

@@ -3,6 +3,7 @@
 use super::rest::PATIENCE;
 use crate::client::{Client, Reply, encoded};
 use anyhow::{Result, bail, ensure};
+use bench::Address;
 
 /// Channel on which a client of RESP2 is told of invalid keys.
 const CHANNEL: &str = "__redis__:invalidate";
@@ -15,8 +16,8 @@ pub(super) struct Target {
 
 impl Target {
     /// Connects one that takes pushes of RESP3, or, in RESP2, subscribes to the channel.
-    pub fn open(port: u16, has_pushes: bool) -> Result<Target> {
-        let mut client = Client::open(port, PATIENCE)?;
+    pub fn open(address: Address, has_pushes: bool) -> Result<Target> {
+        let mut client = Client::open(address, PATIENCE)?;
         let Reply::Integer(id) = client.ask(&["CLIENT", "ID"])? else { bail!("no id") };
         let (request, is_array) =
             if has_pushes { (["HELLO", "3"], false) } else { (["SUBSCRIBE", CHANNEL], true) };

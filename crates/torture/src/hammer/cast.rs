@@ -48,7 +48,7 @@ pub(super) fn play(
     let tokens = Tokens::new(shape.tokens, shape.token_bytes, place.seed);
     let known = Known::default();
     if !place.evicts() {
-        let mut client = Client::open(place.port, place.patience)?;
+        let mut client = Client::open(place.addresses.next(), place.patience)?;
         tokens::lay_out(&mut client, &tokens, shape.collections)?;
         streams::lay_out(&mut client)?;
         swapped::lay_out(&mut client)?;
@@ -66,7 +66,7 @@ pub(super) fn play(
     if place.has_failed() || place.evicts() {
         return Ok(());
     }
-    let mut client = Client::open(place.port, place.patience)?;
+    let mut client = Client::open(place.addresses.next(), place.patience)?;
     verify(&mut client, &tokens, known)
 }
 

@@ -85,7 +85,7 @@ struct Line<P> {
 
 impl<P: Part> Line<P> {
     fn open(part: P, place: &Place, number: u64) -> Result<Self> {
-        let mut client = Client::open(place.port, place.patience)?;
+        let mut client = Client::open(place.addresses.next(), place.patience)?;
         let mut chance = Chance::new(place.seed, number);
         // Half of the connections, at random, use RESP3.
         if chance.one_in(2) {

@@ -51,6 +51,9 @@ pub struct Arguments {
     /// Worker threads of the server
     #[arg(long, default_value_t = 4)]
     threads: usize,
+    /// Every other connection speaks TLS
+    #[arg(long)]
+    tls: bool,
     /// Duration in seconds
     #[arg(long, default_value_t = 60, conflicts_with = "minutes")]
     seconds: u64,

@@ -1,6 +1,7 @@
 //! One phase: its shape, which is drawn from the seed, and the state shared by its connections.
 
 use super::chance::Chance;
+use crate::addresses::Addresses;
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
@@ -93,7 +94,7 @@ impl fmt::Display for Shape {
 /// State shared by the connections of a phase.
 pub(super) struct Place {
     pub(super) seed: u64,
-    pub(super) port: u16,
+    pub(super) addresses: Addresses,
     /// Longest wait for a reply.
     pub(super) patience: Duration,
     pub(super) shape: Shape,
@@ -105,10 +106,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(seed: u64, port: u16, patience: Duration, shape: Shape) -> Self {
+    pub(super) fn new(seed: u64, addresses: Addresses, patience: Duration, shape: Shape) -> Self {
         Self {
             seed,
-            port,
+            addresses,
             patience,
             shape,
             commands: AtomicU64::new(0),

@@ -1,19 +1,22 @@
 //! The server under test, and a process that keeps its core busy.
 
+use crate::addresses::{Addresses, free_port};
 use crate::client::{Client, Reply};
 use anyhow::{Context, Result, bail, ensure};
+use bench::Certificates;
 use bench::process::{core, resident_bytes};
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Server process whose exit status can be read, which [`bench::servers`] does not offer.
 pub(crate) struct Server {
-    pub(crate) port: u16,
+    /// Where it is reached.
+    pub(crate) addresses: Addresses,
+    certificates: Option<Arc<Certificates>>,
     pub(super) pid: u32,
     child: Mutex<Child>,
     pub(super) log: PathBuf,
@@ -22,12 +25,19 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the server, with a journal in a folder of its own, and waits until it answers.
-    pub(crate) fn start(program: &Path, threads: usize, options: &[String]) -> Result<Self> {
+    /// Starts the server, with a journal in a folder of its own, and waits until it answers. With
+    /// `tls`, every other connection to it is encrypted.
+    pub(crate) fn start(
+        program: &Path,
+        threads: usize,
+        options: &[String],
+        tls: bool,
+    ) -> Result<Self> {
         let folder = format!("varve-hammer-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        Self::start_in(folder, program, threads, options)
+        let certificates = tls.then(|| Certificates::make("ecdsa")).transpose()?.map(Arc::new);
+        Self::start_in(folder, program, threads, options, certificates)
     }
 
     fn start_in(
@@ -35,8 +45,17 @@ impl Server {
         program: &Path,
         threads: usize,
         options: &[String],
+        certificates: Option<Arc<Certificates>>,
     ) -> Result<Self> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let port = free_port()?;
+        let (addresses, of_tls) = match &certificates {
+            None => (Addresses::plain(port), Vec::new()),
+            Some(certificates) => {
+                let tls_port = free_port()?;
+                let addresses = Addresses::both(port, tls_port, certificates)?;
+                (addresses, certificates.options(tls_port))
+            }
+        };
         let log = std::env::temp_dir().join(format!("varve-hammer-{port}.log"));
         let file = File::create(&log).with_context(|| log.display().to_string())?;
         let mut command = bound_to_this_process(program);
@@ -45,13 +64,15 @@ impl Server {
             .args(["--save", "", "--enable-debug-command", "yes", "--appendonly", "yes"])
             .arg("--dir")
             .arg(&folder)
+            .args(of_tls)
             .args(options)
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file);
         let child = command.spawn().context("setpriv (package util-linux) cannot be started")?;
-        let server = Self { port, pid: child.id(), child: Mutex::new(child), log, folder };
+        let (pid, child) = (child.id(), Mutex::new(child));
+        let server = Self { addresses, certificates, pid, child, log, folder };
         let started = Instant::now();
         while !server.answers() {
             if let Some(status) = server.ended() {
@@ -66,7 +87,7 @@ impl Server {
 
     /// Has the server move connections between its threads at random, whatever the load is.
     fn move_connections(&self) -> Result<()> {
-        let mut client = Client::open(self.port, Duration::from_secs(60))?;
+        let mut client = Client::open(self.addresses.next(), Duration::from_secs(60))?;
         while let Reply::Error(_) = client.ask(&["DEBUG", "MOVE-CONNECTIONS", "1"])? {
             // It is still loading.
             sleep(Duration::from_millis(20));
@@ -75,14 +96,14 @@ impl Server {
     }
 
     fn answers(&self) -> bool {
-        let asked = Client::open(self.port, Duration::from_secs(5))
+        let asked = Client::open(self.addresses.next(), Duration::from_secs(5))
             .and_then(|mut client| client.ask(&["PING"]));
         matches!(asked, Ok(Reply::Simple(_)))
     }
 
     /// Returns a number that INFO has, as of events that the server has counted.
     pub(crate) fn count(&self, field: &str) -> Result<u64> {
-        let mut client = Client::open(self.port, Duration::from_secs(60))?;
+        let mut client = Client::open(self.addresses.next(), Duration::from_secs(60))?;
         let Reply::Bulk(info) = client.ask(&["INFO", "everything"])? else {
             bail!("INFO answers no text");
         };
@@ -99,7 +120,8 @@ impl Server {
     /// Starts once more from the files of a server that has ended, and looks that all of them was
     /// executed.
     pub(super) fn starts_again(&self, program: &Path, options: &[String]) -> Result<()> {
-        let again = Self::start_in(self.folder.clone(), program, 2, options)?;
+        let again =
+            Self::start_in(self.folder.clone(), program, 2, options, self.certificates.clone())?;
         let began = Instant::now();
         let is_ready = |log: &str| log.contains("Ready to accept");
         while !is_ready(&fs::read_to_string(&again.log)?) {
@@ -109,7 +131,7 @@ impl Server {
         }
         let log = fs::read_to_string(&again.log)?;
         ensure!(!log.contains("refused"), "not all was executed again:\n{}", again.log_tail());
-        let mut client = Client::open(again.port, END_MAX)?;
+        let mut client = Client::open(again.addresses.next(), END_MAX)?;
         let size = client.ask(&["DBSIZE"])?;
         ensure!(size == Reply::Integer(0), "keys are there again behind FLUSHALL: {size:?}");
         again.end(false)
@@ -137,7 +159,7 @@ impl Server {
     pub(crate) fn end(&self, by_command: bool) -> Result<()> {
         if by_command {
             // The reply is not needed; the end of the process is.
-            let _ = Client::open(self.port, END_MAX)?.ask(&["SHUTDOWN", "NOSAVE"]);
+            let _ = Client::open(self.addresses.next(), END_MAX)?.ask(&["SHUTDOWN", "NOSAVE"]);
         } else {
             let status = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status()?;
             ensure!(status.success(), "kill: {status}");

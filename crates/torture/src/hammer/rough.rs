@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(super) fn be_rough(place: &Place, tokens: &Tokens, number: u64) -> Result<()> {
     let mut chance = Chance::new(place.seed, number);
     while !place.is_over() {
-        let client = Client::open(place.port, place.patience)?;
+        let client = Client::open(place.addresses.next(), place.patience)?;
         // The server may treat such a connection as it likes, as long as it keeps running.
         let _ = match chance.below(6) {
             0 => break_off(client, place, tokens, &mut chance),
@@ -26,7 +26,7 @@ pub(super) fn be_rough(place: &Place, tokens: &Tokens, number: u64) -> Result<()
             _ => send_in_pieces(client, place, tokens, &mut chance),
         };
         place.count(1);
-        Client::open(place.port, place.patience)?.ask(&words!["PING"])?;
+        Client::open(place.addresses.next(), place.patience)?.ask(&words!["PING"])?;
     }
     Ok(())
 }
@@ -113,7 +113,8 @@ fn be_killed(
     let id = integer(&client.ask(&words!["CLIENT", "ID"])?)?;
     client.send(&bytes_of_moves(place, tokens, chance))?;
     pause(chance, 5);
-    Client::open(place.port, place.patience)?.ask(&words!["CLIENT", "KILL", "ID", id])?;
+    Client::open(place.addresses.next(), place.patience)?
+        .ask(&words!["CLIENT", "KILL", "ID", id])?;
     Ok(())
 }
 

@@ -22,7 +22,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let seed = arguments.seed.unwrap_or(u64::from(now.subsec_nanos()) ^ now.as_secs());
     println!("hammer: seed {seed}, {} threads", arguments.threads);
-    let server = Server::start(&arguments.server, arguments.threads, &arguments.options)?;
+    let server =
+        Server::start(&arguments.server, arguments.threads, &arguments.options, arguments.tls)?;
     let mut run = Run { arguments, server, seed, commands: 0, peak: Peak::default() };
     let outcome = run.phases().and_then(|()| run.rest());
     outcome.with_context(|| {
@@ -63,7 +64,7 @@ impl Run<'_> {
         let _spinner = self.arrange(&shape)?;
         let patience = Duration::from_secs(self.arguments.patience);
         let seed = self.seed.wrapping_add(number << 32);
-        let place = Place::new(seed, self.server.port, patience, shape);
+        let place = Place::new(seed, self.server.addresses.clone(), patience, shape);
         let place = place.lasting(time, self.arguments.fault);
         let bounds =
             Bounds { slack: self.arguments.slack_mb * MB, most: self.arguments.peak_mb * MB };
@@ -217,7 +218,7 @@ impl Run<'_> {
 
     fn client(&self) -> Result<Client> {
         let patience = Duration::from_secs(self.arguments.patience);
-        Client::open(self.server.port, patience).context("the server does not accept")
+        Client::open(self.server.addresses.next(), patience).context("the server does not accept")
     }
 }
 

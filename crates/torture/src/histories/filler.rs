@@ -33,7 +33,7 @@ struct Filler {
 
 impl Filler {
     fn open(place: &Place) -> Result<Self> {
-        let mut client = Client::open(place.port, PATIENCE)?;
+        let mut client = Client::open(place.addresses.next(), PATIENCE)?;
         fine(&client.ask(&words!["SELECT", APART + 1])?)?;
         let chance = Chance::new(place.seed, FILLER);
         Ok(Self { client, chance, value: "v".repeat(LENGTH) })

@@ -53,6 +53,9 @@ pub struct Arguments {
     /// Worker threads of the server
     #[arg(long, default_value_t = 4)]
     threads: usize,
+    /// Every other connection speaks TLS
+    #[arg(long)]
+    tls: bool,
     /// Duration in seconds
     #[arg(long, default_value_t = 60.0)]
     seconds: f64,
@@ -82,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let seed = arguments.seed.unwrap_or(u64::from(now.subsec_nanos()) ^ now.as_secs());
     println!("histories: seed {seed}, {} threads", arguments.threads);
     let options = [&SETTINGS.map(str::to_owned)[..], &arguments.options].concat();
-    let server = Server::start(&arguments.server, arguments.threads, &options)?;
+    let server = Server::start(&arguments.server, arguments.threads, &options, arguments.tls)?;
     let began = Instant::now();
     let mut counts = Counts::default();
     for round in 0.. {
@@ -90,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             break;
         }
         let (own, has_swaps) = (seed.wrapping_add(round << 32), round % 2 == 1);
-        let place = Place::new(server.port, own, arguments.fault, has_swaps);
+        let place = Place::new(server.addresses.clone(), own, arguments.fault, has_swaps);
         if round == 0 {
             filler::fill_up(&place)?;
         }
@@ -113,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn one_round(arguments: &Arguments, place: &Place) -> Result<Counts> {
-    let mut client = Client::open(place.port, PATIENCE)?;
+    let mut client = Client::open(place.addresses.next(), PATIENCE)?;
     for database in 0..=APART {
         fine(&client.ask(&words!["SELECT", database])?)?;
         fine(&client.ask(&words!["FLUSHDB"])?)?;

@@ -3,6 +3,7 @@
 use super::action::{APART, Action, Name, name, several};
 use super::history::{Held, SPACES, Transaction};
 use super::script;
+use crate::addresses::Addresses;
 use crate::client::{Client, Reply, encoded};
 use crate::hammer::chance::Chance;
 use crate::hammer::words::{error, fine, words};
@@ -22,7 +23,7 @@ pub enum Fault {
 
 /// What all clients of a round have in common.
 pub(super) struct Place {
-    pub(super) port: u16,
+    pub(super) addresses: Addresses,
     pub(super) seed: u64,
     fault: Option<Fault>,
     /// True if databases change places now and then; what is in them is known inside transactions
@@ -32,8 +33,13 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(port: u16, seed: u64, fault: Option<Fault>, has_swaps: bool) -> Self {
-        Self { port, seed, fault, has_swaps, began: Instant::now() }
+    pub(super) fn new(
+        addresses: Addresses,
+        seed: u64,
+        fault: Option<Fault>,
+        has_swaps: bool,
+    ) -> Self {
+        Self { addresses, seed, fault, has_swaps, began: Instant::now() }
     }
 
     fn now(&self) -> u64 {
@@ -73,7 +79,7 @@ pub(super) fn play(
     number: usize,
     end: Instant,
 ) -> Result<(Vec<Transaction>, Counts)> {
-    let mut client = Client::open(place.port, PATIENCE)?;
+    let mut client = Client::open(place.addresses.next(), PATIENCE)?;
     let mut chance = Chance::new(place.seed, number as u64);
     if chance.one_in(2) {
         client.ask(&words!["HELLO", 3])?;

@@ -55,6 +55,7 @@ pub(super) fn force_tls_write_error(call: &mut Call<'_>) -> Outcome {
         1 => true,
         _ => return Err(Refusal::new("ERR Value must be 0 or 1".to_owned()).into()),
     };
+    call.instance.tls.has_refused_writes.store(true, Relaxed);
     call.instance.tls.refuses_writes.store(is_forced, Relaxed);
     call.reply.ok();
     Ok(())

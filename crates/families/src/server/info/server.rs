@@ -4,7 +4,6 @@ use super::text::Text;
 use base::process;
 use command::Call;
 use session::{CertificateFacts, Certificates, versions};
-use settings::Settings;
 
 /// Mask of the clock bits that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
@@ -39,7 +38,7 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
         ("process_id", &std::process::id()),
         ("process_supervised", &identity.supervised),
         ("run_id", &identity.run_id),
-        ("tcp_port", &tcp_port(settings)),
+        ("tcp_port", &settings::tls::main_port(settings)),
         ("server_time_usec", &base::clock::wall_micros()),
         ("uptime_in_seconds", &uptime),
         ("uptime_in_days", &(uptime / 86_400)),
@@ -71,14 +70,6 @@ fn listeners(text: &mut Text, call: &Call<'_>) {
     let socket = settings::network::UNIX_SOCKET.get(settings);
     if !socket.is_empty() {
         text.line(format_args!("listener1:name=unix,bind={socket}"));
-    }
-}
-
-/// The port at which the server is to be found: that of TLS if there is no other.
-fn tcp_port(settings: &Settings) -> u16 {
-    match settings::network::PORT.get(settings) {
-        0 => settings::tls::TLS_PORT.get(settings),
-        port => port,
     }
 }
 

@@ -1,4 +1,10 @@
-//! Checks, describes and repairs files of data: RDB files, append-only files, manifests.
+//! The program `varve-check`: checks, describes and repairs files of data (RDB files, append-only
+//! files, manifests), and judges settings.
+//!
+//! Owner: nobody; it starts, and ends with its task.
+//! Not here: what is found in files (`check`), and what a start says of settings (`server`).
+//! Start at: `check`.
+#![forbid(unsafe_code)]
 
 use check::finding::{FileFinding, Look, State, ask_more, read, read_alone, servers_text};
 use check::mend::mend;
@@ -10,9 +16,10 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Checks, describes and repairs files of data: RDB files, append-only files, manifests.
+/// Checks, describes and repairs files of data: RDB files, append-only files, manifests. Judges
+/// settings, and the users and files of TLS that they name.
 ///
-/// The exit status is 0 if a server can load all of it, 1 if something is damaged or would be
+/// The exit status is 0 if a server can load all of it, or start with the settings, 1 if something is damaged or would be
 /// refused, 2 if there was nothing to check.
 ///
 /// To find keys and members that are there twice it needs memory: of an RDB file 20 to 40 bytes for
@@ -21,7 +28,8 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "varve-check", version)]
 struct Options {
-    /// A file, a manifest, a directory of append-only files, or a working directory.
+    /// A file of data, a manifest, a directory of append-only files, a working directory, or a file
+    /// of settings, whose name ends with .conf.
     path: PathBuf,
     /// Cuts off a torn end, whose bytes are kept in FILE.cut-off. Streams of an RDB file that say a
     /// wrong number of entries get the right one; the file is kept as FILE.before-fix.
@@ -77,6 +85,9 @@ fn main() -> ExitCode {
 }
 
 fn check(options: &Options) -> io::Result<End> {
+    if options.path.extension().is_some_and(|it| it == "conf") {
+        return check_settings(options);
+    }
     let places = look(&options.path).map_err(io::Error::other)?;
     if options.cut_at.is_some() && !matches!(places[..], [Place::File(_)]) {
         return Err(io::Error::other("--cut-at wants one file"));
@@ -92,6 +103,32 @@ fn check(options: &Options) -> io::Result<End> {
         }
     }
     Ok(end)
+}
+
+fn check_settings(options: &Options) -> io::Result<End> {
+    if options.fix {
+        return Err(io::Error::other("--fix wants a file of data"));
+    }
+    let path = std::path::absolute(&options.path)?;
+    let judged = server::judge(path, families::table());
+    let judged = judged.map_err(|error| error.to_string());
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}: settings", options.path.display())?;
+    let (problems, notices) = match judged {
+        Ok(judged) => (judged.problems, judged.notices),
+        Err(error) => (vec![error], Vec::new()),
+    };
+    let is_whole = problems.is_empty();
+    if is_whole {
+        writeln!(out, "  {:<12} a server can start with them", "state")?;
+    }
+    for problem in problems {
+        writeln!(out, "  {:<12} refused: {problem}", "state")?;
+    }
+    for notice in notices {
+        writeln!(out, "  {:<12} {notice}", "note")?;
+    }
+    Ok(if is_whole { End::Whole } else { End::Damaged })
 }
 
 fn named(error: &io::Error, path: &Path) -> io::Error {
