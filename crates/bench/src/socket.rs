@@ -162,7 +162,8 @@ mod tests {
         let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let stream = listener.accept().unwrap().0;
         let _copy = stream.try_clone().unwrap();
-        let (poller, socket) = (Poller::new().unwrap(), Socket::new(Stream::Plain(stream)).unwrap());
+        let (poller, socket) =
+            (Poller::new().unwrap(), Socket::new(Stream::Plain(stream)).unwrap());
         let mut events = Vec::with_capacity(1);
         poller.add(&socket, 7).unwrap();
         peer.write_all(b"x").unwrap();

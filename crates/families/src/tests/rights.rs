@@ -1,9 +1,9 @@
 //! Decisions on rights, as ACL DRYRUN of Valkey 9.1.2 tells them.
 
 use crate::commands::table;
-use command::Flags;
 use command::find_row::find_row;
 use command::rights::{DatabasesNow, catalog_of, permit};
+use command::{Categories, Flags, KeySpec, Row};
 use session::Args;
 use users::{Denied, Language, Reason, User};
 use wire::Span;
@@ -94,4 +94,74 @@ fn what_is_asked_for_simply_is_decided_like_the_whole() {
         }
     }
     assert!(simple > 2_000 && denied > 500, "{simple} {denied}");
+}
+
+/// Returns a request of a row with as few arguments as it takes.
+fn shortest(row: &Row) -> Vec<&[u8]> {
+    let mut words: Vec<&[u8]> = row.full_name.split('|').map(str::as_bytes).collect();
+    words.resize(words.len().max(usize::from(row.spec.arity.unsigned_abs())), b"0");
+    words
+}
+
+/// Returns the names of the rows that a user may not run, and why.
+fn denied_to(rules: &str) -> Vec<(&'static str, Reason)> {
+    let language = Language { catalog: &catalog_of(table()), opens_channels: false };
+    let user = User::new(b"u", &language).with(rules.split(' ').map(str::as_bytes), &language);
+    let user = user.expect(rules);
+    let mut denied = Vec::new();
+    for row in table().rows() {
+        let words = shortest(row);
+        let (request, spans) = (words.concat(), Span::of_joined(&words));
+        let databases = DatabasesNow { selected: 0, count: 16 };
+        let decided = permit(&user, row, Args::new(&request, &spans), databases);
+        denied.extend(decided.err().map(|it| (row.full_name.as_str(), it.reason)));
+    }
+    denied
+}
+
+#[test]
+fn each_row_needs_its_own_right_and_no_other() {
+    let is_needed = |row: &Row| !row.spec.flags.contains(Flags::NO_AUTH);
+    for row in table().rows().iter().filter(|row| is_needed(row)) {
+        let name = &row.full_name;
+        let children = row.children().iter().filter(|it| is_needed(it));
+        let own: Vec<_> = [row].into_iter().chain(children).map(|it| &it.full_name[..]).collect();
+        let without = denied_to(&format!("+@all ~* &* -{name}"));
+        assert!(
+            without.iter().all(|(_, reason)| *reason == Reason::Command),
+            "{name}: {without:?}"
+        );
+        assert_eq!(without.iter().map(|it| it.0).collect::<Vec<_>>(), own, "all but {name}");
+        let others = table().rows().iter().filter(|row| is_needed(row)).count() - own.len();
+        assert_eq!(denied_to(&format!("-@all ~* &* +{name}")).len(), others, "only {name}");
+    }
+}
+
+#[test]
+fn rows_that_name_channels_or_reach_all_databases_are_those_of_valkey() {
+    let names = |rules: &str, reason: Reason| -> Vec<&str> {
+        denied_to(rules).into_iter().filter(|it| it.1 == reason).map(|it| it.0).collect()
+    };
+    let mut channels = names("+@all ~* resetchannels", Reason::Channel);
+    channels.sort_unstable();
+    assert_eq!(channels, ["psubscribe", "publish", "spublish", "ssubscribe", "subscribe"]);
+    // A user with the selected database alone; words that stand for a database name the same one.
+    let mut all = names("+@all ~* &* db=0", Reason::Database);
+    let of_cluster = ["cancelslotmigrations", "flushslot", "migrateslots"];
+    let mut expected = of_cluster.map(|name| format!("cluster|{name}")).to_vec();
+    expected.push("flushall".to_owned());
+    all.sort_unstable();
+    assert_eq!(all, expected);
+    // A user with another database: rows with keys, those that read and write, and SELECT.
+    let other = names("+@all ~* &* db=1", Reason::Database);
+    for row in table().rows() {
+        let of_data = Categories::KEYSPACE.union(Categories::READ).union(Categories::WRITE);
+        let has_data = row.spec.all_categories().intersects(of_data);
+        let name = row.full_name.as_str();
+        let has_keys = row.spec.keys.iter().any(KeySpec::is_key);
+        let is_needed =
+            has_data || has_keys || name == "select" || expected.contains(&row.full_name);
+        let is_parent = !row.children().is_empty();
+        assert!(is_parent || is_needed == other.contains(&name), "{name}: {is_needed}");
+    }
 }
