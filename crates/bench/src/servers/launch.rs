@@ -29,6 +29,8 @@ pub struct Launch {
     options: Vec<(String, String)>,
     /// Kind of the key of its certificate, if it is to speak TLS.
     pub(super) tls: Option<String>,
+    /// True if it keeps users in a file of its own, empty at first.
+    pub(super) has_users_file: bool,
     /// Longest time until the server answers; loading counts.
     pub ready_within: Duration,
 }
@@ -53,14 +55,26 @@ impl Kind {
 impl Launch {
     /// Binds the server to the first `cores` cores, at least one and at most all.
     pub fn on(cores: usize, threads: usize) -> Self {
-        Self { threads, cores, options: Vec::new(), tls: None, ready_within: READY_MAX }
+        Self {
+            threads,
+            cores,
+            options: Vec::new(),
+            tls: None,
+            has_users_file: false,
+            ready_within: READY_MAX,
+        }
     }
 
-    /// Adds an option; `tls` has a certificate made with a key of that kind.
+    /// Adds an option; `tls` has a certificate made with a key of that kind, `users-file` gives it an
+    /// empty file of users.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         if name == "tls" {
             self.tls = Some(value.to_string());
+            return self;
+        }
+        if name == "users-file" {
+            self.has_users_file = true;
             return self;
         }
         self.options.push((name.to_owned(), value.to_string()));

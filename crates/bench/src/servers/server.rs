@@ -38,6 +38,8 @@ pub struct Server {
     child: Option<Child>,
     /// Output of a server that was started here.
     log: Option<NamedTempFile>,
+    /// File of its users, if it has one.
+    users: Option<NamedTempFile>,
     /// Port and certificate of TLS, if it speaks that.
     tls: Option<(u16, Certificates)>,
     /// Hears about an end by itself; absent until the server is ready.
@@ -57,6 +59,10 @@ impl Program {
         let tls = tls.transpose()?;
         let of_tls = tls.as_ref().map(|(port, certificates)| certificates.options(*port));
         drop((listener, other));
+        let users = launch.has_users_file.then(|| NamedTempFile::with_prefix("varve-bench-users-"));
+        let users = users.transpose()?;
+        let of_users =
+            users.iter().flat_map(|file| ["--aclfile".as_ref(), file.path().as_os_str()]);
         // Both streams are appended to the log, which is removed in any case.
         let log = Builder::new().prefix("varve-bench-").suffix(".log").append(true).tempfile()?;
         let started = Instant::now();
@@ -66,6 +72,7 @@ impl Program {
             .args(&self.command)
             .args(launch.arguments(self.kind, port))
             .args(of_tls.unwrap_or_default())
+            .args(of_users)
             .process_group(0)
             .stdout(log.as_file().try_clone()?)
             .stderr(log.as_file().try_clone()?)
@@ -75,6 +82,7 @@ impl Program {
         server.label.clone_from(&self.label);
         (server.pid, server.cores) = (child.id(), launch.cores);
         (server.child, server.log, server.tls) = (Some(child), Some(log), tls);
+        server.users = users;
         let is_ready = within(launch.ready_within, || server.is_ready());
         server.ready_after = started.elapsed();
         is_ready
@@ -104,6 +112,7 @@ impl Server {
             ready_after: Duration::ZERO,
             child: None,
             log: None,
+            users: None,
             tls: None,
             program: None,
         }
