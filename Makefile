@@ -67,6 +67,8 @@ clients: build
 	suites='$(filter-out $(PROGRAMS),$(ARGS))'; \
 	status=0; \
 	if [[ -n $$programs ]]; then tests/with_server.py tests/clients/run $$programs || status=1; fi; \
+	users='$(filter bullmq sidekiq,$(or $(ARGS),$(PROGRAMS)))'; \
+	if [[ -n $$users ]]; then tests/clients/as_user $$users || status=1; fi; \
 	if [[ -n $$suites || -z '$(ARGS)' ]]; then tests/clients/suites/run $$suites || status=1; fi; \
 	exit $$status
 

@@ -63,8 +63,7 @@ process() { part "process, ${1//_/ }" python3 "tests/process/$1.py" "${@:2}"; }
 # The queues, and one of them as a user with the rules that the page about users gives it: it flushes the server besides.
 queues() {
   tests/with_server.py tests/clients/run "${QUEUES[@]}" || return
-  VARVE_SERVER="$VARVE_SERVER --user default on nopass ~bull:* resetchannels +@all -@admin -@dangerous +info +flushall" \
-    tests/with_server.py tests/clients/run bullmq
+  tests/clients/as_user bullmq
 }
 
 # The client libraries, and again over TLS with certificates of their own.

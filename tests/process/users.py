@@ -183,6 +183,92 @@ def a_file_is_whole_whenever_the_server_dies_while_it_saves():
             assert len(found) in (2000, 2001), (number, len(found))
 
 
+def a_file_of_settings_is_whole_whenever_the_server_dies_while_it_is_rewritten():
+    config = "# mine\n" + "".join("user u%05d on nopass ~k:* +@read\n" % at for at in range(2000))
+    for number in range(12):
+        with Server(config=config) as server:
+            db = server.connect()
+            assert len(db.command("ACL", "USERS")) == 2001, number
+            for at in range(0, 2000, 200):
+                db.command("ACL", "SETUSER", "u%05d" % at, "+set" if number % 2 else "-set")
+            db.command("CONFIG", "SET", "hz", 20 + number)
+            db.send_bytes(encoded("CONFIG", "REWRITE") * 5)
+            time.sleep(0.004 * number)
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait()
+            config = re.sub("(?m)^dir .*\n", "", server.config.read_text())
+        found = [line for line in config.splitlines() if line.startswith("user u")]
+        assert len(found) == 2000 and config.startswith("# mine\n"), (number, len(found))
+        assert len({"+set" in line for line in found[::200]}) == 1, number
+
+
+def subscribers_that_lose_a_channel_have_all_messages_of_before_and_none_of_after():
+    with Server(*THREADS) as server:
+        owner = server.connect()
+        for round in range(20):
+            owner.command("ACL", "SETUSER", "reader", "reset", "on", "nopass", "&*", "+@all")
+            readers = [server.connect() for _ in range(16)]
+            for number, reader in enumerate(readers):
+                reader.command("AUTH", "reader", "x")
+                reader.command(*(["PSUBSCRIBE", "new*"] if number % 2 else ["SUBSCRIBE", "news"]))
+            number = 50 + round
+            owner.send_bytes(b"".join(encoded("PUBLISH", "news", "%d" % at) for at in range(number))
+                             + encoded("ACL", "SETUSER", "reader", "resetchannels", "&other")
+                             + b"".join(encoded("PUBLISH", "news", "after") for _ in range(10)))
+            replies = [owner.read() for _ in range(number + 11)]
+            assert replies == [16] * number + [b"OK"] + [0] * 10, replies
+            for reader in readers:
+                heard = []
+                try:
+                    while True:
+                        heard.append(reader.read()[-1])
+                except (Closed, OSError):
+                    pass
+                assert heard == [b"%d" % at for at in range(number)], (round, heard[-3:])
+
+
+def rules_of_any_size_are_judged_in_no_time_and_given_back():
+    with Server(*THREADS) as server:
+        owner, other = server.connect(), server.connect()
+        before = server.resident_mib()
+        for _ in range(3):
+            long = "~" + "x" * (1 << 20)
+            assert owner.command("ACL", "SETUSER", "big", "on", "nopass", "+@all", long, "~" + "a*" * 40 + "b") == b"OK"
+            patterns = ["~k%d:*" % at for at in range(100_000)]
+            assert owner.command("ACL", "SETUSER", "big", *patterns) == b"OK"
+            big = server.connect()
+            assert big.command("AUTH", "big", "x") == b"OK"
+            began = time.monotonic()
+            assert isinstance(big.command("GET", "a" * 3000), Error), "patterns that go back do so without end"
+            assert not isinstance(big.command("GET", "k99999:1"), Error)
+            assert time.monotonic() - began < 5, "others would wait as long"
+            assert isinstance(owner.command("ACL", "SETUSER", "big", "(" * 100_000), Error)
+            assert isinstance(owner.command("ACL", "SETUSER", "big", "(~" + "y" * (1 << 20)), Error)
+            assert other.command("PING") == b"PONG"
+            assert owner.command("ACL", "DELUSER", "big") == 1
+            big.close()
+        after = server.resident_mib()
+        assert after < before + 64, (before, after)
+
+
+def who_is_not_logged_in_cannot_send_a_large_password():
+    with Server("--requirepass", "open", *THREADS) as server:
+        for size in (64 << 20, 512 << 20):
+            client = server.connect()
+            client.send_bytes(b"*2\r\n$4\r\nAUTH\r\n$%d\r\n" % size)
+            refused = client.read()
+            assert isinstance(refused, Error) and b"unauthenticated bulk length" in refused, refused
+            client.close()
+        owner = server.connect()
+        assert owner.command("AUTH", "open") == b"OK"
+        log = owner.command("ACL", "LOG")
+        for number in range(2000):
+            stranger = owner if number == 0 else stranger
+            stranger = server.connect() if number % 200 == 0 else stranger
+            assert isinstance(stranger.command("AUTH", "u%d" % number, "p" * 1000), Error)
+        assert len(owner.command("ACL", "LOG", "1000")) <= 128 and len(log) == 0
+
+
 def a_file_that_several_clients_save_and_load_at_once_is_always_whole():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "users.acl")

@@ -142,13 +142,13 @@ def draw_rules(owner, drawing):
     for _ in range(10):
         rules = [word for _ in range(drawing.chance.randint(1, 5)) for word in drawing.rules()]
         told.append(rules)
-        for words in [["ACL", "SETUSER", "drawn", *rules], ["ACL", "GETUSER", "drawn"]]:
+        for words in [["ACL", "SETUSER", "drawn", *rules], ["ACL", "GETUSER", "drawn"], ["ACL", "LIST"]]:
             if differ(words, owner.ask(*words), told):
                 return None
         for request in drawing.chance.sample(REQUESTS, 6):
             if differ(request, owner.ask("ACL", "DRYRUN", "drawn", *request), told):
                 return None
-        asked += 8
+        asked += 9
     return asked
 
 

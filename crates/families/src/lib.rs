@@ -15,6 +15,7 @@
 mod acl;
 mod bitmap;
 mod client;
+mod closing;
 mod cluster;
 mod commands;
 mod connection;

@@ -1,8 +1,9 @@
 //! Closing clients that lost what they use: their user, or a channel. They are in no list from then
 //! on. All this is done behind the change: a client that logs in or subscribes meanwhile sees it.
 
+use crate::closing::{close_all, is_subscriber};
 use crate::pubsub::may_subscribe;
-use session::{Client, ClientFlags, Instance, Topic};
+use session::{Client, Instance, Topic};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use users::User;
@@ -13,29 +14,6 @@ pub(super) fn close_all_of(instance: &Instance, names: &HashSet<&[u8]>) {
         |client: &Client| client.info().user.as_deref().is_some_and(|name| names.contains(name));
     let clients = instance.clients.list();
     close_all(instance, clients.into_iter().filter(|client| is_one(client)));
-}
-
-/// Closes clients, and ends their subscriptions at once: a message that is published behind the
-/// change counts and reaches none of them, though their workers have not closed them yet.
-fn close_all(instance: &Instance, clients: impl Iterator<Item = Arc<Client>>) {
-    let closed = clients.inspect(|client| _ = client.kill()).filter(|it| is_subscriber(it));
-    let closed: HashMap<u64, Arc<Client>> = closed.map(|client| (client.id, client)).collect();
-    if closed.is_empty() {
-        return;
-    }
-    let mut ended = Vec::new();
-    instance.pubsub.each_subscriber(|topic, name, id| {
-        if let Some(client) = closed.get(&id) {
-            ended.push((topic, name.to_vec(), client));
-        }
-    });
-    for (topic, name, client) in ended {
-        instance.pubsub.unsubscribe(topic, &name, client);
-    }
-}
-
-fn is_subscriber(client: &Client) -> bool {
-    client.flags().contains(ClientFlags::PUBSUB)
 }
 
 /// Closes the subscribers among the clients of a user that may not use all their channels any more.

@@ -1,6 +1,7 @@
 //! CLIENT subcommands about other clients.
 
 use super::filter::Filter;
+use crate::closing::close_all;
 use base::Steady;
 use command::{Call, Outcome, client_line};
 use session::{Client, Pause, Refusal, Waiter};
@@ -27,13 +28,10 @@ pub fn kill(call: &mut Call<'_>) -> Outcome {
         Filter::parse(call, 2)?.or_skip_me()
     };
     let own = call.session.client.id;
-    let (mut killed, mut is_own_among) = (0, false);
-    for client in matching(call, &filter) {
-        // The own connection still gets the reply.
-        let is_own = client.id == own;
-        is_own_among |= is_own;
-        killed += i64::from(is_own || client.kill());
-    }
+    let (owns, others): (Vec<_>, Vec<_>) = matching(call, &filter).partition(|it| it.id == own);
+    // The own connection still gets the reply.
+    let is_own_among = !owns.is_empty();
+    let killed = i64::from(is_own_among) + close_all(call.instance, others.into_iter());
     match (is_address, killed) {
         (true, 0) => return Err(Refusal::of("ERR No such client").into()),
         (true, _) => call.reply.ok(),

@@ -134,10 +134,7 @@ impl<P: Poller> EventLoop<P> {
         match mail {
             Mail::Accepted(stream) => self.add(stream, pipeline.executor.table),
             Mail::Moved(connection) => self.take_over(connection),
-            Mail::Notice(Notice::Close(client)) => match self.connections.find(client) {
-                Some(at) => self.close(at),
-                None => self.pass_on(client, Notice::Close(client)),
-            },
+            Mail::Notice(Notice::Close(client)) => self.on_close(pipeline, client),
             Mail::Notice(Notice::Flooded(client)) => {
                 if let Some(at) = self.connections.find(client)
                     && let Some(connection) = self.connections.take(at)
@@ -164,6 +161,22 @@ impl<P: Poller> EventLoop<P> {
             Mail::Stop => self.is_stopping = true,
         }
         0
+    }
+
+    /// Closes a client. Messages that were published before it was to be closed are written, as far
+    /// as the socket takes them.
+    fn on_close(&mut self, pipeline: &mut Pipeline, client: u64) {
+        let Some(at) = self.connections.find(client) else {
+            return self.pass_on(client, Notice::Close(client));
+        };
+        if let Some(connection) = self.connections.get_mut(at)
+            && connection.lists.contains(Lists::UNWRITTEN)
+        {
+            self.flush(pipeline, at, WRITE_MAX);
+        }
+        if let Some(at) = self.connections.find(client) {
+            self.close(at);
+        }
     }
 
     /// Sends the answer to a client that has waited, and goes on with the requests it sent
