@@ -185,6 +185,17 @@ def shutdown_ends_it_cleanly():
             assert server.ends_with_status() == 0
 
 
+def who_sees_the_end_of_a_connection_finds_nobody_at_the_port():
+    for _ in range(5):
+        with Server("--threads", "4") as server:
+            clients = [server.connect() for _ in range(8)]
+            clients[0].send([b"SHUTDOWN", b"NOSAVE"])
+            for client in clients:
+                assert client.at_end()
+                assert not server.reachable()
+            assert server.ends_with_status() == 0
+
+
 def a_unix_socket_answers():
     with Server() as probe:
         path = os.path.join(probe.folder, "socket")

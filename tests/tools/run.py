@@ -421,7 +421,7 @@ def samples_arrive_in_a_running_server():
             wrong = expected.check(client, str(path.with_suffix(".txt")))[0]
             wrong = [line for line in wrong if "function" not in line]
             assert not wrong, (path, wrong)
-        for path in sorted(path for path in AOF.iterdir() if path.is_dir() and "-script" not in path.name):
+        for path in sorted(path for path in AOF.iterdir() if path.is_dir()):
             client.command("FLUSHALL")
             tool("varve-import", path, "--to", at(server), status=0)
             wrong = expected.check(client, str(path) + ".txt")[0]
@@ -693,6 +693,15 @@ def servers_behind_tls_are_read_filled_and_compared():
             wrong = ["--cacert", ca.path("client", "crt")]
             assert tool("varve-import", encrypted, "--to", at(target), *wrong)[0] == 2
             assert tool("varve-import", encrypted, "--to", at(target), *files[:2])[0] == 2, "it has to show a certificate"
+
+
+def a_library_that_a_server_refuses_is_told():
+    with tempfile.TemporaryDirectory() as folder:
+        path, sample = pathlib.Path(folder, "dump.rdb"), RDB / "valkey-9.1.2-functions.rdb"
+        damaged = sample.read_bytes().replace(b"register_function", b"register_functiom")
+        path.write_bytes(damaged[:-8] + bytes(8))  # without a checksum
+        output = tool("varve-check", path, status=1)[1]
+        assert "whole, but refused: the library '#!lua name=" in output and "nonexistent global" in output, output
 
 
 def settings_are_judged_with_their_users_and_files():

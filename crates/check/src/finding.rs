@@ -31,7 +31,12 @@ pub struct FileFinding {
     pub is_named_rdb: bool,
     /// Databases of the server that is to load it.
     pub databases: u64,
+    /// Why a server refuses its function libraries.
+    pub refused_libraries: Option<String>,
 }
+
+/// Returns why a server refuses function libraries, by their sources.
+pub type JudgeLibraries = fn(&[Vec<u8>]) -> Result<(), String>;
 
 /// How files are looked at.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +45,8 @@ pub struct Look {
     pub largest: usize,
     /// Databases of the server that is to load them.
     pub databases: u64,
+    /// What that server says of function libraries.
+    pub judge_libraries: JudgeLibraries,
 }
 
 /// Whether a file can be loaded.
@@ -47,7 +54,7 @@ pub struct Look {
 pub enum State {
     /// All of it can.
     Whole,
-    /// All of it can once a setting of the server is another.
+    /// All of it can once a setting of the server, or a function library, is another.
     Refused(String),
     /// Servers that count the entries of streams refuse it; that can be mended.
     Miscounted(Flaws),
@@ -84,8 +91,16 @@ fn read_as(path: &Path, behind: Behind, look: Look) -> io::Result<FileFinding> {
     let read = source.read_at(0, &mut begin)?;
     let is_rdb = MAGICS.iter().any(|magic| begin[..read].starts_with(magic));
     let facts = aof_file::describe(&source, is_rdb, behind, look.largest)?;
-    let databases = look.databases;
-    Ok(FileFinding { path: path.to_owned(), stamp, facts, is_named_rdb: false, databases })
+    let libraries = facts.preamble.iter().map(|it| &it.functions[..]).filter(|it| !it.is_empty());
+    let refused_libraries = libraries.map(look.judge_libraries).find_map(Result::err);
+    Ok(FileFinding {
+        path: path.to_owned(),
+        stamp,
+        facts,
+        is_named_rdb: false,
+        databases: look.databases,
+        refused_libraries,
+    })
 }
 
 impl FileFinding {
@@ -114,7 +129,10 @@ impl FileFinding {
             return state;
         }
         match self.facts.broken {
-            None => self.refused_database().map_or(State::Whole, State::Refused),
+            None => {
+                let refused = self.refused_database().or_else(|| self.refused_libraries.clone());
+                refused.map_or(State::Whole, State::Refused)
+            }
             Some(Broken { offset: 0, why: Why::Format, .. }) => {
                 State::Lost("this is neither an RDB file nor one of commands".to_owned())
             }
@@ -226,7 +244,8 @@ fn format_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
         line(f, "large", format_args!("{bytes} bytes: {name}, {place}"))?;
     }
     for function in &facts.functions {
-        line(f, "functions", shown(&function[..function.len().min(NOTE_BYTES_MAX)]))?;
+        let first = function.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        line(f, "functions", shown(&first[..first.len().min(NOTE_BYTES_MAX)]))?;
     }
     if facts.empty > 0 {
         line(f, "empty", format_args!("{} collections, which a load leaves out", facts.empty))?;
@@ -340,7 +359,7 @@ pub fn ask_more(asked: &mut Asked, more: Asked) {
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look { largest: 10, databases: 16 };
+    const LOOK: Look = Look { largest: 10, databases: 16, judge_libraries: |_| Ok(()) };
 
     fn finding(bytes: &[u8]) -> FileFinding {
         let folder = tempfile::tempdir().expect("a folder");

@@ -69,7 +69,7 @@ pub struct RdbFacts {
     pub timed_fields: u64,
     /// The largest keys, in no order.
     pub largest: BinaryHeap<Reverse<Sized>>,
-    /// First lines of function libraries, which name them.
+    /// Sources of function libraries, whose first lines name them.
     pub functions: Vec<Vec<u8>>,
     /// Collections without elements, which loads leave out.
     pub empty: u64,
@@ -136,8 +136,7 @@ impl RdbFacts {
                 Entry::Sizes => {}
                 Entry::Slot => self.asked.slots = true,
                 Entry::Function(source) => {
-                    let line = source.split(|byte| *byte == b'\n').next().unwrap_or_default();
-                    self.functions.push(line.to_vec());
+                    self.functions.push(source);
                     self.asked.functions = true;
                 }
                 Entry::ModuleData(name) => drop(self.asked.modules.insert(name)),
@@ -424,10 +423,10 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_named_by_their_first_lines() {
+    fn sources_of_functions_are_told() {
         let bytes = file(Version(11), |output| output.function(b"#!lua name=lib\nlocal x"));
         let (facts, error) = describe(&bytes[..], 10);
         assert!(error.is_none() && facts.asked.functions);
-        assert_eq!(facts.functions, [b"#!lua name=lib".to_vec()]);
+        assert_eq!(facts.functions, [b"#!lua name=lib\nlocal x".to_vec()]);
     }
 }

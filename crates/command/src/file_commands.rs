@@ -11,7 +11,7 @@
 //! | chooses a database (`SELECTS`) | executed; refused, it stops the start |
 //! | FUNCTION LOAD, DELETE, FLUSH, RESTORE | executed: libraries are kept |
 //! | FUNCTION LOAD, DELETE, RESTORE of what nobody can load | passed over: changed nothing |
-//! | EVAL, EVALSHA, FCALL | stops the start: the script may have changed data |
+//! | EVAL, EVALSHA, FCALL, SCRIPT LOAD, as old servers write them | executed |
 //! | reads; of connections, transactions, messages, settings, the server | passed over |
 //! | the same of servers that have users, replicas, a cluster | passed over |
 //! | CLUSTER FLUSHSLOT, which removes keys | stops the start: refused, as there is no cluster |

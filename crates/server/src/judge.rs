@@ -1,9 +1,11 @@
-//! What a start would say of settings, without starting anything.
+//! What a start would say of settings and of function libraries, without starting anything.
 
+use crate::load::{LoadFailed, add_libraries_to};
 use crate::{tls, users};
+use base::Stopwatch;
 use command::Table;
 use command::rights::catalog_of;
-use session::AccessControl;
+use session::{AccessControl, LibraryTable};
 use settings::{FileError, Invocation, Settings, general};
 use std::env;
 use std::ffi::OsString;
@@ -51,4 +53,18 @@ impl Judgement {
             Err(error) => self.problems.push(format!("Failed to configure TLS: {error}")),
         }
     }
+}
+
+/// Judges the function libraries of a file, as a server with default settings loads them.
+///
+/// # Errors
+/// Why it refuses them, with the first line of the library.
+pub fn judge_libraries(codes: &[Vec<u8>]) -> Result<(), String> {
+    let (settings, stopwatch) = (Settings::new(), Stopwatch::calibrate());
+    let mut table = LibraryTable::default();
+    let added = add_libraries_to(&mut table, (&settings, &stopwatch), ("", false), codes);
+    added.map_err(|error| match error {
+        LoadFailed::Library { begin, reason, .. } => format!("the library '{begin}': {reason}"),
+        other => other.to_string(),
+    })
 }

@@ -68,5 +68,5 @@ mod tls_stream;
 mod users;
 mod worker;
 
-pub use judge::{Judgement, judge};
+pub use judge::{Judgement, judge, judge_libraries};
 pub use start::{StartError, run};

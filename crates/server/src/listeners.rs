@@ -63,6 +63,11 @@ impl Listeners {
         Ok(Some(accepted))
     }
 
+    /// Closes all sockets: whoever connects from now on is refused.
+    pub fn close(&self) {
+        self.open().iter_mut().for_each(|entry| *entry = None);
+    }
+
     /// Closes the sockets that the settings do not ask for, and then opens those that are missing:
     /// in this order, as one address may block another. Connections stay open.
     ///

@@ -207,7 +207,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     limits::apply(&instance);
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
-    let (workers, mailboxes) = start_workers(&instance, &services, (listeners, &tls))?;
+    let (workers, mailboxes, listeners) = start_workers(&instance, &services, (listeners, &tls))?;
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
     let saving = start_saver(&instance, &services)?;
     let memory = start_memory(&instance)?;
@@ -227,6 +227,8 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
         tracing::info!("User requested shutdown...");
     }
     service_manager::notify(&settings, Notice::Stopping);
+    // A client that sees the end of its connection finds nobody at the port any more.
+    listeners.close();
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
     drop(stop_background);
     services.saver.stop();
@@ -401,7 +403,7 @@ fn random_digits() -> Result<String, StartError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>);
+type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>, Arc<Listeners>);
 
 fn start_workers(
     instance: &Arc<Instance>,
@@ -422,7 +424,8 @@ fn start_workers(
     let listeners = open_to_clients(instance, (opened, tls), &loops[0].0)?;
     let balance = Arc::new(Balance::new(mailboxes.clone()));
     let handshakes = Arc::new(Handshakes::new(instance, tls, &balance));
-    let mut acceptor = Some(Acceptor::new(listeners, Arc::clone(&balance), handshakes));
+    let mut acceptor =
+        Some(Acceptor::new(Arc::clone(&listeners), Arc::clone(&balance), handshakes));
     let mut threads = Vec::new();
     for (number, (poll, mailbox, inbox)) in loops.into_iter().enumerate() {
         let parts = WorkerParts {
@@ -443,7 +446,7 @@ fn start_workers(
             }
         })?);
     }
-    Ok((threads, mailboxes))
+    Ok((threads, mailboxes, listeners))
 }
 
 /// Registers the listeners with `poll`, and has them follow the settings.

@@ -27,6 +27,7 @@ mod replay;
 
 pub use debug::Files;
 pub use error::LoadFailed;
+pub use rdb::add_libraries_to;
 
 use crate::journal::{Begin, UnsafeEnd, append_folder};
 use aof::Contents;

@@ -1,9 +1,11 @@
 //! Loading of an RDB file, alone or in front of commands.
 
 use super::error::LoadFailed;
+use base::Stopwatch;
 use journal::disk::{File, OpenFile};
 use rdb::Checks;
 use session::{Instance, Libraries, LibraryTable, checks_version, value_limits};
+use settings::Settings;
 use settings::snapshots::RDBCHECKSUM;
 use snapshot::Load;
 use std::io::{self, Read};
@@ -67,14 +69,29 @@ fn add_libraries(
         return Ok(());
     }
     let mut table = LibraryTable::clone(&instance.libraries.table());
+    let by = (&*instance.settings, &instance.stopwatch);
+    add_libraries_to(&mut table, by, (file, wanted.replaces), codes)?;
+    instance.libraries.replace(table);
+    Ok(())
+}
+
+/// Adds libraries of a file to a table.
+///
+/// # Errors
+/// When one of them is none, or another is in its way.
+pub fn add_libraries_to(
+    table: &mut LibraryTable,
+    (settings, stopwatch): (&Settings, &Stopwatch),
+    (file, replaces): (&str, bool),
+    codes: &[Vec<u8>],
+) -> Result<(), LoadFailed> {
     for code in codes {
-        let loaded = Libraries::load(&instance.settings, &instance.stopwatch, code);
+        let loaded = Libraries::load(settings, stopwatch, code);
         let added = loaded.and_then(|library| {
-            table.add(library, wanted.replaces).map_err(|conflict| conflict.refusal())
+            table.add(library, replaces).map_err(|conflict| conflict.refusal())
         });
         added.map_err(|refusal| LoadFailed::of_library(file, code, &refusal))?;
     }
-    instance.libraries.replace(table);
     Ok(())
 }
 

@@ -54,7 +54,8 @@ struct Options {
 
 impl Options {
     fn look(&self) -> Look {
-        Look { largest: self.largest, databases: self.databases }
+        let judge_libraries = server::judge_libraries;
+        Look { largest: self.largest, databases: self.databases, judge_libraries }
     }
 }
 
