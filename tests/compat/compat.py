@@ -19,7 +19,7 @@ sys.path.append(str(HERE.parent / "transcripts"))
 from ports import free_port  # noqa: E402
 
 UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking introspection introspection-2 pause obuf-limits client-eviction other info auth scripting functions lazyfree replybufsize shutdown oom-score-adj fuzzer integration/valkey-cli""".split()
-OWN_SERVER = {"limits", "networking", "obuf-limits", "client-eviction", "info", "auth", "shutdown", "oom-score-adj"}  # every case of these is left out on an external server
+OWN_SERVER = {"limits", "networking", "obuf-limits", "client-eviction", "info", "auth", "shutdown", "oom-score-adj", "scripting", "functions"}  # every case of these is left out on an external server
 STARTED = """unit/dump unit/aofrw unit/acl unit/acl-v2 integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race""".split()
 TLS = ["unit/tls"] + UNITS[:10]  # the first in servers that the suite starts, the others as without TLS
 FILES = {"passed": "passed.txt", "exceptions": "exceptions.txt", "ceiling": "valkey.txt"}

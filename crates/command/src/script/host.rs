@@ -1,5 +1,6 @@
 //! The host of a script: executes the commands that it calls, as a client would.
 
+use super::reach::may_be_opened;
 use super::rules::Rules;
 use super::watch::{Look, Watch};
 use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
@@ -7,7 +8,7 @@ use crate::call::{Environment, Invocation};
 use crate::denial::IN_SCRIPT;
 use crate::exec::names;
 use crate::find_row::{RowMemo, find_row};
-use crate::flags::{Flags, LetsIn, Locks};
+use crate::flags::{Flags, Locks};
 use crate::monitor_lines::note;
 use crate::observer::{Observer, Seen};
 use crate::rights;
@@ -246,7 +247,7 @@ fn refusal(
     has_written: bool,
 ) -> Option<Refusal> {
     let flags = call.row.spec.flags;
-    if flags.contains(Flags::NOSCRIPT) && !may_debug(call) {
+    if flags.contains(Flags::NOSCRIPT) && !is_open_to(call) {
         return Some(NOT_ALLOWED);
     }
     let is_write = flags.contains(Flags::WRITE);
@@ -266,9 +267,9 @@ fn refusal(
     admit(call, granted.needs, purpose).err().map(of_rejection)
 }
 
-/// Returns true for DEBUG, while scripts may call it.
-fn may_debug(call: &Call<'_>) -> bool {
-    call.row.spec.lets_in == LetsIn::Debuggers && call.instance.scripts.may_debug.load(Relaxed)
+/// Returns true for what scripts may not call, while a test has them call it.
+fn is_open_to(call: &Call<'_>) -> bool {
+    may_be_opened(call.row) && call.instance.scripts.may_debug.load(Relaxed)
 }
 
 fn of_rejection(rejection: Rejection) -> Refusal {

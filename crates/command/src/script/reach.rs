@@ -50,11 +50,19 @@ pub fn reaches_only_keys(
 fn keeps_to_keys(table: &'static Table, name: &[u8], site: &CallSite) -> bool {
     let Some(row) = table.find(name) else { return true };
     let Some(row) = child_of(row, site) else { return false };
-    if row.spec.flags.contains(Flags::NOSCRIPT) && row.spec.lets_in != LetsIn::Debuggers {
+    if row.spec.flags.contains(Flags::NOSCRIPT) && !may_be_opened(row) {
         return true;
     }
     row.spec.locks == Locks::ItsKeys
         && row.spec.keys.iter().filter(|spec| spec.is_key()).all(|spec| are_keys(spec, site))
+}
+
+/// Returns true for a command that is not for scripts, but that DEBUG SET-DISABLE-DENY-SCRIPTS has
+/// them call: DEBUG, and subcommands that administer the server. Others begin or end what the
+/// session of a script does not have.
+pub fn may_be_opened(row: &Row) -> bool {
+    let administers = row.parent.is_some() && row.spec.flags.contains(Flags::ADMIN);
+    administers || row.spec.lets_in == LetsIn::Debuggers
 }
 
 /// Returns the row of the subcommand that a call names; `None` if it does not tell it.
