@@ -117,6 +117,7 @@ else
   process users
   process one_core
   process busy
+  process functions
   process started
   process bounds
   process loading

@@ -1,5 +1,6 @@
 //! What is proven of a script holds: while it runs, it calls commands at its call sites alone. The
-//! bytes choose a script of a small grammar, or are bytecode, of which nothing may be believed.
+//! bytes choose a script of a small grammar, or are a script themselves, or bytecode, of which nothing
+//! may be believed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -170,7 +171,13 @@ fuzz_target!(|data: &[u8]| {
             let _ = call_sites(rest, Source::Script);
             let _ = call_sites(rest, Source::Library);
         }
-        1 | 2 => {
+        1 => {
+            // Any text: what compiles runs as anything else does.
+            let source = String::from_utf8_lossy(rest);
+            OF_SCRIPTS.with_borrow_mut(|lua| watch(lua, &source, false));
+            OF_LIBRARIES.with_borrow_mut(|lua| watch(lua, &source, true));
+        }
+        2 => {
             let source: String = (0..3).map(|_| choices.block(2)).collect();
             let callback = format!("function(KEYS, ARGV) {} end", choices.block(3));
             let source = format!(

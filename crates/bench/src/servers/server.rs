@@ -273,7 +273,7 @@ fn pid_of(number: u32) -> Result<Pid> {
     Pid::from_raw(number.cast_signed()).context("the number of a process")
 }
 
-const ASK_AGAIN: Duration = Duration::from_millis(10);
+const ASK_AGAIN: Duration = Duration::from_millis(1);
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 const END_MAX: Duration = Duration::from_secs(120);
 /// Time for the kernel to free the memory of a large server.

@@ -1,14 +1,18 @@
 package varve;
 
 import static varve.Support.expect;
+import static varve.Support.is;
 import static varve.Support.same;
 
 import io.lettuce.core.ClientOptions;
+import io.lettuce.core.FlushMode;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisFuture;
+import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.protocol.ProtocolVersion;
@@ -88,6 +92,38 @@ final class LettuceClients {
             one.sync().subscribe("news");
             db.publish("news", "today");
             same(heard.poll(Support.PATIENCE, TimeUnit.SECONDS), "news: today");
+        } finally {
+            client.shutdown(0, 0, TimeUnit.SECONDS);
+        }
+    }
+
+    @Case
+    static void runsScriptsAndFunctions(Jedis db) {
+        RedisClient client = client(db, null, null);
+        try (StatefulRedisConnection<String, String> one = client.connect()) {
+            String add = "return redis.call('INCRBY', KEYS[1], ARGV[1])";
+            Long first = one.sync().eval(add, ScriptOutputType.INTEGER, new String[] {"n"}, "3");
+            same(first, 3L);
+            one.sync().scriptFlush();
+            String digest = one.sync().digest(add);
+            try {
+                one.sync().evalsha(digest, ScriptOutputType.INTEGER, new String[] {"n"}, "4");
+                throw new AssertionError("a script outlived SCRIPT FLUSH");
+            } catch (RedisNoScriptException unknown) {
+                same(one.sync().scriptLoad(add), digest);
+            }
+            Long second = one.sync().evalsha(digest, ScriptOutputType.INTEGER, new String[] {"n"}, "4");
+            same(second, 7L);
+            one.sync().functionFlush(FlushMode.SYNC);
+            same(one.sync().functionLoad("#!lua name=lettuce\nredis.register_function('put', function(keys, arguments)"
+                    + " return redis.call('RPUSH', keys[1], unpack(arguments)) end)"), "lettuce");
+            Long length = one.sync().fcall("put", ScriptOutputType.INTEGER, new String[] {"l"}, "a", "b");
+            same(length, 2L);
+            byte[] dump = one.sync().functionDump();
+            one.sync().functionFlush(FlushMode.SYNC);
+            same(one.sync().functionRestore(dump), "OK");
+            is(one.sync().functionList().size(), 1);
+            one.sync().functionFlush(FlushMode.SYNC);
         } finally {
             client.shutdown(0, 0, TimeUnit.SECONDS);
         }
