@@ -1,6 +1,6 @@
 //! What is proven of a script holds: while it runs, it calls commands at its call sites alone. The
-//! bytes choose a script of a small grammar, or are a script themselves, or bytecode, of which nothing
-//! may be believed.
+//! bytes choose a script of a small grammar, or are a script themselves, or bytecode, of which
+//! nothing may be believed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -278,29 +278,79 @@ def too_few_descriptors_end_the_start_and_are_named():
         server.__exit__()
 
 
-def a_limit_of_memory_that_the_server_itself_takes_ends_the_start_and_the_least_is_named():
-    """With the least that is named keys are written and evicted."""
-    policy = ("--threads", "2", "--maxmemory-policy", "allkeys-lru", "--maxmemory")
-    with Server(*policy, "0") as first:
-        server = Server(*policy, "8mb")
-        try:
-            assert server.ends_with_status() != 0
-            output = server.output.read_text()
-            least = int(output.split("set it to ")[1].split("mb")[0])
-        finally:
-            server.__exit__()
-        print("the least `maxmemory` is %d MiB, with %d MiB resident" % (least, first.resident_mib()))
-        db = first.connect()
-        assert db.command("CONFIG", "SET", "maxmemory", "1mb") == b"OK" and db.command("CONFIG", "SET", "maxmemory", "") == b"OK"
-        assert "mb would leave room for keys" in first.output.read_text()
-    with Server(*policy, "%dmb" % least) as server:
-        clients = [server.connect() for _ in range(4)]
-        for first in range(0, 40000, 100):
-            db = clients[first // 100 % 4]
-            db.send_bytes(b"".join(b"SET key:%d %s\r\n" % (at, b"v" * 200) for at in range(first, first + 100)))
-            assert [db.read() for _ in range(100)] == [b"OK"] * 100
-        assert info_of(db, "stats", "evicted_keys") > 0 and db.command("DBSIZE") > 500
-        print("%d keys of 200 bytes are kept" % db.command("DBSIZE"))
+def sets(db, count, size, at_once=100):
+    """Sets so many keys of values of this size; the number of those that were refused."""
+    refused, value = 0, b"v" * size
+    for first in range(0, count, at_once):
+        words = [b"$3\r\nSET\r\n$%d\r\nkey:%d\r\n$%d\r\n%s\r\n" % (len("key:%d" % at), at, size, value) for at in range(first, first + at_once)]
+        db.send_bytes(b"".join(b"*3\r\n" + each for each in words))
+        replies = [db.read() for _ in range(at_once)]
+        assert all(reply == b"OK" or reply.startswith(b"OOM ") for reply in replies), replies[:3]
+        refused += sum(isinstance(reply, Error) for reply in replies)
+    return refused
+
+
+LRU = ("--maxmemory-policy", "allkeys-lru", "--maxmemory")
+
+
+def a_small_limit_of_memory_holds_the_keys_that_fit_and_refuses_none():
+    """What the server has for itself does not count: a limit of 8 MB is for data."""
+    for limit, threads, least in (("8mb", 1, 4800), ("8mb", 2, 4800), ("16mb", 4, 11000), ("32mb", 2, 26000)):
+        with Server("--threads", threads, *LRU, limit) as server:
+            db = server.connect()
+            assert sets(db, 60000, 1000) == 0, limit
+            keys, used, most = db.command("DBSIZE"), int(info_of(db, "memory", "used_memory")), int(info_of(db, "memory", "maxmemory"))
+            assert keys > least and used <= most, (limit, threads, keys, used)
+        print("%5s, %d threads: %d keys of 1,000 bytes" % (limit, threads, keys))
+
+
+def more_data_than_the_limit_is_loaded_and_evicted_down_to_it():
+    with tempfile.TemporaryDirectory() as folder:
+        there = ("--threads", "2", "--dir", folder, "--appendonly", "yes", "--auto-aof-rewrite-percentage", "0")
+        with Server(*there) as server:
+            server.until(lambda: "Ready to accept" in server.output.read_text())
+            db = server.connect()
+            assert sets(db, 20000, 1000) == 0
+            db.send([b"SHUTDOWN", b"NOSAVE"])
+            assert server.ends_with_status() == 0
+        with Server(*there, *LRU, "8mb") as server:
+            server.until(lambda: "Ready to accept" in server.output.read_text())
+            db = server.connect()
+            server.until(lambda: int(info_of(db, "memory", "used_memory")) <= 8 << 20)
+            time.sleep(0.5)
+            keys = db.command("DBSIZE")
+            assert keys > 4000, keys
+            assert sets(db, 5000, 1000) == 0 and db.command("DBSIZE") > 4000
+        print("%d of 20,000 keys are kept" % keys)
+
+
+def a_limit_that_nothing_fits_into_refuses_or_evicts_at_once():
+    for limit in ("1", "1kb", "100kb", "1mb", "1500kb"):
+        for policy in ("noeviction", "allkeys-lru"):
+            with Server("--threads", "2", "--maxmemory-policy", policy, "--maxmemory", limit) as server:
+                db = server.connect()
+                refused = sets(db, 300, 1000)
+                assert refused > 100 or policy != "noeviction", (limit, policy, refused)
+                assert db.command("DBSIZE") <= 300 and db.command("PING") == b"PONG"
+                assert limit == "1500kb" or "`maxmemory`" in server.output.read_text(), limit
+                assert db.command("CONFIG", "SET", "maxmemory", "64mb") == b"OK"
+                server.until(lambda: sets(db, 100, 1000) == 0)
+                assert db.command("CONFIG", "SET", "maxmemory", limit) == b"OK"
+                server.until(lambda: policy == "noeviction" or db.command("DBSIZE") < 100)
+                assert db.command("PING") == b"PONG"
+
+
+def many_threads_share_a_small_limit():
+    with Server("--threads", "64", *LRU, "16mb") as server:
+        clients = [server.connect() for _ in range(64)]
+        for round in range(4):
+            for db in clients:
+                assert sets(db, 300, 1000) == 0
+        assert clients[0].command("DBSIZE") == 300 and sets(clients[0], 20000, 1000) == 0
+        assert clients[0].command("DBSIZE") > 4000
+        for large in range(3):
+            assert clients[1].command("SET", "large:%d" % large, b"x" * (2 << 20)) == b"OK"
+        assert sets(clients[2], 2000, 100) == 0
 
 
 def ten_thousand_idle_connections_are_kept():

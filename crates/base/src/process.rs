@@ -6,11 +6,27 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+/// Resident memory of this process, in bytes; zero where the kernel does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// All of it.
+    pub bytes: u64,
+    /// Without pages of files, as the program's own: the kernel drops those when it needs memory.
+    pub anonymous: u64,
+}
+
+/// Returns the resident memory of this process.
+pub fn resident() -> Resident {
+    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let mut pages = statm.split_whitespace().skip(1).map(|word| word.parse::<u64>().unwrap_or(0));
+    let mut next = || pages.next().unwrap_or(0) * page_bytes();
+    let (bytes, of_files) = (next(), next());
+    Resident { bytes, anonymous: bytes.saturating_sub(of_files) }
+}
+
 /// Returns the resident bytes of this process; zero where the kernel does not tell.
 pub fn resident_bytes() -> u64 {
-    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
-    pages.unwrap_or(0) * page_bytes()
+    resident().bytes
 }
 
 /// Returns the bytes of a page.

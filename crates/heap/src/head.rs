@@ -3,7 +3,7 @@
 use crate::pool::{OutOfSpace, Purpose};
 use crate::record::{Draft, Footprint, Record};
 use crate::segment::SegmentState;
-use crate::{DEDICATED_BYTES, Heap};
+use crate::{DEDICATED_BYTES, HEAD_BYTES_MIN, Heap};
 use base::{Location, Millis, SegmentId};
 use std::sync::atomic::Ordering;
 
@@ -63,13 +63,17 @@ impl Head {
         purpose: Purpose,
         now: Millis,
     ) -> Result<(), OutOfSpace> {
-        if extent > DEDICATED_BYTES {
-            return heap.can_take_much(extent, purpose);
-        }
-        if self.has_room(extent) || self.next.is_some() {
+        let is_large = extent > DEDICATED_BYTES;
+        if !is_large && (self.has_room(extent) || self.next_has_room(extent)) {
             return Ok(());
         }
-        self.next = Some(Open::take(heap, purpose, now)?);
+        if is_large || extent > heap.dedicated_bytes() {
+            return heap.can_take_much(extent, purpose);
+        }
+        let next = Open::take(heap, narrow::to_u32(extent), purpose, now)?;
+        if let Some(small) = self.next.replace(next) {
+            small.seal(heap);
+        }
         Ok(())
     }
 
@@ -88,7 +92,7 @@ impl Head {
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Location, OutOfSpace> {
         let extent = draft.extent();
-        let at = if extent > DEDICATED_BYTES {
+        let at = if self.is_for_slots(heap, extent) {
             heap.take_dedicated(extent, purpose, now)?
         } else {
             self.advance(heap, narrow::to_u32(extent), purpose, now)?
@@ -106,6 +110,21 @@ impl Head {
         Ok(at)
     }
 
+    fn next_has_room(&self, extent: usize) -> bool {
+        self.next.as_ref().is_some_and(|next| extent <= next.limit as usize)
+    }
+
+    /// Returns true if a record gets slots of its own. What was reserved for it counts, though heads
+    /// may be smaller since.
+    #[inline]
+    fn is_for_slots(&self, heap: &Heap, extent: usize) -> bool {
+        extent > HEAD_BYTES_MIN as usize
+            && (extent > DEDICATED_BYTES
+                || extent > heap.dedicated_bytes()
+                    && !self.has_room(extent)
+                    && !self.next_has_room(extent))
+    }
+
     #[inline]
     fn advance(
         &mut self,
@@ -115,7 +134,7 @@ impl Head {
         now: Millis,
     ) -> Result<Location, OutOfSpace> {
         if self.open.as_ref().is_none_or(|open| open.end + extent > open.limit) {
-            self.roll(heap, purpose, now)?;
+            self.roll(heap, extent, purpose, now)?;
         }
         let open = self.open.as_mut().ok_or(OutOfSpace)?;
         let at = Location::new(open.id, open.end);
@@ -150,10 +169,16 @@ impl Head {
     }
 
     #[cold]
-    fn roll(&mut self, heap: &Heap, purpose: Purpose, now: Millis) -> Result<(), OutOfSpace> {
-        let next = match self.next.take() {
+    fn roll(
+        &mut self,
+        heap: &Heap,
+        extent: u32,
+        purpose: Purpose,
+        now: Millis,
+    ) -> Result<(), OutOfSpace> {
+        let next = match self.next.take_if(|next| extent <= next.limit) {
             Some(next) => next,
-            None => Open::take(heap, purpose, now)?,
+            None => Open::take(heap, extent, purpose, now)?,
         };
         if let Some(full) = self.open.replace(next) {
             full.seal(heap);
@@ -188,8 +213,9 @@ impl Head {
 }
 
 impl Open {
-    fn take(heap: &Heap, purpose: Purpose, now: Millis) -> Result<Open, OutOfSpace> {
-        let (id, limit) = heap.take(purpose, now)?;
+    /// Takes a segment that has room for a record of `extent` bytes.
+    fn take(heap: &Heap, extent: u32, purpose: Purpose, now: Millis) -> Result<Open, OutOfSpace> {
+        let (id, limit) = heap.take(purpose, now, extent)?;
         let touched = heap.segment(id).touched.load(Ordering::Relaxed);
         let watch = touched.saturating_sub(heap.lead_bytes(limit));
         Ok(Open { id, end: 0, touched, watch, limit })

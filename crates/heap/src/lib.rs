@@ -42,10 +42,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wants::Wants;
 
 /// Largest record in bytes that shares a segment; a larger one gets slots of its own and is never
-/// moved.
+/// moved. Where heads are smaller, so is this: see `dedicated_bytes`.
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
 /// Smallest extent at which a head is sealed, however small the budget.
-pub const HEAD_BYTES_MIN: u32 = narrow::to_u32(DEDICATED_BYTES);
+pub const HEAD_BYTES_MIN: u32 = TOUCH_BYTES;
 /// Touched bytes from which new segments use huge pages. In a smaller heap the unused rest of each
 /// head's last page would be a large part of the whole.
 const HUGE_PAGES_FROM: u64 = 64 << 20;
@@ -142,7 +142,7 @@ impl Heap {
     pub fn set_budget(&self, bytes: u64, head_bytes: u32) {
         self.budget.store(bytes, Ordering::Relaxed);
         let head_bytes = head_bytes.clamp(HEAD_BYTES_MIN, SEGMENT_BYTES);
-        let head_bytes = head_bytes - head_bytes % TOUCH_BYTES.min(HEAD_BYTES_MIN);
+        let head_bytes = head_bytes - head_bytes % TOUCH_BYTES;
         self.head_bytes.store(head_bytes, Ordering::Relaxed);
     }
 
@@ -150,6 +150,19 @@ impl Heap {
     pub fn raise_budget(&self, bytes: u64) {
         let raised = |budget: u64| (budget != u64::MAX).then(|| budget.saturating_add(bytes));
         let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, raised);
+    }
+
+    /// Returns the most bytes of a record that shares a segment: one that fits into a head.
+    #[inline]
+    pub fn dedicated_bytes(&self) -> usize {
+        DEDICATED_BYTES.min(self.head_bytes() as usize)
+    }
+
+    /// Returns true if the record of `extent` bytes at `at` has slots of its own.
+    #[inline]
+    pub fn is_dedicated(&self, at: Location, extent: usize) -> bool {
+        extent > HEAD_BYTES_MIN as usize
+            && self.segment(at.segment()).state() == SegmentState::Dedicated
     }
 
     /// Extent at which heads are sealed.

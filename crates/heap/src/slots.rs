@@ -27,8 +27,9 @@ impl Heap {
         &self,
         purpose: Purpose,
         now: Millis,
+        least: u32,
     ) -> Result<(SegmentId, u32), OutOfSpace> {
-        let limit = self.segment_limit();
+        let limit = self.segment_limit().max(least.next_multiple_of(TOUCH_BYTES));
         let (id, touched) = {
             let mut pool = self.pool();
             let free = self.budget_for(purpose).saturating_sub(self.committed_bytes());
@@ -215,11 +216,11 @@ impl Heap {
     /// while, so in a small heap segments are small.
     pub fn segment_limit(&self) -> u32 {
         let most = self.head_bytes();
+        if most < HUGE_PAGE_BYTES {
+            return most;
+        }
         // A record of the largest movable size must fit all the same.
         let least = narrow::to_u32(DEDICATED_BYTES);
-        if most < HUGE_PAGE_BYTES {
-            return most.max(least);
-        }
         // Small ones use up slots, of which there may be few.
         let small = u64::from(self.slots) / SMALL_SLOTS_PART * u64::from(least);
         if self.touched_bytes() < small.min(HUGE_PAGES_FROM) {
@@ -396,7 +397,7 @@ mod tests {
         heap.note_populated(SegmentId(0));
         assert!(!is_populated(SegmentId(0)));
         // The slot is in use.
-        let (id, limit) = heap.take(Purpose::Write, Millis(1)).expect("room");
+        let (id, limit) = heap.take(Purpose::Write, Millis(1), 0).expect("room");
         assert_eq!(id, SegmentId(0));
         heap.touch(id, 1, limit);
         heap.note_populated(id);
@@ -414,7 +415,7 @@ mod tests {
     fn a_small_heap_uses_small_pages_in_slots_that_a_large_one_left() {
         let heap = Heap::with_address_space(1 << 30).expect("address space");
         heap.use_huge_pages(SegmentId(0));
-        let (id, _) = heap.take(Purpose::Write, Millis(1)).expect("room");
+        let (id, _) = heap.take(Purpose::Write, Millis(1), 0).expect("room");
         assert_eq!(id, SegmentId(0));
         assert!(!heap.segment(id).is_huge.load(Ordering::Relaxed));
     }

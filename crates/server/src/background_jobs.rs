@@ -16,7 +16,7 @@ use base::units::SHARDS;
 use base::{Millis, Pacer, ShardId, process};
 use command::{Environment, Table};
 use crossbeam_channel::{Receiver, TryRecvError, bounded, select};
-use session::{Instance, WorkerStatistics};
+use session::{BASE_BYTES, Instance, WorkerStatistics};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -43,8 +43,6 @@ const KEPT_PART: u64 = 50;
 const ROUNDS_PER_SECOND: u64 = 10;
 /// Most keys whose access history is aged in a second.
 const KEYS_AGED_PER_SECOND: u64 = 2_000_000;
-/// Least bytes assumed for the memory that the process takes besides records and index.
-const OTHER_BYTES_MIN: u64 = 2 << 20;
 /// Bytes of the buffers through which a snapshot goes to its file.
 const SAVER_BYTES: u64 = 8 << 20;
 
@@ -267,18 +265,17 @@ impl BackgroundJobs {
     /// Samples the memory of the process and the statistics.
     fn sample(&mut self) {
         let instance = &self.instance;
-        let resident = process::resident_bytes();
-        instance.memory.resident_bytes.store(resident, Relaxed);
-        instance.memory.resident_peak.fetch_max(resident, Relaxed);
+        let resident = process::resident();
+        instance.memory.resident_bytes.store(resident.bytes, Relaxed);
+        instance.memory.resident_peak.fetch_max(resident.bytes, Relaxed);
         let store = &instance.store;
         store.learn_record_bytes();
-        let own = store.heap().touched_bytes() + store.index_bytes();
+        let fixed = instance.memory.fixed_bytes.load(Relaxed);
+        let own = store.heap().touched_bytes() + store.index_bytes() + fixed;
         let buffers = if self.saver.has_been_busy() { SAVER_BYTES } else { 0 };
         let held = store.retained_beside_records() + buffers;
-        let other = self.other_memory.counted(resident.saturating_sub(own), held);
-        let other = other.max(OTHER_BYTES_MIN);
-        instance.memory.other_bytes.store(other, Relaxed);
-        instance.memory.startup_bytes.get_or_init(|| other);
+        let other = self.other_memory.counted(resident.anonymous.saturating_sub(own), held);
+        instance.memory.other_bytes.store(BASE_BYTES + other, Relaxed);
         instance.memory.used_peak.fetch_max(instance.used_memory(), Relaxed);
         instance.statistics.sample(instance.clock.steady());
     }

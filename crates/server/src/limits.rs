@@ -1,18 +1,29 @@
 //! Limits that the settings put on memory, threads and slow clients.
 
 use crate::connection::Connection;
-use base::Steady;
-use session::{Instance, Pause};
+use base::{Steady, process};
+use session::{BASE_BYTES, Instance, Pause};
 use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits, Store};
 
 /// Fewest bytes that may limit the memory of clients: the server could not be spoken to otherwise.
 const CLIENTS_MEMORY_MIN: u64 = 128 << 10;
-/// Memory that threads and clients come to take once there is work, and the index of a few keys.
-const WORKING_BYTES: u64 = 3 << 20;
-/// Megabytes by which the memory of two starts may differ.
-const SPREAD_MB: u64 = 3;
+/// Memory that a server and each of its workers come to take for themselves once there is work:
+/// stacks, arenas, buffers that are used again.
+const WORKING_BYTES: u64 = 2 << 20;
+const WORKING_BYTES_OF_WORKER: u64 = 512 << 10;
+
+/// Learns what the server takes for itself, which does not count against `maxmemory`. To be called
+/// before there is data.
+pub fn learn_fixed_bytes(instance: &Instance) {
+    let heap = instance.store.heap();
+    let own = heap.touched_bytes() + instance.store.index_bytes();
+    let working = WORKING_BYTES + instance.identity.threads as u64 * WORKING_BYTES_OF_WORKER;
+    let fixed = process::resident().anonymous.saturating_sub(own) + working;
+    instance.memory.fixed_bytes.store(fixed, Relaxed);
+    instance.memory.other_bytes.store(BASE_BYTES, Relaxed);
+}
 
 /// Passes the settings for memory on to the store.
 pub fn apply(instance: &Instance) {
@@ -37,28 +48,23 @@ pub fn apply(instance: &Instance) {
     });
 }
 
-/// Returns a `maxmemory` that leaves room for keys, in megabytes, where the present one leaves none
-/// beside what the server itself takes.
-pub fn enough_maxmemory(instance: &Instance) -> Option<u64> {
-    let most = memory::MAXMEMORY.get(&instance.settings);
-    let touched = instance.store.heap().touched_bytes();
-    let outside = base::process::resident_bytes().saturating_sub(touched) + WORKING_BYTES;
-    let least = Store::least_maxmemory(outside, instance.identity.threads as u64);
-    (most != 0 && most < least).then(|| least.div_ceil(1 << 20) + SPREAD_MB)
-}
-
-/// Logs what a `maxmemory` means that was set while the server runs, if it is not enough.
+/// Logs what a `maxmemory` means that is not enough.
 pub fn warn_of_maxmemory(instance: &Instance) {
     let (most, used) = (memory::MAXMEMORY.get(&instance.settings), instance.used_memory());
-    if most == 0 || most >= used {
+    if most == 0 {
         return;
     }
-    tracing::warn!(
-        "`maxmemory` is {most} now, and {used} bytes are used: keys are evicted, or commands that \
-         need memory are refused"
-    );
-    if let Some(enough) = enough_maxmemory(instance) {
-        tracing::warn!("The server itself takes `maxmemory`: {enough}mb would leave room for keys");
+    if most < used {
+        tracing::warn!(
+            "`maxmemory` is {most} now, and {used} bytes are used: keys are evicted, or commands \
+             that need memory are refused"
+        );
+    }
+    let other = instance.memory.other_bytes.load(Relaxed);
+    let least = Store::least_maxmemory(other, instance.identity.threads as u64);
+    if most < least {
+        let enough = least.div_ceil(1 << 20);
+        tracing::warn!("`maxmemory` is too small for any key: {enough}mb would leave room");
     }
 }
 
@@ -100,7 +106,7 @@ pub fn clients_memory_max(settings: &Settings) -> Option<u64> {
 /// eight.
 pub fn threads(settings: &Settings) -> usize {
     match general::THREADS.get(settings) {
-        0 => base::process::processors().min(8),
+        0 => process::processors().min(8),
         threads => threads,
     }
 }

@@ -63,7 +63,7 @@ impl Listeners {
         Ok(Some(accepted))
     }
 
-    /// Closes all sockets: whoever connects from now on is refused.
+    /// Closes all sockets: connections are refused from now on.
     pub fn close(&self) {
         self.open().iter_mut().for_each(|entry| *entry = None);
     }

@@ -54,12 +54,6 @@ pub enum StartError {
     /// A limit of open files that is too low.
     #[error("{0}")]
     Descriptors(#[from] Shortage),
-    /// A `maxmemory` that the server itself takes.
-    #[error(
-        "`maxmemory` leaves no room for keys beside the server itself: set it to {0}mb at least, \
-         or to 0 for no limit"
-    )]
-    Memory(u64),
     /// Address space in which threads could not be sure of their first memory.
     #[error(
         "`ulimit -v` (LimitAS= of a service, or vm.overcommit_memory) leaves {left_mib} MiB of \
@@ -208,21 +202,22 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
     let (workers, mailboxes, listeners) = start_workers(&instance, &services, (listeners, &tls))?;
+    limits::learn_fixed_bytes(&instance);
+    limits::apply(&instance);
+    limits::warn_of_maxmemory(&instance);
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
     let saving = start_saver(&instance, &services)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
-    let has_memory = check_memory(&instance);
-    let served =
-        has_memory.and_then(|()| load_data(&instance, table, source)).and_then(|recovered| {
-            let writer = start_journal(&instance, &services, recovered)?;
-            durability::log(&settings);
-            tracing::info!("{} threads serve clients", instance.identity.threads);
-            kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
-            service_manager::notify(&settings, Notice::Ready);
-            end::wait(&instance, &services, &end_asked);
-            Ok(writer)
-        });
+    let served = load_data(&instance, table, source).and_then(|recovered| {
+        let writer = start_journal(&instance, &services, recovered)?;
+        durability::log(&settings);
+        tracing::info!("{} threads serve clients", instance.identity.threads);
+        kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
+        service_manager::notify(&settings, Notice::Ready);
+        end::wait(&instance, &services, &end_asked);
+        Ok(writer)
+    });
     if served.is_ok() {
         tracing::info!("User requested shutdown...");
     }
@@ -284,11 +279,6 @@ fn share_address_space(threads: usize) -> Result<(), StartError> {
          {left_mib} MiB are left, of which records get three tenths at most"
     );
     Ok(())
-}
-
-/// Refuses a `maxmemory` with which all data would be evicted, or no command could write any.
-fn check_memory(instance: &Instance) -> Result<(), StartError> {
-    limits::enough_maxmemory(instance).map_or(Ok(()), |enough| Err(StartError::Memory(enough)))
 }
 
 /// Opens the data that is there at start, unless another server writes its files.

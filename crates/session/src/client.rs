@@ -239,9 +239,9 @@ impl Client {
         ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
     }
 
-    /// Returns its bytes of memory: its input, its output, its encryption, its transaction, what it
-    /// watches, what it has subscribed to, prefixes of keys that it is notified of, and what it says
-    /// of itself.
+    /// Returns its bytes of memory: its input, its output, its encryption, its transaction, what
+    /// it watches, what it has subscribed to, prefixes of keys that it is notified of, and what it
+    /// says of itself.
     pub fn memory(&self) -> u64 {
         let parts = [
             &self.argument_bytes,

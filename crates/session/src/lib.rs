@@ -89,7 +89,7 @@ pub use identity::Identity;
 pub use instance::{DataFiles, Instance, NoDataFiles};
 pub use letter::Letter;
 pub use libraries::{Callee, Conflict, Libraries, Library, LibraryTable, OwnLibraries};
-pub use memory_facts::MemoryFacts;
+pub use memory_facts::{BASE_BYTES, MemoryFacts};
 pub use message::{LARGE_PAYLOAD, Message, MessageBytes, Payload, SharedBytes};
 pub use needs::{Needs, Troubles};
 pub use notice::{Answer, Notice, Post};

@@ -1,7 +1,10 @@
 //! What the background jobs measure of the memory of the process.
 
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
+
+/// Bytes that count for what a server has for itself, whatever it has: as many as an empty Valkey
+/// tells.
+pub const BASE_BYTES: u64 = 1 << 20;
 
 /// What was measured last, in bytes.
 #[derive(Debug, Default)]
@@ -12,8 +15,9 @@ pub struct MemoryFacts {
     pub resident_peak: AtomicU64,
     /// Highest `used_memory` that was measured.
     pub used_peak: AtomicU64,
-    /// Bytes of the process that are neither records nor index.
+    /// Bytes of what is neither records nor index, and counts.
     pub other_bytes: AtomicU64,
-    /// The same when the server had started.
-    pub startup_bytes: OnceLock<u64>,
+    /// Bytes that the server has for itself, as stacks, tables and arenas, whatever data it holds:
+    /// they do not count.
+    pub fixed_bytes: AtomicU64,
 }

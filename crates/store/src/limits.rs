@@ -10,6 +10,10 @@ const MARGIN_PART: u64 = 16;
 const MARGIN_BYTES_MAX: u64 = 32 << 20;
 /// Least divisor of `maxmemory` that gives the extent at which a head is sealed.
 const HEADS_PER_BUDGET: u64 = 64;
+/// Below so many bytes heads are smaller: what they have not filled, and what is kept free for the
+/// cleaner, would be a large part of the whole.
+const SMALL_BYTES: u64 = 64 << 20;
+const HEADS_PER_SMALL_BUDGET: u64 = 256;
 /// Heads' worth of memory that writes leave to the cleaner.
 const HEADS_OF_CLEANER: u64 = 2;
 
@@ -25,9 +29,13 @@ impl Store {
             return;
         }
         let outside = limits.other_bytes + self.index_bytes();
+        let is_small = limits.maxmemory < SMALL_BYTES;
         let margin = (limits.maxmemory / MARGIN_PART).min(MARGIN_BYTES_MAX);
         let records = limits.maxmemory.saturating_sub(outside + margin);
-        let heads = HEADS_PER_BUDGET.max(8 * limits.workers);
+        let heads = match is_small {
+            true => HEADS_PER_SMALL_BUDGET,
+            false => HEADS_PER_BUDGET.max(8 * limits.workers),
+        };
         let head_bytes = u32::try_from(limits.maxmemory / heads).unwrap_or(u32::MAX);
         let lent = self.lent_to_snapshot(records);
         self.shards.heap.set_budget(records + lent, head_bytes);

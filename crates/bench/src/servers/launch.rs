@@ -65,8 +65,8 @@ impl Launch {
         }
     }
 
-    /// Adds an option; `tls` has a certificate made with a key of that kind, `users-file` gives it an
-    /// empty file of users.
+    /// Adds an option; `tls` has a certificate made with a key of that kind, `users-file` gives it
+    /// an empty file of users.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         if name == "tls" {

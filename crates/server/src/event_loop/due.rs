@@ -91,8 +91,8 @@ impl<P: Poller> EventLoop<P> {
         self.evict_clients(pipeline);
     }
 
-    /// Writes what waits for sockets of TLS that were to take nothing for a while: no event tells of
-    /// them.
+    /// Writes what waits for sockets of TLS that were to take nothing for a while: no event tells
+    /// of them.
     fn write_encrypted(&mut self, pipeline: &mut Pipeline) {
         if !self.instance.tls.has_refused_writes.load(Relaxed) {
             return;

@@ -6,8 +6,8 @@ use crate::value::ClientsMemory;
 
 super::declare::rows! { from super::general::END;
     MAXMEMORY: u64 = memory("maxmemory", 0..=18446744073709551615, 0,
-        "Most memory the process may use, in bytes. A start is refused with less than leaves room \
-         for keys beside the server itself. 0: no limit.");
+        "Most memory that data, clients and buffers may use, in bytes. What the server has for \
+         itself counts as one megabyte, whatever it is. 0: no limit.");
     MAXMEMORY_POLICY: MaxmemoryPolicy = one_of("maxmemory-policy", MaxmemoryPolicy::NAMES,
         MaxmemoryPolicy::NoEviction as usize,
         "What gives way when `maxmemory` is reached.");

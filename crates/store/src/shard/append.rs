@@ -223,7 +223,7 @@ impl<'a> Guard<'a> {
             return Err(NoSpace);
         };
         let tick = draft.deadline.map(|deadline| self.note_deadline(key, deadline));
-        if draft.extent() > heap::DEDICATED_BYTES {
+        if shards.heap.is_dedicated(at, draft.extent()) {
             shards.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
         }
         let footprint = draft.footprint();

@@ -188,7 +188,7 @@ impl WriteNodes<'_, '_> {
         let fill = |to: &mut [u8]| to[..keep].copy_from_slice(&old[..keep]);
         let appended = thread.head.append(&shards.heap, &draft, purpose, *now, fill);
         let at = appended.map_err(|_| NoRoom)?;
-        if draft.extent() > heap::DEDICATED_BYTES {
+        if shards.heap.is_dedicated(at, draft.extent()) {
             shards.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
         }
         thread.counters.appended_bytes.add(draft.extent() as u64);

@@ -19,8 +19,8 @@ use std::process::ExitCode;
 /// Checks, describes and repairs files of data: RDB files, append-only files, manifests. Judges
 /// settings, and the users and files of TLS that they name.
 ///
-/// The exit status is 0 if a server can load all of it, or start with the settings, 1 if something is damaged or would be
-/// refused, 2 if there was nothing to check.
+/// The exit status is 0 if a server can load all of it, or start with the settings, 1 if something
+/// is damaged or would be refused, 2 if there was nothing to check.
 ///
 /// To find keys and members that are there twice it needs memory: of an RDB file 20 to 40 bytes for
 /// each key, whatever its size, and 16 to 32 for each member of the largest collection; half as

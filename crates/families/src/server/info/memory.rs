@@ -2,7 +2,7 @@
 
 use super::text::{Text, percent, ratio};
 use command::Call;
-use session::Instance;
+use session::{BASE_BYTES, Instance};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Size of a bucket of the index, in bytes.
@@ -18,8 +18,10 @@ pub(in super::super) struct MemoryFacts {
     pub resident: u64,
     /// Memory of clients.
     pub clients: u64,
-    /// Memory that was neither records, index nor that of clients when the server had started.
+    /// Used memory of an empty server.
     pub base: u64,
+    /// Memory that the server has for itself, and that does not count.
+    pub fixed: u64,
     /// Memory of all indexes.
     pub index: u64,
     /// Live records that can be reached.
@@ -52,7 +54,8 @@ impl MemoryFacts {
             peak,
             resident,
             clients,
-            base: (other - clients).min(*instance.memory.startup_bytes.get().unwrap_or(&other)),
+            base: (other - clients).min(BASE_BYTES),
+            fixed: instance.memory.fixed_bytes.load(Relaxed),
             index,
             dataset,
             live,
@@ -110,6 +113,7 @@ fn usage(text: &mut Text, facts: &MemoryFacts) {
     text.field("used_memory_peak_perc", format_args!("{:.2}%", facts.peak_percent()));
     text.field("used_memory_overhead", facts.overhead());
     text.field("used_memory_startup", facts.base);
+    text.field("server_memory", facts.fixed);
     text.field("used_memory_dataset", facts.dataset);
     text.field("used_memory_dataset_perc", format_args!("{:.2}%", facts.dataset_percent()));
     text.field("allocator_allocated", facts.used);
