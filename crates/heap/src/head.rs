@@ -114,8 +114,8 @@ impl Head {
         self.next.as_ref().is_some_and(|next| extent <= next.limit as usize)
     }
 
-    /// Returns true if a record gets slots of its own. What was reserved for it counts, though heads
-    /// may be smaller since.
+    /// Returns true if a record gets slots of its own. What was reserved for it counts, though
+    /// heads may be smaller since.
     #[inline]
     fn is_for_slots(&self, heap: &Heap, extent: usize) -> bool {
         extent > HEAD_BYTES_MIN as usize

@@ -14,15 +14,17 @@ const CLIENTS_MEMORY_MIN: u64 = 128 << 10;
 const WORKING_BYTES: u64 = 2 << 20;
 const WORKING_BYTES_OF_WORKER: u64 = 512 << 10;
 
-/// Learns what the server takes for itself, which does not count against `maxmemory`. To be called
+/// Has the limits count what is beyond the memory that the server has for itself now. To be called
 /// before there is data.
-pub fn learn_fixed_bytes(instance: &Instance) {
+pub fn begin(instance: &Instance) {
     let heap = instance.store.heap();
     let own = heap.touched_bytes() + instance.store.index_bytes();
     let working = WORKING_BYTES + instance.identity.threads as u64 * WORKING_BYTES_OF_WORKER;
     let fixed = process::resident().anonymous.saturating_sub(own) + working;
     instance.memory.fixed_bytes.store(fixed, Relaxed);
     instance.memory.other_bytes.store(BASE_BYTES, Relaxed);
+    apply(instance);
+    warn_of_maxmemory(instance);
 }
 
 /// Passes the settings for memory on to the store.

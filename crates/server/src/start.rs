@@ -202,9 +202,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
     let (workers, mailboxes, listeners) = start_workers(&instance, &services, (listeners, &tls))?;
-    limits::learn_fixed_bytes(&instance);
-    limits::apply(&instance);
-    limits::warn_of_maxmemory(&instance);
+    limits::begin(&instance);
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
     let saving = start_saver(&instance, &services)?;
     let memory = start_memory(&instance)?;
