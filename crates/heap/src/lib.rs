@@ -46,6 +46,9 @@ use wants::Wants;
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
 /// Smallest extent at which a head is sealed, however small the budget.
 pub const HEAD_BYTES_MIN: u32 = TOUCH_BYTES;
+/// Slots without which heads are not smaller than the largest record that is moved: each larger one
+/// takes a slot.
+const SLOTS_OF_SMALL_HEADS: u32 = 1024;
 /// Touched bytes from which new segments use huge pages. In a smaller heap the unused rest of each
 /// head's last page would be a large part of the whole.
 const HUGE_PAGES_FROM: u64 = 64 << 20;
@@ -141,7 +144,9 @@ impl Heap {
     /// Sets the budget and the extent at which heads are sealed.
     pub fn set_budget(&self, bytes: u64, head_bytes: u32) {
         self.budget.store(bytes, Ordering::Relaxed);
-        let head_bytes = head_bytes.clamp(HEAD_BYTES_MIN, SEGMENT_BYTES);
+        let has_slots = self.slots >= SLOTS_OF_SMALL_HEADS;
+        let least = if has_slots { HEAD_BYTES_MIN } else { narrow::to_u32(DEDICATED_BYTES) };
+        let head_bytes = head_bytes.clamp(least, SEGMENT_BYTES);
         let head_bytes = head_bytes - head_bytes % TOUCH_BYTES;
         self.head_bytes.store(head_bytes, Ordering::Relaxed);
     }

@@ -276,3 +276,20 @@ fn lazy_free_counts_collections_and_flushed_keys() {
     }
     assert_eq!(world.totals().lazily_freed, 101);
 }
+
+#[test]
+fn values_larger_than_a_head_are_evicted_for_others() {
+    for policy in [EvictionPolicy::AllKeysLru, EvictionPolicy::AllKeysRandom] {
+        let mut world = World::new(policy);
+        for (number, size) in
+            (0..3_000).zip([40_000, 60_000, 70_000, 200_000, 600_000].into_iter().cycle())
+        {
+            let text = vec![b'x'; size];
+            let written = world.on(number, size + 100, |access, key| {
+                access.set_string(key, &text, store::Encoding::Raw, store::Expiry::Never)
+            });
+            assert!(matches!(written, Ok(Ok(()))), "{number} of {size}: {:?}", world.totals());
+        }
+        assert!(world.totals().evicted > 2_000);
+    }
+}
