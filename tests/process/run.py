@@ -319,9 +319,12 @@ def more_data_than_the_limit_is_loaded_and_evicted_down_to_it():
             server.until(lambda: int(info_of(db, "memory", "used_memory")) <= 8 << 20)
             time.sleep(0.5)
             keys = db.command("DBSIZE")
-            assert keys > 4000, keys
-            assert sets(db, 5000, 1000) == 0 and db.command("DBSIZE") > 4000
-        print("%d of 20,000 keys are kept" % keys)
+            assert keys > 3500, keys
+            assert sets(db, 5000, 1000) == 0
+            # What waits for the file counts.
+            left, waiting = db.command("DBSIZE"), int(info_of(db, "memory", "mem_aof_buffer"))
+            print("%d of 20,000 keys are kept, %d behind 5,000 SETs with %d KiB for the file" % (keys, left, waiting >> 10))
+            assert left > 2000, left
 
 
 def a_limit_that_nothing_fits_into_refuses_or_evicts_at_once():
