@@ -489,7 +489,9 @@ static int auxresume (lua_State *L, lua_State *co, int narg) {
   }
   lua_xmove(L, co, narg);
   lua_setlevel(L, co);
+  guard_passcount(L, co);
   status = lua_resume(co, narg);
+  guard_passcount(co, L);
   if (status == 0 || status == LUA_YIELD) {
     int nres = lua_gettop(co);
     if (!lua_checkstack(L, nres + 1))

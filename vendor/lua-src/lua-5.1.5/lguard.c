@@ -108,6 +108,11 @@ LUA_API void guard_endrun (lua_State *L) {
 }
 
 
+LUA_API void guard_passcount (lua_State *from, lua_State *to) {
+  to->hookcount = from->hookcount;
+}
+
+
 LUA_API void guard_poll (lua_State *L, int instructions) {
   if (!(L->hookmask & LUA_MASKCOUNT)) return;
   L->hookcount -= instructions;

@@ -34,6 +34,9 @@ LUA_API void guard_endrun (lua_State *L);
 /* goes on unwinding if the script was killed; the error is on the top */
 LUA_API void guard_passkill (lua_State *L);
 
+/* another coroutine runs: instructions are counted on, so that work in many short ones is seen */
+LUA_API void guard_passcount (lua_State *from, lua_State *to);
+
 /* counts work of a library function as instructions, for the count hook */
 LUA_API void guard_poll (lua_State *L, int instructions);
 

@@ -164,6 +164,23 @@ fn sorting_that_takes_long_can_be_ended() {
 }
 
 #[test]
+fn work_in_many_short_coroutines_can_be_ended() {
+    for body in [
+        // None of them has as many instructions as lie between two looks of the host.
+        "local function f(n) if n > 0 then coroutine.wrap(function() f(n - 1) f(n - 1) end)() end \
+         end f(16)",
+        "local function f(n) if n > 0 then local c = coroutine.create(function() f(n - 1) \
+         coroutine.yield() f(n - 1) end) coroutine.resume(c) coroutine.resume(c) end end f(16)",
+        "local function f(n) if n > 0 then pcall(coroutine.wrap(function() pcall(f, n - 1) \
+         pcall(f, n - 1) end)) end end f(16)",
+    ] {
+        let mut server = Server::new();
+        server.fake.patience = Some(20);
+        assert!(server.eval(body).starts_with(b"-ERR Script killed by user"), "{body}");
+    }
+}
+
+#[test]
 fn repeating_nothing_takes_no_time() {
     assert_eq!(Server::new().eval("return (''):rep(2147483647)"), b"$0\r\n\r\n");
 }
