@@ -32,7 +32,7 @@ class PythonSuite(Suite):
         pip = [self.python, "-m", "pip", "-q", "--disable-pip-version-check"]
         run(*pip, "install", "-r", self.folder / "requirements.txt")
         if not self.source.exists():
-            wanted = ["--no-deps", "--no-binary", ":all:", "%s==%s" % (self.package, self.version), "-d", self.work]
+            wanted = ["--no-deps", "--no-binary", self.package, "%s==%s" % (self.package, self.version), "-d", self.work]
             run(*pip, "download", *wanted)
             with tarfile.open(self.work / (self.source.name + ".tar.gz")) as archive:
                 archive.extractall(self.work, filter="data")
