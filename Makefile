@@ -58,8 +58,8 @@ test:
 compat:
 	@scripts/compat $(ARGS)
 
-# Queues and locks that are made of scripts, beside the libraries' own tests.
-PROGRAMS := bullmq rq celery sidekiq redisson
+# Queues, locks and a cache that are made of scripts, beside the libraries' own tests.
+PROGRAMS := bullmq rq celery sidekiq redisson django
 
 clients: build
 	@export VARVE_SERVER="$${VARVE_SERVER:-$(SERVER)}"; \

@@ -19,7 +19,7 @@ VARVE_SERVER=${VARVE_SERVER:-$PWD/target/release/varve-server}
 [[ ! -e $VARVE_SERVER ]] || VARVE_SERVER=$(readlink -f "$VARVE_SERVER")
 export VARVE_SERVER PYTHONDONTWRITEBYTECODE=1
 LANES=${LANES:-3}
-QUEUES=(bullmq rq celery redisson) # Sidekiq is left to `make clients`: it needs Ruby, and begins with a pause of ten seconds
+QUEUES=(bullmq rq celery redisson django) # Sidekiq is left to `make clients`: it needs Ruby, and begins with a pause of ten seconds
 failed=0 summary=() folder=$(mktemp -d)
 declare -A names=() began=() # of the parts that run, by process
 
