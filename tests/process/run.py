@@ -321,10 +321,10 @@ def more_data_than_the_limit_is_loaded_and_evicted_down_to_it():
             keys = db.command("DBSIZE")
             assert keys > 3500, keys
             assert sets(db, 5000, 1000) == 0
-            # What waits for the file counts.
+            # What waits for the file does not count, however slow the disk is.
             left, waiting = db.command("DBSIZE"), int(info_of(db, "memory", "mem_aof_buffer"))
             print("%d of 20,000 keys are kept, %d behind 5,000 SETs with %d KiB for the file" % (keys, left, waiting >> 10))
-            assert left > 2000, left
+            assert left > 3500, left
 
 
 def a_limit_that_nothing_fits_into_refuses_or_evicts_at_once():

@@ -17,6 +17,7 @@
 
 mod ahead;
 mod head;
+mod pin;
 mod pool;
 pub mod profit;
 pub mod record;
@@ -26,6 +27,7 @@ mod victim;
 mod wants;
 
 pub use head::Head;
+pub use pin::Pinned;
 pub use pool::{OutOfSpace, Purpose};
 pub use profit::{GROWTH_PART, ReclaimPolicy, Trim};
 pub use record::{Draft, Footprint, RECORD_OVERHEAD_MAX, Record};
@@ -197,7 +199,8 @@ impl Heap {
     /// back at once.
     ///
     /// # Safety
-    /// The record is alive, nothing names it any more, and nobody reads it afterwards.
+    /// The record is alive, nothing names it any more, and nobody reads it afterwards without having
+    /// pinned it before.
     pub unsafe fn mark_dead(&self, at: Location, footprint: Footprint) {
         match self.segment(at.segment()).mark_dead(footprint) {
             Left::Records => {}

@@ -68,6 +68,7 @@ pub(crate) struct Segment {
     /// True if a page was made resident ahead of the head. The page is not counted until the head
     /// reaches it.
     pub is_populated: AtomicBool,
+    pub pins: Pins,
     fate: Fate,
 }
 
@@ -85,6 +86,43 @@ struct Fate {
     dead: AtomicU64,
     /// Moment at which a record last gained or used growth room.
     growth_used: AtomicU64,
+}
+
+/// Number of those who read bytes of a segment without a lock, and whether its use has ended.
+#[derive(Debug)]
+pub(crate) struct Pins(AtomicU32);
+
+/// Bit that says that nothing in the segment is alive and the last pin recycles it.
+const ENDED: u32 = 1 << 31;
+
+impl Pins {
+    /// Adds a pin, under the lock of a live record in the segment: so its use has not ended.
+    pub fn add(&self) {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(before < ENDED - 1, "only a segment with live records is pinned");
+    }
+
+    /// Removes a pin. Returns true if it was the last, and the use of the segment has ended.
+    pub fn remove(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::AcqRel) == ENDED | 1
+    }
+
+    /// Ends the use of the segment. Returns true if there is no pin; otherwise the last one is told
+    /// when it is removed.
+    pub fn end(&self) -> bool {
+        self.0.fetch_or(ENDED, Ordering::AcqRel) == 0
+    }
+
+    /// Begins another use of the segment.
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns true if there are pins.
+    #[inline]
+    pub fn are_any(&self) -> bool {
+        self.0.load(Ordering::Acquire) & !ENDED != 0
+    }
 }
 
 impl Fate {
@@ -165,6 +203,7 @@ impl Segment {
         self.fate.dead.store(0, Ordering::Relaxed);
         self.fate.growth_used.store(0, Ordering::Relaxed);
         self.deadline_seconds.store(0, Ordering::Relaxed);
+        self.pins.reset();
         self.born.store(now.0, Ordering::Relaxed);
         self.run.store(1, Ordering::Relaxed);
         let opened = self.advance(SegmentState::Free, state);

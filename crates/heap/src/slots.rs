@@ -235,8 +235,14 @@ impl Heap {
         part.next_multiple_of(HUGE_PAGE_BYTES).clamp(HUGE_PAGE_BYTES, most)
     }
 
-    /// Puts an emptied segment into the pool.
+    /// Puts an emptied segment into the pool, now or when the last of those who read it is done.
     pub(crate) fn recycle(&self, id: SegmentId) {
+        if self.segment(id).pins.end() {
+            self.recycle_unpinned(id);
+        }
+    }
+
+    pub(crate) fn recycle_unpinned(&self, id: SegmentId) {
         let segment = self.segment(id);
         let written = u64::from(segment.written.load(Ordering::Relaxed));
         self.written.fetch_sub(written, Ordering::Relaxed);
@@ -246,7 +252,15 @@ impl Heap {
         self.pool().pooled.push(Pooled { id, touched });
     }
 
+    /// Gives the slots of a large record that has died back to the system, now or when the last of
+    /// those who read it is done.
     pub(crate) fn give_back_run(&self, id: SegmentId) {
+        if self.segment(id).pins.end() {
+            self.give_back_unpinned(id);
+        }
+    }
+
+    pub(crate) fn give_back_unpinned(&self, id: SegmentId) {
         let segment = self.segment(id);
         if !segment.advance(SegmentState::Dedicated, SegmentState::Free) {
             return;

@@ -271,7 +271,10 @@ impl BackgroundJobs {
         let store = &instance.store;
         store.learn_record_bytes();
         let fixed = instance.memory.fixed_bytes.load(Relaxed);
-        let own = store.heap().touched_bytes() + store.index_bytes() + fixed;
+        // The thread that writes the journal may not have had a core for long.
+        self.journal.tell_resident(instance);
+        let uncounted = fixed + instance.journal.uncounted_bytes();
+        let own = store.heap().touched_bytes() + store.index_bytes() + uncounted;
         let buffers = if self.saver.has_been_busy() { SAVER_BYTES } else { 0 };
         let held = store.retained_beside_records() + buffers;
         let other = self.other_memory.counted(resident.anonymous.saturating_sub(own), held);

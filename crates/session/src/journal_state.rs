@@ -4,6 +4,9 @@ use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
+/// Most bytes of the stream that do not count against `maxmemory`.
+const UNCOUNTED_MAX: u64 = 64 << 20;
+
 /// State of the journal.
 #[derive(Debug, Default)]
 pub struct JournalState {
@@ -19,7 +22,7 @@ pub struct JournalState {
     pub base_bytes: AtomicU64,
     /// Bytes that were not written to the file yet.
     pub pending_bytes: AtomicU64,
-    /// Bytes of memory that the stream takes. They count as memory of the server.
+    /// Bytes of memory that the stream takes.
     pub resident_bytes: AtomicU64,
     /// Position behind all that is safe.
     pub safe: AtomicU64,
@@ -53,6 +56,12 @@ pub struct Rewrites {
 }
 
 impl JournalState {
+    /// Bytes of the stream that do not count against `maxmemory`, as Valkey's buffer of the
+    /// append-only file does not: what waits for a disk that works.
+    pub fn uncounted_bytes(&self) -> u64 {
+        self.resident_bytes.load(Relaxed).min(UNCOUNTED_MAX)
+    }
+
     /// Notes the position up to which all is synced, in files that are read at the next start;
     /// `None` if there are none.
     pub fn set_synced(&self, position: Option<u64>) {

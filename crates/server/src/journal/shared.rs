@@ -212,6 +212,11 @@ impl Journal {
         self.ring.tail().saturating_sub(self.written.load(Relaxed))
     }
 
+    /// Tells how much memory the stream takes.
+    pub fn tell_resident(&self, instance: &Instance) {
+        instance.journal.resident_bytes.store(self.ring.resident_bytes(), Relaxed);
+    }
+
     /// Waits until all that was changed before is in the files, and no base is being written. The
     /// thread is inside the gate, and leaves it meanwhile. Returns false if the disk fails, which
     /// may last.

@@ -297,8 +297,7 @@ impl JournalThread {
         let pending = journal.pending_bytes();
         instance.journal.pending_bytes.store(pending, Relaxed);
         instance.journal.bytes.store(self.bytes(), Relaxed);
-        let resident = journal.ring.resident_bytes();
-        instance.journal.resident_bytes.store(resident, Relaxed);
+        journal.tell_resident(instance);
         if !self.is_failing() && instance.journal.failure().is_some() {
             tracing::warn!("The append-only file is written again");
             self.end_failure();

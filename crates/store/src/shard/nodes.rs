@@ -146,6 +146,15 @@ impl WriteNodes<'_, '_> {
         Ok(())
     }
 
+    /// Moves a node that somebody reads without the lock, before it changes in place.
+    #[inline]
+    pub fn move_if_pinned(&mut self, node: NodeId) {
+        let at = self.table.find(node).expect("only a node that was put is changed");
+        if self.guard.shards.heap.is_pinned(at) {
+            self.move_as_it_is(node, at);
+        }
+    }
+
     /// Removes a node that was put.
     pub fn remove(&mut self, node: NodeId) {
         let at = self.table.find(node).expect("only a node that was put is taken out");
@@ -210,7 +219,8 @@ impl WriteNodes<'_, '_> {
         // SAFETY: the shard is locked, and the table names the record.
         let footprint = unsafe { footprint_of(&heap.record(at)) };
         if !self.is_frozen(node, at) {
-            // SAFETY: the caller takes it out of the table, and nothing reads it afterwards.
+            // SAFETY: the caller takes it out of the table, and nothing reads it afterwards that has
+            // not pinned it.
             unsafe { heap.mark_dead(at, footprint) };
             self.guard.thread.counters.lose(footprint);
         } else {
@@ -234,7 +244,15 @@ impl WriteNodes<'_, '_> {
 
     #[cold]
     fn copy_if_frozen(&mut self, node: NodeId) {
-        let Some(at) = self.table.find(node).filter(|at| self.is_frozen(node, *at)) else { return };
+        let found = self.table.find(node).filter(|at| self.is_frozen(node, *at));
+        if let Some(at) = found {
+            self.move_as_it_is(node, at);
+        }
+    }
+
+    /// Moves a node, which is at `at`, with the room that it has.
+    #[cold]
+    fn move_as_it_is(&mut self, node: NodeId, at: Location) {
         // SAFETY: the shard is locked, and the table names the record.
         let record = unsafe { self.guard.shards.heap.record(at) };
         // SAFETY: as above.

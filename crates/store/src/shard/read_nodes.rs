@@ -3,14 +3,16 @@
 use super::collections::CollectionId;
 use super::node_table::NodeTable;
 use super::shards::Shards;
-use heap::{Heap, Record};
+use heap::{Heap, Pinned, Record};
 use index::prefetch;
+use std::ops::Range;
+use std::sync::Arc;
 use tree::{NodeId, Nodes};
 
 /// The nodes of one collection, to be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadNodes<'x> {
-    pub(super) heap: &'x Heap,
+    pub(super) heap: &'x Arc<Heap>,
     pub(super) table: &'x NodeTable,
 }
 
@@ -53,6 +55,25 @@ impl<'x> ReadNodes<'x> {
     pub fn find(self, node: NodeId) -> Option<&'x [u8]> {
         // SAFETY: the maker of this view holds the lock of the owner's shard for 'x.
         self.table.find(node).map(|at| unsafe { self.heap.record(at).value() })
+    }
+
+    /// Returns no bytes, to which those of nodes can be pinned.
+    pub fn pinned(self) -> Pinned {
+        Pinned::new(self.heap)
+    }
+
+    /// Pins the bytes of a node in `range`, as far as it has them; returns how many that are. The
+    /// node must be one that is not changed in place while it is pinned: a chunk of a long string.
+    pub fn pin(self, node: NodeId, range: Range<usize>, pinned: &mut Pinned) -> usize {
+        let Some(at) = self.table.find(node) else { return 0 };
+        // SAFETY: the maker of this view holds the lock of the owner's shard for 'x. Who changes a
+        // chunk, under the same lock, moves it before if it is pinned.
+        unsafe {
+            let bytes = self.heap.record(at).value();
+            let bytes = bytes.get(range.start..range.end.min(bytes.len())).unwrap_or_default();
+            pinned.push(at, bytes);
+            bytes.len()
+        }
     }
 }
 

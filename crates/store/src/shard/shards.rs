@@ -12,6 +12,7 @@ use base::{KeyHasher, KeyspaceId, Location, PositionHash, ShardId};
 use heap::Heap;
 use index::{Blocks, Index, Indexes, Records, prefetch};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Most bytes of a record that are prefetched.
@@ -30,7 +31,7 @@ impl Default for Reach {
 /// All state behind the locks of the shards, and what their holders need beside it.
 #[derive(Debug)]
 pub(crate) struct Shards {
-    pub heap: Heap,
+    pub heap: Arc<Heap>,
     pub hasher: KeyHasher,
     pub keyspaces: Keyspaces,
     pub budget: Budget,
@@ -61,7 +62,7 @@ impl Shards {
         let blocks = if small { Blocks::with_frames(1024)? } else { Blocks::new()? };
         let indexes = Indexes::new()?;
         Ok(Shards {
-            heap,
+            heap: Arc::new(heap),
             hasher,
             keyspaces: Keyspaces::new(databases, indexes.keyspaces()),
             budget: Budget::default(),

@@ -38,6 +38,7 @@ impl LongMut<'_, '_> {
         for (chunk, place) in places(at..at + bytes.len()) {
             let begin = chunk * CHUNK_BYTES + place.start - at;
             let from = &bytes[begin..begin + place.len()];
+            self.nodes.move_if_pinned(node_of(chunk));
             self.nodes.bytes_mut(node_of(chunk))[place].copy_from_slice(from);
         }
     }

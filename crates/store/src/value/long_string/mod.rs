@@ -21,6 +21,8 @@
 //! * Only the last chunk may be shorter than its place: that of a string that was set or copied
 //!   ends where the string does. The first change that needs more of it extends it to the full
 //!   [`CHUNK_BYTES`], so later changes find room. A chunk's record never has growth room.
+//! * Bytes of a chunk that are pinned, as a reply is sent from them, are not changed in place: the
+//!   chunk is moved before.
 //!
 //! A change creates all chunks that it will write to before it updates the length of the string; if
 //! there is no room for one of them, it removes those that it created.

@@ -2,6 +2,7 @@
 
 use super::{CHUNK_BYTES, ZEROS, node_of};
 use crate::shard::ReadNodes;
+use heap::Pinned;
 use std::ops::Range;
 
 /// A long string, for reading.
@@ -75,6 +76,21 @@ impl<'a> LongView<'a> {
             at += part.len();
             Some(part)
         })
+    }
+
+    /// Pins the bytes of a range, up to the end of the string: they can be read when the lock of
+    /// the key was given back, and are what they are now whatever becomes of the string.
+    pub fn pin(self, range: Range<usize>) -> Pinned {
+        let (mut pinned, end) = (self.nodes.pinned(), range.end.min(self.len));
+        let mut at = range.start;
+        while at < end {
+            let (chunk, from) = (at / CHUNK_BYTES, at % CHUNK_BYTES);
+            let to = CHUNK_BYTES.min(end - chunk * CHUNK_BYTES);
+            let stored = self.nodes.pin(node_of(chunk), from..to, &mut pinned);
+            pinned.push_static(&ZEROS[from + stored..to]);
+            at += to - from;
+        }
+        pinned
     }
 
     /// Returns the part from `at` on, up to `end` or the end of the chunk.
