@@ -86,14 +86,16 @@ impl Pinned {
             + self.segments.capacity() * size_of::<SegmentId>()
     }
 
-    /// Fills `slices` with the bytes from `from` on, and returns how many slices were filled.
-    pub fn slices<'p>(&'p self, from: usize, slices: &mut [IoSlice<'p>]) -> usize {
+    /// Fills `slices` with at most `most` bytes from `from` on, and returns how many slices were
+    /// filled.
+    pub fn slices<'p>(&'p self, from: usize, most: usize, slices: &mut [IoSlice<'p>]) -> usize {
+        let end = self.len.min(from.saturating_add(most));
         let first = self.parts.partition_point(|part| part.at + part.len <= from);
-        let parts = self.parts[first..].iter().map(|part| {
+        let parts = self.parts[first..].iter().take_while(|part| part.at < end).map(|part| {
             // SAFETY: `push` was promised that these bytes stay as they are while they are pinned,
             // and the others are static.
             let bytes = unsafe { std::slice::from_raw_parts(part.begin, part.len) };
-            &bytes[from.saturating_sub(part.at)..]
+            &bytes[from.saturating_sub(part.at)..part.len.min(end - part.at)]
         });
         slices.iter_mut().zip(parts).map(|(slice, bytes)| *slice = IoSlice::new(bytes)).count()
     }
@@ -167,7 +169,7 @@ mod tests {
 
     fn bytes(pinned: &Pinned, from: usize) -> Vec<u8> {
         let mut slices = [IoSlice::new(&[]); 16];
-        let used = pinned.slices(from, &mut slices);
+        let used = pinned.slices(from, usize::MAX, &mut slices);
         slices[..used].iter().flat_map(|slice| slice.to_vec()).collect()
     }
 

@@ -40,6 +40,10 @@ const FREED_RECORDS: usize = 1024;
 const REST_BYTES: u64 = 64 << 10;
 /// Divisor of the touched memory: a fiftieth of it is kept resident for the next heads.
 const KEPT_PART: u64 = 50;
+/// Most bytes that are kept resident since as many were appended in a round lately.
+const SOON_APPENDED_MAX: u64 = 64 << 20;
+/// Part of them of which the next round is not expected any more.
+const FADED_PART: u64 = 4;
 const ROUNDS_PER_SECOND: u64 = 10;
 /// Most keys whose access history is aged in a second.
 const KEYS_AGED_PER_SECOND: u64 = 2_000_000;
@@ -58,6 +62,8 @@ pub struct BackgroundJobs {
     /// Shard whose keys are aged next.
     aged: usize,
     appended: u64,
+    /// Bytes that are likely to be appended in the next round.
+    soon_appended: u64,
     /// Number of keys that had expired or been evicted when waiters were last served for that.
     removed: u64,
     /// True while the sweep takes so little time that it may look more often.
@@ -94,6 +100,7 @@ impl BackgroundJobs {
             other_memory,
             aged,
             appended,
+            soon_appended: 0,
             removed,
             looks_ahead: true,
             look_gap: LOOK_GAP_MIN,
@@ -312,6 +319,8 @@ impl BackgroundJobs {
         let store = &self.instance.store;
         let appended = store.totals().appended_bytes;
         let is_at_rest = appended.wrapping_sub(self.appended) < REST_BYTES;
+        let in_round = appended.wrapping_sub(self.appended);
+        self.soon_appended = in_round.max(self.soon_appended - self.soon_appended / FADED_PART);
         self.appended = appended;
         if is_at_rest {
             let thread = &mut self.thread;
@@ -327,7 +336,8 @@ impl BackgroundJobs {
     /// Gives memory back that is neither used nor soon needed.
     fn return_memory(&self) {
         let heap = self.instance.store.heap();
-        let part = heap.touched_bytes() / KEPT_PART;
+        let soon = self.soon_appended.min(SOON_APPENDED_MAX);
+        let part = (heap.touched_bytes() / KEPT_PART).max(soon);
         // Under a limit the pool will be written to again, and is within the limit anyway.
         let is_limited = heap.budget() != u64::MAX;
         let keep = if is_limited { part.max(2 * u64::from(heap.head_bytes())) } else { part };

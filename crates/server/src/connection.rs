@@ -11,7 +11,7 @@ use session::{Session, SharedBytes};
 use settings::{OutputLimit, OutputLimits};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use wire::RequestParser;
+use wire::{Lent, RequestParser};
 
 /// Milliseconds of silence after which a client needs no free room in its query buffer.
 const SILENT_MILLIS: u64 = 2000;
@@ -260,6 +260,19 @@ impl Connection {
     /// of its own; the next write sends it.
     pub fn share(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
         self.output.share(head, payload);
+    }
+
+    /// Adds replies to the output up to the last bytes that they leave out, and these.
+    pub fn put_lent(&mut self, replies: &mut Vec<u8>, lent: &mut Lent) {
+        if !lent.is_empty() {
+            self.output.lend(replies, lent);
+        }
+    }
+
+    /// Copies up to `most` bytes of the output that were lent, if they are lent for long. Returns
+    /// the number of bytes copied.
+    pub fn copy_lent(&mut self, most: usize) -> usize {
+        self.output.copy_lent(most)
     }
 
     /// Keeps a message of its own until the reply that it follows is there.

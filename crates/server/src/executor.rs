@@ -19,7 +19,7 @@ use settings::{OutputLimits, general, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
-use wire::{Limits, ProtocolError, Reply, RequestParser};
+use wire::{Lent, Limits, ProtocolError, Reply, RequestParser};
 
 /// Bytes of replies after which they are written before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
@@ -90,6 +90,8 @@ pub struct Executor {
     pub slice_nanos: u64,
     /// Replies to the connection being served.
     replies: Vec<u8>,
+    /// What is left out of them, as it is sent from where it lies.
+    lent: Lent,
     /// Most bytes that `replies` may grow to before the client is over its limit.
     replies_max: usize,
 }
@@ -116,6 +118,7 @@ impl Executor {
             is_second: false,
             slice_nanos: 0,
             replies: Vec::new(),
+            lent: Lent::default(),
             replies_max: usize::MAX,
             instance,
         }
@@ -250,8 +253,9 @@ impl Executor {
             }
             if connection.session.reply_mode != ReplyMode::On {
                 drop_unwanted(connection, (request.row, execution), &mut self.replies, mark);
+                self.lent.truncate(self.replies.len());
             }
-            if self.replies.len() > REPLIES_MAX {
+            if self.replies.len() > REPLIES_MAX || !self.lent.is_empty() {
                 self.send_early(connection);
                 is_deferred |= connection.is_deferred(input.len() - request.start);
             }
@@ -296,6 +300,7 @@ impl Executor {
     /// Writes replies before the batch ends, as they have become many.
     #[inline(never)]
     fn send_early(&mut self, connection: &mut Connection) {
+        connection.put_lent(&mut self.replies, &mut self.lent);
         match connection.send(&mut self.replies, self.journal.safe()) {
             Ok(sent) => self.note_sent(connection, sent),
             Err(_) => connection.session.close_after_reply = true,
@@ -376,12 +381,14 @@ impl Executor {
         };
         let sent = Invocation::new(request.row, args).with_hash(request.hash);
         let reply = Reply::with_limit(&mut self.replies, protocol, self.replies_max);
+        let reply = reply.lending(&mut self.lent);
         let session = &mut connection.session;
         let mut call = Call::new(environment, &mut self.thread, session, sent, reply);
         let execution = execute(&mut call, granted);
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
-        let seen = Seen { nanos, reply_bytes: (call.reply.written().len() - mark) as u64 };
+        let reply_bytes = call.reply.written().len() - mark + call.reply.lent_bytes();
+        let seen = Seen { nanos, reply_bytes: reply_bytes as u64 };
         if execution == Execution::Done {
             self.observer.count(&call, seen);
         } else {

@@ -19,6 +19,7 @@
 use session::SharedBytes;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
+use wire::{Lent, LentBytes};
 
 /// Largest capacity of a buffer that gathers small replies; replies of this size or more become a
 /// buffer of their own without a copy.
@@ -35,7 +36,7 @@ const SHARED_OVERHEAD: usize = size_of::<Vec<u8>>() + 2 * size_of::<usize>();
 const SLICES: usize = 64;
 /// Bytes written at a time, however much the socket takes: a client that reads as fast as the
 /// worker writes would otherwise have it for itself until it has everything.
-pub const WRITE_MAX: usize = 256 << 10;
+pub const WRITE_MAX: usize = 1 << 20;
 
 /// Safe position of a server that has no positions: all bytes may leave.
 pub const ALL_SAFE: u64 = u64::MAX;
@@ -62,6 +63,8 @@ struct Queue {
     passed: u64,
     /// Marks in order: both `at` and `position` rise.
     marks: VecDeque<Mark>,
+    /// True if something was lent since loans were last looked at.
+    has_new_loans: bool,
     /// True if the socket may take more: no event will report that it does.
     may_write_more: bool,
     /// True if the socket is full: an event has to report that it takes more.
@@ -71,16 +74,35 @@ struct Queue {
 /// Takes two words, as there may be one for each message that a slow subscriber has not got yet.
 #[derive(Debug)]
 enum Buffer {
-    /// Replies of this client.
-    Own(Box<Replies>),
+    /// For this client alone; behind a pointer, which keeps places of messages small.
+    Own(Box<Own>),
     /// A message that other clients get too, with its payload if that is a part of its own.
     Shared(SharedBytes, Option<SharedBytes>),
 }
 
-/// Buffer behind a pointer, which keeps places of messages small.
+#[derive(Debug)]
+enum Own {
+    Replies(Replies),
+    /// The rest of a value, which is sent from where it lies.
+    Lent(Loan),
+}
+
+/// Bytes that are lent, of which the first `from` were sent or copied.
+#[derive(Debug)]
+struct Loan {
+    bytes: Box<dyn LentBytes>,
+    from: usize,
+}
+
 #[derive(Debug)]
 struct Replies {
     bytes: Vec<u8>,
+}
+
+impl Loan {
+    fn left(&self) -> usize {
+        self.bytes.len() - self.from
+    }
 }
 
 impl Replies {
@@ -108,25 +130,68 @@ struct Mark {
 
 impl Buffer {
     fn own(bytes: Vec<u8>) -> Buffer {
-        Buffer::Own(Box::new(Replies { bytes }))
+        Buffer::Own(Box::new(Own::Replies(Replies { bytes })))
     }
 
-    fn parts(&self) -> [&[u8]; 2] {
-        match self {
-            Buffer::Own(replies) => [&replies.bytes, &[]],
-            Buffer::Shared(head, payload) => [head, payload.as_ref().map_or(&[], |it| it)],
-        }
+    fn lent(bytes: Box<dyn LentBytes>) -> Buffer {
+        Buffer::Own(Box::new(Own::Lent(Loan { bytes, from: 0 })))
+    }
+
+    fn loan(&mut self) -> Option<&mut Loan> {
+        let Buffer::Own(own) = self else { return None };
+        if let Own::Lent(loan) = &mut **own { Some(loan) } else { None }
+    }
+
+    fn replies(&mut self) -> Option<&mut Replies> {
+        let Buffer::Own(own) = self else { return None };
+        if let Own::Replies(replies) = &mut **own { Some(replies) } else { None }
     }
 
     fn len(&self) -> usize {
-        self.parts().map(<[u8]>::len).iter().sum()
+        match self {
+            Buffer::Own(own) => match &**own {
+                Own::Replies(replies) => replies.bytes.len(),
+                Own::Lent(loan) => loan.left(),
+            },
+            Buffer::Shared(head, payload) => head.len() + payload.as_ref().map_or(0, |it| it.len()),
+        }
+    }
+
+    /// Fills `slices` with at most `most` of its bytes from `from` on, and returns how many slices
+    /// were filled.
+    fn slices<'b>(&'b self, from: usize, most: usize, slices: &mut [IoSlice<'b>]) -> usize {
+        let parts: [&[u8]; 2] = match self {
+            Buffer::Own(own) => match &**own {
+                Own::Replies(replies) => [&replies.bytes, &[]],
+                Own::Lent(loan) => return loan.bytes.slices(loan.from + from, most, slices),
+            },
+            Buffer::Shared(head, payload) => [head, payload.as_ref().map_or(&[], |it| it)],
+        };
+        let (mut passed, mut left, mut used) = (from, most, 0);
+        for part in parts {
+            let bytes = &part[passed.min(part.len())..];
+            passed -= passed.min(part.len());
+            let bytes = &bytes[..bytes.len().min(left)];
+            if let (false, Some(slice)) = (bytes.is_empty(), slices.get_mut(used)) {
+                *slice = IoSlice::new(bytes);
+                left -= bytes.len();
+                used += 1;
+            }
+        }
+        used
     }
 
     /// Returns the bytes of memory. A shared message counts for each client that holds it, as a
     /// slow reader may be the last to hold it.
     fn room(&self) -> usize {
         match self {
-            Buffer::Own(replies) => size_of::<Replies>() + replies.bytes.capacity(),
+            Buffer::Own(own) => {
+                let beside = match &**own {
+                    Own::Replies(replies) => replies.bytes.capacity(),
+                    Own::Lent(loan) => loan.bytes.overhead() + loan.left(),
+                };
+                size_of::<Own>() + beside
+            }
             Buffer::Shared(head, payload) => {
                 let parts = [Some(head), payload.as_ref()];
                 parts.into_iter().flatten().map(|part| SHARED_OVERHEAD + part.capacity()).sum()
@@ -201,6 +266,27 @@ impl Output {
     /// Adds a message that other clients get too, and its payload if that is a part of its own.
     pub fn share(&mut self, head: SharedBytes, payload: Option<SharedBytes>) {
         self.queue().share(head, payload);
+    }
+
+    /// Adds `replies` up to the last place where they leave something out, and what they leave out.
+    /// Leaves the rest in `replies`, and nothing in `lent`.
+    pub fn lend(&mut self, replies: &mut Vec<u8>, lent: &mut Lent) {
+        let (queue, mut from) = (self.queue(), 0);
+        for (at, bytes) in lent.take() {
+            queue.copy(&replies[from..at]);
+            queue.add(Buffer::lent(bytes), 0);
+            queue.has_new_loans = true;
+            from = at;
+        }
+        replies.drain(..from);
+    }
+
+    /// Copies up to `most` bytes of those that were lent before this was last called, the first to
+    /// be sent first: who reads slowly must not keep memory of others from being used. Returns the
+    /// number of bytes copied.
+    pub fn copy_lent(&mut self, most: usize) -> usize {
+        let Some(queue) = &mut self.queue else { return 0 };
+        if std::mem::take(&mut queue.has_new_loans) { 0 } else { queue.copy_lent(most) }
     }
 
     /// Adds what another output holds, of which nothing was written and nothing is withheld.
@@ -307,7 +393,7 @@ impl Queue {
     /// Adds a copy of `bytes`.
     fn copy(&mut self, bytes: &[u8]) {
         let (mut rest, mut room) = (bytes, bytes.len());
-        if let Some(Buffer::Own(replies)) = self.buffers.back_mut() {
+        if let Some(replies) = self.buffers.back_mut().and_then(Buffer::replies) {
             let before = replies.bytes.capacity();
             rest = replies.fill(bytes);
             self.room += replies.bytes.capacity() - before;
@@ -326,6 +412,32 @@ impl Queue {
         self.len += buffer.len() - written;
         self.room += buffer.room();
         self.buffers.push_back(buffer);
+    }
+
+    fn copy_lent(&mut self, most: usize) -> usize {
+        let mut loans = self.buffers.iter_mut().enumerate();
+        let found = loans.find_map(|(at, buffer)| Some((at, buffer.loan()?)));
+        let Some((at, loan)) = found else { return 0 };
+        self.room -= loan.left();
+        // Of the first buffer something may have been written.
+        loan.from += if at == 0 { std::mem::take(&mut self.written) } else { 0 };
+        let len = most.min(loan.left());
+        let mut copied = Vec::with_capacity(len);
+        while copied.len() < len {
+            let mut slices = [IoSlice::new(&[]); SLICES];
+            let used = loan.bytes.slices(loan.from, len - copied.len(), &mut slices);
+            slices[..used].iter().for_each(|slice| copied.extend_from_slice(slice));
+            loan.from += slices[..used].iter().map(|slice| slice.len()).sum::<usize>();
+        }
+        let left = loan.left();
+        self.room += left;
+        if left == 0 {
+            self.room -= self.buffers.remove(at).map_or(0, |buffer| buffer.room());
+        }
+        let own = Buffer::own(copied);
+        self.room += own.room();
+        self.buffers.insert(at, own);
+        len
     }
 
     fn write_to(&mut self, stream: &mut impl Write, safe: u64, most: usize) -> io::Result<usize> {
@@ -370,16 +482,12 @@ impl Queue {
     /// Fills `slices` with the next `most` bytes, and returns the number of slices used.
     fn slices<'q>(&'q self, slices: &mut [IoSlice<'q>; SLICES], most: usize) -> usize {
         let (mut left, mut written, mut used) = (most, self.written, 0);
-        for part in self.buffers.iter().flat_map(Buffer::parts) {
-            let (passed, bytes) = part.split_at(written.min(part.len()));
-            written -= passed.len();
-            let bytes = &bytes[..bytes.len().min(left)];
-            if bytes.is_empty() {
-                continue;
-            }
-            slices[used] = IoSlice::new(bytes);
-            left -= bytes.len();
-            used += 1;
+        for buffer in &self.buffers {
+            let filled = buffer.slices(written, left, &mut slices[used..]);
+            // Only of the first one something was written.
+            written = 0;
+            left -= slices[used..used + filled].iter().map(|slice| slice.len()).sum::<usize>();
+            used += filled;
             if left == 0 || used == SLICES {
                 break;
             }

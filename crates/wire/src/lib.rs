@@ -17,9 +17,11 @@
 
 mod error;
 mod lengths;
+mod lent;
 mod reply;
 mod request;
 
 pub use error::ProtocolError;
+pub use lent::{Lent, LentBytes};
 pub use reply::{Mark, Protocol, Reply};
 pub use request::{Limits, Progress, RequestParser, Span};

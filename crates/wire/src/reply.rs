@@ -5,6 +5,8 @@
 //! which it would exceed the limit, and [`Reply::is_over_limit`] returns true from then on. The
 //! output is no complete reply then, and must not be sent.
 
+use crate::{Lent, LentBytes};
+
 /// Version of the protocol that a connection has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Protocol {
@@ -26,6 +28,8 @@ pub struct Reply<'a> {
     /// Largest length of `out`, nearly; zero once the reply is over its limit.
     most: usize,
     protocol: Protocol,
+    /// What is left out of `out`; `None` if everything is to be written there.
+    lent: Option<&'a mut Lent>,
 }
 
 impl<'a> Reply<'a> {
@@ -40,7 +44,13 @@ impl<'a> Reply<'a> {
     #[inline]
     pub fn with_limit(out: &'a mut Vec<u8>, protocol: Protocol, most: usize) -> Self {
         debug_assert!(most > 0, "a limit of zero says that a reply was over its limit");
-        Self { out, most, protocol }
+        Self { out, most, protocol, lent: None }
+    }
+
+    /// Lets long bytes be lent instead of written.
+    #[inline]
+    pub fn lending(self, lent: &'a mut Lent) -> Self {
+        Self { lent: Some(lent), ..self }
     }
 
     /// Returns true if the reply went beyond its limit.
@@ -49,9 +59,9 @@ impl<'a> Reply<'a> {
         self.most == 0
     }
 
-    /// Returns a writer of the same reply, borrowed from this one.
+    /// Returns a writer of the same reply, borrowed from this one, to which nothing can be lent.
     pub fn reborrow(&mut self) -> Reply<'_> {
-        Reply { out: self.out, most: self.most, protocol: self.protocol }
+        Reply { out: self.out, most: self.most, protocol: self.protocol, lent: None }
     }
 
     /// Takes over the state of a reborrowed writer: whether the reply was over its limit, and the
@@ -91,6 +101,12 @@ impl<'a> Reply<'a> {
     #[inline]
     pub fn written(&self) -> &[u8] {
         self.out
+    }
+
+    /// Number of bytes that were lent.
+    #[inline]
+    pub fn lent_bytes(&self) -> usize {
+        self.lent.as_ref().map_or(0, |lent| lent.len())
     }
 
     /// Writes the status `OK`.
@@ -163,6 +179,22 @@ impl<'a> Reply<'a> {
         self.begin_bulk(len);
         pieces.for_each(|piece| self.raw(piece));
         self.end_bulk();
+    }
+
+    /// Writes a bulk string of `len` bytes that `lend` gives, if they can be lent; returns false if
+    /// not.
+    pub fn bulk_lent(&mut self, len: usize, lend: impl FnOnce() -> Box<dyn LentBytes>) -> bool {
+        let Some(lent) = self.lent.as_mut() else { return false };
+        if self.out.len() + lent.len() + len > self.most {
+            self.mark_over_limit();
+            return true;
+        }
+        self.begin_bulk(len);
+        if let Some(lent) = &mut self.lent {
+            lent.add(self.out.len(), lend());
+        }
+        self.end_bulk();
+        true
     }
 
     /// Writes a bulk string with the text of an integer.
@@ -368,6 +400,9 @@ impl<'a> Reply<'a> {
     #[inline]
     pub fn truncate(&mut self, mark: Mark) {
         self.out.truncate(mark.0);
+        if let Some(lent) = &mut self.lent {
+            lent.truncate(mark.0);
+        }
     }
 
     /// Removes and returns everything written since `mark`.

@@ -3,10 +3,12 @@
 use super::options::{Of, Options};
 use crate::generic::expire::{EXPIRE, PERSIST};
 use command::{Call, Outcome, effects};
+use heap::Pinned;
+use std::io::IoSlice;
 use std::ops::Range;
 use store::Event;
 use store::value::string::{Form, StringView};
-use wire::Reply;
+use wire::{LentBytes, Reply};
 
 pub fn get(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
@@ -71,6 +73,27 @@ pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+/// Fewest bytes of a long string that are sent from where they lie: below this a copy costs less.
+const LENT_BYTES_MIN: usize = 64 << 10;
+
+/// Bytes of a long string, sent from where they lie.
+#[derive(Debug)]
+struct LentString(Pinned);
+
+impl LentBytes for LentString {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn overhead(&self) -> usize {
+        self.0.overhead()
+    }
+
+    fn slices<'l>(&'l self, from: usize, most: usize, slices: &mut [IoSlice<'l>]) -> usize {
+        self.0.slices(from, most, slices)
+    }
+}
+
 /// Replies with a value, or null if there is none.
 #[inline]
 pub fn bulk_or_null(reply: &mut Reply<'_>, string: Option<StringView<'_>>) {
@@ -93,5 +116,11 @@ pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<u
 #[cold]
 #[inline(never)]
 fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
+    if let Form::Long(long) = string.form
+        && range.len() >= LENT_BYTES_MIN
+        && reply.bulk_lent(range.len(), || Box::new(LentString(long.pin(range.clone()))))
+    {
+        return;
+    }
     reply.bulk_pieces(range.len(), string.pieces(range));
 }

@@ -13,6 +13,9 @@ use settings::network;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// Most bytes of replies that are copied each time, of those that clients have not read for long.
+const LENT_COPIED: usize = 4 << 20;
+
 impl<P: Poller> EventLoop<P> {
     /// Ends the waits whose deadline has passed. The answers come as mail.
     pub(super) fn end_waits(&mut self, now: Steady) {
@@ -69,13 +72,16 @@ impl<P: Poller> EventLoop<P> {
         self.write_encrypted(pipeline);
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
         let is_at_rest = self.instance.background_jobs_paused.load(Relaxed);
-        let mut peak = Peak::default();
+        let (mut peak, mut copied) = (Peak::default(), 0);
         for at in 0..self.connections.entries() {
             let Some(connection) = self.connections.get_mut(at) else { continue };
             peak = peak.max(connection.session.client.buffers());
             let silent = connection.silent_for(now);
             if !is_at_rest {
                 connection.trim(silent);
+            }
+            if copied < LENT_COPIED {
+                copied += connection.copy_lent(LENT_COPIED - copied);
             }
             let limit = *connection.output_limit(&self.output_limits);
             let is_slow = is_too_slow(connection, &limit, now);

@@ -5,6 +5,7 @@ use crate::connection::Connection;
 use command::Row;
 use session::ReplyMode;
 use settings::{general, limits};
+use wire::Lent;
 
 /// Most bytes of output that may wait for a client that has never been authenticated.
 const STRANGER_OUTPUT_MAX: u64 = 1 << 10;
@@ -16,6 +17,7 @@ impl Executor {
         if connection.session.reply_mode == ReplyMode::On || row.spec.replies_by_push() {
             self.note_output_limit(connection);
             self.replies = Vec::new();
+            self.lent = Lent::default();
             connection.give_up();
         }
     }

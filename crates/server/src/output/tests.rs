@@ -1,7 +1,10 @@
-use super::{ALL_SAFE, BUFFER_BYTES, Buffer, Output, Queue, SHARED_OVERHEAD, SLICES, WRITE_MAX};
+use super::{
+    ALL_SAFE, BUFFER_BYTES, Buffer, Output, Own, Queue, SHARED_OVERHEAD, SLICES, WRITE_MAX,
+};
 use session::SharedBytes;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
+use wire::{Lent, LentBytes, Protocol, Reply};
 
 /// A socket that takes `room` bytes and then no more.
 #[derive(Default)]
@@ -205,7 +208,10 @@ fn small_replies_share_buffers() {
 fn allocated(output: &Output) -> usize {
     let queue = output.queue.as_ref().expect("something waits");
     let of_buffer = |buffer: &Buffer| match buffer {
-        Buffer::Own(replies) => size_of_val(&**replies) + replies.bytes.capacity(),
+        Buffer::Own(own) => match &**own {
+            Own::Replies(replies) => size_of_val(&**own) + replies.bytes.capacity(),
+            Own::Lent(_) => unreachable!("nothing is lent"),
+        },
         Buffer::Shared(head, _) => head.capacity() + size_of::<Vec<u8>>() + 16,
     };
     let buffers: usize = queue.buffers.iter().map(of_buffer).sum();
@@ -377,4 +383,83 @@ fn the_lowest_memory_tells_of_a_client_that_caught_up_in_between() {
     assert_eq!((output.take_lowest(), output.room()), (both, both));
     socket.drain(&mut output, ALL_SAFE);
     assert_eq!((output.take_lowest(), output.room()), (0, 0));
+}
+
+/// Bytes that are lent in parts of 7, whose owner is told when they are given back.
+#[derive(Debug)]
+struct Lending(Vec<u8>, Arc<()>);
+
+impl LentBytes for Lending {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn overhead(&self) -> usize {
+        24
+    }
+
+    fn slices<'l>(&'l self, from: usize, most: usize, slices: &mut [IoSlice<'l>]) -> usize {
+        let end = self.0.len().min(from.saturating_add(most));
+        let parts = self.0[from..end].chunks(7);
+        slices.iter_mut().zip(parts).map(|(slice, part)| *slice = IoSlice::new(part)).count()
+    }
+}
+
+/// Replies that leave something out at two places, and what is to be sent all in all.
+fn lending(loans: [usize; 2], token: &Arc<()>) -> (Vec<u8>, Lent, Vec<u8>) {
+    let (mut out, mut lent, mut all) = (Vec::new(), Lent::default(), Vec::new());
+    for (number, len) in loans.into_iter().enumerate() {
+        let bytes: Vec<u8> = (0..len).map(|at| b'a' + (at % 23) as u8 + number as u8).collect();
+        let mut reply = Reply::new(&mut out, Protocol::Resp2).lending(&mut lent);
+        assert!(reply.bulk_lent(len, || Box::new(Lending(bytes.clone(), Arc::clone(token)))));
+        all.extend_from_slice(format!("${len}\r\n").as_bytes());
+        all.extend_from_slice(&bytes);
+        all.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"+OK\r\n");
+    all.extend_from_slice(b"+OK\r\n");
+    (out, lent, all)
+}
+
+#[test]
+fn what_is_lent_is_sent_where_it_was_left_out_and_then_given_back() {
+    for (room, most) in [(1, 1), (3, 5), (16, 1000), (1000, 16), (usize::MAX, usize::MAX)] {
+        let token = Arc::new(());
+        let (mut replies, mut lent, all) = lending([400, 90], &token);
+        let (mut output, mut socket) = (Output::default(), Socket::default());
+        output.lend(&mut replies, &mut lent);
+        assert!(lent.is_empty() && Arc::strong_count(&token) == 3);
+        output.push(&mut replies, 0);
+        assert_eq!(output.len(), all.len());
+        assert!(output.room() > all.len(), "what is lent counts as if it was copied");
+        while output.len() > 0 {
+            socket.room = room;
+            output.write_to(&mut socket, ALL_SAFE, most).unwrap();
+            assert_eq!(socket.taken.len() + output.len(), all.len());
+        }
+        assert!(socket.taken == all && Arc::strong_count(&token) == 1 && output.room() == 0);
+    }
+}
+
+#[test]
+fn what_is_lent_for_long_is_copied_bit_by_bit_and_given_back() {
+    for (written, most) in [(0, 100), (3, 64), (50, 1000), (413, 7)] {
+        let token = Arc::new(());
+        let (mut replies, mut lent, all) = lending([400, 90], &token);
+        let (mut output, mut socket) = (Output::default(), Socket::with_room(written));
+        output.lend(&mut replies, &mut lent);
+        output.push(&mut replies, 0);
+        output.write_to(&mut socket, ALL_SAFE, usize::MAX).unwrap();
+        assert_eq!(output.copy_lent(most), 0, "it may leave soon");
+        loop {
+            let copied = output.copy_lent(most);
+            assert!(copied <= most && output.room() < 8 * all.len());
+            if copied == 0 {
+                break;
+            }
+        }
+        assert_eq!((Arc::strong_count(&token), output.len()), (1, all.len() - written));
+        let _ = socket.drain(&mut output, ALL_SAFE);
+        assert!(socket.taken == all && output.room() == 0);
+    }
 }

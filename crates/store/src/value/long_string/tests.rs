@@ -8,7 +8,9 @@ use crate::value::bitmap::combine::{self, Operation};
 use crate::value::bitmap::field::{Field, Overflow};
 use crate::value::string::{self, StringMut};
 use base::{KeyHasher, KeyspaceId, Millis, Random};
+use heap::Pinned;
 use std::collections::BTreeMap;
+use std::io::IoSlice;
 
 const NAMES: [&[u8]; 4] = [b"a", b"b", b"c", b"a much longer name"];
 const LEN_MAX: u64 = 512 << 20;
@@ -23,6 +25,8 @@ struct World {
     random: Random,
     now: Millis,
     model: Model,
+    /// Parts of strings that are read without a lock, and what they were when they were pinned.
+    pinned: Vec<(Pinned, Vec<u8>)>,
 }
 
 impl World {
@@ -32,7 +36,7 @@ impl World {
         let store = Store::new(config).expect("address space");
         let thread = store.thread_context().expect("the first thread");
         let (random, now) = (Random::from_seed(seed), Millis(1_000_000));
-        World { store, thread, random, now, model: Model::new() }
+        World { store, thread, random, now, model: Model::new(), pinned: Vec::new() }
     }
 
     fn on<T>(&mut self, names: &[&[u8]], act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T) -> T {
@@ -194,7 +198,36 @@ impl World {
         }
     }
 
+    /// Pins a part of a long string, or lets go of one.
+    fn pin(&mut self) {
+        let (name, from, most) = (self.name(), self.place(), self.place());
+        let bytes = self.present(name);
+        let range = from.min(bytes.len())..bytes.len().min(from + most);
+        let pinned = self.on(&[name], |access, keys| {
+            let found = access.lookup_string_without_touch(&keys[0]).expect("a string")?;
+            let string::Form::Long(long) = found.form else { return None };
+            Some(long.pin(range.clone()))
+        });
+        self.pinned.extend(pinned.map(|it| (it, bytes[range].to_vec())));
+        if self.pinned.len() > 6 {
+            let at = self.below(6);
+            self.pinned.swap_remove(at);
+        }
+    }
+
+    fn check_pinned(&mut self) {
+        for at in 0..self.pinned.len() {
+            let from = self.below(self.pinned[at].1.len() + 1);
+            let (pinned, expected) = &self.pinned[at];
+            let mut slices = [IoSlice::new(&[]); 200];
+            let used = pinned.slices(from, usize::MAX, &mut slices);
+            let bytes: Vec<u8> = slices[..used].iter().flat_map(|it| it.to_vec()).collect();
+            assert!(bytes == expected[from..], "pinned bytes have changed");
+        }
+    }
+
     fn step(&mut self) {
+        self.pin();
         match self.below(20) {
             0..2 => self.set(),
             2..6 => self.append(),
@@ -224,6 +257,7 @@ impl World {
     }
 
     fn check(&mut self) {
+        self.check_pinned();
         for name in NAMES {
             let expected = self.model.get(name).cloned();
             let (a, b) = (self.place(), self.place());
@@ -272,6 +306,7 @@ fn strings_are_those_of_the_model_across_the_threshold_and_the_borders_of_chunks
             world.step();
             world.check();
         }
+        world.pinned.clear();
         let total: u64 = NAMES.len() as u64 * 5 * WHOLE_BYTES_MAX as u64;
         assert!(world.store.live_bytes() < total, "removed strings are given back");
     }
