@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 
 /// Entry of `database_of` for a keyspace that no database points to.
 const NO_DATABASE: u16 = u16::MAX;
-/// Entry of `database_of` for one that a snapshot still reads, or that is set aside.
+/// Entry of `database_of` for one that a snapshot still reads, or that is set aside, or of staging.
 const KEPT: u16 = u16::MAX - 1;
 
 /// Table of keyspaces; see the module page.
@@ -21,6 +21,8 @@ pub(crate) struct Keyspaces {
     /// Databases that ever held a key; the others need not be looked at.
     used: Box<[AtomicBool]>,
     ids: Mutex<Ids>,
+    /// The keyspace of values that are received before a key gets them.
+    staging: KeyspaceId,
 }
 
 /// What became of the old keyspace of a database.
@@ -62,13 +64,19 @@ impl Keyspaces {
     pub fn new(databases: usize, ids: usize) -> Keyspaces {
         let databases = databases.clamp(1, ids / 2);
         let taken = (0..databases).map(|number| AtomicU16::new(narrow::to_u16(number))).collect();
-        let database_of = |id| if id < databases { narrow::to_u16(id) } else { NO_DATABASE };
+        let staging = ids - 1;
+        let database_of = |id| match id {
+            _ if id < databases => narrow::to_u16(id),
+            _ if id == staging => KEPT,
+            _ => NO_DATABASE,
+        };
         let database_of = (0..ids).map(|id| AtomicU16::new(database_of(id))).collect();
         let used = (0..databases).map(|_| AtomicBool::new(false)).collect();
-        let free = (databases..ids).map(narrow::to_u16).collect();
+        let free = (databases..staging).map(narrow::to_u16).collect();
         let (dying, read, kept) = (VecDeque::new(), BTreeSet::new(), Vec::new());
         let ids = Mutex::new(Ids { free, dying, read, kept });
-        Keyspaces { databases: taken, database_of, used, ids }
+        let staging = KeyspaceId(narrow::to_u16(staging));
+        Keyspaces { databases: taken, database_of, used, ids, staging }
     }
 
     fn ids(&self) -> MutexGuard<'_, Ids> {
@@ -90,6 +98,11 @@ impl Keyspaces {
     #[inline]
     pub fn of(&self, database: usize) -> Option<KeyspaceId> {
         self.databases.get(database).map(|id| KeyspaceId(id.load(Relaxed)))
+    }
+
+    /// The keyspace of values that are received before a key gets them. No database points to it.
+    pub fn staging(&self) -> KeyspaceId {
+        self.staging
     }
 
     /// Databases that ever held a key.

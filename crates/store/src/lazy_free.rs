@@ -5,6 +5,7 @@
 //! Entries and nodes are taken out as they are counted, so lazy free and the cleaner, which may
 //! meet the same records, never count one twice.
 
+use crate::key::Key;
 use crate::keyspaces::DyingKeyspace;
 use crate::shard::{Dying, ThreadContext};
 use crate::store::Store;
@@ -77,6 +78,7 @@ impl Store {
     }
 
     fn free_lazily(&self, thread: &mut ThreadContext, most: usize) -> Freed {
+        self.take_given_up(thread);
         let mut freed = Freed::default();
         while freed.records < most {
             let left = most - freed.records;
@@ -89,6 +91,16 @@ impl Store {
             }
         }
         freed
+    }
+
+    /// Takes over staged values whose receivers are gone.
+    fn take_given_up(&self, thread: &mut ThreadContext) {
+        let given_up = std::mem::take(&mut *self.shards.given_up.lock());
+        for (hash, id) in given_up {
+            let mut guard = self.shards.lock_quietly(thread, hash.shard(), NO_TIME);
+            let key = Key { bytes: b"", hash, keyspace: guard.staging() };
+            guard.give_up(&key, id);
+        }
     }
 
     /// Takes entries out of a keyspace that no client can reach, and frees its id after the last.

@@ -135,6 +135,10 @@ struct Ids {
     most: u32,
 }
 
+/// Collections that became no key's value and were dropped without a lock, each with the position
+/// hash of its owner: for lazy free.
+pub(crate) type GivenUp = Mutex<Vec<(PositionHash, CollectionId)>>;
+
 /// A collection that no client can reach any more, and its first node that was not yet looked at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dying {

@@ -62,7 +62,7 @@ pub use change::{
     Author, Change, Databases, Effect, EffectWords, Event, EventClass, Interests, KeyEvent,
     Listener, OwnedArgs, Presence, Reason, Unit, UnitLog,
 };
-pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};
+pub(crate) use collections::{CollectionId, Dying, GivenUp, Noted, parse_node_name};
 pub use cut::{Copied, Copies};
 pub(crate) use guard::Guard;
 pub use hold::Hold;

@@ -1,6 +1,6 @@
 //! The nodes of values that are trees, to be changed, moved and freed.
 
-use super::collections::{CollectionId, Noted, node_name};
+use super::collections::{CollectionId, GivenUp, Noted, node_name};
 use super::frozen::Frozen;
 use super::guard::Guard;
 use super::node_table::NodeTable;
@@ -11,6 +11,7 @@ use crate::key::Key;
 use base::{KeyspaceId, Location};
 use heap::{Draft, Footprint, Heap, Purpose, Record};
 use index::Index;
+use std::sync::Arc;
 use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut};
 
 /// The nodes of one collection, to be changed.
@@ -53,6 +54,23 @@ impl<'a> Guard<'a> {
         let tables = unsafe { shards.collections.tables_mut(id) };
         let (table, frozen) = tables.expect("a collection has a table");
         WriteNodes { guard: self, table, frozen, index, id, keyspace: key.keyspace }
+    }
+
+    /// The nodes of a collection of a locked shard; `None` if it is closed.
+    pub fn nodes_of(&self, id: CollectionId) -> Option<ReadNodes<'_>> {
+        self.assert_held(self.shards.collections.owner(id).shard());
+        // SAFETY: the shard is locked, and changes need the guard exclusively.
+        unsafe { ReadNodes::of(self.shards, id) }
+    }
+
+    /// Keyspace of values that are received before a key gets them.
+    pub fn staging(&self) -> KeyspaceId {
+        self.shards.keyspaces.staging()
+    }
+
+    /// Takes collections that were dropped without a lock.
+    pub fn given_up(&self) -> &Arc<GivenUp> {
+        &self.shards.given_up
     }
 
     /// Opens a collection without nodes for a key.

@@ -1,7 +1,7 @@
 //! All state behind the locks of the shards.
 
 use super::change::Listeners;
-use super::collections::{Collections, Dying};
+use super::collections::{Collections, Dying, GivenUp};
 use super::cut::Cuts;
 use super::locks::Locks;
 use crate::budget::Budget;
@@ -41,6 +41,8 @@ pub(crate) struct Shards {
     pub(super) indexes: Indexes,
     pub(super) locks: Locks,
     pub(super) collections: Collections,
+    /// Staged values whose receivers are gone.
+    pub given_up: Arc<GivenUp>,
     pub cuts: Cuts,
     pub(super) reach: Reach,
     keeps_expired: AtomicBool,
@@ -72,6 +74,7 @@ impl Shards {
             indexes,
             locks: Locks::new(),
             collections: Collections::new(small)?,
+            given_up: Arc::default(),
             cuts: Cuts::new(),
             reach: Reach::default(),
             keeps_expired: AtomicBool::new(false),

@@ -29,12 +29,15 @@
 
 mod change;
 mod read;
+mod staged;
 #[cfg(test)]
 mod tests;
 
 pub use change::LongMut;
+use change::put_chunk;
 pub(crate) use change::{chunks_of, put_chunks};
 pub use read::{LongView, Part};
+pub use staged::Staged;
 
 use crate::shard::CollectionId;
 use tree::NodeId;

@@ -1,4 +1,4 @@
-use super::{CHUNK_BYTES, WHOLE_BYTES_MAX};
+use super::{CHUNK_BYTES, Staged, WHOLE_BYTES_MAX};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry, Key};
 use crate::shard::{ShardSet, ThreadContext};
@@ -27,6 +27,8 @@ struct World {
     model: Model,
     /// Parts of strings that are read without a lock, and what they were when they were pinned.
     pinned: Vec<(Pinned, Vec<u8>)>,
+    /// Strings that are being received for a key, and their bytes so far.
+    staged: Vec<(Staged, &'static [u8], Vec<u8>)>,
 }
 
 impl World {
@@ -36,7 +38,15 @@ impl World {
         let store = Store::new(config).expect("address space");
         let thread = store.thread_context().expect("the first thread");
         let (random, now) = (Random::from_seed(seed), Millis(1_000_000));
-        World { store, thread, random, now, model: Model::new(), pinned: Vec::new() }
+        World {
+            store,
+            thread,
+            random,
+            now,
+            model: Model::new(),
+            pinned: Vec::new(),
+            staged: Vec::new(),
+        }
     }
 
     fn on<T>(&mut self, names: &[&[u8]], act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T) -> T {
@@ -215,6 +225,46 @@ impl World {
         }
     }
 
+    /// Begins to receive a string, goes on, gives it to its key, or gives it up.
+    fn stage(&mut self) {
+        if self.staged.len() < 3 {
+            let name = self.name();
+            let staged = self.on(&[name], |access, keys| access.stage(keys[0].hash)).expect("room");
+            self.staged.push((staged, name, Vec::new()));
+        }
+        let at = self.below(3).min(self.staged.len() - 1);
+        let (mut staged, name, mut bytes) = self.staged.swap_remove(at);
+        let most = [100, CHUNK_BYTES + 1, WHOLE_BYTES_MAX][self.below(3)];
+        let mut more = self.bytes(most);
+        if self.below(4) == 0 {
+            more.fill(0);
+        }
+        bytes.extend_from_slice(&more);
+        self.on(&[name], |access, _| {
+            access.add_staged(&mut staged, &more).expect("room");
+            let mut copy = Vec::new();
+            access.copy_staged(&staged, &mut copy);
+            assert!(copy == bytes && staged.len() == bytes.len());
+        });
+        let deadline = Millis(self.now.0 + 30);
+        match self.below(8) {
+            0 => drop(staged),
+            what @ 1..4 if bytes.len() > WHOLE_BYTES_MAX => {
+                let kept = self.model.get(name).and_then(|(_, deadline)| *deadline);
+                let (expiry, deadline) = match what {
+                    1 => (Expiry::Keep, kept),
+                    2 => (Expiry::Never, None),
+                    _ => (Expiry::At(deadline), Some(deadline)),
+                };
+                self.on(&[name], |access, keys| access.set_staged(&keys[0], staged, expiry))
+                    .expect("room");
+                self.model.insert(name, (bytes, deadline));
+            }
+            _ if bytes.len() < 3 * WHOLE_BYTES_MAX => self.staged.push((staged, name, bytes)),
+            _ => {}
+        }
+    }
+
     fn check_pinned(&mut self) {
         for at in 0..self.pinned.len() {
             let from = self.below(self.pinned[at].1.len() + 1);
@@ -228,7 +278,8 @@ impl World {
 
     fn step(&mut self) {
         self.pin();
-        match self.below(20) {
+        match self.below(22) {
+            20..22 => self.stage(),
             0..2 => self.set(),
             2..6 => self.append(),
             6..10 => self.set_range(),
@@ -307,6 +358,8 @@ fn strings_are_those_of_the_model_across_the_threshold_and_the_borders_of_chunks
             world.check();
         }
         world.pinned.clear();
+        world.staged.clear();
+        while world.store.free_some(&mut world.thread, 1 << 10) {}
         let total: u64 = NAMES.len() as u64 * 5 * WHOLE_BYTES_MAX as u64;
         assert!(world.store.live_bytes() < total, "removed strings are given back");
     }
