@@ -77,6 +77,13 @@ impl Observer {
         }
     }
 
+    /// Does what `count` does, for a command with an argument that was received apart.
+    #[cold]
+    pub fn count_apart(&self, call: &Call<'_>, seen: Seen) {
+        Observer { nanos: u64::MAX, bytes: u64::MAX, ..*self }.count(call, seen);
+        self.look_closely(call, seen);
+    }
+
     #[cold]
     #[inline(never)]
     fn look_closely(&self, call: &Call<'_>, seen: Seen) {
@@ -88,7 +95,7 @@ impl Observer {
 
     /// Returns true if a run may have passed a limit.
     fn is_passed(&self, call: &Call<'_>, seen: Seen) -> bool {
-        let bytes = call.args.request_bytes() as u64 + seen.reply_bytes;
+        let bytes = request_bytes(call) + seen.reply_bytes;
         (seen.nanos >= self.nanos) | (bytes >= self.bytes)
     }
 
@@ -111,7 +118,7 @@ impl Observer {
             return;
         }
         let is_queued = call.turn == Turn::Only;
-        let request_bytes = if is_queued { EXEC_BYTES } else { call.args.request_bytes() as u64 };
+        let request_bytes = if is_queued { EXEC_BYTES } else { request_bytes(call) };
         let is_sent = call.session.reply_mode == ReplyMode::On;
         let reply_bytes = if is_sent { seen.reply_bytes } else { 0 };
         let values = [
@@ -139,6 +146,12 @@ fn entry(call: &Call<'_>, value: u64, now: Millis) -> Entry {
     }
 }
 
+/// Bytes of a request, with the argument that was received apart.
+fn request_bytes(call: &Call<'_>) -> u64 {
+    let apart = call.session.apart.as_ref().map_or(0, |apart| apart.len);
+    (call.args.request_bytes() + apart) as u64
+}
+
 /// Returns the arguments as they are kept: few, short and without secrets.
 fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
     let (args, len) = (call.args, call.args.len());
@@ -147,7 +160,10 @@ fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
     let mut kept: Vec<Vec<u8>> = (0..shown)
         .map(|at| match secrets.binary_search(&at).is_ok() {
             true => REDACTED.to_vec(),
-            false => truncated(args.get(at)),
+            false => match call.session.apart.as_ref().filter(|apart| apart.at == at) {
+                Some(apart) => truncated(apart.begin(), apart.len),
+                None => truncated(args.get(at), args.get(at).len()),
+            },
         })
         .collect();
     if shown < len {
@@ -156,14 +172,13 @@ fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
     kept
 }
 
-fn truncated(argument: &[u8]) -> Vec<u8> {
-    let Some((begin, rest)) = argument.split_at_checked(ARGUMENT_BYTES_MAX) else {
-        return argument.to_vec();
-    };
-    if rest.is_empty() {
+/// The first bytes of an argument of `len` bytes, of which `begin` are the first or all.
+fn truncated(begin: &[u8], len: usize) -> Vec<u8> {
+    let begin = &begin[..begin.len().min(ARGUMENT_BYTES_MAX)];
+    if begin.len() == len {
         return begin.to_vec();
     }
-    let more = format!("... ({} more bytes)", rest.len());
+    let more = format!("... ({} more bytes)", len - begin.len());
     [begin, more.as_bytes()].concat()
 }
 

@@ -41,6 +41,9 @@ pub struct Command {
     /// Position of the first argument that names a field of the hash at the first key, so that
     /// fields can be prefetched; zero for none.
     pub field_at: usize,
+    /// Position of the argument that becomes a value as it is, and may be received into the store
+    /// before the command runs (`Session::take_staged`); zero for none.
+    pub value_apart: usize,
     /// Channels among its arguments that its user needs the right to use.
     pub channels: NamesChannels,
     /// Databases that it reaches, each of which its user needs the right to.
@@ -203,6 +206,7 @@ impl Command {
             runs_script: None,
             secrets: no_secrets,
             field_at: 0,
+            value_apart: 0,
             channels: NamesChannels::No,
             databases: ReachesDatabases::Selected,
             lets_in: LetsIn::Everybody,

@@ -174,6 +174,12 @@ impl Connection {
         self.session.close_after_reply || self.session.client.is_doomed()
     }
 
+    /// Returns true while an argument of its next request is received into the store.
+    #[inline]
+    pub fn is_receiving_apart(&self) -> bool {
+        self.session.apart.as_ref().is_some_and(|apart| apart.missing() > 0)
+    }
+
     /// Returns true if no request of it waits or is deferred, so that it may join a group.
     #[inline]
     pub fn is_simple(&self) -> bool {
@@ -409,7 +415,8 @@ impl Connection {
         let client = &self.session.client;
         let taken = self.parser.taken().min(self.query.len());
         let waiting = if self.is_waiting() { client.waiter_bytes() } else { 0 };
-        let arguments = (taken + self.parser.heap_bytes()) as u64 + waiting;
+        let apart = self.session.apart.as_ref().map_or(0, |apart| apart.received());
+        let arguments = (taken + self.parser.heap_bytes() + apart) as u64 + waiting;
         client.argument_bytes.store(arguments, Relaxed);
         client.query_bytes.store((self.query.len() - taken) as u64, Relaxed);
         client.query_free.store((self.query.room() - self.query.len()) as u64, Relaxed);

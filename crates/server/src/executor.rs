@@ -2,6 +2,7 @@
 //! in which the requests of a batch are executed.
 
 mod answers;
+mod apart;
 mod bounds;
 mod look_ahead;
 mod postponed;
@@ -19,6 +20,7 @@ use settings::{OutputLimits, general, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
+use store::value::long_string::WHOLE_BYTES_MAX;
 use wire::{Lent, Limits, ProtocolError, Reply, RequestParser};
 
 /// Bytes of replies after which they are written before the batch ends.
@@ -278,6 +280,9 @@ impl Executor {
     #[inline]
     pub fn finish(&mut self, connection: &mut Connection) -> Fate {
         if !connection.query.is_empty() {
+            if connection.parser.announced(connection.query.len()) > WHOLE_BYTES_MAX / 2 {
+                self.begin_apart(connection);
+            }
             connection.expect_announced();
         }
         if !self.replies.is_empty() {
@@ -389,7 +394,9 @@ impl Executor {
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
         let reply_bytes = call.reply.written().len() - mark + call.reply.lent_bytes();
         let seen = Seen { nanos, reply_bytes: reply_bytes as u64 };
-        if execution == Execution::Done {
+        if call.session.apart.is_some() {
+            self.observer.count_apart(&call, seen);
+        } else if execution == Execution::Done {
             self.observer.count(&call, seen);
         } else {
             let began = self.command_began;

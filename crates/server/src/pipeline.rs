@@ -28,6 +28,9 @@ const READ_BYTES_LARGE: usize = 64 << 10;
 /// Most reads of a large request before other connections are served.
 const READS_PER_TURN: usize = 4;
 
+/// The same of an argument that is received into the store: about 200 microseconds.
+const READS_APART_PER_TURN: usize = 16;
+
 /// A connection that the pipeline gives back to the worker.
 #[derive(Debug)]
 pub struct Served {
@@ -245,9 +248,11 @@ impl Pipeline {
         if connection.life == Life::SliceOver {
             return self.serve_on(connection);
         }
-        let is_large = connection.query.len() > READ_BYTES;
-        let (reads, most) =
-            if is_large { (READS_PER_TURN, READ_BYTES_LARGE) } else { (1, READ_BYTES) };
+        let (reads, most) = match &connection.session.apart {
+            Some(_) => (READS_APART_PER_TURN, READ_BYTES_LARGE),
+            None if connection.query.len() > READ_BYTES => (READS_PER_TURN, READ_BYTES_LARGE),
+            None => (1, READ_BYTES),
+        };
         for _ in 0..reads {
             if connection.is_query_deferred() {
                 break;
@@ -258,6 +263,12 @@ impl Pipeline {
                 Ok(false) => break,
                 Err(error) => return fate_at_end(connection, &error),
             }
+            if connection.is_receiving_apart() {
+                if connection.stream.may_hold_more() {
+                    continue;
+                }
+                break;
+            }
             let fate = self.serve_on(connection);
             // What the last request caused comes before the next one, which may not have come yet.
             let is_over = connection.life == Life::SliceOver || self.executor.slice_nanos == 0;
@@ -265,6 +276,7 @@ impl Pipeline {
                 return fate;
             }
         }
+        connection.publish(self.executor.steady.now());
         self.executor.fate(connection)
     }
 
@@ -325,10 +337,46 @@ impl Pipeline {
         if connection.is_postponed() {
             connection.session.client.set_flag(ClientFlags::PAUSED, false);
         }
+        if connection.session.apart.is_some() {
+            return self.serve_apart(connection);
+        }
+        self.serve_query(connection);
+        self.executor.finish(connection)
+    }
+}
+
+impl Pipeline {
+    fn serve_query(&mut self, connection: &mut Connection) -> usize {
         let query = std::mem::take(&mut connection.query);
         let served = self.executor.serve(connection, query.waiting(), None, &mut self.batch);
         connection.query = query;
         connection.query.drop_served(served);
+        served
+    }
+
+    /// Serves a request with an argument that was received into the store, once it is whole. If it
+    /// does not run now, the argument goes back to where other requests have theirs.
+    #[cold]
+    #[inline(never)]
+    fn serve_apart(&mut self, connection: &mut Connection) -> Fate {
+        if self.executor.is_second {
+            // It waits for no shard: the first pipeline goes on.
+            connection.life = Life::SliceOver;
+        }
+        if self.executor.is_second || connection.is_receiving_apart() {
+            return self.executor.finish(connection);
+        }
+        if !self.executor.may_be_apart(connection) {
+            self.executor.put_back(connection);
+        }
+        let was_apart = connection.session.apart.is_some();
+        let served = self.serve_query(connection);
+        if was_apart && served > 0 {
+            // Its command has taken it, or was refused.
+            connection.session.apart = None;
+        } else if was_apart && !connection.parser.is_unfinished() && !connection.is_closing() {
+            self.executor.put_back(connection);
+        }
         self.executor.finish(connection)
     }
 }
@@ -364,13 +412,24 @@ fn receive(
 /// Reads once behind what waits in the query buffer. Returns false when there is nothing to read at
 /// present.
 fn receive_more(
-    executor: &Executor,
+    executor: &mut Executor,
     connection: &mut Connection,
     room: &mut [u8],
     ciphertext: &mut Vec<u8>,
 ) -> io::Result<bool> {
-    let Connection { stream, query, .. } = connection;
-    let received = stream.receive_with(&mut |bytes| query.keep(bytes), room, ciphertext)?;
+    let Connection { stream, query, session, .. } = connection;
+    let is_apart = session.apart.as_ref().is_some_and(|apart| apart.missing() > 0);
+    if is_apart && !executor.may_receive_apart() {
+        stream.leave_unread();
+        return Ok(false);
+    }
+    let received = if is_apart {
+        let received = stream.receive(room, ciphertext)?;
+        executor.receive_apart(connection, &room[..received.unwrap_or(0)]);
+        received
+    } else {
+        stream.receive_with(&mut |bytes| query.keep(bytes), room, ciphertext)?
+    };
     if let Some(bytes) = received {
         note_received(executor, connection, bytes);
     }

@@ -60,6 +60,21 @@ impl Query {
         }
     }
 
+    /// Takes the waiting bytes from `at` on out.
+    pub fn split_off(&mut self, at: usize) -> Vec<u8> {
+        let rest = self.waiting().get(at..).unwrap_or_default().to_vec();
+        self.bytes.truncate(self.bytes.len() - rest.len());
+        rest
+    }
+
+    /// Inserts bytes behind the first `at` of those that wait.
+    pub fn insert(&mut self, at: usize, bytes: &[u8]) {
+        let rest = self.split_off(at);
+        self.bytes.reserve_exact(bytes.len() + rest.len() + ROOM_MIN);
+        self.keep(bytes);
+        self.keep(&rest);
+    }
+
     /// Makes room for `announced` bytes that the client is sending, or for some of them.
     pub fn expect(&mut self, announced: usize) {
         let free = self.bytes.capacity() - self.bytes.len();

@@ -128,6 +128,11 @@ impl Stream {
         Ok(received)
     }
 
+    /// Notes that what the socket may hold was not read.
+    pub fn leave_unread(&mut self) {
+        self.may_hold_more = true;
+    }
+
     /// Returns the bytes of memory that it holds for what has not left yet, besides the output of
     /// its connection.
     #[inline]

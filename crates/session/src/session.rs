@@ -2,6 +2,7 @@
 
 use crate::access_control::{AccessControl, Found};
 use crate::access_modes::AccessModes;
+use crate::apart::Apart;
 use crate::args::Args;
 use crate::client::{Client, ClientFlags, NEVER_QUEUED};
 use crate::needs::Needs;
@@ -13,6 +14,7 @@ use base::PositionHash;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Access;
+use store::value::long_string::Staged;
 use users::User;
 use wire::Protocol;
 
@@ -83,6 +85,8 @@ pub struct Session {
     pub has_other_limits: bool,
     /// Bytes of the reply to its last command, if that came as mail.
     pub mailed_bytes: usize,
+    /// A long argument of its next command that is received into the store.
+    pub apart: Option<Box<Apart>>,
     /// Lines about its commands that are still to be sent to clients that run MONITOR.
     pub lines: Vec<u8>,
     /// True if the memory of its transaction, of keys that it watches, of its subscriptions or of
@@ -117,6 +121,7 @@ impl Session {
             yields: false,
             has_other_limits: false,
             mailed_bytes: 0,
+            apart: None,
             lines: Vec::new(),
             memory_changed: false,
         };
@@ -255,6 +260,12 @@ impl Session {
         let is_void = self.client.flags().contains(ClientFlags::CHANGED);
         let needs = self.open_queue()?.needs();
         Some(if is_void { Needs::empty() } else { needs })
+    }
+
+    /// Takes the argument of the command at work that was received into the store, if there is one.
+    #[inline]
+    pub fn take_staged(&mut self) -> Option<Staged> {
+        self.apart.as_mut().and_then(|apart| apart.staged.take())
     }
 
     /// Opens a transaction.

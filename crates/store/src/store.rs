@@ -79,6 +79,21 @@ impl Store {
         Access::new(self.shards.lock(thread, key.hash.shard(), now))
     }
 
+    /// Locks the shard in which keys of a position hash stand.
+    pub fn lock_hash<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        hash: PositionHash,
+        now: Millis,
+    ) -> Access<'a> {
+        Access::new(self.shards.lock(thread, hash.shard(), now))
+    }
+
+    /// Returns true if somebody wants plain commands with the same effect as what is changed.
+    pub fn wants_effects(&self) -> bool {
+        self.shards.listeners.wants_effects()
+    }
+
     /// As `lock`, without waiting: `None` if the lock is taken at present.
     pub fn try_lock<'a>(
         &'a self,

@@ -142,6 +142,23 @@ impl RequestParser {
         }
     }
 
+    /// Returns the arguments of an unfinished request that are whole, and the length of the one
+    /// that is arriving behind them; `None` while that is not known.
+    pub fn arriving(&self) -> Option<(&[Span], usize)> {
+        match self.unfinished.as_deref() {
+            Some(Unfinished { spans, stage: Stage::Body(len), .. }) => Some((spans, *len)),
+            _ => None,
+        }
+    }
+
+    /// Leaves the bytes of the argument that is arriving to the caller: the request goes on as if
+    /// that was empty, with its line end.
+    pub fn leave_out(&mut self) {
+        if let Some(Unfinished { stage: Stage::Body(len), .. }) = self.unfinished.as_deref_mut() {
+            *len = 0;
+        }
+    }
+
     /// Returns the bytes of an unfinished request that were parsed: arguments that are whole, and
     /// lengths.
     pub fn taken(&self) -> usize {

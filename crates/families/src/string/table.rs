@@ -80,6 +80,7 @@ pub const TABLE: &[Command] = &[
         summary: "Sets a key and returns the string that it held.",
         syntax: "key value",
         complexity: "O(1)",
+        value_apart: 2,
         ..row("GETSET", 3, WRITE_FAST, "1.0.0", set::getset)
     },
     Command {
@@ -148,6 +149,7 @@ pub const TABLE: &[Command] = &[
         summary: "Sets a key that ends after a number of milliseconds.",
         syntax: "key milliseconds value",
         complexity: "O(1)",
+        value_apart: 3,
         ..row("PSETEX", 4, WRITE, "2.6.0", set::psetex)
     },
     Command {
@@ -177,6 +179,7 @@ pub const TABLE: &[Command] = &[
             ("7.0.0", "NX together with GET."),
             ("8.1.0", "IFEQ."),
         ],
+        value_apart: 2,
         ..row("SET", -3, WRITE, "1.0.0", set::set)
     },
     Command {
@@ -184,6 +187,7 @@ pub const TABLE: &[Command] = &[
         summary: "Sets a key that ends after a number of seconds.",
         syntax: "key seconds value",
         complexity: "O(1)",
+        value_apart: 3,
         ..row("SETEX", 4, WRITE, "2.0.0", set::setex)
     },
     Command {
@@ -191,6 +195,7 @@ pub const TABLE: &[Command] = &[
         summary: "Sets a key unless it exists.",
         syntax: "key value",
         complexity: "O(1)",
+        value_apart: 2,
         ..row("SETNX", 3, WRITE_FAST, "1.0.0", set::setnx)
     },
     Command {

@@ -34,7 +34,9 @@ impl Executor {
     #[inline(never)]
     fn is_query_too_long(&self, connection: &Connection) -> bool {
         let most = limits::CLIENT_QUERY_BUFFER_LIMIT.get(&self.instance.settings);
-        let is_too_long = connection.query.len() as u64 + connection.session.queue_counted() > most;
+        let apart = connection.session.apart.as_ref().map_or(0, |apart| apart.received());
+        let counted = connection.session.queue_counted();
+        let is_too_long = (connection.query.len() + apart) as u64 + counted > most;
         if is_too_long {
             self.statistics.server.query_limit_closed.add(1);
             let client = self.for_log(connection);

@@ -30,6 +30,11 @@ pub struct Staged {
 }
 
 impl Staged {
+    /// Position hash of the key for which it was begun.
+    pub fn hash(&self) -> PositionHash {
+        self.hash
+    }
+
     /// Number of bytes that were added.
     pub fn len(&self) -> usize {
         self.len + self.tail.len()

@@ -1,0 +1,112 @@
+//! Long arguments that are received into the store, apart from their requests.
+//!
+//! ```text
+//! *3 $3 SET $3 key $10000000 ──▶ begin_apart    the query keeps this part of the request
+//! bytes, bytes, ...          ──▶ receive_apart  chunks of a staged string, under the key's shard
+//! the line end               ──▶ the request runs, with an empty argument, and takes the string
+//! ```
+//! So a value of any size is copied once, while it arrives, and no buffer has to hold it. Where
+//! something needs the argument with its request (a transaction, MONITOR, the journal) or there is
+//! no room in the store, it is put back into the query buffer, and all is as if it had been received
+//! there.
+
+use super::Executor;
+use crate::connection::{Connection, Life};
+use session::{Apart, Args, Needs};
+use store::value::long_string::WHOLE_BYTES_MAX;
+use wire::RequestParser;
+
+/// Bytes of an argument that may have come before it is received into the store: with more, it was
+/// put back from there.
+const BEGUN_BYTES_MAX: usize = 128 << 10;
+/// Bytes that a staged string takes besides those that are added to it, at most.
+const STAGED_OVERHEAD: usize = 64 << 10;
+
+impl Executor {
+    /// Begins to receive the argument that a client is sending into the store, if it is long and
+    /// becomes a value as it is.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn begin_apart(&mut self, connection: &mut Connection) {
+        let Some((spans, len)) = connection.parser.arriving() else { return };
+        let (at, query) = (spans.len(), connection.query.waiting());
+        let Some(row) = self.table.find(Args::new(query, spans).get(0)) else { return };
+        let is_value = at > 0 && row.spec.value_apart == at && len > WHOLE_BYTES_MAX;
+        let offset = connection.parser.taken();
+        let has_just_begun = query.len() - offset <= BEGUN_BYTES_MAX;
+        if !(is_value && has_just_begun && self.may_be_apart(connection)) {
+            return;
+        }
+        self.read_clock();
+        let hash = self.instance.store.hash(Args::new(query, spans).get(row.first_key));
+        let mut access = self.instance.store.lock_hash(&mut self.thread, hash, self.now);
+        let staged = access.stage(hash);
+        drop(access);
+        let Ok(staged) = staged else { return };
+        let begun = connection.query.split_off(offset);
+        connection.parser.leave_out();
+        connection.session.apart = Some(Box::new(Apart::new(at, len, offset, staged)));
+        self.receive_apart(connection, &begun);
+    }
+
+    /// Adds bytes that were received to the argument that the client is sending, and what is behind
+    /// it to the query buffer.
+    pub fn receive_apart(&mut self, connection: &mut Connection, bytes: &[u8]) {
+        let Some(apart) = connection.session.apart.as_mut() else {
+            return connection.query.keep(bytes);
+        };
+        let (of_argument, rest) = bytes.split_at(bytes.len().min(apart.missing()));
+        apart.note(of_argument);
+        let Some(staged) = &mut apart.staged else { return connection.query.keep(bytes) };
+        let (instance, now) = (&*self.instance, self.now);
+        let room = staged.room_for(of_argument.len()) + STAGED_OVERHEAD;
+        let reserved =
+            instance.note_eviction(&mut self.thread, |it| instance.store.reserve(it, room, now));
+        let added = reserved.and_then(|()| {
+            let mut access = instance.store.lock_hash(&mut self.thread, staged.hash(), now);
+            access.add_staged(staged, of_argument)
+        });
+        if added.is_err() {
+            self.put_back(connection);
+            connection.query.keep(of_argument);
+        }
+        connection.query.keep(rest);
+        if self.thread.owes_upkeep() {
+            self.pay_upkeep(now);
+        }
+    }
+
+    /// Returns true if the thread may wait for a shard now, to add what is received.
+    pub fn may_receive_apart(&mut self) -> bool {
+        self.read_clock();
+        !self.is_second && self.thread.may_touch_data()
+    }
+
+    /// Returns true if an argument need not be with its request, as far as one can tell before that
+    /// runs.
+    pub fn may_be_apart(&self, connection: &Connection) -> bool {
+        let session = &connection.session;
+        !self.is_second
+            && self.thread.may_touch_data()
+            && session.is_authenticated()
+            && session.grants.contains(Needs::NO_TRANSACTION)
+            && matches!(connection.life, Life::Serving | Life::SliceOver)
+            && !self.instance.store.wants_effects()
+            && self.instance.monitors.count() == 0
+    }
+
+    /// Puts an argument that was received apart back into its request, as far as it has come. The
+    /// request is parsed again.
+    #[cold]
+    pub fn put_back(&mut self, connection: &mut Connection) {
+        let Some(apart) = connection.session.apart.take() else { return };
+        let Some(staged) = &apart.staged else { return };
+        let mut bytes = Vec::with_capacity(staged.len());
+        self.instance
+            .store
+            .lock_hash(&mut self.thread, staged.hash(), self.now)
+            .copy_staged(staged, &mut bytes);
+        connection.query.insert(apart.offset, &bytes);
+        connection.parser = RequestParser::new();
+    }
+}
