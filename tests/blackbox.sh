@@ -127,6 +127,7 @@ else
   process migrate
   process expiring
   process messages
+  process large_values
   process sharing
   process signals
   process listening

@@ -126,6 +126,8 @@ impl<P: Poller> Worker<P> {
 }
 
 #[cfg(test)]
+mod apart_tests;
+#[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
 mod closing_tests;

@@ -135,11 +135,17 @@ pub trait DataFiles: Send + Sync {
     /// What went wrong, for the client.
     fn load_aof(&self, instance: &Instance, thread: &mut ThreadContext) -> Result<(), String>;
 
-    /// Makes a snapshot in the background.
+    /// Makes a snapshot in the background. If it begins at once, the asker is answered at its cut:
+    /// what is changed behind the answer is not in it.
     ///
     /// # Errors
     /// When other work on files is going on.
-    fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal>;
+    fn save_in_background(
+        &self,
+        instance: &Instance,
+        when: When,
+        asker: Option<Asker>,
+    ) -> Result<Begun, Refusal>;
 
     /// Makes a snapshot, and answers at its end.
     ///
@@ -178,7 +184,12 @@ impl DataFiles for NoDataFiles {
         Err("ERR this server has no data files".to_owned())
     }
 
-    fn save_in_background(&self, _: &Instance, _: When) -> Result<Begun, Refusal> {
+    fn save_in_background(
+        &self,
+        _: &Instance,
+        _: When,
+        _: Option<Asker>,
+    ) -> Result<Begun, Refusal> {
         Err(Refusal::SAVE_FAILED)
     }
 

@@ -19,12 +19,15 @@ pub(super) fn bgsave(call: &mut Call<'_>) -> Outcome {
         _ => return Err(Refusal::SYNTAX.into()),
     };
     let when = if call.turn == Turn::Only { When::Later } else { when };
-    let begun = files.save_in_background(call.instance, when)?;
-    call.reply.simple(match begun {
-        Begun::Started => "Background saving started",
-        Begun::Scheduled => "Background saving scheduled",
-    });
-    Ok(())
+    let asker = Asker::of(call.session);
+    match files.save_in_background(call.instance, when, Some(asker))? {
+        // It is answered at the cut.
+        Begun::Started => Err(Unanswered::Waits),
+        Begun::Scheduled => {
+            call.reply.simple("Background saving scheduled");
+            Ok(())
+        }
+    }
 }
 
 /// Makes a snapshot while others are served; the client waits for its end.

@@ -32,8 +32,13 @@ impl DataFiles for Emptied {
         NoDataFiles.load_aof(instance, thread)
     }
 
-    fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal> {
-        NoDataFiles.save_in_background(instance, when)
+    fn save_in_background(
+        &self,
+        instance: &Instance,
+        when: When,
+        asker: Option<Asker>,
+    ) -> Result<Begun, Refusal> {
+        NoDataFiles.save_in_background(instance, when, asker)
     }
 
     fn save(&self, instance: &Instance, asker: Asker) -> Result<(), Refusal> {

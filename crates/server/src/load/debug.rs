@@ -94,8 +94,13 @@ impl DataFiles for Files {
         Rewrite::Begins
     }
 
-    fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal> {
-        self.saver.save_in_background(instance, when)
+    fn save_in_background(
+        &self,
+        instance: &Instance,
+        when: When,
+        asker: Option<Asker>,
+    ) -> Result<Begun, Refusal> {
+        self.saver.save_in_background(instance, when, asker)
     }
 
     fn save(&self, _: &Instance, asker: Asker) -> Result<(), Refusal> {

@@ -385,13 +385,16 @@ fn the_lowest_memory_tells_of_a_client_that_caught_up_in_between() {
     assert_eq!((output.take_lowest(), output.room()), (0, 0));
 }
 
-/// Bytes that are lent in parts of 7, whose owner is told when they are given back.
+/// Bytes that are lent in parts of 7, with a token that tells whether they were given back.
 #[derive(Debug)]
-struct Lending(Vec<u8>, Arc<()>);
+struct Lending {
+    bytes: Vec<u8>,
+    _token: Arc<()>,
+}
 
 impl LentBytes for Lending {
     fn len(&self) -> usize {
-        self.0.len()
+        self.bytes.len()
     }
 
     fn overhead(&self) -> usize {
@@ -399,8 +402,8 @@ impl LentBytes for Lending {
     }
 
     fn slices<'l>(&'l self, from: usize, most: usize, slices: &mut [IoSlice<'l>]) -> usize {
-        let end = self.0.len().min(from.saturating_add(most));
-        let parts = self.0[from..end].chunks(7);
+        let end = self.bytes.len().min(from.saturating_add(most));
+        let parts = self.bytes[from..end].chunks(7);
         slices.iter_mut().zip(parts).map(|(slice, part)| *slice = IoSlice::new(part)).count()
     }
 }
@@ -411,7 +414,9 @@ fn lending(loans: [usize; 2], token: &Arc<()>) -> (Vec<u8>, Lent, Vec<u8>) {
     for (number, len) in loans.into_iter().enumerate() {
         let bytes: Vec<u8> = (0..len).map(|at| b'a' + (at % 23) as u8 + number as u8).collect();
         let mut reply = Reply::new(&mut out, Protocol::Resp2).lending(&mut lent);
-        assert!(reply.bulk_lent(len, || Box::new(Lending(bytes.clone(), Arc::clone(token)))));
+        assert!(reply.bulk_lent(len, || {
+            Box::new(Lending { bytes: bytes.clone(), _token: Arc::clone(token) })
+        }));
         all.extend_from_slice(format!("${len}\r\n").as_bytes());
         all.extend_from_slice(&bytes);
         all.extend_from_slice(b"\r\n");

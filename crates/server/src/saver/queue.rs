@@ -116,12 +116,12 @@ impl State {
         progress
     }
 
-    fn begin_in_background(&mut self, instance: &Instance) {
+    fn begin_in_background(&mut self, instance: &Instance, asker: Option<Asker>) {
         self.record.saves += 1;
         self.last_try = instance.clock.steady();
         self.is_scheduled = false;
         tracing::info!("Background saving started");
-        let progress = self.push(Box::new(RdbJob { notify: Notify::Nobody }));
+        let progress = self.push(Box::new(RdbJob { notify: Notify::AtCut(asker) }));
         // INFO before the cut shows this guess; the cut counts the keys.
         progress.total_keys.store(instance.store.keys(), Relaxed);
     }
@@ -282,7 +282,12 @@ impl Saver {
     ///
     /// # Errors
     /// When other work on files is going on.
-    pub fn save_in_background(&self, instance: &Instance, when: When) -> Result<Begun, Refusal> {
+    pub fn save_in_background(
+        &self,
+        instance: &Instance,
+        when: When,
+        asker: Option<Asker>,
+    ) -> Result<Begun, Refusal> {
         let mut state = self.state();
         if state.is_saving() {
             return Err(Refusal::SAVING);
@@ -299,7 +304,7 @@ impl Saver {
             state.is_scheduled = true;
             return Ok(Begun::Scheduled);
         }
-        state.begin_in_background(instance);
+        state.begin_in_background(instance, asker);
         self.changed.notify_all();
         Ok(Begun::Started)
     }
@@ -456,7 +461,7 @@ impl Saver {
             tracing::info!("{} changes in {} seconds. Saving...", point.changes, point.seconds);
         }
         if due.is_some() || state.is_scheduled {
-            state.begin_in_background(instance);
+            state.begin_in_background(instance, None);
             self.changed.notify_all();
         }
     }

@@ -10,11 +10,15 @@ use snapshot::SaveError;
 use std::io;
 use std::path::Path;
 
+/// Reply to BGSAVE.
+const STARTED: &str = "Background saving started";
+
 /// Receiver of the outcome of a snapshot.
 #[derive(Debug)]
 pub enum Notify {
-    /// Nobody.
-    Nobody,
+    /// Nobody but the client that has asked for it, which is told at the cut: what it and others
+    /// change once it has the answer is not in the snapshot.
+    AtCut(Option<Asker>),
     /// A client that asked for the snapshot.
     Asker(Asker),
     /// A client that asked for something else, and is answered OK in any case.
@@ -32,7 +36,7 @@ pub struct RdbJob {
 
 impl Job for RdbJob {
     fn kind(&self) -> JobKind {
-        if matches!(self.notify, Notify::Nobody) {
+        if matches!(self.notify, Notify::AtCut(_)) {
             JobKind::Background
         } else {
             JobKind::Foreground
@@ -46,7 +50,13 @@ impl Job for RdbJob {
         Ok(Box::new(RdbFile::create(Path::new(&*directory), &name, writes_early)?))
     }
 
-    fn at_cut(&mut self, _: &Instance) {}
+    fn at_cut(&mut self, _: &Instance) {
+        if let Notify::AtCut(asker) = &mut self.notify
+            && let Some(asker) = asker.take()
+        {
+            asker.answer(|reply| reply.simple(STARTED));
+        }
+    }
 
     fn end(self: Box<Self>, instance: &Instance, saved: Result<(), SaveError>) {
         match (&saved, self.kind()) {
@@ -65,7 +75,10 @@ impl Job for RdbJob {
             ),
         }
         match self.notify {
-            Notify::Nobody => {}
+            // It did not come to its cut: that is told as any failure of a snapshot is.
+            Notify::AtCut(asker) => {
+                asker.into_iter().for_each(|it| it.answer(|reply| reply.simple(STARTED)));
+            }
             Notify::Asker(asker) if saved.is_err() => {
                 asker.refuse(&instance.statistics, &Refusal::SAVE_FAILED);
             }

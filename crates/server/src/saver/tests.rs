@@ -98,9 +98,15 @@ impl World {
 #[test]
 fn one_snapshot_at_a_time_is_made_and_the_record_tells_of_the_last() {
     let world = World::new();
-    assert_eq!(world.saver.save_in_background(&world.instance, When::Now), Ok(Begun::Started));
+    assert_eq!(
+        world.saver.save_in_background(&world.instance, When::Now, None),
+        Ok(Begun::Started)
+    );
     for when in [When::Now, When::WhenPossible, When::Later] {
-        assert_eq!(world.saver.save_in_background(&world.instance, when), Err(Refusal::SAVING));
+        assert_eq!(
+            world.saver.save_in_background(&world.instance, when, None),
+            Err(Refusal::SAVING)
+        );
     }
     assert_eq!(world.look().last_save, BEGIN.0 / 1000);
     world.change();
@@ -128,17 +134,20 @@ fn a_snapshot_that_was_made_meanwhile_is_noticed_by_somebody_who_asks_now_and_th
 fn a_snapshot_waits_for_a_rotation_if_it_may() {
     let world = World::new();
     world.saver.push(Box::new(Rotation));
-    assert_eq!(world.saver.save_in_background(&world.instance, When::Now), Err(Refusal::REWRITING));
+    assert_eq!(
+        world.saver.save_in_background(&world.instance, When::Now, None),
+        Err(Refusal::REWRITING)
+    );
     assert_eq!(world.saver.cancel(), None);
     for _ in 0..2 {
         assert_eq!(
-            world.saver.save_in_background(&world.instance, When::WhenPossible),
+            world.saver.save_in_background(&world.instance, When::WhenPossible, None),
             Ok(Begun::Scheduled)
         );
     }
     assert_eq!(world.saver.cancel(), Some(Cancelled::Scheduled));
     assert_eq!(
-        world.saver.save_in_background(&world.instance, When::WhenPossible),
+        world.saver.save_in_background(&world.instance, When::WhenPossible, None),
         Ok(Begun::Scheduled)
     );
     assert!(!world.is_saving());
@@ -153,7 +162,7 @@ fn a_snapshot_waits_for_a_rotation_if_it_may() {
 fn a_snapshot_that_is_to_begin_later_does_so_though_nothing_is_in_its_way() {
     let world = World::new();
     for _ in 0..2 {
-        let begun = world.saver.save_in_background(&world.instance, When::Later);
+        let begun = world.saver.save_in_background(&world.instance, When::Later, None);
         assert_eq!(begun, Ok(Begun::Scheduled));
     }
     assert!(world.saver.facts().current_seconds.is_none());
@@ -164,7 +173,7 @@ fn a_snapshot_that_is_to_begin_later_does_so_though_nothing_is_in_its_way() {
 fn a_cancelled_snapshot_is_no_failure() {
     let world = World::new();
     assert_eq!(world.saver.cancel(), None);
-    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now, None).expect("it begins");
     let work = world.saver.next().expect("work");
     assert!(!work.progress.is_cancelled.load(Relaxed));
     assert_eq!(world.saver.cancel(), Some(Cancelled::Running));
@@ -247,7 +256,7 @@ fn after_a_failure_it_is_tried_again_in_five_seconds_and_writes_are_refused() {
 fn a_snapshot_that_was_too_slow_fails_at_once_and_is_made_again_unasked() {
     let world = World::new();
     let thread = world.instance.store.thread_context().expect("a thread");
-    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now, None).expect("it begins");
     let work = world.saver.next().expect("work");
     world.saver.give_up_slow(&world.instance, &thread);
     assert!(world.is_saving() && world.look().has_failed, "its thread may be with the sink");
@@ -317,7 +326,7 @@ fn the_pause_at_the_cut_is_reported_from_the_cut_on() {
     assert_eq!(world.look().pause_micros, 7);
     world.saver.finish(&world.instance, work, Err(SaveError::Cancelled));
     assert_eq!(world.look().pause_micros, 7);
-    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now, None).expect("it begins");
     assert_eq!(world.look().pause_micros, 7, "until the next one");
 }
 
@@ -349,7 +358,7 @@ fn a_reset_forgets_how_many_snapshots_were_begun_and_the_pause_at_the_last_cut()
         let facts = world.look();
         (facts.saves, facts.pause_micros)
     };
-    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now, None).expect("it begins");
     let work = world.saver.next().expect("work");
     work.progress.pause_micros.store(7, Relaxed);
     assert_eq!(counts(), (1, 7));
@@ -373,7 +382,7 @@ fn a_snapshot_that_retains_much_is_given_up_if_its_sink_takes_nothing_for_a_seco
     };
     let value = vec![7; 1 << 20];
     (0..20).for_each(|number| set(number, &value));
-    world.saver.save_in_background(&world.instance, When::Now).expect("it begins");
+    world.saver.save_in_background(&world.instance, When::Now, None).expect("it begins");
     let work = world.saver.next().expect("work");
     let cut = store.cut(&mut saver, BEGIN, || ()).expect("the only one");
     let looker = store.thread_context().expect("a thread");
@@ -405,7 +414,7 @@ fn what_a_snapshot_retained_at_most_is_reported_of_a_file_and_of_a_base() {
     for (retained, job) in [(7, None), (9, Some(Box::new(Rotation)))] {
         match job {
             Some(rotation) => world.saver.push(rotation),
-            None => drop(world.saver.save_in_background(&world.instance, When::Now)),
+            None => drop(world.saver.save_in_background(&world.instance, When::Now, None)),
         }
         let work = world.saver.next().expect("work");
         [retained, 1].iter().for_each(|bytes| work.progress.note_retained(*bytes));
@@ -430,7 +439,7 @@ fn a_stopped_saver_has_no_work() {
 fn a_server_without_files_says_so() {
     let world = World::new();
     assert_eq!(
-        NoDataFiles.save_in_background(&world.instance, When::Now),
+        NoDataFiles.save_in_background(&world.instance, When::Now, None),
         Err(Refusal::SAVE_FAILED)
     );
 }
