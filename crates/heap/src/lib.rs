@@ -8,7 +8,8 @@
 //! ```
 //! A record never changes its extent: an update that fits is made in place and leaves slack inside
 //! the record, so a segment can be walked while others write to it. Records too large to be moved
-//! get a run of slots of their own and are given back the moment they die.
+//! get a run of slots of their own and are given back the moment they die. The memory of a segment
+//! that somebody reads without a lock (`pin.rs`) is used again when that is done.
 //!
 //! Owner: the heap. A shard holds locations, never segments.
 //! Not here: keys and hashes (`index`), which records are alive and who may evict (`store`).
@@ -199,7 +200,7 @@ impl Heap {
     /// back at once.
     ///
     /// # Safety
-    /// The record is alive, nothing names it any more, and nobody reads it afterwards without having
+    /// The record is alive, nothing names it any more, and nobody reads it afterwards who has not
     /// pinned it before.
     pub unsafe fn mark_dead(&self, at: Location, footprint: Footprint) {
         match self.segment(at.segment()).mark_dead(footprint) {

@@ -117,9 +117,9 @@ impl std::fmt::Debug for Pinned {
 }
 
 impl Heap {
-    /// Returns true if bytes in the segment of `at` are being read without a lock. Whoever finds
-    /// false may change the record at `at` in place, if it holds the lock under which its bytes
-    /// would be pinned.
+    /// Returns true if bytes in the segment of `at` are being read without a lock. A thread
+    /// that finds false may change the record at `at` in place, if it holds the lock under which
+    /// its bytes would be pinned.
     #[inline]
     pub fn is_pinned(&self, at: Location) -> bool {
         self.segment(at.segment()).pins.are_any()

@@ -88,7 +88,7 @@ struct Fate {
     growth_used: AtomicU64,
 }
 
-/// Number of those who read bytes of a segment without a lock, and whether its use has ended.
+/// Number of readers of a segment that hold no lock, and whether its use has ended.
 #[derive(Debug)]
 pub(crate) struct Pins(AtomicU32);
 

@@ -235,7 +235,7 @@ impl Heap {
         part.next_multiple_of(HUGE_PAGE_BYTES).clamp(HUGE_PAGE_BYTES, most)
     }
 
-    /// Puts an emptied segment into the pool, now or when the last of those who read it is done.
+    /// Puts an emptied segment into the pool, now or when its last reader without a lock is done.
     pub(crate) fn recycle(&self, id: SegmentId) {
         if self.segment(id).pins.end() {
             self.recycle_unpinned(id);
@@ -252,8 +252,8 @@ impl Heap {
         self.pool().pooled.push(Pooled { id, touched });
     }
 
-    /// Gives the slots of a large record that has died back to the system, now or when the last of
-    /// those who read it is done.
+    /// Gives the slots of a large record that has died back to the system, now or when its last
+    /// reader without a lock is done.
     pub(crate) fn give_back_run(&self, id: SegmentId) {
         if self.segment(id).pins.end() {
             self.give_back_unpinned(id);

@@ -2,7 +2,7 @@
 
 use store::value::long_string::Staged;
 
-/// Most bytes of it that are kept for those who show requests.
+/// Most bytes of it that are kept for logs of requests.
 const BEGIN_BYTES: usize = 128;
 
 /// A long argument that is, or will be, in the store before its command runs. In its request it is
@@ -36,7 +36,7 @@ impl Apart {
         if self.staged.is_some() { self.len - self.received() } else { 0 }
     }
 
-    /// Notes the next bytes, for those who show them.
+    /// Notes the next bytes, for logs of requests.
     pub fn note(&mut self, bytes: &[u8]) {
         let wanted = BEGIN_BYTES.min(self.len).saturating_sub(self.begin.len());
         self.begin.extend_from_slice(&bytes[..wanted.min(bytes.len())]);

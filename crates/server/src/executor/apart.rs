@@ -7,8 +7,8 @@
 //! ```
 //! So a value of any size is copied once, while it arrives, and no buffer has to hold it. Where
 //! something needs the argument with its request (a transaction, MONITOR, the journal) or there is
-//! no room in the store, it is put back into the query buffer, and all is as if it had been received
-//! there.
+//! no room in the store, it is put back into the query buffer, and all is as if it had been
+//! received there.
 
 use super::Executor;
 use crate::connection::{Connection, Life};

@@ -237,8 +237,8 @@ impl WriteNodes<'_, '_> {
         // SAFETY: the shard is locked, and the table names the record.
         let footprint = unsafe { footprint_of(&heap.record(at)) };
         if !self.is_frozen(node, at) {
-            // SAFETY: the caller takes it out of the table, and nothing reads it afterwards that has
-            // not pinned it.
+            // SAFETY: the caller takes it out of the table, and nothing reads it afterwards that
+            // has not pinned it.
             unsafe { heap.mark_dead(at, footprint) };
             self.guard.thread.counters.lose(footprint);
         } else {

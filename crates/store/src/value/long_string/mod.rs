@@ -34,7 +34,6 @@ mod staged;
 mod tests;
 
 pub use change::LongMut;
-use change::put_chunk;
 pub(crate) use change::{chunks_of, put_chunks};
 pub use read::{LongView, Part};
 pub use staged::Staged;

@@ -8,7 +8,9 @@
 //! of the key that is to get it. So cleaners move its chunks as any others, and no client, no
 //! snapshot and no flush reaches it.
 
-use super::{CHUNK_BYTES, LongView, put_chunk, put_chunks};
+use super::change::{put_chunk, put_chunks};
+use super::read::LongView;
+use super::{CHUNK_BYTES, WHOLE_BYTES_MAX};
 use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Expiry, Key};
@@ -126,7 +128,7 @@ impl<'a> Access<'a> {
         bytes.extend_from_slice(&staged.tail);
     }
 
-    /// Makes a staged string of more than [`super::WHOLE_BYTES_MAX`] bytes the value of a key, in
+    /// Makes a staged string of more than [`WHOLE_BYTES_MAX`] bytes the value of a key, in
     /// place of any other value. The key is in the shard for which it was staged.
     ///
     /// # Errors
@@ -139,7 +141,7 @@ impl<'a> Access<'a> {
     ) -> Result<(), NoSpace> {
         let tail = std::mem::take(&mut staged.tail);
         let len = staged.len + tail.len();
-        debug_assert!(len > super::WHOLE_BYTES_MAX && staged.hash.shard() == key.hash.shard());
+        debug_assert!(len > WHOLE_BYTES_MAX && staged.hash.shard() == key.hash.shard());
         if !tail.is_empty() {
             self.put_staged(&mut staged, &tail)?;
         }
