@@ -377,6 +377,40 @@ def a_client_that_leaves_does_not_end_its_script():
         until(lambda: not isinstance(other.command("FUNCTION", "STATS"), Error))
 
 
+def served_before(db, other, name):
+    """How often another client is served, who sends one request after the other, before this one's reply is there."""
+    served = 0
+    while not db.buffer and not select.select([db.socket], [], [], 0)[0]:
+        assert other.command("GET", name) == b"0"
+        served += 1
+    return served
+
+
+def others_are_served_between_the_commands_of_a_long_transaction_and_the_elements_of_a_long_reply():
+    with Server("--threads", "1") as server:
+        db, other = clients(server, 2)
+        elements = [b"%030d" % number for number in range(10_000)]
+        for _ in range(80):
+            db.command("RPUSH", "list", *elements)
+        for number in range(PATIENCE):
+            name = "free%d" % number
+            assert other.command("SET", name, "0") == b"OK"
+            # A shard that the transaction has is waited for: few keys share one.
+            queued = [[b"SET", b"k", b"%d" % number] for number in range(100_000)]
+            db.send_bytes(b"".join(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+                                   for words in [[b"MULTI"], *queued]))
+            assert [db.read() for _ in range(len(queued) + 1)] == [b"OK"] + [b"QUEUED"] * len(queued)
+            Server.send(db, "EXEC")
+            transaction = served_before(db, other, name)
+            assert db.read() == [b"OK"] * len(queued)
+            Server.send(db, "LRANGE", "list", 0, -1)
+            reply = served_before(db, other, name)
+            assert len(db.read()) == 800_000
+            if transaction > 3 and reply > 3:
+                return "%d requests during EXEC, %d during LRANGE" % (transaction, reply)
+        raise AssertionError("nobody was served meanwhile")
+
+
 def a_script_in_a_transaction_is_killed_and_what_stands_behind_it_runs():
     for server in servers(*SOON):
         script, other, *_ = clients(server)

@@ -82,6 +82,48 @@ pub fn sleep(time: Duration) {
     }
 }
 
+/// Breaks in work that may be long, such as writing a large reply: others are served in them.
+#[derive(Debug)]
+pub struct Breaks {
+    /// Work done at which the clock is looked at.
+    next: usize,
+    /// Moment since which nobody was served.
+    since: Option<Instant>,
+}
+
+/// Work between two looks at the clock, in bytes of a reply: some 30 microseconds.
+const BETWEEN_LOOKS: usize = 32 << 10;
+
+impl Breaks {
+    /// Returns the breaks of work of which `done` bytes are done.
+    #[inline]
+    pub fn from(done: usize) -> Breaks {
+        Breaks { next: done.saturating_add(BETWEEN_LOOKS), since: None }
+    }
+
+    /// Serves others if nobody was served for long, now that `done` bytes are done.
+    #[inline]
+    pub fn reach(&mut self, done: usize) {
+        if done >= self.next {
+            self.look(done);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, done: usize) {
+        self.next = done.saturating_add(BETWEEN_LOOKS);
+        if !is_lent() {
+            return;
+        }
+        let now = Instant::now();
+        if now.duration_since(*self.since.get_or_insert(now)) >= PATIENCE {
+            serve();
+            self.since = Some(Instant::now());
+        }
+    }
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
@@ -109,6 +151,26 @@ mod tests {
         });
         assert!(!is_lent() && !serve());
         assert_eq!((others.served, others.within), (2, 0));
+    }
+
+    #[test]
+    fn others_are_served_in_the_breaks_of_long_work_and_not_in_short_work() {
+        let mut others = Counted::default();
+        lend(&mut others, || {
+            let mut breaks = Breaks::from(100);
+            (0..10).for_each(|done| breaks.reach(100 + done * BETWEEN_LOOKS));
+            thread::sleep(PATIENCE);
+            breaks.reach(100 + 9 * BETWEEN_LOOKS + 1);
+        });
+        assert_eq!(others.served, 0, "most of it was short, or nothing was done");
+        lend(&mut others, || {
+            let mut breaks = Breaks::from(0);
+            for done in 1..4 {
+                breaks.reach(done * BETWEEN_LOOKS);
+                thread::sleep(PATIENCE);
+            }
+        });
+        assert_eq!(others.served, 2);
     }
 
     #[test]

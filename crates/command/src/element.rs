@@ -1,5 +1,6 @@
 //! Writing of collection elements to replies.
 
+use base::meanwhile::Breaks;
 use store::Element;
 use wire::Reply;
 
@@ -13,11 +14,14 @@ pub fn bulk(reply: &mut Reply<'_>, element: Element<'_>) {
     }
 }
 
-/// Writes elements as bulk strings until the reply reaches its limit.
+/// Writes elements as bulk strings until the reply reaches its limit, and serves others while that
+/// takes long.
 #[inline]
 pub fn bulks<'x>(reply: &mut Reply<'_>, mut elements: impl Iterator<Item = Element<'x>>) {
+    let mut breaks = Breaks::from(reply.written().len());
     elements.all(|element| {
         bulk(reply, element);
+        breaks.reach(reply.written().len());
         !reply.is_over_limit()
     });
 }

@@ -23,7 +23,7 @@ use crate::own_changes::send_eviction_invalidations;
 use crate::row::{Call, Outcome, Row, Turn, Unanswered};
 use crate::run::{reply_with, run_row};
 use crate::waiting::{self, Touch};
-use base::{PositionHash, Stopwatch};
+use base::{PositionHash, Stopwatch, meanwhile};
 use heap::RECORD_OVERHEAD_MAX;
 use session::{Answer, Args, ClientFlags, Instance, Needs, Notice, Queue, Refusal, ReplyMode};
 use smallvec::SmallVec;
@@ -149,6 +149,9 @@ fn run_all(call: &mut Call<'_>, queue: &Queue) {
             // The client has ended itself by a command before.
             call.reply.truncate(begin);
         }
+        if observation.is_break_due() {
+            observation.serve_others(call);
+        }
     }
     if observation.is_rejected {
         // As in Valkey, where an error behind the last command that ran is that of EXEC.
@@ -173,12 +176,18 @@ fn run_and_push(
     }
 }
 
+/// Nanoseconds for which a transaction has its thread before others are served, at least.
+const BREAK_NANOS: u64 = 1_000_000;
+
 /// What observes the commands of a transaction, of which each begins where the one before it ended.
 struct Observation<'i> {
     observer: Observer,
     stopwatch: &'i Stopwatch,
     began: u64,
     is_monitored: bool,
+    /// Reading of the stopwatch when others were served last, and nanoseconds until they are again.
+    served: u64,
+    break_nanos: u64,
     /// True if the newest command was rejected before it ran.
     is_rejected: bool,
 }
@@ -186,13 +195,35 @@ struct Observation<'i> {
 impl<'i> Observation<'i> {
     fn of(instance: &'i Instance) -> Observation<'i> {
         let stopwatch = &instance.stopwatch;
+        let began = stopwatch.read();
         Observation {
             observer: Observer::of(&instance.settings),
             stopwatch,
-            began: stopwatch.read(),
+            began,
+            served: began,
+            break_nanos: BREAK_NANOS,
             is_monitored: instance.is_monitored(),
             is_rejected: false,
         }
+    }
+
+    /// Returns true if the transaction has run for long since others were served.
+    #[inline(always)]
+    fn is_break_due(&self) -> bool {
+        self.stopwatch.nanos_between(self.served, self.began) >= self.break_nanos
+    }
+
+    /// Serves others for a moment, between two commands: those that want none of its shards. The
+    /// transaction has at least half of its thread's time.
+    #[cold]
+    #[inline(never)]
+    fn serve_others(&mut self, call: &Call<'_>) {
+        call.instance.store.stay_for_long(call.thread);
+        let before = self.stopwatch.read();
+        meanwhile::serve();
+        self.began = self.stopwatch.read();
+        self.served = self.began;
+        self.break_nanos = self.stopwatch.nanos_between(before, self.began).max(BREAK_NANOS);
     }
 
     /// Runs a command and counts it. Returns false if it was refused.

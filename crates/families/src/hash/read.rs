@@ -1,6 +1,7 @@
 //! Reading: HGET, HMGET, HGETALL, HKEYS, HVALS, HLEN, HEXISTS, HSTRLEN.
 
 use super::value_or_null;
+use base::meanwhile::Breaks;
 use command::{Call, Outcome};
 use store::value::hash::{self, Pair};
 use wire::Reply;
@@ -59,7 +60,7 @@ pub fn hgetall(call: &mut Call<'_>) -> Outcome {
         reply.map(narrow::to_usize(hash.len()));
         None
     };
-    let mut written = 0;
+    let (mut written, mut breaks) = (0, Breaks::from(reply.written().len()));
     for pair in hash.iter() {
         if reply.is_over_limit() {
             break;
@@ -67,6 +68,7 @@ pub fn hgetall(call: &mut Call<'_>) -> Outcome {
         pair.field.with_text(|text| reply.bulk(text));
         pair.value.with_text(|text| reply.bulk(text));
         written += 1;
+        breaks.reach(reply.written().len());
     }
     if let Some(mark) = mark {
         reply.close_map(mark, written);
@@ -94,13 +96,14 @@ fn each(call: &mut Call<'_>, tell: impl Fn(&mut Reply<'_>, Pair<'_>)) -> Outcome
     if mark.is_none() {
         reply.array(narrow::to_usize(hash.len()));
     }
-    let mut written = 0;
+    let (mut written, mut breaks) = (0, Breaks::from(reply.written().len()));
     for pair in hash.iter() {
         if reply.is_over_limit() {
             break;
         }
         tell(reply, pair);
         written += 1;
+        breaks.reach(reply.written().len());
     }
     if let Some(mark) = mark {
         reply.close_array(mark, written);

@@ -1,6 +1,7 @@
 //! Ranges of members: ZRANGE, its older forms, and ZRANGESTORE.
 
 use super::{Shown, limit, record_stored_effects, stored};
+use base::meanwhile::Breaks;
 use command::{Call, Outcome};
 use session::{Args, Refusal};
 use store::Event;
@@ -87,8 +88,10 @@ fn show(call: &mut Call<'_>, named: Named) -> Outcome {
     let span = range.span(&set);
     let shown = Shown::new(reply, range.has_scores);
     shown.begin(reply, span.count);
+    let mut breaks = Breaks::from(reply.written().len());
     set.each_while(span, range.is_reverse, |member, score| {
         shown.write(reply, member, score);
+        breaks.reach(reply.written().len());
         !reply.is_over_limit()
     });
     Ok(())
