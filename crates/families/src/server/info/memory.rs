@@ -45,7 +45,7 @@ impl MemoryFacts {
         let (live, index) = (store.live_bytes(), store.index_bytes());
         let dataset = store.used_bytes().saturating_sub(index);
         let clients = instance.clients.memory().min(other);
-        let used = dataset + index + other + instance.journal.uncounted_bytes();
+        let used = dataset + index + other;
         let resident = base::process::resident_bytes();
         instance.memory.resident_peak.fetch_max(resident, Relaxed);
         let peak = instance.memory.used_peak.fetch_max(used, Relaxed).max(used);
@@ -151,8 +151,6 @@ fn limits(text: &mut Text, call: &Call<'_>) {
 fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     let (used, active, resident) = (facts.used, facts.active(), facts.resident);
     let fixed = |ratio: f64| format!("{ratio:.2}");
-    let (store, journal) = (&call.instance.store, &call.instance.journal);
-    let not_counted = store.retained_in_records() + journal.uncounted_bytes();
     text.fields(&[
         ("allocator_frag_ratio", &fixed(ratio(active, used))),
         ("allocator_frag_bytes", &MemoryFacts::excess(active, used)),
@@ -162,7 +160,7 @@ fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("rss_overhead_bytes", &0),
         ("mem_fragmentation_ratio", &fixed(ratio(resident, used))),
         ("mem_fragmentation_bytes", &MemoryFacts::excess(resident, used)),
-        ("mem_not_counted_for_evict", &not_counted),
+        ("mem_not_counted_for_evict", &call.instance.store.retained_in_records()),
         ("mem_replication_backlog", &0),
         ("mem_total_replication_buffers", &0),
         ("mem_replicas_repl_buffer", &0),
@@ -173,7 +171,7 @@ fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("mem_cluster_links", &0),
         ("mem_cluster_slot_import", &0),
         ("mem_cluster_slot_export", &0),
-        ("mem_aof_buffer", &journal.resident_bytes.load(Relaxed)),
+        ("mem_aof_buffer", &call.instance.journal.resident_bytes.load(Relaxed)),
         ("mem_allocator", &call.instance.identity.allocator),
         ("mem_overhead_db_hashtable_rehashing", &0),
         ("active_defrag_running", &0),
