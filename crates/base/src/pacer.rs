@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longest piece of work between two yields, for which a thread that wants the same core waits.
-const PIECE: Duration = Duration::from_micros(500);
+const PIECE: Duration = Duration::from_micros(200);
 
 /// Pacer that lets a background thread yield its core, which other threads may want.
 ///
