@@ -28,7 +28,7 @@ mod victim;
 mod wants;
 
 pub use head::Head;
-pub use pin::Pinned;
+pub use pin::{HeapOwner, Pinned};
 pub use pool::{OutOfSpace, Purpose};
 pub use profit::{GROWTH_PART, ReclaimPolicy, Trim};
 pub use record::{Draft, Footprint, RECORD_OVERHEAD_MAX, Record};
@@ -42,6 +42,7 @@ use pool::Pool;
 use segment::{Left, Segment};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{OnceLock, Weak};
 use wants::Wants;
 
 /// Largest record in bytes that shares a segment; a larger one gets slots of its own and is never
@@ -85,6 +86,7 @@ pub struct Heap {
     /// included.
     written: AtomicU64,
     wants: Wants,
+    owner: OnceLock<Weak<dyn HeapOwner>>,
 }
 
 impl Heap {
@@ -120,6 +122,7 @@ impl Heap {
             has_huge_pages: base::process::has_huge_pages(),
             written: AtomicU64::new(0),
             wants: Wants::default(),
+            owner: OnceLock::new(),
         })
     }
 

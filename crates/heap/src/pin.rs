@@ -11,11 +11,17 @@ use crate::Heap;
 use crate::segment::SegmentState;
 use base::{Location, SegmentId};
 use std::io::IoSlice;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+
+/// What a heap is a part of, which pins keep from ending.
+pub trait HeapOwner: Send + Sync {
+    /// The heap.
+    fn heap(&self) -> &Heap;
+}
 
 /// Bytes of pinned records, one behind the other. Dropping them lets go of the segments.
 pub struct Pinned {
-    heap: Arc<Heap>,
+    owner: Arc<dyn HeapOwner>,
     segments: Vec<SegmentId>,
     parts: Vec<Part>,
     len: usize,
@@ -37,9 +43,8 @@ unsafe impl Send for Pinned {}
 unsafe impl Sync for Pinned {}
 
 impl Pinned {
-    /// Returns no bytes yet.
-    pub fn new(heap: &Arc<Heap>) -> Pinned {
-        Pinned { heap: Arc::clone(heap), segments: Vec::new(), parts: Vec::new(), len: 0 }
+    fn new(owner: Arc<dyn HeapOwner>) -> Pinned {
+        Pinned { owner, segments: Vec::new(), parts: Vec::new(), len: 0 }
     }
 
     /// Appends bytes of the record at `at`.
@@ -51,7 +56,7 @@ impl Pinned {
         let id = at.segment();
         // Most neighbours share a segment.
         if !self.segments.contains(&id) {
-            self.heap.segment(id).pins.add();
+            self.owner.heap().segment(id).pins.add();
             self.segments.push(id);
         }
         self.add(bytes);
@@ -103,7 +108,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        self.segments.iter().for_each(|id| self.heap.unpin(*id));
+        self.segments.iter().for_each(|id| self.owner.heap().unpin(*id));
     }
 }
 
@@ -117,6 +122,16 @@ impl std::fmt::Debug for Pinned {
 }
 
 impl Heap {
+    /// Notes what the heap is a part of, once: before that nothing can be pinned.
+    pub fn set_owner(&self, owner: Weak<dyn HeapOwner>) {
+        let _ = self.owner.set(owner);
+    }
+
+    /// Returns no bytes, to which those of records can be added; `None` without an owner.
+    pub fn pinned(&self) -> Option<Pinned> {
+        self.owner.get().and_then(Weak::upgrade).map(Pinned::new)
+    }
+
     /// Returns true if bytes in the segment of `at` are being read without a lock. A thread
     /// that finds false may change the record at `at` in place, if it holds the lock under which
     /// its bytes would be pinned.
@@ -160,8 +175,21 @@ mod tests {
         (at, draft.footprint())
     }
 
-    fn pin(heap: &Arc<Heap>, at: &[Location]) -> Pinned {
-        let mut pinned = Pinned::new(heap);
+    impl HeapOwner for Heap {
+        fn heap(&self) -> &Heap {
+            self
+        }
+    }
+
+    fn owned() -> Arc<Heap> {
+        let heap = Arc::new(Heap::with_address_space(1 << 30).expect("address space"));
+        let owner: Arc<dyn HeapOwner> = heap.clone();
+        heap.set_owner(Arc::downgrade(&owner));
+        heap
+    }
+
+    fn pin(heap: &Heap, at: &[Location]) -> Pinned {
+        let mut pinned = heap.pinned().expect("it has an owner");
         // SAFETY: the records are alive, and nobody changes them.
         at.iter().for_each(|at| unsafe { pinned.push(*at, heap.record(*at).value()) });
         pinned
@@ -175,7 +203,7 @@ mod tests {
 
     #[test]
     fn pinned_bytes_can_be_read_from_any_place_on() {
-        let heap = Arc::new(Heap::with_address_space(1 << 30).expect("address space"));
+        let heap = owned();
         let mut head = Head::new();
         let at: Vec<Location> =
             [b"one", b"two"].iter().map(|value| append(&heap, &mut head, *value).0).collect();
@@ -189,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_dead_segment_is_used_again_once_its_last_pin_is_gone() {
-        let heap = Arc::new(Heap::with_address_space(1 << 30).expect("address space"));
+        let heap = owned();
         let mut head = Head::new();
         let (at, footprint) = append(&heap, &mut head, b"value");
         head.seal(&heap);
@@ -206,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_large_record_keeps_its_slots_until_its_last_pin_is_gone() {
-        let heap = Arc::new(Heap::with_address_space(1 << 30).expect("address space"));
+        let heap = owned();
         let mut head = Head::new();
         let (at, footprint) = append(&heap, &mut head, &vec![b'v'; crate::DEDICATED_BYTES]);
         let pinned = pin(&heap, &[at]);

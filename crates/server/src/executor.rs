@@ -392,12 +392,15 @@ impl Executor {
         let execution = execute(&mut call, granted);
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
-        let reply_bytes = call.reply.written().len() - mark + call.reply.lent_bytes();
+        let reply_bytes = call.reply.written().len() - mark;
         let seen = Seen { nanos, reply_bytes: reply_bytes as u64 };
-        if call.session.apart.is_some() {
-            self.observer.count_apart(&call, seen);
-        } else if execution == Execution::Done {
-            self.observer.count(&call, seen);
+        if execution == Execution::Done {
+            if call.reply.is_lending() | call.session.apart.is_some() {
+                let reply_bytes = seen.reply_bytes + call.reply.lent_bytes();
+                self.observer.count_apart(&call, Seen { reply_bytes, ..seen });
+            } else {
+                self.observer.count(&call, seen);
+            }
         } else {
             let began = self.command_began;
             let observer = &self.observer;

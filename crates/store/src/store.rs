@@ -28,7 +28,7 @@ pub struct StoreConfig {
 /// The store; see the module page.
 #[derive(Debug)]
 pub struct Store {
-    pub(crate) shards: Shards,
+    pub(crate) shards: Arc<Shards>,
     pub(crate) gate: Gate,
     pub(crate) cleaners: Cleaners,
     threads: Mutex<Vec<Arc<Counters>>>,

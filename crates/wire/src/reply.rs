@@ -103,10 +103,15 @@ impl<'a> Reply<'a> {
         self.out
     }
 
-    /// Number of bytes that were lent.
+    /// Returns true if bytes were lent.
     #[inline]
-    pub fn lent_bytes(&self) -> usize {
-        self.lent.as_ref().map_or(0, |lent| lent.len())
+    pub fn is_lending(&self) -> bool {
+        self.lent.as_ref().is_some_and(|lent| !lent.is_empty())
+    }
+
+    /// Number of bytes that were lent.
+    pub fn lent_bytes(&self) -> u64 {
+        self.lent.as_ref().map_or(0, |lent| lent.len() as u64)
     }
 
     /// Writes the status `OK`.
@@ -183,15 +188,20 @@ impl<'a> Reply<'a> {
 
     /// Writes a bulk string of `len` bytes that `lend` gives, if they can be lent; returns false if
     /// not.
-    pub fn bulk_lent(&mut self, len: usize, lend: impl FnOnce() -> Box<dyn LentBytes>) -> bool {
+    pub fn bulk_lent(
+        &mut self,
+        len: usize,
+        lend: impl FnOnce() -> Option<Box<dyn LentBytes>>,
+    ) -> bool {
         let Some(lent) = self.lent.as_mut() else { return false };
         if self.out.len() + lent.len() + len > self.most {
             self.mark_over_limit();
             return true;
         }
+        let Some(bytes) = lend() else { return false };
         self.begin_bulk(len);
         if let Some(lent) = &mut self.lent {
-            lent.add(self.out.len(), lend());
+            lent.add(self.out.len(), bytes);
         }
         self.end_bulk();
         true

@@ -118,7 +118,9 @@ pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<u
 fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
     if let Form::Long(long) = string.form
         && range.len() >= LENT_BYTES_MIN
-        && reply.bulk_lent(range.len(), || Box::new(LentString(long.pin(range.clone()))))
+        && reply.bulk_lent(range.len(), || {
+            long.pin(range.clone()).map(|pinned| Box::new(LentString(pinned)) as Box<dyn LentBytes>)
+        })
     {
         return;
     }

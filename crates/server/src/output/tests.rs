@@ -415,7 +415,8 @@ fn lending(loans: [usize; 2], token: &Arc<()>) -> (Vec<u8>, Lent, Vec<u8>) {
         let bytes: Vec<u8> = (0..len).map(|at| b'a' + (at % 23) as u8 + number as u8).collect();
         let mut reply = Reply::new(&mut out, Protocol::Resp2).lending(&mut lent);
         assert!(reply.bulk_lent(len, || {
-            Box::new(Lending { bytes: bytes.clone(), _token: Arc::clone(token) })
+            let lending = Lending { bytes: bytes.clone(), _token: Arc::clone(token) };
+            Some(Box::new(lending) as Box<dyn LentBytes>)
         }));
         all.extend_from_slice(format!("${len}\r\n").as_bytes());
         all.extend_from_slice(&bytes);

@@ -6,13 +6,12 @@ use super::shards::Shards;
 use heap::{Heap, Pinned, Record};
 use index::prefetch;
 use std::ops::Range;
-use std::sync::Arc;
 use tree::{NodeId, Nodes};
 
 /// The nodes of one collection, to be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadNodes<'x> {
-    pub(super) heap: &'x Arc<Heap>,
+    pub(super) heap: &'x Heap,
     pub(super) table: &'x NodeTable,
 }
 
@@ -57,9 +56,9 @@ impl<'x> ReadNodes<'x> {
         self.table.find(node).map(|at| unsafe { self.heap.record(at).value() })
     }
 
-    /// Returns no bytes, to which those of nodes can be pinned.
-    pub fn pinned(self) -> Pinned {
-        Pinned::new(self.heap)
+    /// Returns no bytes, to which those of nodes can be added; `None` if none can be pinned.
+    pub fn pinned(self) -> Option<Pinned> {
+        self.heap.pinned()
     }
 
     /// Pins the bytes of a node in `range`, as far as it has them; returns how many that are. The

@@ -9,7 +9,7 @@ use crate::deadlines::Deadlines;
 use crate::key::Key;
 use crate::keyspaces::Keyspaces;
 use base::{KeyHasher, KeyspaceId, Location, PositionHash, ShardId};
-use heap::Heap;
+use heap::{Heap, HeapOwner};
 use index::{Blocks, Index, Indexes, Records, prefetch};
 use std::io;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Default for Reach {
 /// All state behind the locks of the shards, and what their holders need beside it.
 #[derive(Debug)]
 pub(crate) struct Shards {
-    pub heap: Arc<Heap>,
+    pub heap: Heap,
     pub hasher: KeyHasher,
     pub keyspaces: Keyspaces,
     pub budget: Budget,
@@ -49,6 +49,12 @@ pub(crate) struct Shards {
     applies_journal: AtomicBool,
 }
 
+impl HeapOwner for Shards {
+    fn heap(&self) -> &Heap {
+        &self.heap
+    }
+}
+
 impl Shards {
     /// Creates empty shards for `databases` databases, in so much address space, or all there is.
     ///
@@ -58,13 +64,13 @@ impl Shards {
         databases: usize,
         hasher: KeyHasher,
         address_space: Option<usize>,
-    ) -> io::Result<Shards> {
+    ) -> io::Result<Arc<Shards>> {
         let small = address_space.is_some();
         let heap = address_space.map_or_else(Heap::new, Heap::with_address_space)?;
         let blocks = if small { Blocks::with_frames(1024)? } else { Blocks::new()? };
         let indexes = Indexes::new()?;
-        Ok(Shards {
-            heap: Arc::new(heap),
+        let shards = Arc::new(Shards {
+            heap,
             hasher,
             keyspaces: Keyspaces::new(databases, indexes.keyspaces()),
             budget: Budget::default(),
@@ -79,7 +85,10 @@ impl Shards {
             reach: Reach::default(),
             keeps_expired: AtomicBool::new(false),
             applies_journal: AtomicBool::new(false),
-        })
+        });
+        let owner: Arc<dyn HeapOwner> = shards.clone();
+        shards.heap.set_owner(Arc::downgrade(&owner));
+        Ok(shards)
     }
 
     /// A key of a keyspace.

@@ -21,7 +21,7 @@ const WRITTEN: Event = Event::string("set");
 type Model = BTreeMap<Vec<u8>, (ValueTag, Vec<u8>, Option<Millis>)>;
 
 struct World {
-    shards: Shards,
+    shards: Arc<Shards>,
     thread: ThreadContext,
     survivors: Head,
     model: Model,

@@ -8,6 +8,7 @@ use crate::shard::{Event, Reason, ThreadContext};
 use base::{Gate, KeyHasher, KeyspaceId, Location, Millis, Random, ShardId};
 use heap::Head;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use tree::{NodeId, Nodes, NodesMut};
 
 const STEPS: usize = if cfg!(miri) { 60 } else { 600 };
@@ -23,7 +24,7 @@ const STRING: ValueTag = ValueTag::new(Kind::String, Encoding::Raw);
 type Content = BTreeMap<NodeId, Vec<u8>>;
 
 struct World {
-    shards: Shards,
+    shards: Arc<Shards>,
     thread: ThreadContext,
     survivors: Head,
     random: Random,

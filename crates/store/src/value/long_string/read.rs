@@ -79,9 +79,10 @@ impl<'a> LongView<'a> {
     }
 
     /// Pins the bytes of a range, up to the end of the string: they can be read when the lock of
-    /// the key was given back, and are what they are now whatever becomes of the string.
-    pub fn pin(self, range: Range<usize>) -> Pinned {
-        let (mut pinned, end) = (self.nodes.pinned(), range.end.min(self.len));
+    /// the key was given back, and are what they are now whatever becomes of the string. `None` if
+    /// bytes of this store cannot be pinned.
+    pub fn pin(self, range: Range<usize>) -> Option<Pinned> {
+        let (mut pinned, end) = (self.nodes.pinned()?, range.end.min(self.len));
         let mut at = range.start;
         while at < end {
             let (chunk, from) = (at / CHUNK_BYTES, at % CHUNK_BYTES);
@@ -90,7 +91,7 @@ impl<'a> LongView<'a> {
             pinned.push_static(&ZEROS[from + stored..to]);
             at += to - from;
         }
-        pinned
+        Some(pinned)
     }
 
     /// Returns the part from `at` on, up to `end` or the end of the chunk.

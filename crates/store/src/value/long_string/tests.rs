@@ -216,7 +216,7 @@ impl World {
         let pinned = self.on(&[name], |access, keys| {
             let found = access.lookup_string_without_touch(&keys[0]).expect("a string")?;
             let string::Form::Long(long) = found.form else { return None };
-            Some(long.pin(range.clone()))
+            long.pin(range.clone())
         });
         self.pinned.extend(pinned.map(|it| (it, bytes[range].to_vec())));
         if self.pinned.len() > 6 {
