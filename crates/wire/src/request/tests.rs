@@ -342,3 +342,37 @@ fn joined_words_stand_where_their_spans_say() {
         assert_eq!(found, words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn an_argument_that_is_left_out_is_empty_and_the_others_are_as_they_were() {
+    let words: [&[u8]; 4] = [b"SET", b"key", b"a value", b"KEEPTTL"];
+    let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
+    let input = encode(&words);
+    for (number, word) in words.iter().enumerate() {
+        // The request ends somewhere in the argument, or before its line end.
+        let before = encode(&words[..number]).len();
+        for end in before..input.len() {
+            let (mut parser, mut spans) = (RequestParser::new(), Vec::new());
+            let progress = parser.parse(&input[..end], &mut spans, &LIMITS);
+            let Ok(Progress::Incomplete { .. }) = progress else { panic!("it is not whole") };
+            let Some((whole, len)) = parser.arriving() else { continue };
+            if whole.len() != number {
+                continue;
+            }
+            assert_eq!((len, whole.iter().all(|span| span.len > 0)), (word.len(), true));
+            let begin = parser.taken();
+            parser.leave_out();
+            let left = [&input[..begin], &input[begin + len..]].concat();
+            for cut in begin..left.len() {
+                let progress = parser.parse(&left[..cut], &mut spans, &LIMITS);
+                assert!(matches!(progress, Ok(Progress::Incomplete { .. })), "{cut}");
+            }
+            let progress = parser.parse(&left, &mut spans, &LIMITS);
+            assert_eq!(progress, Ok(Progress::Complete { consumed: left.len() }));
+            let found: Vec<Vec<u8>> = spans.iter().map(|span| span.of(&left).to_vec()).collect();
+            let mut expected = words.clone();
+            expected[number].clear();
+            assert_eq!(found, expected);
+        }
+    }
+}
