@@ -154,7 +154,7 @@ class Connection:
         if kind == b",":
             return Tagged("(double) " + rest.decode())
         if kind == b"(":
-            return Tagged("(big number) " + rest.decode())
+            return Tagged("(big number) " + rest.decode(errors="backslashreplace"))
         raise ValueError("not a reply: %r" % line)
 
 
