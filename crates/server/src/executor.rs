@@ -6,13 +6,14 @@ mod apart;
 mod bounds;
 mod look_ahead;
 mod postponed;
+mod unanswered;
 
 use crate::batch::{Ahead, Batch, End, Part, Request};
 use crate::connection::{Connection, Life};
 use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, Environment, Execution, Invocation, Observer, Outstanding, Row, Seen, Table, execute,
+    Call, Environment, Execution, Invocation, Observer, Row, Seen, Table, execute,
     granted_for_batch, send_monitor_lines,
 };
 use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
 use store::value::long_string::WHOLE_BYTES_MAX;
+use unanswered::count_unanswered;
 use wire::{Lent, Limits, ProtocolError, Reply, RequestParser};
 
 /// Bytes of replies after which they are written before the batch ends.
@@ -394,8 +396,9 @@ impl Executor {
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
         let reply_bytes = call.reply.written().len() - mark;
         let seen = Seen { nanos, reply_bytes: reply_bytes as u64 };
+        let is_apart = call.session.apart.is_some();
         if execution == Execution::Done {
-            if call.reply.is_lending() | call.session.apart.is_some() {
+            if call.reply.is_lending() | is_apart {
                 let reply_bytes = seen.reply_bytes + call.reply.lent_bytes();
                 self.observer.count_apart(&call, Seen { reply_bytes, ..seen });
             } else {
@@ -410,6 +413,10 @@ impl Executor {
         let (row, is_over_limit) = (call.row, call.reply.is_over_limit());
         if is_over_limit {
             self.give_up(connection, row);
+        }
+        if is_apart && execution != Execution::Postponed {
+            // Its command has taken it, or was refused: it is no argument of the next one.
+            connection.session.apart = None;
         }
         self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
         self.command_began = ended;
@@ -490,27 +497,6 @@ impl Executor {
         let instance = &*self.instance;
         instance.note_eviction(&mut self.thread, |thread| instance.store.upkeep(thread, now));
     }
-}
-
-/// Counts a run whose reply comes as mail. Returns the command if its client waits for another
-/// thread; it is counted when it is answered.
-#[cold]
-fn count_unanswered(
-    observer: &Observer,
-    call: &Call<'_>,
-    execution: Execution,
-    seen: Seen,
-    began: u64,
-) -> Option<Box<Outstanding>> {
-    match execution {
-        Execution::ByMail => {
-            let reply_bytes = seen.reply_bytes + call.session.mailed_bytes as u64;
-            observer.count(call, Seen { reply_bytes, ..seen });
-        }
-        Execution::Waits => return Outstanding::of(call, began),
-        Execution::Done | Execution::Counted | Execution::Aside | Execution::Postponed => {}
-    }
-    None
 }
 
 /// Has a connection closed whose client sends or is served nothing more. Returns `end`, up to which

@@ -16,22 +16,19 @@
 //! the client has sent more than waits for it. A reply that would pass the client's output limit is
 //! given up while it is written, and the client is closed.
 
+mod buffer;
+
+use buffer::{BUFFER_BYTES, Buffer};
 use session::SharedBytes;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
-use wire::{Lent, LentBytes};
+use wire::Lent;
 
-/// Largest capacity of a buffer that gathers small replies; replies of this size or more become a
-/// buffer of their own without a copy.
-const BUFFER_BYTES: usize = 32 << 10;
 /// Divisor of a large buffer's bytes: it keeps no more than this part unfilled, which would count.
 const UNFILLED_PART: usize = 32;
 /// Smallest shared message that is not copied: below this its place in the queue would take as
 /// much.
 const SHARED_BYTES_MIN: usize = 64;
-/// Bytes of memory of a shared message besides those of its buffer: where that is, and both counts
-/// of references.
-const SHARED_OVERHEAD: usize = size_of::<Vec<u8>>() + 2 * size_of::<usize>();
 /// Most buffers that one system call writes.
 const SLICES: usize = 64;
 /// Bytes written at a time, however much the socket takes: a client that reads as fast as the
@@ -63,62 +60,12 @@ struct Queue {
     passed: u64,
     /// Marks in order: both `at` and `position` rise.
     marks: VecDeque<Mark>,
-    /// True if something was lent since loans were last looked at.
-    has_new_loans: bool,
+    /// True if some of the buffers may be lent.
+    has_loans: bool,
     /// True if the socket may take more: no event will report that it does.
     may_write_more: bool,
     /// True if the socket is full: an event has to report that it takes more.
     is_blocked: bool,
-}
-
-/// Takes two words, as there may be one for each message that a slow subscriber has not got yet.
-#[derive(Debug)]
-enum Buffer {
-    /// For this client alone; behind a pointer, which keeps places of messages small.
-    Own(Box<Own>),
-    /// A message that other clients get too, with its payload if that is a part of its own.
-    Shared(SharedBytes, Option<SharedBytes>),
-}
-
-#[derive(Debug)]
-enum Own {
-    Replies(Replies),
-    /// The rest of a value, which is sent from where it lies.
-    Lent(Loan),
-}
-
-/// Bytes that are lent, of which the first `from` were sent or copied.
-#[derive(Debug)]
-struct Loan {
-    bytes: Box<dyn LentBytes>,
-    from: usize,
-}
-
-#[derive(Debug)]
-struct Replies {
-    bytes: Vec<u8>,
-}
-
-impl Loan {
-    fn left(&self) -> usize {
-        self.bytes.len() - self.from
-    }
-}
-
-impl Replies {
-    /// Copies the first of `bytes`, as many as it may come to hold, and returns the others. It
-    /// grows as it is filled: behind each message there may be a buffer that gets a few bytes.
-    fn fill<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
-        let (len, room) = (self.bytes.len(), self.bytes.capacity());
-        let most = room.max(BUFFER_BYTES) - len;
-        let (first, rest) = bytes.split_at(bytes.len().min(most));
-        if first.len() > room - len {
-            let grown = (2 * room).min(BUFFER_BYTES);
-            self.bytes.reserve_exact(first.len().max(grown - len));
-        }
-        self.bytes.extend_from_slice(first);
-        rest
-    }
 }
 
 /// Place in the stream: bytes from `at` on wait until `position` is safe.
@@ -126,78 +73,6 @@ impl Replies {
 struct Mark {
     at: u64,
     position: u64,
-}
-
-impl Buffer {
-    fn own(bytes: Vec<u8>) -> Buffer {
-        Buffer::Own(Box::new(Own::Replies(Replies { bytes })))
-    }
-
-    fn lent(bytes: Box<dyn LentBytes>) -> Buffer {
-        Buffer::Own(Box::new(Own::Lent(Loan { bytes, from: 0 })))
-    }
-
-    fn loan(&mut self) -> Option<&mut Loan> {
-        let Buffer::Own(own) = self else { return None };
-        if let Own::Lent(loan) = &mut **own { Some(loan) } else { None }
-    }
-
-    fn replies(&mut self) -> Option<&mut Replies> {
-        let Buffer::Own(own) = self else { return None };
-        if let Own::Replies(replies) = &mut **own { Some(replies) } else { None }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Buffer::Own(own) => match &**own {
-                Own::Replies(replies) => replies.bytes.len(),
-                Own::Lent(loan) => loan.left(),
-            },
-            Buffer::Shared(head, payload) => head.len() + payload.as_ref().map_or(0, |it| it.len()),
-        }
-    }
-
-    /// Fills `slices` with at most `most` of its bytes from `from` on, and returns how many slices
-    /// were filled.
-    fn slices<'b>(&'b self, from: usize, most: usize, slices: &mut [IoSlice<'b>]) -> usize {
-        let parts: [&[u8]; 2] = match self {
-            Buffer::Own(own) => match &**own {
-                Own::Replies(replies) => [&replies.bytes, &[]],
-                Own::Lent(loan) => return loan.bytes.slices(loan.from + from, most, slices),
-            },
-            Buffer::Shared(head, payload) => [head, payload.as_ref().map_or(&[], |it| it)],
-        };
-        let (mut passed, mut left, mut used) = (from, most, 0);
-        for part in parts {
-            let bytes = &part[passed.min(part.len())..];
-            passed -= passed.min(part.len());
-            let bytes = &bytes[..bytes.len().min(left)];
-            if let (false, Some(slice)) = (bytes.is_empty(), slices.get_mut(used)) {
-                *slice = IoSlice::new(bytes);
-                left -= bytes.len();
-                used += 1;
-            }
-        }
-        used
-    }
-
-    /// Returns the bytes of memory. A shared message counts for each client that holds it, as a
-    /// slow reader may be the last to hold it.
-    fn room(&self) -> usize {
-        match self {
-            Buffer::Own(own) => {
-                let beside = match &**own {
-                    Own::Replies(replies) => replies.bytes.capacity(),
-                    Own::Lent(loan) => loan.bytes.overhead() + loan.left(),
-                };
-                size_of::<Own>() + beside
-            }
-            Buffer::Shared(head, payload) => {
-                let parts = [Some(head), payload.as_ref()];
-                parts.into_iter().flatten().map(|part| SHARED_OVERHEAD + part.capacity()).sum()
-            }
-        }
-    }
 }
 
 impl Output {
@@ -275,7 +150,7 @@ impl Output {
         for (at, bytes) in lent.take() {
             queue.copy(&replies[from..at]);
             queue.add(Buffer::lent(bytes), 0);
-            queue.has_new_loans = true;
+            queue.has_loans = true;
             from = at;
         }
         replies.drain(..from);
@@ -286,7 +161,7 @@ impl Output {
     /// number of bytes copied.
     pub fn copy_lent(&mut self, most: usize) -> usize {
         let Some(queue) = &mut self.queue else { return 0 };
-        if std::mem::take(&mut queue.has_new_loans) { 0 } else { queue.copy_lent(most) }
+        if queue.has_loans { queue.copy_lent(most) } else { 0 }
     }
 
     /// Adds what another output holds, of which nothing was written and nothing is withheld.
@@ -415,9 +290,27 @@ impl Queue {
     }
 
     fn copy_lent(&mut self, most: usize) -> usize {
-        let mut loans = self.buffers.iter_mut().enumerate();
-        let found = loans.find_map(|(at, buffer)| Some((at, buffer.loan()?)));
-        let Some((at, loan)) = found else { return 0 };
+        let (mut at, mut copied) = (0, 0);
+        self.has_loans = false;
+        while copied < most
+            && let Some(buffer) = self.buffers.get_mut(at)
+        {
+            if let Some(loan) = buffer.loan() {
+                self.has_loans = true;
+                if !std::mem::take(&mut loan.is_new) {
+                    copied += self.copy_loan(at, most - copied);
+                }
+            }
+            at += 1;
+        }
+        self.has_loans |= at < self.buffers.len();
+        copied
+    }
+
+    /// Copies up to `most` bytes of the buffer at `at`, which are lent, into one before it, or in
+    /// its place if that is all. Returns the number of bytes.
+    fn copy_loan(&mut self, at: usize, most: usize) -> usize {
+        let Some(loan) = self.buffers.get_mut(at).and_then(Buffer::loan) else { return 0 };
         self.room -= loan.left();
         // Of the first buffer something may have been written.
         loan.from += if at == 0 { std::mem::take(&mut self.written) } else { 0 };

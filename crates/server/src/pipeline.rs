@@ -245,7 +245,7 @@ impl Pipeline {
         if connection.is_query_deferred() {
             return self.read_ahead(connection);
         }
-        if connection.life == Life::SliceOver {
+        if connection.life == Life::SliceOver && !connection.is_receiving_apart() {
             return self.serve_on(connection);
         }
         let (reads, most) = match &connection.session.apart {
@@ -346,12 +346,11 @@ impl Pipeline {
 }
 
 impl Pipeline {
-    fn serve_query(&mut self, connection: &mut Connection) -> usize {
+    fn serve_query(&mut self, connection: &mut Connection) {
         let query = std::mem::take(&mut connection.query);
         let served = self.executor.serve(connection, query.waiting(), None, &mut self.batch);
         connection.query = query;
         connection.query.drop_served(served);
-        served
     }
 
     /// Serves a request with an argument that was received into the store, once it is whole. If it
@@ -359,22 +358,21 @@ impl Pipeline {
     #[cold]
     #[inline(never)]
     fn serve_apart(&mut self, connection: &mut Connection) -> Fate {
+        if connection.is_receiving_apart() {
+            return self.executor.finish(connection);
+        }
         if self.executor.is_second {
             // It waits for no shard: the first pipeline goes on.
             connection.life = Life::SliceOver;
-        }
-        if self.executor.is_second || connection.is_receiving_apart() {
             return self.executor.finish(connection);
         }
         if !self.executor.may_be_apart(connection) {
             self.executor.put_back(connection);
         }
-        let was_apart = connection.session.apart.is_some();
-        let served = self.serve_query(connection);
-        if was_apart && served > 0 {
-            // Its command has taken it, or was refused.
+        self.serve_query(connection);
+        if connection.is_closing() {
             connection.session.apart = None;
-        } else if was_apart && !connection.parser.is_unfinished() && !connection.is_closing() {
+        } else if !connection.parser.is_unfinished() {
             self.executor.put_back(connection);
         }
         self.executor.finish(connection)

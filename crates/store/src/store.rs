@@ -89,6 +89,16 @@ impl Store {
         Access::new(self.shards.lock(thread, hash.shard(), now))
     }
 
+    /// As `lock_hash`, without waiting: `None` if the lock is taken at present.
+    pub fn try_lock_hash<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        hash: PositionHash,
+        now: Millis,
+    ) -> Option<Access<'a>> {
+        self.shards.try_lock(thread, hash.shard(), now).map(Access::new)
+    }
+
     /// Returns true if somebody wants plain commands with the same effect as what is changed.
     pub fn wants_effects(&self) -> bool {
         self.shards.listeners.wants_effects()

@@ -25,6 +25,8 @@ pub trait LentBytes: Debug + Send {
 #[derive(Debug, Default)]
 pub struct Lent {
     all: Vec<(usize, Box<dyn LentBytes>)>,
+    /// Their bytes together.
+    bytes: usize,
 }
 
 impl Lent {
@@ -36,20 +38,22 @@ impl Lent {
 
     /// Number of bytes that are lent.
     pub fn len(&self) -> usize {
-        self.all.iter().map(|(_, bytes)| bytes.len()).sum()
+        self.bytes
     }
 
     /// Drops what stands behind the first `end` bytes of the output.
     pub fn truncate(&mut self, end: usize) {
         self.all.retain(|(at, _)| *at <= end);
+        self.bytes = self.all.iter().map(|(_, bytes)| bytes.len()).sum();
     }
 
     /// Takes all, each with the number of bytes of the output that come before it.
     pub fn take(&mut self) -> Vec<(usize, Box<dyn LentBytes>)> {
-        std::mem::take(&mut self.all)
+        std::mem::take(self).all
     }
 
     pub(crate) fn add(&mut self, at: usize, bytes: Box<dyn LentBytes>) {
+        self.bytes += bytes.len();
         self.all.push((at, bytes));
     }
 }

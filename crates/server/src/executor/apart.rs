@@ -39,14 +39,25 @@ impl Executor {
         }
         self.read_clock();
         let hash = self.instance.store.hash(Args::new(query, spans).get(row.first_key));
-        let mut access = self.instance.store.lock_hash(&mut self.thread, hash, self.now);
-        let staged = access.stage(hash);
+        let (store, now) = (&self.instance.store, self.now);
+        // A client that has just begun must not hold up the worker: what is not free is not waited
+        // for, and the argument is received as others are.
+        let room = BEGUN_BYTES_MAX + STAGED_OVERHEAD;
+        if !store.reserve_at_once(&mut self.thread, room, now) {
+            return;
+        }
+        let Some(mut access) = store.try_lock_hash(&mut self.thread, hash, now) else { return };
+        let Ok(mut staged) = access.stage(hash) else { return };
+        let begun = &query[offset..];
+        if access.add_staged(&mut staged, begun).is_err() {
+            return;
+        }
         drop(access);
-        let Ok(staged) = staged else { return };
         let begun = connection.query.split_off(offset);
         connection.parser.leave_out();
-        connection.session.apart = Some(Box::new(Apart::new(at, len, offset, staged)));
-        self.receive_apart(connection, &begun);
+        let mut apart = Apart::new(at, len, offset, staged);
+        apart.note(&begun);
+        connection.session.apart = Some(Box::new(apart));
     }
 
     /// Adds bytes that were received to the argument that the client is sending, and what is behind
@@ -58,7 +69,7 @@ impl Executor {
         let (of_argument, rest) = bytes.split_at(bytes.len().min(apart.missing()));
         apart.note(of_argument);
         let Some(staged) = &mut apart.staged else { return connection.query.keep(bytes) };
-        let (instance, now) = (&*self.instance, self.now);
+        let (instance, now, before) = (&*self.instance, self.now, staged.len());
         let room = staged.room_for(of_argument.len()) + STAGED_OVERHEAD;
         let reserved =
             instance.note_eviction(&mut self.thread, |it| instance.store.reserve(it, room, now));
@@ -67,8 +78,9 @@ impl Executor {
             access.add_staged(staged, of_argument)
         });
         if added.is_err() {
+            let taken = staged.len() - before;
             self.put_back(connection);
-            connection.query.keep(of_argument);
+            connection.query.keep(&of_argument[taken..]);
         }
         connection.query.keep(rest);
         if self.thread.owes_upkeep() {

@@ -1,6 +1,5 @@
-use super::{
-    ALL_SAFE, BUFFER_BYTES, Buffer, Output, Own, Queue, SHARED_OVERHEAD, SLICES, WRITE_MAX,
-};
+use super::buffer::{BUFFER_BYTES, Buffer, Own, SHARED_OVERHEAD};
+use super::{ALL_SAFE, Output, Queue, SLICES, WRITE_MAX};
 use session::SharedBytes;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
@@ -465,7 +464,21 @@ fn what_is_lent_for_long_is_copied_bit_by_bit_and_given_back() {
             }
         }
         assert_eq!((Arc::strong_count(&token), output.len()), (1, all.len() - written));
+        assert_eq!(output.copy_lent(usize::MAX), 0, "nothing is lent any more");
         let _ = socket.drain(&mut output, ALL_SAFE);
         assert!(socket.taken == all && output.room() == 0);
     }
+}
+
+#[test]
+fn many_small_loans_are_copied_at_once() {
+    let token = Arc::new(());
+    let mut output = Output::default();
+    for _ in 0..100 {
+        let (mut replies, mut lent, _) = lending([30, 20], &token);
+        output.lend(&mut replies, &mut lent);
+    }
+    assert_eq!(output.copy_lent(usize::MAX), 0, "all are new");
+    assert_eq!(output.copy_lent(2600), 2600);
+    assert_eq!((output.copy_lent(usize::MAX), Arc::strong_count(&token)), (2400, 1));
 }

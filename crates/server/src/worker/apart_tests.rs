@@ -197,3 +197,55 @@ fn a_long_value_is_logged_by_its_first_bytes_and_its_length() {
     let shown = format!("{}... ({} more bytes)", &new[..128], MIB - 128);
     assert!(read.contains(&format!(":{bytes} ")) && read.contains(&shown), "{read}");
 }
+
+/// The requests behind a refused one may come with its last bytes.
+#[test]
+fn a_value_whose_command_was_refused_is_no_argument_of_the_requests_behind_it() {
+    let refused =
+        ["SET k V BADOPT", "SETEX k 0 V", "PSETEX k x V", "SETNX k V extra", "SET l V GET"];
+    for words in refused {
+        let mut world = World::new();
+        let peer = world.connect();
+        world.ask(&peer, "RPUSH l a\r\n");
+        let followers = "SET a 1\r\nSETNX b 2\r\nGETSET c 3\r\nSETEX d 9 4\r\n\
+                         MULTI\r\nSET e 5\r\nEXEC\r\nSET k 6\r\n";
+        let all = [&request(words, &value(MIB, 3)), followers].concat();
+        let read = send(&mut world, &peer, &all, &mut |_| {});
+        assert!(read.starts_with('-'), "{words}: {read}");
+        assert_eq!(
+            world.ask(&peer, "MGET a b c d e k\r\n"),
+            "*6 $1 1 $1 2 $1 3 $1 4 $1 5 $1 6",
+            "{words}"
+        );
+        assert_nothing_is_left(&mut world, &peer);
+    }
+}
+
+#[test]
+fn a_value_goes_on_arriving_though_output_waits_and_the_worker_is_in_something_long() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    let (old, new) = (value(3 * MIB / 4, 1), value(2 * MIB, 2));
+    send(&mut world, &other, &request("SET old V", &old), &mut |_| {});
+    peer.send("GET old\r\n");
+    world.iterate(&[peer.readable()]);
+    let (whole, mut sent) = (request("SET k V", &new), 0);
+    let mut read = String::new();
+    for turn in 0..10_000 {
+        if sent < whole.len() {
+            sent += peer.send_some(&whole.as_bytes()[sent..whole.len().min(sent + 50_000)]);
+            world.turn_meanwhile(&[peer.readable(), peer.writable()]);
+        }
+        // It begins to read in the middle of its own value.
+        if sent > MIB {
+            read += &String::from_utf8(peer.read_some(100_000)).expect("text");
+        }
+        world.iterate(&[peer.readable(), peer.writable()]);
+        if read.ends_with("+OK\r\n") {
+            assert!(read == format!("{}+OK\r\n", bulk(&old)), "after {turn} turns");
+            assert!(get(&mut world, &other, "k") == bulk(&new));
+            return world.run_until_idle();
+        }
+    }
+    panic!("{sent} of {} bytes were taken, {} read", whole.len(), read.len());
+}

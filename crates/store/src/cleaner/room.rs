@@ -107,7 +107,7 @@ impl Store {
     /// moved; returns false when there are none.
     pub(super) fn free_removed(&self, thread: &mut ThreadContext) -> bool {
         let waiting = self.shards.budget.dying();
-        if waiting == 0 {
+        if waiting == 0 && self.shards.given_up.lock().is_empty() {
             return false;
         }
         if self.free_some(thread, FREED_AT_ONCE) {

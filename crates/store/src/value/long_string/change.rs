@@ -74,7 +74,7 @@ pub(crate) fn chunks_of(key: &mut KeyMut<'_, '_>, bytes: &[u8]) -> Result<Collec
 
 /// Adds a chunk to a collection, which is given up if there is no room. A chunk of zeros stays a
 /// hole.
-pub(super) fn put_chunk(
+fn put_chunk(
     key: &mut KeyMut<'_, '_>,
     id: CollectionId,
     number: usize,

@@ -8,9 +8,9 @@
 //! of the key that is to get it. So cleaners move its chunks as any others, and no client, no
 //! snapshot and no flush reaches it.
 
-use super::change::{put_chunk, put_chunks};
+use super::change::put_chunks;
 use super::read::LongView;
-use super::{CHUNK_BYTES, WHOLE_BYTES_MAX};
+use super::{CHUNK_BYTES, WHOLE_BYTES_MAX, is_zeros, node_of};
 use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Expiry, Key};
@@ -88,7 +88,7 @@ impl<'a> Access<'a> {
     /// Adds bytes at the end of a staged string, whose shard is locked.
     ///
     /// # Errors
-    /// When there is no room for them; the string has no chunks any more then.
+    /// When there is no room for all of them; its length tells how many were added.
     pub fn add_staged(&mut self, staged: &mut Staged, mut bytes: &[u8]) -> Result<(), NoSpace> {
         if !staged.tail.is_empty() {
             let (first, rest) = bytes.split_at(bytes.len().min(CHUNK_BYTES - staged.tail.len()));
@@ -98,7 +98,11 @@ impl<'a> Access<'a> {
                 return Ok(());
             }
             let chunk = std::mem::take(&mut staged.tail);
-            self.put_staged(staged, &chunk)?;
+            let put = self.put_staged(staged, &chunk);
+            if put.is_err() {
+                staged.tail = chunk;
+                return put;
+            }
         }
         let (chunks, tail) = bytes.as_chunks::<CHUNK_BYTES>();
         chunks.iter().try_for_each(|chunk| self.put_staged(staged, chunk))?;
@@ -108,14 +112,12 @@ impl<'a> Access<'a> {
 
     fn put_staged(&mut self, staged: &mut Staged, chunk: &[u8]) -> Result<(), NoSpace> {
         let (key, Some(id)) = (staged.key(self), staged.id) else { return Err(NoSpace) };
-        let number = staged.len / CHUNK_BYTES;
-        let put = put_chunk(&mut self.guard().key_mut(&key), id, number, chunk);
-        match put {
-            Ok(()) => staged.len += chunk.len(),
-            // It was given up.
-            Err(NoSpace) => staged.id = None,
+        let node = node_of(staged.len / CHUNK_BYTES);
+        if !is_zeros(chunk) {
+            self.guard().key_mut(&key).nodes_of(id).put(node, chunk)?;
         }
-        put
+        staged.len += chunk.len();
+        Ok(())
     }
 
     /// Appends a copy of a staged string, whose shard is locked, to `bytes`.
