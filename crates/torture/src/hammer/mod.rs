@@ -76,7 +76,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Busy::Sometimes)]
     eviction: Busy,
     /// Most resident megabytes at the end, with all keys removed
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 48)]
     rest_mb: u64,
     /// Resident megabytes allowed above `maxmemory`: 16 for what waits for the disk and 16 for what
     /// a snapshot holds, which have budgets of their own, and 32 for the process
