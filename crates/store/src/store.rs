@@ -76,10 +76,11 @@ impl Store {
         key: &Key<'_>,
         now: Millis,
     ) -> Access<'a> {
-        Access::new(self.shards.lock(thread, key.hash.shard(), now))
+        self.lock_hash(thread, key.hash, now)
     }
 
     /// Locks the shard in which keys of a position hash stand.
+    #[inline]
     pub fn lock_hash<'a>(
         &'a self,
         thread: &'a mut ThreadContext,
@@ -111,7 +112,7 @@ impl Store {
         key: &Key<'_>,
         now: Millis,
     ) -> Option<Access<'a>> {
-        self.shards.try_lock(thread, key.hash.shard(), now).map(Access::new)
+        self.try_lock_hash(thread, key.hash, now)
     }
 
     /// Locks several shards, all of them at once.

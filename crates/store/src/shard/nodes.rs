@@ -68,7 +68,7 @@ impl<'a> Guard<'a> {
         self.shards.keyspaces.staging()
     }
 
-    /// Takes collections that were dropped without a lock.
+    /// Collections that became no key's value and were dropped without a lock.
     pub fn given_up(&self) -> &Arc<GivenUp> {
         &self.shards.given_up
     }
