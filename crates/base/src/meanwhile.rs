@@ -116,11 +116,15 @@ impl Breaks {
         if !is_lent() {
             return;
         }
-        let now = Instant::now();
-        if now.duration_since(*self.since.get_or_insert(now)) >= PATIENCE {
+        if self.is_long(Instant::now()) {
             serve();
             self.since = Some(Instant::now());
         }
+    }
+
+    /// Returns true if nobody was served for long at moment `now`.
+    fn is_long(&mut self, now: Instant) -> bool {
+        now.duration_since(*self.since.get_or_insert(now)) >= PATIENCE
     }
 }
 
@@ -154,15 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn others_are_served_in_the_breaks_of_long_work_and_not_in_short_work() {
+    fn others_are_served_in_the_breaks_of_long_work() {
         let mut others = Counted::default();
-        lend(&mut others, || {
-            let mut breaks = Breaks::from(100);
-            (0..10).for_each(|done| breaks.reach(100 + done * BETWEEN_LOOKS));
-            thread::sleep(PATIENCE);
-            breaks.reach(100 + 9 * BETWEEN_LOOKS + 1);
-        });
-        assert_eq!(others.served, 0, "most of it was short, or nothing was done");
         lend(&mut others, || {
             let mut breaks = Breaks::from(0);
             for done in 1..4 {
@@ -170,7 +167,30 @@ mod tests {
                 thread::sleep(PATIENCE);
             }
         });
-        assert_eq!(others.served, 2);
+        assert_eq!(others.served, 2, "each look but the first is late enough");
+    }
+
+    #[test]
+    fn nobody_is_served_while_no_more_of_the_work_is_done() {
+        let mut others = Counted::default();
+        lend(&mut others, || {
+            let mut breaks = Breaks::from(100);
+            breaks.reach(100 + BETWEEN_LOOKS);
+            thread::sleep(PATIENCE);
+            breaks.reach(100 + BETWEEN_LOOKS + 1);
+        });
+        assert_eq!(others.served, 0);
+    }
+
+    #[test]
+    fn work_is_long_when_patience_has_passed_since_somebody_was_served() {
+        let mut breaks = Breaks::from(0);
+        let began = Instant::now();
+        let just_before = began + PATIENCE - Duration::from_nanos(1);
+        assert!(!breaks.is_long(began) && !breaks.is_long(just_before));
+        assert!(breaks.is_long(began + PATIENCE));
+        breaks.since = Some(just_before);
+        assert!(!breaks.is_long(began + PATIENCE));
     }
 
     #[test]
