@@ -16,8 +16,8 @@
 mod patience;
 mod visits;
 
-use crate::meanwhile;
-use crate::sync::{AtomicU32, Ordering, fence, park, park_within, unpark_all};
+use crate::meanwhile::{self, Wait};
+use crate::sync::{AtomicU32, Ordering, fence, unpark_all};
 use crossbeam_utils::CachePadded;
 use patience::Patience;
 use std::time::Duration;
@@ -124,14 +124,11 @@ impl Gate {
 
     #[cold]
     fn enter_slow(&self, visits: &Visits) {
+        let mut wait = Wait::new();
         loop {
             visits.end();
             while self.closed.load(Ordering::Acquire) != 0 {
-                if !meanwhile::is_lent() {
-                    park(&self.closed, 1);
-                } else if park_within(&self.closed, 1, meanwhile::PATIENCE) {
-                    meanwhile::serve();
-                }
+                wait.park(&self.closed, 1);
             }
             visits.begin();
             fence(Ordering::SeqCst);

@@ -5,9 +5,9 @@
 //! cannot own them as `std::sync::Mutex` would.
 
 use crate::contention::count_lock;
-use crate::meanwhile;
+use crate::meanwhile::Wait;
 use crate::memory::prefetch_to_write;
-use crate::sync::{AtomicU32, Ordering, park, park_within, relax, unpark_one};
+use crate::sync::{AtomicU32, Ordering, relax, unpark_one};
 use std::mem::ManuallyDrop;
 
 const FREE: u32 = 0;
@@ -91,12 +91,9 @@ impl Lock {
             relax();
         }
         // A thread that has slept must assume that others still do.
+        let mut wait = Wait::new();
         while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
-            if !meanwhile::is_lent() {
-                park(&self.word, CONTENDED);
-            } else if park_within(&self.word, CONTENDED, meanwhile::PATIENCE) {
-                meanwhile::serve();
-            }
+            wait.park(&self.word, CONTENDED);
         }
         LockGuard { lock: self }
     }

@@ -9,13 +9,17 @@
 //! the layers between: they are lent to the thread, as its stack is. While they are served they are
 //! lent to nobody, so it does not happen within itself.
 
+use crate::sync::{AtomicU32, park, park_within};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time after which a wait is long.
-pub const PATIENCE: Duration = Duration::from_millis(1);
+/// Time after which a wait is long, and between two moments at which others are served under it.
+pub const PATIENCE: Duration = Duration::from_micros(250);
+/// Time between two such moments under a wait that is long already: its thread has nothing else to
+/// do.
+const BETWEEN: Duration = Duration::from_micros(100);
 
 /// Who is served while a thread waits.
 pub trait Others {
@@ -66,7 +70,31 @@ pub fn serve() -> bool {
     true
 }
 
-/// Sleeps, and serves the others that are lent to this thread every millisecond.
+/// A wait for a word to change, during which others are served.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    patience: Duration,
+}
+
+impl Wait {
+    /// A wait that begins now.
+    pub(crate) const fn new() -> Wait {
+        Wait { patience: PATIENCE }
+    }
+
+    /// Sleeps on `word` while it is `seen`, or for a moment: then others are served, if any are
+    /// lent to this thread.
+    pub(crate) fn park(&mut self, word: &AtomicU32, seen: u32) {
+        if !is_lent() {
+            park(word, seen);
+        } else if park_within(word, seen, self.patience) {
+            serve();
+            self.patience = BETWEEN;
+        }
+    }
+}
+
+/// Sleeps, and serves the others that are lent to this thread every `PATIENCE`.
 pub fn sleep(time: Duration) {
     let began = Instant::now();
     loop {

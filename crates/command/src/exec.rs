@@ -177,7 +177,7 @@ fn run_and_push(
 }
 
 /// Nanoseconds for which a transaction has its thread before others are served, at least.
-const BREAK_NANOS: u64 = 1_000_000;
+const BREAK_NANOS: u64 = meanwhile::PATIENCE.subsec_nanos() as u64;
 
 /// What observes the commands of a transaction, of which each begins where the one before it ended.
 struct Observation<'i> {
