@@ -13,9 +13,12 @@ use std::io;
 use std::ops::Range;
 use text::parse_u64;
 
+mod error;
 mod padding;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests;
+
+pub use error::{ReadError, Why};
 
 const READ_BYTES: usize = 64 << 10;
 /// Consumed bytes at which the buffer is moved together.
@@ -48,6 +51,10 @@ pub struct AofReader<'f, F> {
     verified: Verified,
     /// Offset behind the last whole unit.
     whole: u64,
+    /// Bytes of lines since the verified one, which are no part of the stream: those that were
+    /// read, and those before `whole`.
+    lines: u64,
+    lines_before: u64,
     /// Units read.
     units: u64,
     /// Padding that was found last: its end, and what it is.
@@ -126,39 +133,6 @@ impl<'r> Batch<'r> {
     }
 }
 
-/// Why a file could not be read on.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The disk has failed.
-    #[error(transparent)]
-    Disk(#[from] io::Error),
-    /// The file is not whole.
-    #[error("offset {offset}: {why}")]
-    Broken {
-        /// Offset of the command or line that is wrong, or of the unit that has no end.
-        offset: u64,
-        /// What is wrong.
-        why: Why,
-    },
-}
-
-/// What is wrong with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
-    /// The file ends within a command or a line.
-    #[error("the file ends within a command")]
-    Ended,
-    /// The file ends between MULTI and EXEC.
-    #[error("the file ends within a transaction")]
-    Unfinished,
-    /// The bytes are not a command.
-    #[error("there is no command")]
-    Format,
-    /// The bytes are not those that were written.
-    #[error("the bytes before this line do not agree with its checksum")]
-    Checksum,
-}
-
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Command,
@@ -189,6 +163,8 @@ impl<'f, F: File> AofReader<'f, F> {
             args_before: 0,
             verified: Verified { end: offset, ..Verified::default() },
             whole: offset,
+            lines: 0,
+            lines_before: 0,
             units: 0,
             padding: None,
         }
@@ -229,13 +205,14 @@ impl<'f, F: File> AofReader<'f, F> {
         self.begin_batch();
         let mut is_end = false;
         while !is_end && self.commands.len() < most && self.at < CONSUMED_BYTES_MAX {
-            let (at, args, commands) = (self.at, self.args.len(), self.commands.len());
+            let (at, lines) = (self.at, self.lines);
+            let (args, commands) = (self.args.len(), self.commands.len());
             match self.step() {
                 Ok(step) => is_end = matches!(step, Step::End),
                 Err(error) if args == 0 => return Err(error),
                 Err(_) => {
                     // It is met again when these are done.
-                    self.at = at;
+                    (self.at, self.lines) = (at, lines);
                     self.args.truncate(args);
                     self.commands.truncate(commands);
                     break;
@@ -278,9 +255,14 @@ impl<'f, F: File> AofReader<'f, F> {
                 },
             }
         }
-        self.whole = self.offset();
+        self.note_whole();
         self.units += 1;
         Ok(Step::Unit { is_framed })
+    }
+
+    fn note_whole(&mut self) {
+        self.whole = self.offset();
+        self.lines_before = self.lines;
     }
 
     /// Offset behind the last whole unit.
@@ -301,7 +283,7 @@ impl<'f, F: File> AofReader<'f, F> {
     /// Position of the stream behind the last whole unit, if a line has told one.
     pub fn position(&self) -> Option<u64> {
         let line = self.verified.line?;
-        Some(line.position + (self.whole - self.verified.end))
+        Some(line.position + (self.whole - self.verified.end - self.lines_before))
     }
 
     /// True if somebody else has gone on behind the padding of the one who wrote the lines.
@@ -434,7 +416,8 @@ impl<'f, F: File> AofReader<'f, F> {
         if self.verified.line.is_some() && !Self::is_own_line(&self.buffer[line.clone()]) {
             return Err(Stop::Why(Why::Format));
         }
-        if self.buffer[line.clone()].starts_with(BEGIN) {
+        let is_sync = self.buffer[line.clone()].starts_with(BEGIN);
+        if is_sync {
             if !is_between_units {
                 return Err(Stop::Why(Why::Format));
             }
@@ -447,10 +430,11 @@ impl<'f, F: File> AofReader<'f, F> {
             self.verified = Verified { end, line: Some(fields), first, units: self.units };
             self.summed = line.end;
         }
+        self.lines = if is_sync { 0 } else { self.lines + line.len() as u64 };
         self.at = line.end;
         // A file may end before its padding as well as behind it.
         if is_between_units && !self.buffer[line].iter().all(Self::is_pad) {
-            self.whole = self.offset();
+            self.note_whole();
         }
         Ok(Item::Line)
     }

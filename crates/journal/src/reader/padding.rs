@@ -71,7 +71,9 @@ impl<F: File> AofReader<'_, F> {
     }
 
     pub(super) fn pass_line(&mut self) -> Result<Item, Stop> {
-        self.at = self.find_line(COMMENT_BYTES_MAX)?.ok_or(Stop::Why(Why::Format))?.end;
+        let line = self.find_line(COMMENT_BYTES_MAX)?.ok_or(Stop::Why(Why::Format))?;
+        self.lines += line.len() as u64;
+        self.at = line.end;
         Ok(Item::Line)
     }
 

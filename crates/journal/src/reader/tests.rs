@@ -342,6 +342,38 @@ fn a_large_argument_is_read_in_pieces() {
 }
 
 #[test]
+fn a_line_of_the_time_is_no_part_of_the_stream() {
+    let (mut bytes, _) = with_lines();
+    let time = "#TS:1700000000\r\n";
+    let (told, framed) = (6 * SET.len() as u64, [SET, MULTI, SET, EXEC].concat().len());
+    for (behind, stream_bytes) in [
+        (time.to_owned(), 0),
+        (format!("{time}{SET}"), SET.len()),
+        (format!("{time}{SET}{time}{MULTI}{time}{SET}{EXEC}"), framed),
+        // Of a unit that is torn nothing counts.
+        (format!("{SET}{time}{time}{MULTI}{time}"), SET.len()),
+    ] {
+        let whole = bytes.len();
+        bytes.extend_from_slice(behind.as_bytes());
+        let found = look(&bytes).position.expect("told").0;
+        assert_eq!(found, told + stream_bytes as u64, "{behind:?}");
+        bytes.truncate(whole);
+    }
+}
+
+#[test]
+fn batches_count_a_line_before_damage_once() {
+    let (mut bytes, _) = with_lines();
+    let time = "#TS:1700000000\r\n";
+    bytes.extend_from_slice(format!("{SET}{time}{SET}{MULTI}{time}garbage").as_bytes());
+    with_file(&bytes, |file| {
+        let mut reader = AofReader::new(file, 0).expect("opened");
+        while let Ok(Some(_)) = reader.next_batch(3) {}
+        assert_eq!(reader.position(), Some(8 * SET.len() as u64));
+    });
+}
+
+#[test]
 fn lines_tell_the_position_and_survive() {
     let (bytes, ends) = with_lines();
     let found = look(&[&bytes[..], SET.as_bytes()].concat());
