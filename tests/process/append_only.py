@@ -247,6 +247,16 @@ def case_a_slow_write_is_a_latency_event_where_these_are_wanted():
         assert {b"aof-write", b"aof-write-alone"} <= names, names
 
 
+def case_settings_choose_the_word_for_keys_that_expire():
+    with Loading({}) as server:
+        client = server.loaded()
+        for key, lazy, word in (("a", "yes", "UNLINK"), ("b", "no", "DEL"), ("c", "yes", "UNLINK")):
+            client.command("CONFIG", "SET", "lazyfree-lazy-expire", lazy)
+            client.command("SET", key, "v", "PX", 1)
+            server.until(lambda: client.command("EXISTS", key) == 0)
+            server.until(lambda: command(word, key) in server.file(FIRST))
+
+
 def case_what_others_append_behind_padding_is_loaded():
     for end in ("shutdown", "kill"):
         own = written(("--appendfsync", "always"), 50, end)

@@ -55,6 +55,12 @@ pub fn persist(access: &mut Access<'_>, key: &Key<'_>) {
     words(access, key, &[b"PERSIST", key.bytes]);
 }
 
+/// Says that a key is gone, by UNLINK if that is lazy: a setting such as `lazyfree-lazy-server-del`
+/// tells.
+pub fn removed(access: &mut Access<'_>, key: &Key<'_>, is_lazy: bool) {
+    words(access, key, &[if is_lazy { b"UNLINK" } else { b"DEL" }, key.bytes]);
+}
+
 /// Says that a key is gone.
 pub fn del(access: &mut Access<'_>, key: &Key<'_>) {
     words(access, key, &[b"DEL", key.bytes]);
@@ -67,12 +73,13 @@ pub fn field_expires_at(access: &mut Access<'_>, key: &Key<'_>, field: &[u8], at
     words(access, key, &[b"HPEXPIREAT", key.bytes, millis, b"FIELDS", b"1", field]);
 }
 
-/// Says that so many elements were taken from an end of a key, by a command such as LPOP.
-pub fn popped(access: &mut Access<'_>, key: &Key<'_>, command: &[u8], count: u64) {
+/// Says that so many elements were taken from an end of a key, by a command such as LPOP; `None` if
+/// it was asked for one without a count, and took it.
+pub fn popped(access: &mut Access<'_>, key: &Key<'_>, command: &[u8], count: Option<u64>) {
     let mut number = IntegerText::new();
     match count {
-        0 => {}
-        1 => words(access, key, &[command, key.bytes]),
-        _ => words(access, key, &[command, key.bytes, number.format_unsigned(count)]),
+        Some(0) => {}
+        None => words(access, key, &[command, key.bytes]),
+        Some(count) => words(access, key, &[command, key.bytes, number.format_unsigned(count)]),
     }
 }

@@ -24,6 +24,8 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         memory::RECLAIM_POLICY.name(),
         memory::LFU_LOG_FACTOR.name(),
         memory::LFU_DECAY_TIME.name(),
+        memory::LAZYFREE_LAZY_EXPIRE.name(),
+        memory::LAZYFREE_LAZY_EVICTION.name(),
         general::IMPORT_MODE.name(),
     ];
     follow(instance, &followed, limits::apply);

@@ -36,6 +36,9 @@ pub fn apply(instance: &Instance) {
     let is_failing = instance.journal.failure().is_some();
     let is_paused = instance.paused() != Pause::Nothing;
     instance.keep_expired();
+    let (expired, evicted) =
+        (memory::LAZYFREE_LAZY_EXPIRE.get(settings), memory::LAZYFREE_LAZY_EVICTION.get(settings));
+    instance.store.set_lazy_removals(expired, evicted);
     instance.store.set_limits(&Limits {
         maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
         other_bytes: instance.memory.other_bytes.load(Relaxed),

@@ -323,6 +323,12 @@ impl Store {
         self.shards.listeners.set_journal(on);
     }
 
+    /// Sets whether the effect of a key that has expired, and of one that is evicted, is UNLINK and
+    /// not DEL.
+    pub fn set_lazy_removals(&self, expired: bool, evicted: bool) {
+        self.shards.listeners.lazy_removals.set(expired, evicted);
+    }
+
     /// Returns true if units go to the logs of their threads.
     pub fn has_journal(&self) -> bool {
         self.shards.listeners.has_journal()

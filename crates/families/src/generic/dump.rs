@@ -4,6 +4,7 @@ use base::Millis;
 use command::{Call, Outcome, effects};
 use rdb::{Checks, Version, is_common_payload, payload_version};
 use session::{Args, Refusal, checks_version, timed_version, value_limits};
+use settings::memory::LAZYFREE_LAZY_SERVER_DEL;
 use settings::snapshots::RDBCOMPRESSION;
 use snapshot::Collected;
 use std::sync::atomic::Ordering::Relaxed;
@@ -69,6 +70,7 @@ fn put(
     options: &Options,
 ) -> Outcome {
     let limits = value_limits(&call.instance.settings);
+    let is_lazy = LAZYFREE_LAZY_SERVER_DEL.get(&call.instance.settings);
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
     let payload = call.args.get(3);
     let (mut access, key, reply) = call.on_key(1);
@@ -79,7 +81,7 @@ fn put(
     }
     if is_over {
         if access.remove(&key) {
-            effects::del(&mut access, &key);
+            effects::removed(&mut access, &key, is_lazy);
             access.report_changes(1, Event::DEL, &key);
         }
     } else {

@@ -29,7 +29,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
             reply.bulk(key.bytes);
             list::pop(&mut access, key, end, 1, limit, |it| element::bulk(reply, it))?;
             access.report_removals(1, popped(end), key);
-            record_pop_effect(&mut access, key, end, 1);
+            record_pop_effect(&mut access, key, end, None);
             return Ok(());
         }
     }

@@ -149,7 +149,7 @@ impl ManyPop {
             let show = |popped: store::Element<'_>| element::bulk(reply, popped);
             list::pop(access, key, self.end, taken, limit, show)?;
             access.report_removals(taken, popped(self.end), key);
-            record_pop_effect(access, key, self.end, taken);
+            record_pop_effect(access, key, self.end, Some(taken));
             return Ok(true);
         }
         Ok(false)

@@ -28,8 +28,8 @@ fn popped(end: End) -> Event {
     if end == End::Front { LPOP } else { RPOP }
 }
 
-/// Records that so many elements were taken from an end.
-fn record_pop_effect(access: &mut Access<'_>, key: &Key<'_>, end: End, count: u64) {
+/// Records that so many elements were taken from an end; `None` for one, without a count.
+fn record_pop_effect(access: &mut Access<'_>, key: &Key<'_>, end: End, count: Option<u64>) {
     match end {
         End::Front => effects::popped(access, key, b"LPOP", count),
         End::Back => effects::popped(access, key, b"RPOP", count),

@@ -4,6 +4,7 @@ use super::limit;
 use command::element::{bulk, bulks};
 use command::{Call, Outcome, Pieces, effects};
 use session::Refusal;
+use settings::memory::LAZYFREE_LAZY_SERVER_DEL;
 use store::Event;
 use store::value::set;
 
@@ -36,6 +37,7 @@ fn pop_one(call: &mut Call<'_>) -> Outcome {
 
 fn pop_many(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
+    let is_lazy = LAZYFREE_LAZY_SERVER_DEL.get(&call.instance.settings);
     let count = call.args.positive(2)?;
     let (mut access, key, reply) = call.on_key(1);
     let is_recording = access.is_recording();
@@ -53,7 +55,7 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
     access.report_removals(popped, SPOP, &key);
     access.record_effects(&key, gone);
     if takes_all {
-        effects::del(&mut access, &key);
+        effects::removed(&mut access, &key, is_lazy);
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let wait = call.wait(Timeout::seconds(call, last)?, A_SORTED_SET);
     let (mut access, keys, reply) = call.on_keys(1..last);
     for key in &keys {
-        let is_there = take(&mut access, key, end, 1, |_, pairs| {
+        let is_there = take(&mut access, key, end, None, |_, pairs| {
             reply.array(3);
             reply.bulk(key.bytes);
             pairs.for_each(|(member, score)| Shown::Flat.write(reply, member, score));

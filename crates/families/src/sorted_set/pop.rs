@@ -20,14 +20,14 @@ pub fn zpopmax(call: &mut Call<'_>) -> Outcome {
 
 fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let args = call.args;
-    let (count, is_counted) = match args.len() {
-        2 => (1, false),
-        3 => (args.positive(2)?, true),
+    let count = match args.len() {
+        2 => None,
+        3 => Some(args.positive(2)?),
         _ => return Err(Refusal::SYNTAX.into()),
     };
     let (mut access, key, reply) = call.on_key(1);
     // Without a count the one member is not in an array of its own.
-    let shown = if is_counted { Shown::new(reply, true) } else { Shown::Flat };
+    let shown = if count.is_some() { Shown::new(reply, true) } else { Shown::Flat };
     let is_there = take(&mut access, &key, end, count, |count, pairs| {
         shown.begin(reply, count);
         pairs.for_each(|(member, score)| shown.write(reply, member, score));
@@ -38,21 +38,23 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     Ok(())
 }
 
-/// Takes up to `count` members from an end of a set. Before they are removed, `show` gets their
-/// number, and each with its score. Returns true if there is a set.
+/// Takes up to `count` members from an end of a set; `None` for one, without a count. Before they
+/// are removed, `show` gets their number, and each with its score. Returns true if there is a set.
 pub fn take(
     access: &mut Access<'_>,
     key: &Key<'_>,
     end: End,
-    count: u64,
+    count: Option<u64>,
     show: impl FnOnce(u64, &mut dyn Iterator<Item = (Element<'_>, f64)>),
 ) -> Result<bool, Fault> {
-    let popped = sorted_set::pop(access, key, end, count, show)?;
+    let popped = sorted_set::pop(access, key, end, count.unwrap_or(1), show)?;
+    let taken = popped.unwrap_or(0);
     let event = if end == End::Min { ZPOPMIN } else { ZPOPMAX };
-    access.report_removals(popped.unwrap_or(0), event, key);
+    access.report_removals(taken, event, key);
+    let told = if taken == 0 { Some(0) } else { count.map(|_| taken) };
     match end {
-        End::Min => effects::popped(access, key, b"ZPOPMIN", popped.unwrap_or(0)),
-        End::Max => effects::popped(access, key, b"ZPOPMAX", popped.unwrap_or(0)),
+        End::Min => effects::popped(access, key, b"ZPOPMIN", told),
+        End::Max => effects::popped(access, key, b"ZPOPMAX", told),
     }
     Ok(popped.is_some())
 }
@@ -112,7 +114,7 @@ impl ManyPop {
         reply: &mut Reply<'_>,
     ) -> Result<bool, Refusal> {
         for key in keys {
-            let is_there = take(access, key, self.end, self.count, |count, pairs| {
+            let is_there = take(access, key, self.end, Some(self.count), |count, pairs| {
                 reply.array(2);
                 reply.bulk(key.bytes);
                 reply.array(narrow::to_usize(count));

@@ -57,6 +57,9 @@ pub fn getdel(call: &mut Call<'_>) -> Outcome {
     bulk_or_null(reply, access.read_string(&key)?);
     let removed = access.remove(&key);
     access.report_changes(removed.into(), Event::DEL, &key);
+    if removed {
+        effects::del(&mut access, &key);
+    }
     Ok(())
 }
 

@@ -220,7 +220,32 @@ fn a_request_is_recorded_in_its_own_words_and_what_expired_before_it() {
     let effects: Vec<Vec<Vec<u8>>> =
         units.iter().flat_map(Unit::commands).map(|(_, args)| args).collect();
     let words = |line: &str| line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-    let expected: [Vec<Vec<u8>>; 2] = [words("DEL k"), words("SETNX k w")];
+    let expected: [Vec<Vec<u8>>; 2] = [words("UNLINK k"), words("SETNX k w")];
     assert_eq!(effects, expected);
     assert_eq!(units.len(), 1, "it is one unit");
+}
+
+#[test]
+fn settings_choose_the_word_for_what_is_removed() {
+    let (mut world, recorder) = Recorder::world();
+    let effects_of = |world: &mut World, request: &str| {
+        world.answer(request);
+        let units = recorder.take();
+        let commands = units.iter().flat_map(Unit::commands);
+        commands.map(|(_, args)| String::from_utf8_lossy(&args.concat()).into_owned()).collect()
+    };
+    for (setting, is_lazy, word) in [("no", false, "DEL"), ("yes", true, "UNLINK")] {
+        world.answer(&format!("CONFIG SET lazyfree-lazy-server-del {setting}"));
+        // The server follows this setting for the store.
+        world.instance.store.set_lazy_removals(is_lazy, true);
+        for request in ["SADD s a b", "SET k v PX 10"] {
+            world.answer(request);
+        }
+        recorder.take();
+        let of_pop: Vec<String> = effects_of(&mut world, "SPOP s 2");
+        assert_eq!(of_pop, [format!("{word}s")]);
+        world.instance.clock.advance(20);
+        let of_expiry: Vec<String> = effects_of(&mut world, "SET k w XX");
+        assert_eq!(of_expiry, [format!("{word}k")]);
+    }
 }

@@ -26,14 +26,13 @@ super::declare::rows! { from super::general::END;
     LFU_DECAY_TIME: u32 = integer("lfu-decay-time", 0..=2147483647, 1,
         "Minutes after which the counter of uses of a key falls by one. 0: it never falls.");
     LAZYFREE_LAZY_EVICTION: bool = yes_no("lazyfree-lazy-eviction", true,
-        "Free large evicted values in the background.")
-        .idle("removing costs the same at any size");
+        "The append-only file tells an evicted key by UNLINK, and else by DEL: whoever executes \
+         that may free it in the background. Here, removing costs the same at any size.");
     LAZYFREE_LAZY_EXPIRE: bool = yes_no("lazyfree-lazy-expire", true,
-        "Free large expired values in the background.")
-        .idle("removing costs the same at any size");
+        "The append-only file tells a key that has expired by UNLINK, and else by DEL.");
     LAZYFREE_LAZY_SERVER_DEL: bool = yes_no("lazyfree-lazy-server-del", true,
-        "Free large overwritten values in the background.")
-        .idle("removing costs the same at any size");
+        "The append-only file tells a key that SPOP has emptied, or RESTORE has removed, by \
+         UNLINK, and else by DEL.");
     LAZYFREE_LAZY_USER_DEL: bool = yes_no("lazyfree-lazy-user-del", true,
         "DEL frees like UNLINK.")
         .idle("removing costs the same at any size");

@@ -35,7 +35,7 @@ use base::{KeyFilter, PositionHash};
 use bitflags::bitflags;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Reason for the removal of a key.
@@ -376,14 +376,50 @@ pub(crate) struct Listeners {
     interests: AtomicU32,
     /// Keys that are marked.
     pub marked: Arc<KeyFilter>,
+    /// Which removals have UNLINK as their effect.
+    pub lazy_removals: LazyRemovals,
     /// Listeners, which stay for good: whether they are notified is a matter of `interests`.
     all: [OnceLock<Arc<dyn Listener>>; LISTENERS_MAX],
+}
+
+/// Which removals that no command asked for have UNLINK as their effect, and not DEL. The two do
+/// the same here: the word tells the server that executes it whether to free large values at once.
+#[derive(Debug)]
+pub(crate) struct LazyRemovals {
+    expired: AtomicBool,
+    evicted: AtomicBool,
+}
+
+impl Default for LazyRemovals {
+    /// Both, as the settings are by default.
+    fn default() -> LazyRemovals {
+        LazyRemovals { expired: AtomicBool::new(true), evicted: AtomicBool::new(true) }
+    }
+}
+
+impl LazyRemovals {
+    /// Sets whether keys that have expired, and those that are evicted, are removed by UNLINK.
+    pub fn set(&self, expired: bool, evicted: bool) {
+        self.expired.store(expired, Relaxed);
+        self.evicted.store(evicted, Relaxed);
+    }
+
+    /// Returns true if a removal with this event is said by UNLINK.
+    pub fn contains(&self, event: Event) -> bool {
+        let of_reason = if event == Event::EVICTED { &self.evicted } else { &self.expired };
+        of_reason.load(Relaxed)
+    }
 }
 
 impl Default for Listeners {
     fn default() -> Listeners {
         let (interests, marked) = (AtomicU32::new(0), Arc::new(KeyFilter::new(MARKS)));
-        Listeners { interests, marked, all: Default::default() }
+        Listeners {
+            interests,
+            marked,
+            lazy_removals: LazyRemovals::default(),
+            all: Default::default(),
+        }
     }
 }
 

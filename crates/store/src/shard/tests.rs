@@ -328,7 +328,7 @@ fn a_removal_that_nobody_asked_for_reports_what_it_is() {
     let before = recorder.before.lock().expect("no panic");
     assert_eq!(*before, [(b"late".to_vec(), Some(Reason::Expired), Some(b"v".to_vec()))]);
     let units = recorder.units.lock().expect("no panic");
-    assert_eq!(units[0].args(&units[0].effects[0]), [b"DEL".to_vec(), b"late".to_vec()]);
+    assert_eq!(units[0].args(&units[0].effects[0]), [b"UNLINK".to_vec(), b"late".to_vec()]);
     assert_eq!(units[0].events[0].event, Event::EXPIRED);
 }
 

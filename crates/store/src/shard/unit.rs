@@ -13,18 +13,23 @@ use crate::key::Key;
 use base::KeyspaceId;
 
 const DEL: &[u8] = b"DEL";
+const UNLINK: &[u8] = b"UNLINK";
 /// Number of events at which a unit delivers those that it has, before its end, where that is
 /// allowed. It bounds memory: a read of many keys, or a transaction, can cause an event for every
 /// key.
 pub(crate) const EVENTS_GATHERED: usize = 4096;
-/// Most arguments of one DEL for removals that nobody asked for.
+/// Most arguments of one DEL or UNLINK for removals that nobody asked for.
 const DEL_ARGS_MAX: usize = 1024;
 
-/// Returns the arguments of a DEL to which a key of a database may be added.
-fn growing_del(effect: &mut Effect, database: usize) -> Option<&mut OwnedArgs> {
+/// Returns the arguments of a removal to which a key of a database may be added.
+fn growing_removal<'e>(
+    effect: &'e mut Effect,
+    database: usize,
+    word: &[u8],
+) -> Option<&'e mut OwnedArgs> {
     let EffectWords::Args(args) = &mut effect.words else { return None };
-    let is_del = args.first().is_some_and(|name| name == DEL);
-    (effect.database == database && is_del && args.len() < DEL_ARGS_MAX).then_some(args)
+    let is_same = args.first().is_some_and(|name| name == word);
+    (effect.database == database && is_same && args.len() < DEL_ARGS_MAX).then_some(args)
 }
 
 impl<'a> Guard<'a> {
@@ -238,18 +243,19 @@ impl<'a> Guard<'a> {
 
     fn record_removal(&mut self, key: &Key<'_>, event: Event) {
         if self.changes.wants_effects() {
-            self.push_del(key);
+            let is_lazy = self.shards.listeners.lazy_removals.contains(event);
+            self.push_removal(key, if is_lazy { UNLINK } else { DEL });
         }
         self.record_event(event, key);
     }
 
-    /// Adds a DEL of a key to the unit, or the key to the DEL before it.
-    fn push_del(&mut self, key: &Key<'_>) {
+    /// Adds the removal of a key to the unit, or the key to the removal before it.
+    fn push_removal(&mut self, key: &Key<'_>, word: &[u8]) {
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
         let last = self.thread.pending.unit.effects.last_mut();
-        match last.and_then(|last| growing_del(last, database)) {
+        match last.and_then(|last| growing_removal(last, database, word)) {
             Some(args) => args.push(key.bytes.to_vec()),
-            None => self.push_effect(key.keyspace, vec![DEL.to_vec(), key.bytes.to_vec()]),
+            None => self.push_effect(key.keyspace, vec![word.to_vec(), key.bytes.to_vec()]),
         }
     }
 
