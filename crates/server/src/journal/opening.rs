@@ -59,9 +59,10 @@ impl JournalThread {
     fn turn_on(&mut self) {
         self.count_files();
         // What came since is growth, however many starts ago.
-        let base_bytes = self.base_bytes();
+        let (base_bytes, bytes) = (self.base_bytes(), self.bytes());
         let state = &self.instance.journal;
         state.base_bytes.store(base_bytes, Relaxed);
+        state.bytes.store(bytes, Relaxed);
         state.is_on.store(true, Relaxed);
         self.journal.follow_policy(&self.instance);
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(true));

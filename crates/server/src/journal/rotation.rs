@@ -280,8 +280,9 @@ impl JournalThread {
         self.count_files();
         self.rotations.note_end(false, Instant::now());
         self.delete_history();
-        let state = &self.instance.journal;
-        state.base_bytes.store(self.bytes(), Relaxed);
+        let (state, bytes) = (&self.instance.journal, self.bytes());
+        state.base_bytes.store(bytes, Relaxed);
+        state.bytes.store(bytes, Relaxed);
         state.is_on.store(self.log.is_some(), Relaxed);
         // The policy is followed first: once the rewrite is shown as finished, the promise of
         // `appendfsync` holds.
