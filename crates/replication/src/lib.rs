@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! replica                                             primary
-//! Handshake   PING, AUTH, REPLCONF ...  ───────────▶
+//! Handshake   PING, AUTH, REPLCONF ...  ───────────▶  Reader
 //!             PSYNC id offset           ───────────▶  History::decide
 //!             +CONTINUE [id]            ◀───────────    the bytes from that offset on are kept
 //!             +FULLRESYNC id offset     ◀───────────    or a snapshot comes first
@@ -20,10 +20,12 @@
 
 pub mod handshake;
 pub mod history;
+pub mod reader;
 pub mod transfer;
 pub mod units;
 
 pub use handshake::{Handshake, Next, Own, Synced};
 pub use history::{Decision, Earlier, FullSync, History};
+pub use reader::{Filter, Reader, Unusable};
 pub use transfer::{Ending, Transfer};
 pub use units::{NoUnit, Unit, Units};
