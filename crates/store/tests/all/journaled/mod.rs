@@ -60,7 +60,7 @@ impl Journal {
 }
 
 /// The data that the units of a journal make. Their execution ignores deadlines: a key is there
-/// until its DEL comes.
+/// until its removal comes.
 #[derive(Debug)]
 pub struct Follower(pub Vec<Database>);
 
@@ -87,7 +87,9 @@ impl Follower {
                 let (value, key) = (args.swap_remove(2), args.swap_remove(1));
                 self.0[database].insert(key, (value, deadline));
             }
-            b"DEL" => args[1..].iter().for_each(|key| drop(self.0[database].remove(key))),
+            b"DEL" | b"UNLINK" => {
+                args[1..].iter().for_each(|key| drop(self.0[database].remove(key)))
+            }
             b"FLUSHDB" => self.0[database].clear(),
             b"SWAPDB" => {
                 self.0.swap(number(&args[1]) as usize, number(&args[2]) as usize);
