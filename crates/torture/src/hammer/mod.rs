@@ -79,8 +79,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 48)]
     rest_mb: u64,
     /// Resident megabytes allowed above `maxmemory`: 16 for what waits for the disk and 16 for what
-    /// a snapshot holds, which have budgets of their own, and 32 for the process
-    #[arg(long, default_value_t = 64)]
+    /// a snapshot holds, which have budgets of their own, and 48 for the process, as at rest
+    #[arg(long, default_value_t = 80)]
     slack_mb: u64,
     /// Most resident megabytes at any time
     #[arg(long, default_value_t = 4000)]
