@@ -15,10 +15,10 @@ use std::ptr::NonNull;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time after which a wait is long, and between two moments at which others are served under it.
+/// Time after which a wait or a piece of work is long and others are served; they are again each
+/// time that the work goes on for as long.
 pub const PATIENCE: Duration = Duration::from_micros(250);
-/// Time between two such moments under a wait that is long already: its thread has nothing else to
-/// do.
+/// Time after which they are served again under a wait, whose thread has nothing else to do.
 const BETWEEN: Duration = Duration::from_micros(100);
 
 /// Who is served while a thread waits.

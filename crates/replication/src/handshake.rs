@@ -10,12 +10,14 @@
 //! stand for a primary that is at work on an answer.
 
 use journal::sync_line::ReplicationId;
+use journal::unit::{Command, Words, encode};
 use std::collections::VecDeque;
 use std::fmt;
 use text::parse_u64;
 use thiserror::Error;
 
-/// Longest line that a primary may answer with: the error that it quotes may be long.
+/// Longest line that a primary may answer with: the error that it quotes may be long. The link
+/// reads no more of one.
 pub const LINE_BYTES_MAX: usize = 16 << 10;
 /// Longest part of an answer that an error tells.
 const QUOTED_BYTES: usize = 256;
@@ -118,6 +120,9 @@ impl Handshake {
         let asked = self.asked.front().copied().unwrap_or(Asked::Psync);
         if line.is_empty() {
             return Ok(Next::Wait);
+        }
+        if line.len() > LINE_BYTES_MAX {
+            return Err(Refused::Garbage(asked.name(), quoted(line)));
         }
         let is_error = match line[0] {
             b'-' => true,
@@ -229,12 +234,8 @@ fn quoted(line: &[u8]) -> String {
 
 /// A request in RESP.
 fn request(words: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
-    for word in words {
-        bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
-        bytes.extend_from_slice(word);
-        bytes.extend_from_slice(b"\r\n");
-    }
+    let (command, mut bytes) = (Command { database: 0, words: Words::Args(words) }, Vec::new());
+    encode(0, std::iter::once(command), &mut |piece| bytes.extend_from_slice(piece));
     bytes
 }
 

@@ -125,6 +125,8 @@ fn what_is_no_answer_ends_the_link() {
         let (_, end) = play(own(), &[&begin[..], &[answer]].concat());
         assert!(matches!(end, Err(Refused::Garbage("PSYNC", _))), "{answer}: {end:?}");
     }
+    let endless = format!("+{}", "x".repeat(LINE_BYTES_MAX));
+    assert!(matches!(play(own(), &[&endless]).1, Err(Refused::Garbage("PING", _))));
     assert!(matches!(play(own(), &["PONG"]).1, Err(Refused::Garbage("PING", _))));
 }
 
