@@ -34,6 +34,8 @@ def manifest(*names):
 class Loading(Server):
     """A server that finds files when it starts: by name in the directory of the set, or above it behind `../`."""
 
+    awaits_data = False
+
     def __init__(self, files, *settings):
         self.source = tempfile.TemporaryDirectory(prefix="varve-append-only-")
         folder = pathlib.Path(self.source.name, "appendonlydir")

@@ -34,6 +34,8 @@ def pair(number, value, deadline=None):
 class Loading(Server):
     """A server that finds a file when it starts."""
 
+    awaits_data = False
+
     def __init__(self, data, *settings):
         self.source = tempfile.TemporaryDirectory(prefix="varve-loading-")
         pathlib.Path(self.source.name, "dump.rdb").write_bytes(data)

@@ -50,6 +50,8 @@ def spread(settings):
 class Server:
     """A server process with a folder of its own; stopped and removed at the end of a `with` block."""
 
+    awaits_data = True  # or clients may be told LOADING, also of files that are made at the start
+
     def __init__(self, *settings, config=None, descriptors=None):
         self.folder = tempfile.mkdtemp(prefix="varve-process-")
         self.port = free_port()
@@ -59,13 +61,14 @@ class Server:
             self.config.write_text(config)
             command.append(str(self.config))
         command += ["--port", str(self.port), "--dir", self.folder, "--save", "", *map(str, settings), *spread(settings)]
+        self.has_log = "--logfile" in command
         self.output = pathlib.Path(self.folder, "output")
         with open(self.output, "wb") as output:
             limit = descriptors and functools.partial(allow_no_more_than, descriptors)
             self.process = subprocess.Popen(command, stdout=output, stderr=output, preexec_fn=limit)
 
     def __enter__(self):
-        self.until(lambda: self.reachable() or self.process.poll() is not None)
+        self.until(lambda: self.process.poll() is not None or self.reachable() and self.has_data())
         assert self.process.poll() is None, "the server did not start: " + self.output.read_text()
         return self
 
@@ -89,6 +92,10 @@ class Server:
             return True
         except OSError:
             return False
+
+    def has_data(self):
+        """False while clients may be told LOADING. With a log of its own that is not seen."""
+        return not self.awaits_data or self.has_log or "Ready to accept connections" in self.output.read_text()
 
     def connect(self, patience=PATIENCE):
         """A new connection."""
