@@ -10,8 +10,9 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 15] = [
+const LETTERS: [(ClientFlags, char); 16] = [
     (ClientFlags::MONITOR, 'O'),
+    (ClientFlags::REPLICA, 'S'),
     (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),

@@ -59,7 +59,10 @@ mod table;
 pub mod tips;
 pub mod waiting;
 
-pub use acknowledge::{NO_JOURNAL, answer_acknowledged, await_sync, time_out, write_counts};
+pub use acknowledge::{
+    NO_JOURNAL, answer_acknowledged, await_acknowledged, is_acknowledged, time_out, write_count,
+    write_file_counts,
+};
 pub use admission::granted_for_batch;
 pub use applier::{Applier, Next};
 pub use argument_fact::{ArgumentFact, ArgumentFacts};

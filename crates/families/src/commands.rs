@@ -2,7 +2,7 @@
 
 use crate::{
     acl, bitmap, client, cluster, connection, generic, geo, hash, hyperloglog, list, observing,
-    pubsub, scripting, server, set, sorted_set, stream, string, transaction,
+    pubsub, replication, scripting, server, set, sorted_set, stream, string, transaction,
 };
 use command::{Command, Flags, Group, Table};
 use session::Refusal;
@@ -23,6 +23,7 @@ pub const FAMILIES: &[&[Command]] = &[
     connection::TABLE,
     client::TABLE,
     server::TABLE,
+    replication::TABLE,
     transaction::TABLE,
     scripting::TABLE,
     pubsub::TABLE,

@@ -28,6 +28,7 @@ mod list;
 mod manual;
 mod observing;
 mod pubsub;
+mod replication;
 mod scripting;
 mod server;
 mod set;

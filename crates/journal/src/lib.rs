@@ -35,13 +35,15 @@
 //!    file's consumer is never that far behind, since writers are stalled before, and before they
 //!    take locks; the owner of another consumer asks for `slowest` and dismisses it in time.
 //!
-//! Of the files: (10) what was acknowledged as safe is in what `inspect` finds whole, whatever
-//! power loss or failure follows; (11) of the files that the manifest names, only the last may be
-//! torn; (12) after a failed sync nothing is written to that file again.
+//! 10. Bytes that are no data are known as such before they are whole.
+//!
+//! Of the files: (11) what was acknowledged as safe is in what `inspect` finds whole, whatever
+//! power loss or failure follows; (12) of the files that the manifest names, only the last may be
+//! torn; (13) after a failed sync nothing is written to that file again.
 //!
 //! To add a consumer of the journal, beside the file's: `Ring::read_from_end`, in
 //! `ring/consumer.rs`. Nobody wakes it, so it looks now and then; there are units only while the
-//! server writes an append-only file.
+//! server has a reason to put them: a file, or replicas.
 //!
 //! Owner: the ring. A lane belongs to one thread, and so does each consumer, and the log.
 //! Not here: what a unit means (`command`), threads, settings, who waits for which position.
@@ -51,6 +53,7 @@
 mod chunks;
 mod cut;
 pub mod disk;
+mod gap_line;
 pub mod inspect;
 pub mod log;
 pub mod manifest;

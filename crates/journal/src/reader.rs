@@ -8,6 +8,7 @@
 //! against the length of the file.
 
 use crate::disk::File;
+use crate::gap_line::parse_gap;
 use crate::sync_line::{BEGIN, Checksum, SyncLine};
 use std::io;
 use std::ops::Range;
@@ -51,14 +52,21 @@ pub struct AofReader<'f, F> {
     verified: Verified,
     /// Offset behind the last whole unit.
     whole: u64,
-    /// Bytes of lines since the verified one, which are no part of the stream: those that were
-    /// read, and those before `whole`.
-    lines: u64,
-    lines_before: u64,
+    /// Lines since the verified one: those that were read, and those before `whole`.
+    lines: Lines,
+    lines_before: Lines,
     /// Units read.
     units: u64,
     /// Padding that was found last: its end, and what it is.
     padding: Option<(u64, Padding)>,
+}
+
+/// Lines of a file which are no part of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lines {
+    bytes: u64,
+    /// Bytes of the stream for which some of them stand, as they are no data.
+    gaps: u64,
 }
 
 /// Lines of nothing but `#`, as a writer leaves ahead of what it writes.
@@ -163,8 +171,8 @@ impl<'f, F: File> AofReader<'f, F> {
             args_before: 0,
             verified: Verified { end: offset, ..Verified::default() },
             whole: offset,
-            lines: 0,
-            lines_before: 0,
+            lines: Lines::default(),
+            lines_before: Lines::default(),
             units: 0,
             padding: None,
         }
@@ -283,7 +291,9 @@ impl<'f, F: File> AofReader<'f, F> {
     /// Position of the stream behind the last whole unit, if a line has told one.
     pub fn position(&self) -> Option<u64> {
         let line = self.verified.line?;
-        Some(line.position + (self.whole - self.verified.end - self.lines_before))
+        let Lines { bytes, gaps } = self.lines_before;
+        let bytes = self.whole - self.verified.end - bytes;
+        Some(line.position.saturating_add(bytes).saturating_add(gaps))
     }
 
     /// True if somebody else has gone on behind the padding of the one who wrote the lines.
@@ -405,7 +415,9 @@ impl<'f, F: File> AofReader<'f, F> {
         let is_time = |rest: &[u8]| {
             rest.strip_suffix(b"\r\n").is_some_and(|digits| parse_u64(digits).is_some())
         };
-        line.starts_with(BEGIN) || line.strip_prefix(b"#TS:").is_some_and(is_time)
+        line.starts_with(BEGIN)
+            || line.strip_prefix(b"#TS:").is_some_and(is_time)
+            || parse_gap(line).is_some()
     }
 
     fn read_line(&mut self) -> Result<Item, Stop> {
@@ -430,7 +442,13 @@ impl<'f, F: File> AofReader<'f, F> {
             self.verified = Verified { end, line: Some(fields), first, units: self.units };
             self.summed = line.end;
         }
-        self.lines = if is_sync { 0 } else { self.lines + line.len() as u64 };
+        self.lines = if is_sync {
+            Lines::default()
+        } else {
+            let gap = parse_gap(&self.buffer[line.clone()]).unwrap_or(0);
+            let Lines { bytes, gaps } = self.lines;
+            Lines { bytes: bytes + line.len() as u64, gaps: gaps.saturating_add(gap) }
+        };
         self.at = line.end;
         // A file may end before its padding as well as behind it.
         if is_between_units && !self.buffer[line].iter().all(Self::is_pad) {

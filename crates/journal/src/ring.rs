@@ -5,6 +5,7 @@
 
 mod consumer;
 mod consumers;
+mod gaps;
 mod lane;
 mod memory;
 
@@ -18,8 +19,10 @@ use crate::{CHUNK_BITS, CHUNK_BYTES};
 use base::mutex::{Mutex, MutexGuard};
 use consumers::Consumers;
 use crossbeam_utils::CachePadded;
+use gaps::Gaps;
 use memory::Memory;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 #[cfg(all(test, loom))]
@@ -44,6 +47,8 @@ pub struct Ring {
     released: CachePadded<AtomicU64>,
     /// Lanes never wait for it.
     consumers: Mutex<Consumers>,
+    /// Bytes that are no data, from what was not yet released on.
+    gaps: Mutex<Gaps>,
     /// Database in which units stand bare. Changes while no lane puts anything.
     selected: AtomicUsize,
     chunks: Chunks,
@@ -69,6 +74,7 @@ impl Ring {
             announced: (0..lanes).map(|_| CachePadded::new(AtomicU64::new(NOTHING))).collect(),
             released: CachePadded::new(AtomicU64::new(start)),
             consumers: Mutex::new(Consumers::default()),
+            gaps: Mutex::new(Gaps::default()),
             selected: AtomicUsize::new(0),
             chunks: Chunks::new(memory.frames()),
             memory,
@@ -109,6 +115,12 @@ impl Ring {
     /// Bytes from the first that was not released to the tail, which some consumer still pins.
     pub fn pending_bytes(&self) -> u64 {
         self.tail().saturating_sub(self.released())
+    }
+
+    /// What of the first bytes that are no data lies from `from` on and before `to`, where all is
+    /// whole and not released.
+    pub fn first_gap(&self, from: u64, to: u64) -> Option<Range<u64>> {
+        self.gaps.lock().first(from, to)
     }
 
     /// Bytes of memory that the stream takes, for chunks in use and those ready for use.
@@ -165,6 +177,7 @@ impl Ring {
         if to > from {
             (split(from).0..split(to).0).for_each(|chunk| self.chunks.retire(chunk));
             self.released.store(to, Ordering::Release);
+            self.gaps.lock().forget(to);
         }
     }
 

@@ -15,6 +15,7 @@ pub use bounds::{End, Reached, Start};
 pub use sync_job::{SyncJob, SyncPolicy};
 
 use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache, read_pieces};
+use crate::gap_line::gap_line;
 use crate::ring::Consumer;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use base::{Millis, Steady};
@@ -290,7 +291,17 @@ impl<F: File> Writer<F> {
         Ok(())
     }
 
+    /// Appends what is whole up to `limit`, and lines in place of what is no data.
     fn append_units(&mut self, consumer: &Consumer, limit: u64, tail: &mut Tail) -> io::Result<()> {
+        while let Some(gap) = consumer.ring().first_gap(tail.reached.position, limit) {
+            self.append_data(consumer, gap.start, tail)?;
+            self.append(&gap_line(gap.end - gap.start), tail)?;
+            tail.reached.position = gap.end;
+        }
+        self.append_data(consumer, limit, tail)
+    }
+
+    fn append_data(&mut self, consumer: &Consumer, limit: u64, tail: &mut Tail) -> io::Result<()> {
         let mut stage = std::mem::take(&mut self.stage);
         let mut append = || {
             while tail.reached.position < limit {

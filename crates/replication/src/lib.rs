@@ -8,6 +8,7 @@
 //!             +FULLRESYNC id offset     ◀───────────    or a snapshot comes first
 //! Transfer    $EOF:mark, or $length     ◀───────────
 //! Units       the stream                ◀───────────
+//!             REPLCONF ACK offset       ───────────▶  Said
 //! ```
 //! An offset counts bytes of the stream. PSYNC names the first byte that a replica lacks, and the
 //! stream's first byte is 1 there: a replica that has `n` bytes asks for `n + 1`.
@@ -21,11 +22,14 @@
 pub mod handshake;
 pub mod history;
 pub mod reader;
+pub mod spoken;
 pub mod transfer;
 pub mod units;
 
 pub use handshake::{Handshake, Next, Own, Synced};
 pub use history::{Decision, Earlier, FullSync, History};
+pub use journal::sync_line::ReplicationId;
 pub use reader::{Filter, Reader, Unusable};
+pub use spoken::Said;
 pub use transfer::{Ending, Transfer};
 pub use units::{NoUnit, Unit, Units};

@@ -338,7 +338,7 @@ impl<P: Poller> EventLoop<P> {
 
     /// Puts back a connection that was lent to a pipeline, or closes it.
     #[inline]
-    fn put_back(&mut self, pipeline: &Pipeline, served: Served) {
+    fn put_back(&mut self, pipeline: &mut Pipeline, served: Served) {
         let Served { at, mut connection, fate } = served;
         if fate == Fate::Close {
             return self.drop_connection(at, *connection);
@@ -350,6 +350,9 @@ impl<P: Poller> EventLoop<P> {
             Life::Serving => {}
             Life::SliceOver if connection.is_query_deferred() => {}
             Life::SliceOver => self.look_again(at, &mut connection),
+            Life::Waiting if connection.session.wants_stream.is_some() => {
+                return self.leave(pipeline, at, connection);
+            }
             Life::Waiting => self.timers.note_wait(&mut connection, &self.instance),
             Life::Postponed { place, .. } => self.line_up(&mut connection, place),
         }

@@ -10,7 +10,8 @@
 //!            │                                                    └──▶ command::execute
 //!            ├──▶ handshakes of TLS, which give connections to workers
 //!            ├──▶ background jobs: expiry, aging, cleaning at rest, limits, samples, save points
-//!            └──▶ saver: snapshots, one at a time
+//!            ├──▶ saver: snapshots, one at a time
+//!            └──▶ sender: replicas, which workers hand to it
 //! ```
 //! A worker owns its connections and runs their commands to completion on any shard.
 //!
@@ -29,6 +30,7 @@ mod claim;
 mod connection;
 mod connections;
 mod descriptors;
+mod door;
 mod durability;
 mod end;
 mod event_loop;
@@ -52,6 +54,7 @@ mod output;
 mod pipeline;
 mod poller;
 mod query;
+mod replicas;
 mod saver;
 mod service_manager;
 mod services;

@@ -14,7 +14,7 @@ use session::{Notice, Post};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 /// Bytes of letters that may wait in a mailbox before publishers are postponed.
 const LETTERS_MAX: u64 = 8 << 20;
@@ -121,6 +121,21 @@ impl Mailbox {
     /// time.
     pub fn leave_mail(&self, mail: Mail) -> bool {
         self.put(mail) && self.shared.state.notify_later()
+    }
+
+    /// Wakes the thread if it sleeps, as there is something to do that is no mail.
+    #[inline]
+    pub fn nudge(&self) {
+        // What there is to do is seen by a thread that this one does not see asleep.
+        fence(SeqCst);
+        if self.shared.state.is_asleep() && self.shared.state.notify() {
+            (self.shared.wake)();
+        }
+    }
+
+    /// Ends the wait of the event loop, whether it sleeps or rests.
+    pub fn wake_at_once(&self) {
+        (self.shared.wake)();
     }
 
     /// Returns true if the worker sleeps, so that it would begin at once with what it gets.

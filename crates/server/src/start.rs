@@ -19,6 +19,7 @@ use crate::load::{self, LoadFailed, Recovered, Source};
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::migrate::Couriers;
+use crate::replicas::ReplicaSender;
 use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
 use crate::services::Services;
@@ -201,6 +202,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     limits::apply(&instance);
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
+    let sender = start_sender(&instance, &services)?;
     let (workers, mailboxes, listeners) = start_workers(&instance, &services, (listeners, &tls))?;
     limits::begin(&instance);
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
@@ -232,12 +234,26 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     // Nothing changes any more.
     services.journal.stop();
     let served = served.map(|writer| drop(writer.join()));
+    sender.stop();
     services.give_up_claims();
     own_files.remove();
+    outcome(served)
+}
+
+fn outcome(served: Result<(), StartError>) -> Result<(), StartError> {
     match served {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served.inspect(|()| tracing::warn!("Varve is now ready to exit, bye bye...")),
     }
+}
+
+/// Starts the thread that serves replicas.
+fn start_sender(
+    instance: &Arc<Instance>,
+    services: &Services,
+) -> Result<ReplicaSender, StartError> {
+    let started = ReplicaSender::start(instance, &services.journal, &services.saver);
+    started.map_err(system("starting the thread that serves replicas"))
 }
 
 /// Makes the rules of TLS, which follow the settings and their files from then on.

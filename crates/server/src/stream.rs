@@ -194,6 +194,14 @@ impl Stream {
         }
     }
 
+    /// Has the system gather small writes, which costs time and saves packets.
+    pub fn delay_small_writes(&self) {
+        if let Some(stream) = self.tcp() {
+            // Best effort, as in `tune`.
+            let _ = stream.set_nodelay(false);
+        }
+    }
+
     /// Returns the addresses of the connection.
     pub fn endpoint(&self) -> Endpoint {
         match &self.socket {

@@ -1,12 +1,11 @@
-//! Clients that wait until what they wrote is acknowledged: WAIT by replicas, WAITAOF by the
-//! journal too.
+//! Clients that wait until what they wrote is acknowledged: WAIT by replicas, WAITAOF by files, its
+//! own and those of replicas.
 //!
 //! ```text
-//! WAITAOF ──▶ a waiter without keys, in the list with the position of its last unit
-//! the journal has synced more ──▶ answer: those whose position is synced are answered
-//! timeout, CLIENT UNBLOCK     ──▶ time_out: what is acknowledged so far
+//! WAIT, WAITAOF ──▶ a waiter without keys, in the list with the position of its last unit
+//! more is synced, or acknowledged ──▶ answer: clients get what they wait for, if it is there
+//! timeout, CLIENT UNBLOCK         ──▶ time_out: what is acknowledged so far
 //! ```
-//! There are no replicas, so who waits for one waits until its time is over.
 
 use crate::waiter::Waiter;
 use base::mutex::{Mutex, MutexGuard};
@@ -21,15 +20,33 @@ pub struct Acknowledged {
     count: AtomicUsize,
 }
 
-#[derive(Debug)]
 /// A client in the list.
+#[derive(Debug)]
 pub struct Place {
     /// The client with its command.
     pub waiter: Arc<Waiter>,
     /// Position behind what it waits for.
     pub position: u64,
-    /// True if it waits for replicas too.
-    pub wants_replicas: bool,
+    /// What it waits for.
+    pub wanted: Wanted,
+}
+
+/// What a client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// So many replicas that have it.
+    Replicas(usize),
+    /// So many replicas whose files have it, and those of this server if that is true.
+    Files(usize, bool),
+}
+
+impl Wanted {
+    /// Number of replicas that are waited for.
+    pub fn replicas(self) -> usize {
+        match self {
+            Wanted::Replicas(count) | Wanted::Files(count, _) => count,
+        }
+    }
 }
 
 impl Acknowledged {

@@ -36,5 +36,7 @@ bitflags! {
         const MONITOR = 1 << 13;
         /// Has sent READONLY.
         const READONLY = 1 << 14;
+        /// Follows the stream of changes, or takes a snapshot.
+        const REPLICA = 1 << 15;
     }
 }

@@ -19,6 +19,7 @@ use crate::observing::{CommandLog, LatencyEvents};
 use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
+use crate::replicas::Replicas;
 use crate::saving::{Asker, Begun, Cancelled, SavingFacts, When};
 use crate::scripts::Scripts;
 use crate::shutdown::ShutdownRequests;
@@ -97,6 +98,8 @@ pub struct Instance {
     pub libraries: Libraries,
     /// State of the journal.
     pub journal: JournalState,
+    /// Replicas, and the stream that they follow.
+    pub replicas: Replicas,
     /// Reasons why writes are refused.
     pub troubles: WriteTroubles,
     /// Requests to end the server.
@@ -270,6 +273,7 @@ impl Instance {
             scripts: Scripts::default(),
             libraries: Libraries::default(),
             journal: JournalState::default(),
+            replicas: Replicas::default(),
             troubles: WriteTroubles::default(),
             shutdown: ShutdownRequests::new(wake_main),
             data_files,

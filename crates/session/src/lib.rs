@@ -10,6 +10,7 @@
 //! letter, message, notice, receivers  how clients are notified: by mail to the workers
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
+//! replicas                            who follows the stream of changes, and how far
 //! scripts                             sources of scripts, and interpreters
 //! libraries                           functions, and interpreters for them
 //! ```
@@ -59,6 +60,7 @@ mod pubsub;
 mod rates;
 mod receivers;
 mod refusal;
+mod replicas;
 mod saving;
 mod scripts;
 mod session;
@@ -76,7 +78,7 @@ mod waiters;
 
 pub use access_control::{AccessControl, Found};
 pub use access_modes::AccessModes;
-pub use acknowledged::Place;
+pub use acknowledged::{Place, Wanted};
 pub use acl_log::{AclLog, AclLogEntry, DeniedFor, DeniedNow, DeniedWithin};
 pub use apart::Apart;
 pub use args::{Args, write_request};
@@ -99,6 +101,7 @@ pub use observing::{Distribution, Entry, LogKind, Sample, Series};
 pub use pause::Pause;
 pub use pubsub::{Name, PubSub, Topic};
 pub use refusal::{Refusal, begin_of, begin_of_all};
+pub use replicas::{Phase, Replica, Replicas, Stream, StreamRequest};
 pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
 pub use scripts::{
     Digest, LongRun, LongRuns, OwnInterpreter, Parts, Reach, Room, Script, ScriptCache, Scripts,

@@ -26,6 +26,9 @@ impl Refusal {
     pub const DB_INDEX: Refusal = Refusal::of("ERR DB index is out of range");
     /// Command that needs the data while it is loaded.
     pub const LOADING: Refusal = Refusal::of("LOADING Valkey is loading the dataset in memory");
+    /// PSYNC behind replies that have not left.
+    pub const PENDING_OUTPUT: Refusal =
+        Refusal::of("ERR SYNC and PSYNC are invalid with pending output");
     /// Client that is not authenticated.
     pub const NO_AUTH: Refusal = Refusal::of("NOAUTH Authentication required.");
 

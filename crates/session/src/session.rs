@@ -7,10 +7,12 @@ use crate::args::Args;
 use crate::client::{Client, ClientFlags, NEVER_QUEUED};
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
+use crate::replicas::StreamRequest;
 use crate::tracking::OwnTracking;
 use crate::transaction::{Queue, Watches, Watching};
 use crate::waiter::ClientState;
 use base::PositionHash;
+use replication::Reader;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Access;
@@ -72,6 +74,10 @@ pub struct Session {
     /// True if its transaction has ended a subscription. The reply of EXEC goes by mail, behind
     /// what others have published before.
     pub answers_by_mail: bool,
+    /// What it has told of itself by REPLCONF.
+    pub reader: Option<Box<Reader>>,
+    /// The stream that it has asked for, until its connection leaves its worker.
+    pub wants_stream: Option<Box<StreamRequest>>,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
     /// Protocol of the messages to it: that of before RESET until RESET is answered, as
@@ -116,6 +122,8 @@ impl Session {
             tracking: None,
             behind_exec: Vec::new(),
             answers_by_mail: false,
+            reader: None,
+            wants_stream: None,
             last_unit: 0,
             message_protocol: Protocol::Resp2,
             yields: false,

@@ -127,9 +127,10 @@ pub enum Late {
     Null,
     /// None: it waits for something that ends by itself.
     Never,
-    /// The number of replicas that have acknowledged its changes.
-    Replicas,
-    /// The same, and before it whether this position of the journal is synced.
+    /// The number of replicas that have acknowledged all up to this position.
+    Replicas(u64),
+    /// Whether this position of the journal is synced, and the number of replicas whose files have
+    /// it.
     Synced(u64),
 }
 

@@ -8,6 +8,7 @@ use rdb::Version;
 use snapshot::{Save, SaveProgress};
 use std::fs::File;
 use std::io::{Write, sink};
+use std::sync::Arc;
 use store::{Encoding, Expiry, Store, StoreConfig};
 
 const NOW: Millis = Millis(1_700_000_000_000);
@@ -46,12 +47,14 @@ fn main() {
             store: &store,
             thread: &mut thread,
             now: NOW,
-            timed: Version::VALKEY,
+            timed: Some(Version::VALKEY),
             compresses: false,
             checks: true,
             is_base: false,
             functions: &[],
             key_delay: 0,
+            leaves_out_keys: false,
+            fields: Arc::default(),
             progress: &progress,
         };
         let before = processor_nanos();

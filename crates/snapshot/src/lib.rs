@@ -33,5 +33,5 @@ pub use encode::{Encoder, Form, Looked};
 pub use limits::Limits;
 pub use load::{Load, LoadError, Loaded, Progress};
 pub use payload::{dump, read_payload};
-pub use save::Save;
+pub use save::{Fields, Save};
 pub use save_progress::{SaveError, SaveProgress};

@@ -8,6 +8,7 @@ use rdb::{Checksum, Opening, Output, Version};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::eviction::{IDLE_SECONDS, frequency};
 use store::{Copied, Copies, Cut, Store, ThreadContext, ValueRef};
@@ -24,6 +25,9 @@ const BYTES_PER_HOLD: usize = 32 << 10;
 /// The same where they are compressed.
 const COMPRESSED_BYTES_PER_HOLD: usize = 8 << 10;
 
+/// Names and values of further fields in the head of a file.
+pub type Fields = Vec<(&'static str, String)>;
+
 /// Saving of all keys to one sink.
 #[derive(Debug)]
 pub struct Save<'a> {
@@ -33,14 +37,18 @@ pub struct Save<'a> {
     pub thread: &'a mut ThreadContext,
     /// Present time.
     pub now: Millis,
-    /// Version in which deadlines of fields are written.
-    pub timed: Version,
+    /// Version in which deadlines of fields are written; `None` if the reader knows none.
+    pub timed: Option<Version>,
     /// True if long texts are compressed.
     pub compresses: bool,
     /// True if a checksum stands behind the file, and not zero.
     pub checks: bool,
     /// True if the file is the base of an append-only file.
     pub is_base: bool,
+    /// True if keys are left out.
+    pub leaves_out_keys: bool,
+    /// What else stands in the head of the file, if it is there by the cut.
+    pub fields: Arc<OnceLock<Fields>>,
     /// Sources of function libraries.
     pub functions: &'a [Vec<u8>],
     /// Pause after each key in microseconds; if negative, a number of keys after which one
@@ -119,13 +127,18 @@ impl Save<'_> {
         progress.pause_micros.store(micros(cut.pause()), Relaxed);
         let keys = cut.databases().iter().map(|database| database.facts.keys).sum();
         progress.total_keys.store(keys, Relaxed);
-        write_head(
-            target,
-            &cut,
-            &Head { store, now: self.now, is_base: self.is_base, functions: self.functions },
-        );
+        let head = Head {
+            store,
+            now: self.now,
+            timed: self.timed,
+            is_base: self.is_base,
+            leaves_out_keys: self.leaves_out_keys,
+            fields: &self.fields,
+            functions: self.functions,
+        };
+        write_head(target, &cut, &head)?;
         let mut copies = Copies::default();
-        while cut.take(&mut copies) {
+        while !self.leaves_out_keys && cut.take(&mut copies) {
             let waiting = store.bytes_handed_over();
             progress.note_retained(store.retained_bytes());
             target.is_hurried = waiting > WAITING_CALM;
@@ -149,7 +162,7 @@ impl Save<'_> {
             keys: 0,
             progress,
             delay: KeyDelay::new(self.key_delay),
-            timed: self.timed,
+            timed: self.timed.unwrap_or(Version::COMMON),
             counts_uses: self.store.eviction_policy().counts_uses(),
             is_rdb: true,
             is_hurried: false,
@@ -174,24 +187,39 @@ fn micros(time: Duration) -> u64 {
 struct Head<'a> {
     store: &'a Store,
     now: Millis,
+    timed: Option<Version>,
     is_base: bool,
+    leaves_out_keys: bool,
+    fields: &'a OnceLock<Fields>,
     functions: &'a [Vec<u8>],
 }
 
-fn write_head<W>(target: &mut Target<'_, W>, cut: &Cut<'_>, head: &Head<'_>) {
-    let (timed, output) = (target.timed, &mut target.output);
+fn write_head<W>(
+    target: &mut Target<'_, W>,
+    cut: &Cut<'_>,
+    head: &Head<'_>,
+) -> Result<(), SaveError> {
+    let output = &mut target.output;
     if !target.is_rdb {
         let mut load = |source: &Vec<u8>| write_command(&[b"FUNCTION", b"LOAD", source], output);
-        return head.functions.iter().for_each(&mut load);
+        head.functions.iter().for_each(&mut load);
+        return Ok(());
     }
-    let is_timed = cut.databases().iter().any(|database| database.facts.with_timed_parts > 0);
-    output.header(if is_timed { timed } else { Version::COMMON });
+    let mut timed = cut.databases().iter().filter(|it| it.facts.with_timed_parts > 0);
+    let version = match timed.next().filter(|_| !head.leaves_out_keys) {
+        None => Version::COMMON,
+        Some(database) => head.timed.ok_or(SaveError::Unreadable(database.number))?,
+    };
+    output.header(version);
     output.aux("varve-ver", env!("CARGO_PKG_VERSION").as_bytes());
     output.aux("redis-bits", b"64");
     output.aux("ctime", (head.now.0 / 1000).to_string().as_bytes());
     output.aux("used-mem", head.store.used_bytes().to_string().as_bytes());
+    let fields = head.fields.get().into_iter().flatten();
+    fields.for_each(|(name, value)| output.aux(name, value.as_bytes()));
     output.aux("aof-base", if head.is_base { b"1" } else { b"0" });
     head.functions.iter().for_each(|source| output.function(source));
+    Ok(())
 }
 
 impl<W: Write> Target<'_, W> {

@@ -74,6 +74,9 @@ pub enum SaveError {
     /// Somebody asked for it.
     #[error("it was cancelled")]
     Cancelled,
+    /// Hashes of this database have fields with deadlines, and the reader knows none.
+    #[error("fields of hashes in database {0} have deadlines, which the reader does not know")]
+    Unreadable(usize),
     /// The sink stands still, and clients would have to wait for it.
     #[error("the disk takes nothing for too long while data changes; free it from other load")]
     TooSlow,

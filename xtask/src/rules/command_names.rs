@@ -48,6 +48,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("role", "a field of HELLO and INFO"),
     ("save", "an option of SHUTDOWN"),
     ("set", "a step of BITFIELD, a kind of value"),
+    ("sync", "an option of FLUSHALL, FUNCTION and SCRIPT"),
     ("time", "an option of XCLAIM"),
     ("type", "an option of SCAN and CLIENT LIST, a field of COMMAND"),
 ];

@@ -56,14 +56,22 @@ enum ClientType {
     Normal,
     /// It has subscribed to something.
     PubSub,
-    /// It is another server. There is none so far.
-    Server,
+    /// It is a replica, or a program that reads like one.
+    Replica,
+    /// It is the primary that this server follows. There is none so far.
+    Primary,
 }
 
 impl ClientType {
     fn of(client: &Client) -> ClientType {
-        let is_subscriber = client.flags().contains(ClientFlags::PUBSUB);
-        if is_subscriber { ClientType::PubSub } else { ClientType::Normal }
+        let flags = client.flags();
+        if flags.contains(ClientFlags::REPLICA) {
+            ClientType::Replica
+        } else if flags.contains(ClientFlags::PUBSUB) {
+            ClientType::PubSub
+        } else {
+            ClientType::Normal
+        }
     }
 }
 
@@ -239,7 +247,8 @@ fn parse_type(value: &[u8]) -> Result<ClientType, Refusal> {
     match value.to_ascii_lowercase().as_slice() {
         b"normal" => Ok(ClientType::Normal),
         b"pubsub" => Ok(ClientType::PubSub),
-        b"replica" | b"slave" | b"primary" | b"master" => Ok(ClientType::Server),
+        b"replica" | b"slave" => Ok(ClientType::Replica),
+        b"primary" | b"master" => Ok(ClientType::Primary),
         _ => Err(Refusal::naming("ERR Unknown client type '{}'", &[value])),
     }
 }

@@ -4,7 +4,7 @@ mod table;
 
 pub use table::TABLE;
 
-use crate::server::role::ROLE;
+use crate::replication::role::ROLE;
 use command::{Call, Outcome, Positions, Unanswered, denial, forget_all};
 use session::{Args, Asker, DeniedFor, DeniedNow, DeniedWithin, Refusal, versions};
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};

@@ -10,7 +10,6 @@
 //! | `memory.rs` | MEMORY, with the list of segments |
 //! | `debug/` | DEBUG, as far as test suites call it |
 //! | `modules.rs` | MODULE, for a server that loads none |
-//! | `role.rs` | ROLE, for a server without replicas |
 //! | `lolwut.rs` | LOLWUT |
 //! | `help.rs` | HELP of any command with subcommands, from its rows |
 
@@ -23,7 +22,6 @@ mod info;
 mod lolwut;
 mod memory;
 pub(crate) mod modules;
-pub(crate) mod role;
 mod saving;
 mod table;
 

@@ -1,8 +1,6 @@
 //! Rows of the family.
 
-use super::{
-    command_table, config, databases, debug, help, info, lolwut, memory, modules, role, saving,
-};
+use super::{command_table, config, databases, debug, help, info, lolwut, memory, modules, saving};
 use command::ArgumentFact::{Name, Since, Type};
 use command::rights::numbers_at;
 use command::{
@@ -119,12 +117,6 @@ pub const TABLE: &[Command] = &[
     Command {
         summary: "Manages modules, of which there are none.",
         ..Command::parent(Group::Server, "MODULE", "4.0.0", MODULE)
-    },
-    Command {
-        categories: Categories::ADMIN.union(Categories::DANGEROUS),
-        summary: "Tells whether the server is a primary or a replica, and of whom.",
-        complexity: "O(1)",
-        ..row("ROLE", 1, ALWAYS.union(Flags::FAST).union(Flags::NOSCRIPT), "2.8.12", role::role)
     },
     Command {
         summary: "Makes a snapshot of all data, and answers when it is on disk.",

@@ -9,7 +9,7 @@ use crate::disk::{Directory, File, append_all};
 use crate::inspect::{State, inspect};
 use crate::set::{BaseForm, Deletion};
 use base::Random;
-use life::{Life, PREFIX, UNITS, live, operations_of_a_life, reload};
+use life::{Life, PING, PREFIX, UNITS, id, live, operations_of_a_life, reload};
 
 #[test]
 fn what_was_acknowledged_outlasts_power_loss_at_every_operation() {
@@ -272,6 +272,29 @@ fn after_a_clean_end_all_is_told_to_be_safe() {
     let file = files.open("appendonly.aof.1.incr.aof").expect("the last file");
     let (found, line) = (inspect(&file, 0).expect("read"), crate::sync_line::LINE_BYTES_MAX as u64);
     assert!(found.state == State::Whole && found.whole - found.safe < line);
+}
+
+#[test]
+fn what_is_no_data_is_in_no_file_and_counts_for_the_position() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(files.clone(), SyncPolicy::No).expect("a life");
+    for pings in [1, 2, 0, 3] {
+        for _ in 0..pings {
+            life.lane.put_aside(PING);
+        }
+        life.put();
+        life.turn();
+    }
+    life.lane.put_aside(PING);
+    let tail = life.lane.ring().tail();
+    life.log.close(&mut life.consumer, Steady(9_000)).expect("closed");
+    let bytes = files.contents("appendonly.aof.1.incr.aof").expect("the last file");
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(!text.contains("PING") && text.matches("#gap ").count() == 4, "{text}");
+    let file = files.open("appendonly.aof.1.incr.aof").expect("the last file");
+    let found = inspect(&file, 0).expect("read");
+    assert_eq!((found.position, found.state), (Some((tail, id())), State::Whole));
+    assert_eq!(reload(&files.after_kill()), 4);
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl<F: File> AofReader<'_, F> {
 
     pub(super) fn pass_line(&mut self) -> Result<Item, Stop> {
         let line = self.find_line(COMMENT_BYTES_MAX)?.ok_or(Stop::Why(Why::Format))?;
-        self.lines += line.len() as u64;
+        self.lines.bytes += line.len() as u64;
         self.at = line.end;
         Ok(Item::Line)
     }

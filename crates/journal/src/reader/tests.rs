@@ -72,6 +72,23 @@ fn commands_transactions_and_comments_are_read() {
 }
 
 #[test]
+fn lines_for_what_is_no_data_count_for_the_position_also_within_a_transaction() {
+    let (bytes, _) = with_lines();
+    let position = |behind: &str| {
+        let bytes = [&bytes, behind.as_bytes()].concat();
+        let found = look(&bytes);
+        assert_eq!(found.state, State::Whole, "{behind}");
+        found.position.expect("a line has told one").0
+    };
+    let before = position("");
+    let frame = (MULTI.len() + 2 * SET.len() + EXEC.len()) as u64;
+    assert_eq!(position("#gap 14\r\n"), before + 14);
+    assert_eq!(position(&format!("{MULTI}{SET}#gap 70\r\n{SET}{EXEC}")), before + frame + 70);
+    let most = format!("#gap {}\r\n", u64::MAX);
+    assert_eq!(position(&format!("{most}{most}{SET}")), u64::MAX);
+}
+
+#[test]
 fn a_tail_that_ends_within_a_command_is_torn() {
     let file = format!("{SET}{SET}");
     for len in 1..SET.len() {

@@ -119,6 +119,21 @@ impl Lane {
         end
     }
 
+    /// Puts bytes that are no data: consumers get them, and files leave them out. Returns the
+    /// position behind them. The announcement is withdrawn.
+    ///
+    /// # Panics
+    /// When a place is not full.
+    pub fn put_aside(&mut self, bytes: &[u8]) -> u64 {
+        assert!(self.open == 0, "a place was not filled");
+        let mut place = self.take(bytes.len() as u64);
+        // Before the announcement goes: who sees these bytes as whole sees that they are none.
+        self.ring.gaps.lock().add(place.at..place.end);
+        self.fill(&mut place, bytes);
+        self.withdraw();
+        place.end
+    }
+
     /// Writes the bytes of a place.
     ///
     /// # Safety

@@ -9,19 +9,23 @@
 
 use super::{EventLoop, token_of};
 use crate::balance::{Advice, Balance, WINDOW_MILLIS, busy_share};
-use crate::connection::Connection;
+use crate::connection::{Connection, Life};
 use crate::mail::Mail;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
 use crate::stream::Stream;
 use base::{Steady, process};
 use command::{Table, denial};
-use session::{Notice, Owner, Post, Session};
+use session::{Answer, Notice, Owner, Post, Refusal, Session};
 use settings::{general, network};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use wire::Reply;
 
+/// Refusal of PSYNC for a client that stands in a list of receivers.
+const STAYS: Refusal =
+    Refusal::of("ERR a client that has subscribed or tracks keys cannot become a replica");
 /// Milliseconds after its last request for which a connection counts as active.
 const ACTIVE_MILLIS: u64 = 100;
 
@@ -174,6 +178,37 @@ impl<P: Poller> EventLoop<P> {
             Some(connection) => self.connections.put(at, connection),
             None => drop(self.instance.statistics.moved_connections.fetch_add(1, Relaxed)),
         }
+    }
+
+    /// Hands a connection that has asked for the stream to the thread that serves replicas.
+    #[cold]
+    pub(super) fn leave(
+        &mut self,
+        pipeline: &mut Pipeline,
+        at: usize,
+        mut connection: Box<Connection>,
+    ) {
+        let journal = Arc::clone(&pipeline.executor.journal);
+        let is_free = !connection.has_output();
+        if let (true, Some(door)) = (is_free, journal.door()) {
+            pipeline.executor.count_departure(&mut connection);
+            let left = door.receive(connection, |connection| {
+                self.poller.deregister(&mut connection.stream);
+                self.connections.remove(at, connection);
+            });
+            match left {
+                Ok(()) => return,
+                Err(stays) => connection = stays,
+            }
+        }
+        connection.session.wants_stream = None;
+        connection.set_life(Life::Serving);
+        let refusal = if is_free { STAYS } else { Refusal::PENDING_OUTPUT };
+        let mut reply = Vec::new();
+        Reply::new(&mut reply, connection.session.protocol).error(refusal.text());
+        let answer = Answer { reply, position: 0, unserved: None };
+        let fate = self.lending(|| pipeline.answer(&mut connection, answer));
+        self.put_back(pipeline, Served { at, connection, fate });
     }
 
     /// Takes over a connection from another worker.

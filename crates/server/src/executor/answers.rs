@@ -20,6 +20,14 @@ impl Executor {
         command::count_unserved(environment, &mut self.thread, waiter, seen);
     }
 
+    /// Counts the command with which a connection leaves its worker.
+    pub fn count_departure(&mut self, connection: &mut Connection) {
+        if let Some(outstanding) = connection.outstanding.take() {
+            let (thread, session) = (&mut self.thread, &mut connection.session);
+            outstanding.count(&self.instance, thread, &self.statistics, session, b"+");
+        }
+    }
+
     /// Puts the answer to a command that has waited before the replies to later requests.
     pub fn answer(&mut self, connection: &mut Connection, answer: Answer) -> io::Result<()> {
         let Answer { mut reply, position, unserved } = answer;

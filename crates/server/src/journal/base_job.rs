@@ -1,5 +1,6 @@
 //! The saver's part of a rotation: the base.
 
+use super::reasons::Reason;
 use super::retry::Retry;
 use super::shared::Journal;
 use crate::saver::{Job, JobKind, Sink};
@@ -8,7 +9,7 @@ use journal::disk::{Directory, FileWriter, OpenFile};
 use journal::set::{BaseForm, Set};
 use session::Instance;
 use settings::journal::AOF_REWRITE_INCREMENTAL_FSYNC;
-use snapshot::SaveError;
+use snapshot::{Save, SaveError};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -117,6 +118,10 @@ impl Job for BaseJob {
         JobKind::Rotation
     }
 
+    fn shape(&self, save: &mut Save<'_>) {
+        save.is_base = true;
+    }
+
     fn writes_commands(&self) -> bool {
         self.form == BaseForm::Commands
     }
@@ -136,7 +141,7 @@ impl Job for BaseJob {
         }
         let cut = self.journal.cut.mark(&self.journal.ring);
         if self.turns_on {
-            instance.store.set_journal(true);
+            self.journal.reasons.add(&instance.store, Reason::FILES);
         }
         self.send(Event::Cut(cut));
     }

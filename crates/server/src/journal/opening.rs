@@ -2,6 +2,7 @@
 
 use super::begin::Begin;
 use super::failure::is_full;
+use super::reasons::Reason;
 use super::writer::JournalThread;
 use base::Steady;
 use journal::disk::{File, Files};
@@ -9,6 +10,7 @@ use journal::log::LogError;
 use journal::set::SetError;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Instant;
+use store::Store;
 
 impl JournalThread {
     /// Begins the log at start. Where there is no space for it, that is tried again, and changes
@@ -65,7 +67,9 @@ impl JournalThread {
         state.bytes.store(bytes, Relaxed);
         state.is_on.store(true, Relaxed);
         self.journal.follow_policy(&self.instance);
-        self.instance.store.exclusively(&self.thread, |store| store.set_journal(true));
+        let journal = &self.journal;
+        let turn_on = |store: &Store| journal.reasons.add(store, Reason::FILES);
+        self.instance.store.exclusively(&self.thread, turn_on);
     }
 
     /// Bytes of the base; zero if there is none.

@@ -10,6 +10,7 @@
 
 use super::base_job::{BaseJob, Event, NEEDED_PAUSE_MAX, PAUSE_MAX, Rotation};
 use super::claim::append_folder;
+use super::reasons::Reason;
 use super::shared::Journal;
 use super::writer::JournalThread;
 use base::Steady;
@@ -241,7 +242,7 @@ impl JournalThread {
                 let consumer = self.consumer.as_ref().ok_or(LogError::NeedsBase)?;
                 log.rotate(consumer, cut, now)?
             }
-            None if !self.instance.store.has_journal() => {
+            None if !self.journal.reasons.has(Reason::FILES) => {
                 // Only a base was asked for, and the journal is off.
                 rotation.set.as_ref().map_or(0, Set::last_incremental) + 1
             }
@@ -305,7 +306,7 @@ impl JournalThread {
         self.rotations.retry.fail(Instant::now());
         let is_apart = self.log.as_ref().is_some_and(Log::is_apart);
         if !self.instance.journal.is_on.load(Relaxed) {
-            self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
+            self.drop_files();
             (self.log, self.consumer) = (None, None);
             self.end_failure();
             self.journal.cut.clear();

@@ -1,16 +1,18 @@
 //! What all threads know of the journal.
 
+use super::reasons::{Reason, Reasons};
 use super::wake::Rest;
 use crate::claim::Claims;
+use crate::door::Door;
 use crate::output::ALL_SAFE;
 use base::mutex::Mutex;
 use journal::{CHUNK_BYTES, CutMark, Lane, Ring};
 use session::Instance;
 use settings::memory::MAXMEMORY;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::ThreadContext;
 
@@ -46,6 +48,8 @@ pub struct Journal {
     pub(super) safe: AtomicU64,
     /// Highest position that a reply waits for.
     pub(super) awaited: AtomicU64,
+    /// Why units are put.
+    pub reasons: Reasons,
     /// True if replies to changes wait until these are safe.
     pub(super) delays_replies: AtomicBool,
     /// True while the journal is turned off: replies go on waiting until all is safe.
@@ -70,6 +74,8 @@ pub struct Journal {
     pub(super) resumes: AtomicU64,
     pub(super) unselected: Unselected,
     pub(super) asked: Asked,
+    /// The thread that serves replicas, once it runs.
+    door: OnceLock<Arc<Door>>,
     /// The files, once they may be written.
     pub(super) claims: Claims,
 }
@@ -122,6 +128,7 @@ impl Journal {
             written: AtomicU64::new(0),
             safe: AtomicU64::new(ALL_SAFE),
             awaited: AtomicU64::new(0),
+            reasons: Reasons::default(),
             delays_replies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             is_apart: AtomicBool::new(false),
@@ -134,6 +141,7 @@ impl Journal {
             resumes: AtomicU64::new(0),
             unselected: Unselected::default(),
             asked: Asked::default(),
+            door: OnceLock::new(),
             claims: Claims::default(),
         };
         Ok(Arc::new(journal))
@@ -174,13 +182,64 @@ impl Journal {
     pub fn after_batch(&self, instance: &Instance) {
         let pending = self.pending_bytes();
         let is_behind = pending > self.budget.load(Relaxed)
-            && instance.store.has_journal()
+            && self.reasons.has(Reason::FILES)
             && !is_failing(instance);
         if is_behind || instance.store.stalls_writers() {
             instance.clients.stall_changes();
             return self.rest.end_if(true);
         }
         self.rest.end_if(pending >= WAKE_BYTES || self.delays_replies.load(Relaxed));
+        self.nudge_sender();
+    }
+
+    /// Wakes the thread that serves replicas, if there are some and it sleeps.
+    #[inline]
+    pub(super) fn nudge_sender(&self) {
+        if self.reasons.has(Reason::REPLICAS)
+            && let Some(door) = self.door()
+        {
+            door.nudge();
+        }
+    }
+
+    /// The ring.
+    pub fn ring(&self) -> &Arc<Ring> {
+        &self.ring
+    }
+
+    /// Position behind all that was put.
+    pub fn tail(&self) -> u64 {
+        self.ring.tail()
+    }
+
+    /// Names the thread that serves replicas. To be called once.
+    pub fn open_door(&self, door: Arc<Door>) {
+        let _ = self.door.set(door);
+    }
+
+    /// The way to the thread that serves replicas; `None` in a server without one.
+    pub fn door(&self) -> Option<&Arc<Door>> {
+        self.door.get()
+    }
+
+    /// How far the stream, which is whole up to a position, may go to replicas: with files, not
+    /// beyond what was written to them.
+    pub fn may_leave(&self, whole: u64) -> u64 {
+        if self.reasons.has(Reason::FILES) { self.written.load(Acquire).min(whole) } else { whole }
+    }
+
+    /// Ends the history of the stream: the data is not what it says any more.
+    pub fn part(&self) {
+        if self.reasons.has(Reason::REPLICAS)
+            && let Some(door) = self.door()
+        {
+            door.part();
+        }
+    }
+
+    /// Has what was put written without delay.
+    pub fn write_soon(&self) {
+        self.rest.end_if(true);
     }
 
     /// Lets changes go on that were stalled, if there is room for them again, or if they are

@@ -12,6 +12,7 @@ use super::begin::Begin;
 use super::disk_thread::DiskThread;
 use super::latency;
 use super::policy::sync_policy;
+use super::reasons::Reason;
 use super::retry::Retry;
 use super::shared::Journal;
 use super::wake::{Depth, Round};
@@ -30,7 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use store::ThreadContext;
+use store::{Store, ThreadContext};
 
 /// Time for which a snapshot whose sink stands still may stall changes at a stretch.
 const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
@@ -240,7 +241,7 @@ impl JournalThread {
         pause(&self.instance);
         let outcome = log.write_until(consumer, limit, now);
         let written = log.written().position;
-        self.journal.written.store(written, Relaxed);
+        self.journal.written.store(written, Release);
         let kept = written.saturating_sub(self.journal.kept_max.load(Relaxed));
         let kept = kept.max(log.safe().position).min(written);
         consumer.release(kept.max(consumer.position()));
@@ -252,6 +253,7 @@ impl JournalThread {
             Err(error) => self.note_failure(&LogError::Write(error)),
         }
         if written != before {
+            self.journal.nudge_sender();
             latency::note_write(&self.instance, began.elapsed(), self.sync_began.is_some());
         }
     }
@@ -393,7 +395,7 @@ impl JournalThread {
         let mut rotations = std::mem::take(&mut self.rotations);
         self.drop_begun(rotations.current.as_mut());
         drop(rotations);
-        self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
+        self.drop_files();
         self.journal.cut.clear();
         self.wait_for_sync();
         if let (Some(mut log), Some(mut consumer)) = (self.log.take(), self.consumer.take())
@@ -405,6 +407,13 @@ impl JournalThread {
         self.end_failure();
         self.instance.clients.resume_changes();
         self.journal.is_closing.store(false, Release);
+    }
+
+    /// Has no units put for files from now on.
+    pub(super) fn drop_files(&self) {
+        let journal = &self.journal;
+        let turn_off = |store: &Store| journal.reasons.drop(store, Reason::FILES);
+        self.instance.store.exclusively(&self.thread, turn_off);
     }
 
     fn rest(&mut self, began: u64) {

@@ -3,7 +3,7 @@
 use super::error::LoadFailed;
 use super::rdb::{self, Wanted};
 use super::{OpenedSet, look_at_set, read_set};
-use crate::journal::Journal;
+use crate::journal::{Journal, Reason};
 use crate::limits;
 use crate::saver::Saver;
 use crate::services::Services;
@@ -57,7 +57,7 @@ impl DataFiles for Files {
         let reloaded = self.while_others_wait(instance, thread, ("RELOAD", "the RDB dump"), load);
         reloaded.map_err(|text| if is_saved { text } else { "ERR".to_owned() })?;
         self.saver.forget_changes(instance);
-        if instance.store.has_journal() {
+        if self.journal.reasons.has(Reason::FILES) {
             // What was loaded may not be what the journal says.
             self.journal.ask_for_rewrite();
         }
@@ -138,16 +138,15 @@ impl Files {
             return Err("LOADING Valkey is loading the dataset in memory".to_owned());
         }
         limits::apply(instance);
-        let has_journal = instance.store.has_journal();
         // Commands that have begun end first; others are refused from now on.
-        instance.store.exclusively(thread, |store| store.set_journal(false));
+        instance.store.exclusively(thread, |store| self.journal.reasons.suspend(store));
         let outcome = load(thread).map_err(|error| {
             tracing::warn!("DEBUG {command}: {error}");
             format!("ERR Error trying to load {what}, check server logs.")
         });
-        if has_journal {
-            instance.store.exclusively(thread, |store| store.set_journal(true));
-        }
+        // What was loaded is in no stream: nobody goes on with the one that there was.
+        self.journal.part();
+        instance.store.exclusively(thread, |store| self.journal.reasons.resume(store));
         instance.end_loading();
         limits::apply(instance);
         outcome

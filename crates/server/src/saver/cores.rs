@@ -22,7 +22,7 @@ impl Bound {
             JobKind::Rotation => {
                 ("aof-rewrite-cpulist", AOF_REWRITE_CPULIST.get(&instance.settings))
             }
-            JobKind::Background | JobKind::Foreground => {
+            JobKind::Background | JobKind::Foreground | JobKind::Replicas => {
                 ("bgsave-cpulist", BGSAVE_CPULIST.get(&instance.settings))
             }
         };

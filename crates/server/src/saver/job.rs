@@ -1,7 +1,7 @@
 //! What the saver does: one snapshot for somebody.
 
 use session::Instance;
-use snapshot::SaveError;
+use snapshot::{Save, SaveError};
 use std::io::{self, Write};
 
 /// Kind of work, as far as others must know.
@@ -13,6 +13,8 @@ pub enum JobKind {
     Foreground,
     /// The base of an append-only file.
     Rotation,
+    /// What replicas begin with.
+    Replicas,
 }
 
 /// A snapshot to be made.
@@ -24,6 +26,9 @@ pub trait Job: Send {
     fn writes_commands(&self) -> bool {
         false
     }
+
+    /// Changes what is written, where it is not what the settings say.
+    fn shape(&self, _: &mut Save<'_>) {}
 
     /// Opens what the bytes go to.
     ///

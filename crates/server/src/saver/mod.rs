@@ -31,6 +31,7 @@ use session::{Instance, timed_version};
 use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Save, SaveError, SaveProgress};
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use store::ThreadContext;
@@ -50,7 +51,7 @@ pub fn run(instance: &Instance, saver: &Saver, mut thread: ThreadContext, taken:
 /// Claims the RDB file for a job that is to replace it. The first claim of a server that does not
 /// save by itself lets it remove what others have left.
 fn claim(instance: &Instance, saver: &Saver, work: &Work) -> Result<(), SaveError> {
-    if work.job.kind() == JobKind::Rotation {
+    if matches!(work.job.kind(), JobKind::Rotation | JobKind::Replicas) {
         return Ok(());
     }
     let is_first = !saver.claims.is_any();
@@ -77,13 +78,13 @@ fn save(
     let _bound = Bound::for_job(job.kind(), instance);
     thread.pace(match job.kind() {
         JobKind::Foreground => Pacer::of_awaited(),
-        JobKind::Background | JobKind::Rotation => Pacer::new(),
+        JobKind::Background | JobKind::Rotation | JobKind::Replicas => Pacer::new(),
     });
     let mut sink = job.open(instance)?;
     let libraries = instance.libraries.table();
     let functions: Vec<_> = libraries.libraries().map(|library| library.code.clone()).collect();
     let mut save = as_set(instance, thread, &functions, progress);
-    save.is_base = job.kind() == JobKind::Rotation;
+    job.shape(&mut save);
     let writes_commands = job.writes_commands();
     let at_cut = || {
         *changes = instance.store.totals().changes;
@@ -118,10 +119,12 @@ pub fn as_set<'a>(
         store: &instance.store,
         thread,
         now: instance.clock.now(),
-        timed: timed_version(&instance.settings),
+        timed: Some(timed_version(&instance.settings)),
         compresses: RDBCOMPRESSION.get(&instance.settings),
         checks: RDBCHECKSUM.get(&instance.settings),
         is_base: false,
+        leaves_out_keys: false,
+        fields: Arc::default(),
         functions,
         key_delay: RDB_KEY_SAVE_DELAY.get(&instance.settings),
         progress,

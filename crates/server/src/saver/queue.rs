@@ -166,6 +166,9 @@ impl State {
         self.record.pause_micros = accepted.pause_micros().unwrap_or(self.record.pause_micros);
         let facts = accepted.facts();
         let record = &mut self.record;
+        if kind == JobKind::Replicas {
+            return;
+        }
         if kind == JobKind::Rotation {
             if saved.is_ok() {
                 record.last_base_retained_bytes = facts.retained_bytes_most;
@@ -194,7 +197,7 @@ impl State {
                 self.is_scheduled = true;
                 self.slow_in_a_row = self.slow_in_a_row.saturating_add(1);
             }
-            Err(SaveError::Busy) => {}
+            Err(SaveError::Busy | SaveError::Unreadable(_)) => {}
             Err(SaveError::Write(_)) => self.is_refused = true,
         }
         self.record.has_failed = true;
@@ -388,6 +391,13 @@ impl Saver {
             before_end();
             state.cancel(|kind| kind == JobKind::Rotation);
         }
+    }
+
+    /// Ends the snapshots for replicas.
+    pub fn cancel_replicas(&self, instance: &Instance) {
+        let state = self.state();
+        state.cancel(|kind| kind == JobKind::Replicas);
+        state.give_up_cancelled(instance);
     }
 
     /// Ends the writing of a base.

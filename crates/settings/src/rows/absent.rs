@@ -7,10 +7,8 @@
 
 use crate::row::{Row, fixed};
 
-const REPLICATION: &str = "replication is not supported by this version of Varve: remove the \
-    line, and start the server without counting on copies of its data";
-const REPLICAS: &str = "replication is not supported by this version of Varve, so no replica could \
-    ever confirm a write: remove the line, or set it to 0";
+const REPLICATION: &str = "following a primary is not supported by this version of Varve: remove \
+    the line, and start the server without counting on the data of another";
 const CLUSTER: &str = "cluster mode is not supported by this version of Varve: remove the line if \
     the server is to hold all keys by itself";
 const RDMA: &str = "RDMA is not supported by Varve: remove the line, and have clients use TCP";
@@ -19,7 +17,6 @@ const MARK: &str = "marking connections is not supported by this version of Varv
 
 pub(crate) const ROWS: &[Row] = &[
     fixed("replicaof", "", REPLICATION).alias("slaveof").at_start(),
-    fixed("min-replicas-to-write", "0", REPLICAS).alias("min-slaves-to-write"),
     fixed("cluster-enabled", "no", CLUSTER).at_start(),
     fixed("rdma-port", "0", RDMA),
     fixed("rdma-bind", "", RDMA),

@@ -13,6 +13,7 @@ pub mod limits;
 pub mod memory;
 pub mod network;
 pub mod observing;
+pub mod replication;
 pub mod scripting;
 pub mod snapshots;
 pub mod tls;
@@ -23,7 +24,7 @@ use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their indices, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 15] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 16] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
@@ -35,6 +36,7 @@ pub(crate) const GROUPS: [(&str, &[Row]); 15] = [
     ("Scripts", scripting::ROWS),
     ("Users", users::ROWS),
     ("TLS", tls::ROWS),
+    ("Replication", replication::ROWS),
     ("Refused: what asks for features of Valkey that this server does not have", absent::ROWS),
     ("Without effect: replication", idle::replication::ROWS),
     ("Without effect: cluster mode", idle::cluster::ROWS),
@@ -62,6 +64,7 @@ const _: () = {
         scripting::END,
         users::END,
         tls::END,
+        replication::END,
     ];
     let mut group = 0;
     while group < ends.len() {

@@ -166,8 +166,8 @@ fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
     let rdma = "RDMA is not supported by Varve: remove the line, and have clients use TCP";
     refused("rdma-bind", &["a", "b"], rdma);
     accepted("replicaof", &["no", "ONE"], "");
-    let replication = "replication is not supported by this version of Varve: remove the line, and \
-                       start the server without counting on copies of its data";
+    let replication = "following a primary is not supported by this version of Varve: remove the \
+                       line, and start the server without counting on the data of another";
     refused("replicaof", &["10.0.0.1", "6379"], replication);
     assert!(set("rdma-bind", &["no", "one"]).is_err());
 }

@@ -1,8 +1,6 @@
-//! Counts of changes, traffic and hits, and the progress of loading and saving; fixed values for
-//! replication, which is missing.
+//! Counts of changes, traffic and hits, and the progress of loading and saving.
 
 use super::text::Text;
-use crate::server::role::ROLE;
 use command::Call;
 use session::{DeniedFor, Topic};
 use std::sync::atomic::Ordering::Relaxed;
@@ -110,6 +108,7 @@ pub(super) fn stats(text: &mut Text, call: &mut Call<'_>) {
 fn traffic(text: &mut Text, call: &Call<'_>) {
     let statistics = &call.instance.statistics;
     let (sums, rates) = (statistics.sums(), statistics.rates());
+    let syncs = &call.instance.replicas.syncs;
     let kilobytes = |bytes: f64| format!("{:.2}", bytes / 1024.0);
     text.fields(&[
         ("total_connections_received", &statistics.connections.load(Relaxed)),
@@ -118,7 +117,7 @@ fn traffic(text: &mut Text, call: &Call<'_>) {
         ("total_net_input_bytes", &sums.server.input_bytes),
         ("total_net_output_bytes", &sums.server.output_bytes),
         ("total_net_repl_input_bytes", &0),
-        ("total_net_repl_output_bytes", &0),
+        ("total_net_repl_output_bytes", &syncs.output_bytes.load(Relaxed)),
         ("total_net_cluster_slot_import_bytes", &0),
         ("total_net_cluster_slot_export_bytes", &0),
         ("instantaneous_input_kbps", &kilobytes(rates.input_bytes)),
@@ -126,9 +125,9 @@ fn traffic(text: &mut Text, call: &Call<'_>) {
         ("instantaneous_input_repl_kbps", &"0.00"),
         ("instantaneous_output_repl_kbps", &"0.00"),
         ("rejected_connections", &statistics.rejected_connections.load(Relaxed)),
-        ("sync_full", &0),
-        ("sync_partial_ok", &0),
-        ("sync_partial_err", &0),
+        ("sync_full", &syncs.full.load(Relaxed)),
+        ("sync_partial_ok", &syncs.partial.load(Relaxed)),
+        ("sync_partial_err", &syncs.partial_refused.load(Relaxed)),
     ]);
 }
 
@@ -235,22 +234,5 @@ pub(super) fn debug(text: &mut Text, call: &mut Call<'_>) {
         ("eventloop_duration_cron_sum", &(background_nanos / 1000)),
         ("eventloop_duration_max", &(statistics.longest_iteration_nanos.load(Relaxed) / 1000)),
         ("eventloop_cmd_per_cycle_max", &statistics.most_commands.load(Relaxed)),
-    ]);
-}
-
-pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
-    text.fields(&[
-        ("role", &ROLE),
-        ("connected_slaves", &0),
-        ("replicas_waiting_psync", &0),
-        ("master_failover_state", &"no-failover"),
-        ("master_replid", &call.instance.identity.run_id),
-        ("master_replid2", &"0".repeat(40)),
-        ("master_repl_offset", &0),
-        ("second_repl_offset", &-1),
-        ("repl_backlog_active", &0),
-        ("repl_backlog_size", &10_485_760),
-        ("repl_backlog_first_byte_offset", &0),
-        ("repl_backlog_histlen", &0),
     ]);
 }

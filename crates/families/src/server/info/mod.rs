@@ -5,6 +5,7 @@ mod clients;
 mod counts;
 mod keyspace;
 mod memory;
+mod replication;
 mod server;
 mod text;
 
@@ -53,7 +54,7 @@ const SECTIONS: [Section; 17] = [
     section("Memory", Shown::ByDefault, memory::memory),
     section("Persistence", Shown::ByDefault, activity::persistence),
     section("Stats", Shown::ByDefault, activity::stats),
-    section("Replication", Shown::ByDefault, activity::replication),
+    section("Replication", Shown::ByDefault, replication::replication),
     section("CPU", Shown::ByDefault, server::cpu),
     section("Modules", Shown::ByDefault, server::modules).named(&["module_list"]),
     section("Commandstats", Shown::WithAll, counts::commands),

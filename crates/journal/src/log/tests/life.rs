@@ -29,6 +29,9 @@ pub struct Life<F: Files> {
     pub ends: Vec<(u64, u64)>,
 }
 
+/// What goes to replicas and is no data.
+pub const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+
 pub fn id() -> ReplicationId {
     ReplicationId::parse(&[b'7'; 40]).expect("digits")
 }
@@ -69,6 +72,9 @@ impl<F: Files> Life<F> {
             let selected = usize::from(self.lane.ring().selected_database() == 0);
             let position = self.lane.select_database(selected);
             self.log.note_selected_database(position, selected);
+        }
+        if self.units % 5 == 3 {
+            self.lane.put_aside(PING);
         }
         let number = self.units.to_string();
         let words: [&[u8]; 2] = [b"UNIT", number.as_bytes()];

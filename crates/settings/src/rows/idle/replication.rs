@@ -1,10 +1,9 @@
-//! Settings of replication.
+//! Settings of a replica.
 
-use crate::row::{Row, bytes, integer, memory, one_of, text, yes_no};
+use crate::row::{Row, bytes, integer, one_of, text, yes_no};
 
-const WHY: &str = "this version of Varve has no replication";
+const WHY: &str = "this version of Varve does not follow a primary";
 const INT_MAX: i128 = i32::MAX as i128;
-const LONG_MAX: i128 = i64::MAX as i128;
 
 pub(crate) const ROWS: &[Row] = &[
     replication(yes_no("replica-serve-stale-data", true, "A replica answers without its primary."))
@@ -45,72 +44,18 @@ pub(crate) const ROWS: &[Row] = &[
         "Port that a replica tells its primary.",
     ))
     .alias("slave-announce-port"),
-    replication(yes_no(
-        "repl-diskless-sync",
-        true,
-        "Send the first snapshot to replicas without a file.",
-    )),
-    replication(integer(
-        "repl-diskless-sync-delay",
-        0..=INT_MAX,
-        5,
-        "Seconds to wait for more replicas before such a snapshot.",
-    )),
-    replication(integer(
-        "repl-diskless-sync-max-replicas",
-        0..=INT_MAX,
-        0,
-        "Replicas with which such a snapshot begins at once. 0: none.",
-    )),
     replication(one_of(
         "repl-diskless-load",
         &["disabled", "on-empty-db", "swapdb", "flush-before-load"],
         0,
         "How a replica loads a snapshot without a file.",
     )),
-    replication(yes_no(
-        "repl-disable-tcp-nodelay",
-        false,
-        "Send to replicas in fewer packets, and later.",
-    )),
     replication(yes_no("repl-mptcp", false, "Replicas connect with Multipath TCP.")).at_start(),
-    replication(memory(
-        "repl-backlog-size",
-        1..=LONG_MAX,
-        10485760,
-        "Bytes kept for replicas that come back.",
-    )),
-    replication(integer(
-        "repl-backlog-ttl",
-        0..=LONG_MAX,
-        3600,
-        "Seconds for which they are kept without a replica.",
-    )),
-    replication(integer(
-        "repl-timeout",
-        1..=INT_MAX,
-        60,
-        "Seconds of silence after which a replica or primary is lost.",
-    )),
-    replication(integer(
-        "repl-ping-replica-period",
-        1..=INT_MAX,
-        10,
-        "Seconds between signs of life to replicas.",
-    ))
-    .alias("repl-ping-slave-period"),
     replication(yes_no(
         "dual-channel-replication-enabled",
         false,
         "Send snapshots to replicas on connections of their own.",
     )),
-    replication(integer(
-        "min-replicas-max-lag",
-        0..=INT_MAX,
-        10,
-        "Seconds that a replica of `min-replicas-to-write` may lag behind.",
-    ))
-    .alias("min-slaves-max-lag"),
     replication(bytes("primaryauth", "Password that a replica shows to its primary."))
         .alias("masterauth")
         .sensitive(),

@@ -13,6 +13,7 @@ use client::Client;
 use model::{Model, read_model};
 use rdb::{Checks, Version};
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use store::{EvictionPolicy, Limits, Store, StoreConfig, ThreadContext};
 
@@ -105,12 +106,14 @@ fn save<'a>(
         store,
         thread,
         now,
-        timed: Version::VALKEY,
+        timed: Some(Version::VALKEY),
         compresses: false,
         checks: true,
         is_base: false,
         functions: &[],
         key_delay: 0,
+        leaves_out_keys: false,
+        fields: Arc::default(),
         progress,
     }
 }

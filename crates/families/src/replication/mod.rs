@@ -1,0 +1,17 @@
+//! Commands of replication: what replicas say to their primary, and who is told of it.
+//!
+//! | file | commands |
+//! |---|---|
+//! | `sync.rs` | REPLCONF, PSYNC, SYNC |
+//! | `role.rs` | ROLE |
+//!
+//! PSYNC takes the connection away from its worker: the thread that serves replicas has it then,
+//! and answers. What both sides say is in the crate `replication`.
+
+pub(crate) mod role;
+mod sync;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use table::TABLE;

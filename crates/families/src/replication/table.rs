@@ -1,0 +1,46 @@
+//! Rows of the family.
+
+use super::{role, sync};
+use command::{Categories, Command, Flags, Group, Handler};
+
+/// Flags of what is answered at any time.
+const ALWAYS: Flags = Flags::LOADING.union(Flags::STALE);
+const ADMIN: Flags = Flags::ADMIN.union(Flags::NOSCRIPT);
+const SYNCS: Flags = ADMIN.union(Flags::NO_MULTI).union(Flags::NO_ASYNC_LOADING);
+const CONFIGURES: Flags = ADMIN.union(ALWAYS).union(Flags::ALLOW_BUSY).union(Flags::SYSTEM);
+const ASKS: Flags = ALWAYS.union(Flags::FAST).union(Flags::NOSCRIPT);
+
+/// Rows of the family.
+pub const TABLE: &[Command] = &[
+    Command {
+        summary: "Asks for the stream of changes from an offset on, and for a snapshot before it \
+                  if that is needed.",
+        syntax: "replicationid offset",
+        ..row("PSYNC", -3, SYNCS, "2.8.0", sync::psync)
+    },
+    Command {
+        summary: "Tells a primary about its replica, and how far that has come.",
+        complexity: "O(1)",
+        ..row("REPLCONF", -1, CONFIGURES, "3.0.0", sync::replconf)
+    },
+    Command {
+        categories: Categories::ADMIN.union(Categories::DANGEROUS),
+        summary: "Tells whether the server is a primary or a replica, and of whom.",
+        complexity: "O(1)",
+        ..row("ROLE", 1, ASKS, "2.8.12", role::role)
+    },
+    Command {
+        summary: "Asks for a snapshot and the stream of changes behind it.",
+        ..row("SYNC", 1, SYNCS, "1.0.0", sync::sync)
+    },
+];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Server, name, arity, flags, since, run)
+}

@@ -1,0 +1,111 @@
+//! Connections that have asked for the stream: which go on with what is kept of it, and why others
+//! need a snapshot.
+
+use super::link::{Link, name};
+use super::sender::SenderThread;
+use super::sync::Wish;
+use crate::connection::Connection;
+use mio::event::Source;
+use mio::{Interest, Token};
+use replication::{Decision, FullSync, History};
+use session::{ClientFlags, Replica, StreamRequest};
+use settings::replication as rows;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl SenderThread {
+    /// Takes over a connection that has asked for the stream.
+    pub(super) fn admit(&mut self, mut connection: Box<Connection>) {
+        let now = self.instance.clock.steady();
+        let token = self.next_token;
+        self.next_token += 1;
+        let settings = &self.instance.settings;
+        let request = connection.session.wants_stream.take();
+        let request = request.map_or(StreamRequest::Old, |request| *request);
+        let about = connection.session.reader.as_deref().cloned().unwrap_or_default();
+        let wish = Wish::of(&about, settings);
+        let client = Arc::clone(&connection.session.client);
+        client.set_flag(ClientFlags::REPLICA, true);
+        client.arrive(0);
+        if rows::REPL_DISABLE_TCP_NODELAY.get(settings) {
+            connection.stream.delay_small_writes();
+        }
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let registered = connection.stream.register(self.poll.registry(), Token(token), interest);
+        let replica = Arc::new(Replica::new(client, about, now));
+        self.instance.replicas.add(Arc::clone(&replica));
+        let link = Link::new(connection, replica, (&request, wish), now);
+        tracing::info!("Replica {} asks for synchronization", name(&link));
+        self.links.insert(token, link);
+        self.alone_since = None;
+        if let Err(error) = registered {
+            return self.close(token, &error.into());
+        }
+        if let StreamRequest::From(id, first) = &request {
+            self.go_on(token, id, *first);
+        }
+        // What came behind its request.
+        self.read(token);
+    }
+
+    /// Lets a replica go on with what is kept of the stream, if it can.
+    pub(super) fn go_on(&mut self, token: usize, id: &[u8], first: i64) {
+        let Some(history) = self.instance.replicas.history() else { return };
+        let Some(link) = self.links.get_mut(&token) else { return };
+        let end = self.journal.tail();
+        let kept = self.backlog.as_ref().map(|backlog| (backlog.first(), end));
+        let decision = match kept {
+            Some(kept) => history.decide(id, first, kept),
+            None => Decision::Full(FullSync::Unknown),
+        };
+        let (syncs, who) = (&self.instance.replicas.syncs, name(link));
+        let why = match decision {
+            Decision::Continue(at) => {
+                syncs.partial.fetch_add(1, Relaxed);
+                let line = match link.replica.about.takes_other_ids {
+                    true => format!("+CONTINUE {}\r\n", history.id().as_str()),
+                    false => "+CONTINUE\r\n".to_owned(),
+                };
+                // It has sent nothing else yet, so the line has room.
+                let _ = link.say(&line);
+                link.follow(at);
+                let bytes = end - at;
+                tracing::info!(
+                    "Partial resynchronization request from {who} accepted. Sending {bytes} bytes \
+                     of backlog starting from offset {first}."
+                );
+                return;
+            }
+            Decision::Full(why) => why,
+        };
+        let asks_for_nothing = id == b"?";
+        if !asks_for_nothing {
+            syncs.partial_refused.fetch_add(1, Relaxed);
+        }
+        match why {
+            FullSync::Unknown if asks_for_nothing => {
+                tracing::info!("Full resync requested by replica {who}");
+            }
+            FullSync::Unknown => tracing::info!(
+                "Partial resynchronization not accepted: Replication ID mismatch (Replica {who} \
+                 asked for '{}', my replication IDs are {})",
+                id.escape_ascii(),
+                ids(&history)
+            ),
+            FullSync::Diverged(bytes) => tracing::warn!(
+                "Partial resynchronization not accepted: replica {who} has {bytes} bytes that this \
+                 server does not have, and drops them"
+            ),
+            FullSync::Gone(bytes) => tracing::info!(
+                "Unable to partial resync with replica {who} for lack of backlog: {bytes} bytes \
+                 that it lacks are not kept (`repl-backlog-size`, `repl-backlog-time`)"
+            ),
+        }
+    }
+}
+
+fn ids(history: &History) -> String {
+    let earlier = history.earlier().iter().map(|it| it.id);
+    let all = std::iter::once(history.id()).chain(earlier);
+    all.map(|id| format!("'{}'", id.as_str())).collect::<Vec<_>>().join(" and ")
+}

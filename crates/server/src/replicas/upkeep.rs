@@ -1,0 +1,123 @@
+//! What the sender looks after: what is kept, who is silent, whether writes are let in.
+
+use super::link::{Gone, Link, State};
+use super::sender::SenderThread;
+use crate::journal::Reason;
+use base::Steady;
+use replication::spoken::PING;
+use session::Needs;
+use settings::general::DIR;
+use settings::replication as rows;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use store::Store;
+
+/// Least bytes of files for replicas, where no setting says how many.
+const DISK_MIN: u64 = 1 << 30;
+
+impl SenderThread {
+    /// Keeps of the stream what replicas need, and what the settings ask for.
+    pub(super) fn trim(&mut self) {
+        let settings = &self.instance.settings;
+        let Some(backlog) = &mut self.backlog else { return };
+        let directory = PathBuf::from(&*DIR.get(settings));
+        let needed = self.links.values().filter_map(Link::needs).min().unwrap_or(u64::MAX);
+        let memory_max = rows::REPL_BACKLOG_SIZE.get(settings);
+        let outcome = backlog.trim(memory_max, needed, &directory);
+        let disk_max = match rows::REPL_DISK_MAX.get(settings) {
+            0 => self.instance.store.live_bytes().max(DISK_MIN),
+            bytes => bytes,
+        };
+        let facts = &self.instance.replicas.backlog;
+        let in_files = backlog.bytes_in_files();
+        facts.first.store(backlog.first(), Relaxed);
+        facts.bytes_in_files.store(in_files, Relaxed);
+        let reason = match outcome {
+            Err(error) => format!("it is slow, and what it lacks cannot be kept in `dir`: {error}"),
+            Ok(()) if in_files > disk_max => {
+                format!("it is slow: {in_files} bytes are kept in files for it (`repl-disk-max`)")
+            }
+            Ok(()) => return,
+        };
+        let last = self.links.iter().filter_map(|(token, link)| Some((link.needs()?, *token)));
+        if let Some((_, token)) = last.min() {
+            self.close(token, &Gone::Because(reason));
+        }
+    }
+
+    /// Looks after what changes slowly.
+    pub(super) fn look(&mut self, now: Steady) {
+        let settings = &self.instance.settings;
+        let timeout = u64::from(rows::REPL_TIMEOUT.get(settings)) * 1000;
+        let period = u64::from(rows::REPL_PING_REPLICA_PERIOD.get(settings)) * 1000;
+        let mut gone = Vec::new();
+        for (token, link) in &mut self.links {
+            let waits = match &link.state {
+                State::Waits => true,
+                State::Takes(taking) => !taking.has_begun,
+                _ => false,
+            };
+            let outcome = if waits {
+                // By this it knows that its primary lives.
+                link.say("\n")
+            } else if link.replica.silent_for(now) > timeout {
+                Err(Gone::Because("it is silent for longer than `repl-timeout`".to_owned()))
+            } else {
+                Ok(())
+            };
+            if let Err(reason) = outcome {
+                gone.push((*token, reason));
+            }
+        }
+        gone.into_iter().for_each(|(token, reason)| self.close(token, &reason));
+        if self.has_online() && now.since(self.pinged_at) >= period {
+            self.pinged_at = now;
+            self.lane.lock().put_aside(PING);
+        }
+        self.grant_writes(now);
+        self.give_up_backlog(now);
+        // Clients that do not wait any more are forgotten.
+        command::answer_acknowledged(&self.instance);
+    }
+
+    /// Refuses writes while too few replicas are near, as the settings say.
+    pub(super) fn grant_writes(&self, now: Steady) {
+        let settings = &self.instance.settings;
+        let least = rows::MIN_REPLICAS_TO_WRITE.get(settings) as usize;
+        let most_silent = u64::from(rows::MIN_REPLICAS_MAX_LAG.get(settings)) * 1000;
+        let is_refused = least > 0
+            && most_silent > 0
+            && self.instance.replicas.count_near(most_silent, now) < least;
+        if is_refused {
+            self.instance.clients.grants.withdraw(Needs::REPLICAS);
+        } else {
+            self.instance.clients.grants.restore(Needs::REPLICAS);
+        }
+    }
+
+    /// Keeps nothing any more, when there has been no replica for long.
+    pub(super) fn give_up_backlog(&mut self, now: Steady) {
+        if !self.links.is_empty() || self.backlog.is_none() {
+            self.alone_since = None;
+            return;
+        }
+        let since = *self.alone_since.get_or_insert(now);
+        let ttl = rows::REPL_BACKLOG_TTL.get(&self.instance.settings);
+        if ttl > 0 && now.since(since) >= ttl.saturating_mul(1000) {
+            tracing::info!(
+                "Replication backlog freed after {ttl} seconds without connected replicas."
+            );
+            self.drop_backlog();
+        }
+    }
+
+    pub(super) fn drop_backlog(&mut self) {
+        let journal = &self.journal;
+        let drop_reason = |store: &Store| journal.reasons.drop(store, Reason::REPLICAS);
+        self.instance.store.exclusively(&self.thread, drop_reason);
+        self.backlog = None;
+        let facts = &self.instance.replicas.backlog;
+        facts.is_kept.store(false, Relaxed);
+        facts.bytes_in_files.store(0, Relaxed);
+    }
+}

@@ -1,0 +1,292 @@
+//! Replicas of this server, and the stream that they follow, as clients see them. The thread that
+//! serves replicas keeps it up to date.
+//!
+//! ```text
+//! REPLCONF ──▶ Session::reader ··· PSYNC ──▶ Session::wants_stream ──▶ the connection leaves its
+//!                                              worker, and becomes a Replica of the list
+//! REPLCONF ACK ──▶ Replica::acknowledge ──▶ WAIT, WAITAOF, INFO, min-replicas-to-write
+//! ```
+
+use crate::client::Client;
+use base::Steady;
+use base::mutex::{Mutex, MutexGuard};
+use replication::{History, Reader, ReplicationId};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock};
+
+/// What a client has asked for with PSYNC or SYNC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamRequest {
+    /// The stream of an id from an offset on, the first byte of which is 1.
+    From(Vec<u8>, i64),
+    /// A snapshot and the stream behind it, in the words of SYNC: without a line before.
+    Old,
+}
+
+/// How far a replica has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// It waits for the cut of its snapshot.
+    Waits,
+    /// Its snapshot is sent.
+    Loads,
+    /// It follows the stream.
+    Online,
+}
+
+/// A connection that follows the stream, or takes a snapshot of it.
+#[derive(Debug)]
+pub struct Replica {
+    /// Its client.
+    pub client: Arc<Client>,
+    /// What it has told of itself.
+    pub about: Reader,
+    phase: AtomicU8,
+    acknowledged: AtomicU64,
+    /// Offset up to which its files have the stream, plus one; zero if it has told none.
+    synced: AtomicU64,
+    /// When it was heard of last.
+    heard_at: AtomicU64,
+}
+
+impl Replica {
+    /// One that waits for a snapshot.
+    pub fn new(client: Arc<Client>, about: Reader, now: Steady) -> Replica {
+        Replica {
+            client,
+            about,
+            phase: AtomicU8::new(Phase::Waits as u8),
+            acknowledged: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
+            heard_at: AtomicU64::new(now.0),
+        }
+    }
+
+    /// How far it has come.
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Acquire) {
+            0 => Phase::Waits,
+            1 => Phase::Loads,
+            _ => Phase::Online,
+        }
+    }
+
+    /// Takes note of how far it has come.
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Release);
+    }
+
+    /// Takes note of what it has: all up to an offset, and of that all up to another one in its
+    /// files if it tells that. Neither goes back.
+    pub fn acknowledge(&self, offset: u64, synced: Option<u64>, now: Steady) {
+        self.acknowledged.fetch_max(offset, Release);
+        self.synced.fetch_max(synced.map_or(0, |synced| synced.saturating_add(1)), Release);
+        self.hear(now);
+    }
+
+    /// Takes note of a sign of life.
+    pub fn hear(&self, now: Steady) {
+        self.heard_at.store(now.0, Relaxed);
+    }
+
+    /// Offset up to which it has the stream.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged.load(Acquire)
+    }
+
+    /// Milliseconds since it was heard of.
+    pub fn silent_for(&self, now: Steady) -> u64 {
+        now.since(Steady(self.heard_at.load(Relaxed)))
+    }
+
+    /// Returns true if its files have all up to an offset.
+    fn has_synced(&self, offset: u64) -> bool {
+        self.synced.load(Acquire) > offset
+    }
+
+    /// Returns true for one that counts as a replica: not one that takes a snapshot and leaves.
+    pub fn follows(&self) -> bool {
+        !self.about.only_snapshot
+    }
+
+    /// Address at which it can be reached: the one that it tells, or else that of its connection.
+    pub fn address(&self) -> String {
+        if !self.about.address.is_empty() {
+            return String::from_utf8_lossy(&self.about.address).into_owned();
+        }
+        let address = &self.client.address;
+        address.rsplit_once(':').map_or_else(|| address.clone(), |(host, _)| host.to_owned())
+    }
+}
+
+/// What of the stream is kept for replicas that come back.
+#[derive(Debug, Default)]
+pub struct BacklogFacts {
+    /// True while some is.
+    pub is_kept: AtomicBool,
+    /// Offset from which on it is.
+    pub first: AtomicU64,
+    /// Bytes of it that are in files.
+    pub bytes_in_files: AtomicU64,
+}
+
+/// Counts of synchronizations.
+#[derive(Debug, Default)]
+pub struct SyncCounts {
+    /// Those with a snapshot.
+    pub full: AtomicU64,
+    /// Those that went on with what was kept.
+    pub partial: AtomicU64,
+    /// Those that could not, though they were asked for.
+    pub partial_refused: AtomicU64,
+    /// Bytes that were sent to replicas, of snapshots and of the stream.
+    pub output_bytes: AtomicU64,
+}
+
+/// The stream, and who serves those that follow it.
+pub trait Stream: Send + Sync {
+    /// Offset behind all that was put into the stream.
+    fn offset(&self) -> u64;
+
+    /// Asks all replicas for an acknowledgement, without delay.
+    fn ask_for_acknowledgements(&self);
+}
+
+/// Replicas of this server.
+#[derive(Default)]
+pub struct Replicas {
+    history: Mutex<Option<History>>,
+    list: Mutex<Vec<Arc<Replica>>>,
+    /// Number of entries in the list.
+    count: AtomicUsize,
+    /// What is kept of the stream.
+    pub backlog: BacklogFacts,
+    /// How replicas were synchronized.
+    pub syncs: SyncCounts,
+    stream: OnceLock<Box<dyn Stream>>,
+}
+
+impl Replicas {
+    /// Names who serves replicas. To be called once.
+    pub fn serve_with(&self, stream: Box<dyn Stream>) {
+        let _ = self.stream.set(stream);
+    }
+
+    /// Offset behind all that was put into the stream; zero in a server without one.
+    pub fn offset(&self) -> u64 {
+        self.stream.get().map_or(0, |stream| stream.offset())
+    }
+
+    /// Asks all replicas for an acknowledgement.
+    pub fn ask_for_acknowledgements(&self) {
+        if let Some(stream) = self.stream.get() {
+            stream.ask_for_acknowledgements();
+        }
+    }
+
+    /// The ids of the stream; `None` in a server that has drawn none.
+    pub fn history(&self) -> Option<History> {
+        self.history.lock().clone()
+    }
+
+    /// Gives the stream another history.
+    pub fn set_history(&self, history: History) {
+        *self.history.lock() = Some(history);
+    }
+
+    /// Ends the history of the stream: it is not the one of any earlier id.
+    pub fn end_history(&self, id: ReplicationId) {
+        self.set_history(History::new(id));
+    }
+
+    fn list(&self) -> MutexGuard<'_, Vec<Arc<Replica>>> {
+        self.list.lock()
+    }
+
+    /// Adds one.
+    pub fn add(&self, replica: Arc<Replica>) {
+        let mut list = self.list();
+        list.push(replica);
+        self.count.store(list.len(), Release);
+    }
+
+    /// Removes the one of a client.
+    pub fn remove(&self, client: u64) {
+        let mut list = self.list();
+        list.retain(|replica| replica.client.id != client);
+        self.count.store(list.len(), Release);
+    }
+
+    /// Returns true if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Acquire) == 0
+    }
+
+    /// Those that count as replicas, in the order in which they came.
+    pub fn all(&self) -> Vec<Arc<Replica>> {
+        self.list().iter().filter(|replica| replica.follows()).map(Arc::clone).collect()
+    }
+
+    /// Number of those that have acknowledged all up to an offset.
+    pub fn count_acknowledged(&self, offset: u64) -> usize {
+        self.count_online(|replica| replica.acknowledged() >= offset)
+    }
+
+    /// Number of those whose files have all up to an offset.
+    pub fn count_synced(&self, offset: u64) -> usize {
+        self.count_online(|replica| replica.has_synced(offset))
+    }
+
+    /// Number of those that were heard of within so many milliseconds.
+    pub fn count_near(&self, most_silent: u64, now: Steady) -> usize {
+        self.count_online(|replica| replica.silent_for(now) <= most_silent)
+    }
+
+    fn count_online(&self, is_meant: impl Fn(&Replica) -> bool) -> usize {
+        let list = self.list();
+        let online = list.iter().filter(|it| it.follows() && it.phase() == Phase::Online);
+        online.filter(|it| is_meant(it)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replica(replicas: &Replicas) -> Arc<Replica> {
+        let client = Client::of_file("10.0.0.7:4711", Steady(0));
+        let replica = Arc::new(Replica::new(client, Reader::default(), Steady(0)));
+        replicas.add(Arc::clone(&replica));
+        replica
+    }
+
+    #[test]
+    fn only_replicas_that_are_online_count_and_only_for_what_they_have() {
+        let replicas = Replicas::default();
+        let (one, other) = (replica(&replicas), replica(&replicas));
+        one.acknowledge(70, Some(60), Steady(1000));
+        other.acknowledge(50, None, Steady(5000));
+        assert_eq!(replicas.count_acknowledged(0), 0, "neither is online");
+        one.set_phase(Phase::Online);
+        other.set_phase(Phase::Online);
+        let counts = [0, 50, 51, 70, 71].map(|offset| replicas.count_acknowledged(offset));
+        assert_eq!(counts, [2, 2, 1, 1, 0]);
+        assert_eq!([0, 60, 61].map(|offset| replicas.count_synced(offset)), [1, 1, 0]);
+        assert_eq!([3999, 4000].map(|most| replicas.count_near(most, Steady(9000))), [0, 1]);
+        one.acknowledge(10, Some(10), Steady(6000));
+        assert_eq!((replicas.count_acknowledged(70), replicas.count_synced(60)), (1, 1));
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_it_tells_or_that_of_its_connection() {
+        let replicas = Replicas::default();
+        let known = replica(&replicas);
+        assert_eq!(known.address(), "10.0.0.7");
+        let mut about = Reader::default();
+        about.tell(b"ip-address", b"fd00::1").expect("an address");
+        let told = Replica::new(Arc::clone(&known.client), about, Steady(0));
+        assert_eq!(told.address(), "fd00::1");
+    }
+}
