@@ -115,6 +115,7 @@ else
   process journaled --lives 2 --rounds 25 --transcripts 4
   process order
   process users
+  process replicas
   process one_core
   process busy
   process functions

@@ -8,7 +8,9 @@ use crate::services::Services;
 use crate::tls::Tls;
 use session::Instance;
 use settings::journal::{APPENDFSYNC, APPENDONLY};
-use settings::{Settings, general, memory, network, observing, scripting, snapshots, tls};
+use settings::{
+    Settings, general, memory, network, observing, replication, scripting, snapshots, tls,
+};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -30,6 +32,10 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     ];
     follow(instance, &followed, limits::apply);
     follow(instance, &[memory::MAXMEMORY.name()], limits::warn_of_maxmemory);
+    limits::grant_writes(instance);
+    let of_replicas =
+        [replication::MIN_REPLICAS_TO_WRITE.name(), replication::MIN_REPLICAS_MAX_LAG.name()];
+    follow(instance, &of_replicas, limits::grant_writes);
     let saver = Arc::clone(&services.saver);
     let of_outcome = [snapshots::SAVE.name(), snapshots::STOP_WRITES_ON_BGSAVE_ERROR.name()];
     follow(instance, &of_outcome, move |instance| saver.follow_outcome(instance));

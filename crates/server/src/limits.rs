@@ -2,8 +2,10 @@
 
 use crate::connection::Connection;
 use base::{Steady, process};
-use session::{BASE_BYTES, Instance, Pause};
-use settings::{ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory};
+use session::{BASE_BYTES, Instance, Needs, Pause};
+use settings::{
+    ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory, replication,
+};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits, Store};
 
@@ -130,4 +132,17 @@ pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Steady
     }
     let since = *connection.over_soft_limit_since.get_or_insert(now);
     now.since(since) > u64::from(limit.soft_seconds) * 1000
+}
+
+/// Refuses writes while too few replicas were heard of lately, as the settings say.
+pub fn grant_writes(instance: &Instance) {
+    let (settings, now) = (&instance.settings, instance.clock.steady());
+    let least = replication::MIN_REPLICAS_TO_WRITE.get(settings) as usize;
+    let most_silent = u64::from(replication::MIN_REPLICAS_MAX_LAG.get(settings)) * 1000;
+    let is_asked_for = least > 0 && most_silent > 0;
+    if is_asked_for && instance.replicas.count_near(most_silent, now) < least {
+        instance.clients.grants.withdraw(Needs::REPLICAS);
+    } else {
+        instance.clients.grants.restore(Needs::REPLICAS);
+    }
 }

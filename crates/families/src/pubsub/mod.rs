@@ -17,7 +17,15 @@ const NOT_IN_A_TRANSACTION: Refusal =
 /// Publishes a message to the subscribers of channels or of shard channels.
 fn publish(call: &mut Call<'_>, topic: Topic) -> Outcome {
     let (name, payload) = (call.args.get(1), call.args.get(2));
-    let left = call.instance.pubsub.publish(topic, name, payload, call.session.client.id);
+    let (instance, author) = (call.instance, call.session.client.id);
+    let has_replicas = !instance.replicas.is_empty() && instance.store.has_journal();
+    let mut request = Vec::new();
+    if has_replicas {
+        call.args.write_request(&mut request);
+    }
+    let mut put = || call.thread.put_aside(&request);
+    let put = has_replicas.then_some(&mut put as &mut dyn FnMut());
+    let left = instance.pubsub.publish_with(topic, (name, payload), author, put);
     left.sleepers.iter().for_each(|post| post.wake());
     if left.is_behind {
         call.instance.clients.grants.withdraw(Needs::MAIL_ROOM);

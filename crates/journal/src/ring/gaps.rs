@@ -31,8 +31,9 @@ impl Gaps {
     /// What of the first gap lies from `from` on, and before `to`.
     pub fn first(&self, from: u64, to: u64) -> Option<Range<u64>> {
         let at = self.0.partition_point(|it| it.end <= from);
-        let gap = self.0.get(at).filter(|it| it.start < to)?;
-        Some(gap.start.max(from)..gap.end.min(to))
+        let gap = self.0.get(at)?;
+        let found = gap.start.max(from)..gap.end.min(to);
+        (!found.is_empty()).then_some(found)
     }
 
     /// Forgets those before a position.
@@ -64,6 +65,7 @@ mod tests {
         assert_eq!(gaps.first(0, 100), Some(0..10));
         assert_eq!(gaps.first(4, 6), Some(4..6));
         assert_eq!(gaps.first(10, 20), None);
+        assert_eq!(gaps.first(5, 5), None, "nothing of it is whole yet");
         assert_eq!(gaps.first(10, 21), Some(20..21));
         gaps.forget(10);
         assert_eq!(all(&gaps), [(20, 30)]);

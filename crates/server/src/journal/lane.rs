@@ -35,6 +35,10 @@ impl UnitLog for LaneLog {
         self.put_commands(commands)
     }
 
+    fn put_aside(&mut self, request: &[u8]) -> u64 {
+        self.lane.put_aside(request)
+    }
+
     #[inline]
     fn put_request(&mut self, database: usize, request: &[u8]) -> u64 {
         if database == self.lane.ring().selected_database() {

@@ -14,6 +14,7 @@ use super::sync::Cut;
 use crate::door::Door;
 use crate::event_loop::MAILBOX;
 use crate::journal::Journal;
+use crate::limits;
 use crate::mail::{Inbox, Mail, Mailbox};
 use crate::saver::Saver;
 use base::Steady;
@@ -40,7 +41,7 @@ const SHORT_REST: Duration = Duration::from_millis(1);
 /// Rest while there are replicas.
 const LONG_REST: Duration = Duration::from_millis(100);
 /// Sleep without replicas.
-const SLEEP: Duration = Duration::from_secs(3600);
+const SLEEP: Duration = Duration::from_secs(1);
 /// Rounds without anything to send before the rests are long.
 const QUIET_ROUNDS: u32 = 50;
 /// Milliseconds between two looks at what changes slowly.
@@ -195,7 +196,7 @@ impl SenderThread {
             () if progress == Progress::More => Duration::ZERO,
             () if is_short => SHORT_REST,
             () if !may_sleep || has_news => Duration::ZERO,
-            () if self.links.is_empty() && self.backlog.is_none() => SLEEP,
+            () if self.links.is_empty() => SLEEP,
             () => LONG_REST,
         };
         let outcome = self.poll.poll(events, Some(most));
@@ -272,14 +273,17 @@ impl SenderThread {
             }
         });
         if let Some((offset, synced)) = acknowledged {
+            let is_new = matches!(link.state, State::Loads(_));
             if let State::Loads(at) = link.state {
                 link.follow(at);
-                let who = name(link);
-                tracing::info!("Synchronization with replica {who} succeeded");
+                tracing::info!("Synchronization with replica {} succeeded", name(link));
             }
             // Nobody has what was never sent.
             let sent = if let State::Follows(at) = link.state { at } else { 0 };
             link.replica.acknowledge(offset.min(sent), synced.map(|it| it.min(sent)), now);
+            if is_new {
+                limits::grant_writes(&self.instance);
+            }
         }
         if let Err(gone) = outcome {
             self.close(token, &gone);
@@ -364,5 +368,6 @@ impl SenderThread {
         forget_all(&self.instance, &mut connection.session);
         self.instance.replicas.remove(client.id);
         self.instance.clients.remove(client.id);
+        limits::grant_writes(&self.instance);
     }
 }

@@ -3,9 +3,9 @@
 use super::link::{Gone, Link, State};
 use super::sender::SenderThread;
 use crate::journal::Reason;
+use crate::limits;
 use base::Steady;
 use replication::spoken::PING;
-use session::Needs;
 use settings::general::DIR;
 use settings::replication as rows;
 use std::path::PathBuf;
@@ -74,25 +74,10 @@ impl SenderThread {
             self.pinged_at = now;
             self.lane.lock().put_aside(PING);
         }
-        self.grant_writes(now);
+        limits::grant_writes(&self.instance);
         self.give_up_backlog(now);
         // Clients that do not wait any more are forgotten.
         command::answer_acknowledged(&self.instance);
-    }
-
-    /// Refuses writes while too few replicas are near, as the settings say.
-    pub(super) fn grant_writes(&self, now: Steady) {
-        let settings = &self.instance.settings;
-        let least = rows::MIN_REPLICAS_TO_WRITE.get(settings) as usize;
-        let most_silent = u64::from(rows::MIN_REPLICAS_MAX_LAG.get(settings)) * 1000;
-        let is_refused = least > 0
-            && most_silent > 0
-            && self.instance.replicas.count_near(most_silent, now) < least;
-        if is_refused {
-            self.instance.clients.grants.withdraw(Needs::REPLICAS);
-        } else {
-            self.instance.clients.grants.restore(Needs::REPLICAS);
-        }
     }
 
     /// Keeps nothing any more, when there has been no replica for long.

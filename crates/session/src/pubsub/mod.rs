@@ -115,11 +115,26 @@ impl PubSub {
     /// Sends a message, caused by the client with the id `author`, to the subscribers of a channel
     /// and of matching patterns, or of a shard channel.
     pub fn publish(&self, topic: Topic, name: &[u8], payload: &[u8], author: u64) -> Left {
+        self.publish_with(topic, (name, payload), author, None)
+    }
+
+    /// Does the same, and calls `put` while messages of the channel stand still: what that puts
+    /// somewhere has their order.
+    pub fn publish_with(
+        &self,
+        topic: Topic,
+        (name, payload): (&[u8], &[u8]),
+        author: u64,
+        put: Option<&mut dyn FnMut()>,
+    ) -> Left {
         let patterns = (topic == Topic::Channel).then(|| self.patterns.matching(name)).flatten();
         let channels = self.channels(topic);
         // A subscriber of patterns sees the messages of a channel in one order, too.
-        let is_wanted = channels.count() > 0 || patterns.is_some();
+        let is_wanted = channels.count() > 0 || patterns.is_some() || put.is_some();
         let channel = is_wanted.then(|| channels.lock(name));
+        if let Some(put) = put {
+            put();
+        }
         let payload = Payload::of(payload);
         let mut outgoing = Outgoing::counted_by(&self.flood, author);
         if let Some(receivers) = channel.as_ref().and_then(Locked::receivers) {

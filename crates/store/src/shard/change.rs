@@ -347,6 +347,10 @@ pub trait UnitLog: fmt::Debug + Send {
         let effects = vec![Effect { database, words }];
         self.put(&Unit { effects, events: Vec::new(), requests: request.to_vec() })
     }
+
+    /// Puts a request in RESP that changes no data, for those alone that follow the journal. Locks
+    /// may be held.
+    fn put_aside(&mut self, request: &[u8]) -> u64;
 }
 
 /// Bits of what listeners want, so that a check reads a single word.

@@ -127,6 +127,13 @@ impl ThreadContext {
         self.pending.log = Some(log);
     }
 
+    /// Puts a request in RESP that changes no data into the journal, while there is one.
+    pub fn put_aside(&mut self, request: &[u8]) {
+        if let Some(log) = &mut self.pending.log {
+            log.put_aside(request);
+        }
+    }
+
     /// Position in the journal behind the last unit of this thread.
     #[inline]
     pub fn journal_position(&self) -> u64 {
