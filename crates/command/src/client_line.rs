@@ -10,9 +10,10 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags with their letters, in the order in which they are shown.
-const LETTERS: [(ClientFlags, char); 16] = [
+const LETTERS: [(ClientFlags, char); 17] = [
     (ClientFlags::MONITOR, 'O'),
     (ClientFlags::REPLICA, 'S'),
+    (ClientFlags::PRIMARY, 'M'),
     (ClientFlags::PUBSUB, 'P'),
     (ClientFlags::MULTI, 'x'),
     (ClientFlags::BLOCKED, 'b'),

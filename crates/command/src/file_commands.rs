@@ -58,7 +58,7 @@ impl NotApplied {
 }
 
 /// Commands that change no data and are no rows here.
-const OTHERS: [&str; 3] = ["FAILOVER", "REPLICAOF", "SLAVEOF"];
+const OTHERS: [&str; 1] = ["FAILOVER"];
 
 /// True for commands that change data. Nodes of a cluster tell their replicas, and their files, how
 /// slots move; the keys that come and go with a slot are in commands of their own.

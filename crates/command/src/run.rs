@@ -64,4 +64,5 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
 pub fn reply_with(call: &mut Call<'_>, refusal: &Refusal) {
     call.reply.error(refusal.text());
     call.instance.statistics.count_error(refusal.code());
+    call.statistics.server.refusals.add(1);
 }

@@ -26,7 +26,7 @@ fn main() {
     let directory = Directory::open(Path::new(&path)).expect("a directory");
     let set = Set::open(directory, "appendonly.aof").expect("a set");
     let id = ReplicationId::parse(&[b'e'; 40]).expect("digits");
-    let start = Start { position: 0, selected: 0, id };
+    let start = Start { position: 0, selected: 0, id, shift: 0 };
     let mut log = Log::begin(set, start, Steady(0)).expect("the first file");
     let (mut lanes, ring) = Ring::with_lanes(0, 1, 1 << 30).expect("address space");
     let mut consumer = ring.read_from_end();

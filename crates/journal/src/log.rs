@@ -43,6 +43,7 @@ pub struct Log<F: Files> {
     set: Set<F>,
     writer: Writer<F::File>,
     id: ReplicationId,
+    shift: u64,
     /// Selected databases, each from a position on.
     selections: Vec<(u64, usize)>,
     is_syncing: bool,
@@ -63,7 +64,15 @@ impl<F: Files> Log<F> {
     /// The stream from a position on, with the writer of the last file of a set.
     pub fn new(set: Set<F>, writer: Writer<F::File>, start: Start) -> Log<F> {
         let selections = vec![(start.position, start.selected)];
-        Log { set, writer, id: start.id, selections, is_syncing: false, has_lost_files: false }
+        Log {
+            set,
+            writer,
+            id: start.id,
+            shift: start.shift,
+            selections,
+            is_syncing: false,
+            has_lost_files: false,
+        }
     }
 
     /// Begins an incremental file that is no part of its set before the next base, which has all
@@ -85,7 +94,12 @@ impl<F: Files> Log<F> {
         if self.is_syncing {
             return Err(LogError::Syncing);
         }
-        let start = Start { position: cut, selected: self.selected_at(cut), id: self.id };
+        let start = Start {
+            position: cut,
+            selected: self.selected_at(cut),
+            id: self.id,
+            shift: self.shift,
+        };
         let file = self.set.begin_apart(&start.header())?;
         self.writer = Writer::new(file, start, now);
         self.has_lost_files = false;
@@ -175,6 +189,14 @@ impl<F: Files> Log<F> {
     /// does.
     pub fn has_sync_failed(&self) -> bool {
         self.writer.has_sync_failed() || self.has_lost_files
+    }
+
+    /// Has what is written from now on be known as the stream of another id.
+    pub fn set_id(&mut self, id: ReplicationId) {
+        if id != self.id {
+            self.id = id;
+            self.writer.set_id(id);
+        }
     }
 
     /// Notes that the selected database is another one from a position on.
@@ -287,7 +309,12 @@ impl<F: Files> Log<F> {
     /// Begins the next file where the last one ends: where all of it is safe.
     fn follow(&mut self, now: Steady) -> Result<u64, LogError> {
         let position = self.writer.safe().position;
-        let start = Start { position, selected: self.selected_at(position), id: self.id };
+        let start = Start {
+            position,
+            selected: self.selected_at(position),
+            id: self.id,
+            shift: self.shift,
+        };
         let file = self.set.begin_incremental(&start.header())?;
         self.writer = Writer::new(file, start, now);
         Ok(self.set.last_incremental())

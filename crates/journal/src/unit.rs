@@ -137,6 +137,12 @@ impl Lane {
         end
     }
 
+    /// Notes that another database is the selected one, where the stream says so by itself. To be
+    /// called while no other lane puts anything.
+    pub fn follow_selection(&mut self, selected: usize) {
+        self.ring().set_selected_database(selected);
+    }
+
     /// Says once more which database is the selected one, for readers that begin here. Returns the
     /// position behind that.
     pub fn select_again(&mut self, selected: usize) -> u64 {

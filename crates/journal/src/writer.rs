@@ -58,6 +58,7 @@ pub enum WriteError {
 pub struct Writer<F> {
     file: Arc<F>,
     id: ReplicationId,
+    shift: u64,
     /// What was written whole.
     tail: Tail,
     /// What is known to be safe.
@@ -107,6 +108,7 @@ impl<F: File> Writer<F> {
         Writer {
             file: Arc::new(file),
             id: start.id,
+            shift: start.shift,
             tail: Tail { reached, since_line: Checksum::default() },
             safe: reached,
             is_safe_written: true,
@@ -175,6 +177,13 @@ impl<F: File> Writer<F> {
             None if is_padded => self.padded = Some(0),
             _ => {}
         }
+    }
+
+    /// Has what is written from now on be known as the stream of another id.
+    pub fn set_id(&mut self, id: ReplicationId) {
+        self.id = id;
+        // The next line says so, though nothing may come before it.
+        self.is_safe_written = false;
     }
 
     /// Sets whether syncs follow what is written. Each has a line, so a file that has no such lines
@@ -338,7 +347,7 @@ impl<F: File> Writer<F> {
     }
 
     fn append_line(&mut self, tail: &mut Tail) -> io::Result<()> {
-        let position = tail.reached.position;
+        let position = tail.reached.position.wrapping_add(self.shift);
         let line = tail.since_line.line(position, self.id, self.safe.bytes, self.is_synced);
         append_all(&*self.file, line.as_bytes())?;
         tail.reached.bytes += line.len() as u64;

@@ -2,6 +2,8 @@
 
 use crate::connection::Connection;
 use crate::mail::{Mail, Mailbox};
+use base::mutex::Mutex;
+use crossbeam_channel::{Sender, bounded};
 use session::Owner;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -13,6 +15,9 @@ pub struct Door {
     owner: Owner,
     wants_acknowledgements: AtomicBool,
     has_parted: AtomicBool,
+    lets_go: AtomicBool,
+    /// Who waits until the sender has parted.
+    awaited: Mutex<Option<Sender<()>>>,
 }
 
 impl Door {
@@ -23,6 +28,8 @@ impl Door {
             owner,
             wants_acknowledgements: AtomicBool::new(false),
             has_parted: AtomicBool::new(false),
+            lets_go: AtomicBool::new(false),
+            awaited: Mutex::default(),
         }
     }
 
@@ -59,6 +66,34 @@ impl Door {
     pub fn part(&self) {
         self.has_parted.store(true, Release);
         self.wake();
+    }
+
+    /// Tells the same, and waits until all replicas are let go and nothing is kept for them. The
+    /// thread is outside the gate.
+    pub fn part_and_wait(&self) {
+        let (done, is_done) = bounded(1);
+        *self.awaited.lock() = Some(done);
+        self.part();
+        // An error is ignored: the sender has ended, and with it all replicas.
+        let _ = is_done.recv();
+    }
+
+    /// Tells that replicas have been let go.
+    pub fn end_parting(&self) {
+        if let Some(done) = self.awaited.lock().take() {
+            let _ = done.send(());
+        }
+    }
+
+    /// Has all replicas come back, so that they hear of the present id.
+    pub fn let_go(&self) {
+        self.lets_go.store(true, Release);
+        self.wake();
+    }
+
+    /// True once after `let_go`.
+    pub fn take_letting_go(&self) -> bool {
+        self.lets_go.load(Acquire) && self.lets_go.swap(false, Acquire)
     }
 
     /// True once after `part`.

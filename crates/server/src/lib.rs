@@ -11,7 +11,8 @@
 //!            ├──▶ handshakes of TLS, which give connections to workers
 //!            ├──▶ background jobs: expiry, aging, cleaning at rest, limits, samples, save points
 //!            ├──▶ saver: snapshots, one at a time
-//!            └──▶ sender: replicas, which workers hand to it
+//!            ├──▶ sender: replicas, which workers hand to it
+//!            └──▶ link: the primary, if one is followed
 //! ```
 //! A worker owns its connections and runs their commands to completion on any shard.
 //!
@@ -40,6 +41,7 @@ mod group;
 mod journal;
 mod judge;
 mod limits;
+mod link;
 mod listen;
 mod listeners;
 mod load;
@@ -51,6 +53,7 @@ mod migrate;
 mod oom_score;
 mod other_memory;
 mod output;
+mod peer_stream;
 mod pipeline;
 mod poller;
 mod query;

@@ -37,16 +37,19 @@ pub fn apply(instance: &Instance) {
     // Nothing is removed whose removal could not be written either.
     let is_failing = instance.journal.failure().is_some();
     let is_paused = instance.paused() != Pause::Nothing;
+    // A primary evicts for its replicas.
+    let leaves_it =
+        instance.upstream.is_replica() && replication::REPLICA_IGNORE_MAXMEMORY.get(settings);
     instance.keep_expired();
     let (expired, evicted) =
         (memory::LAZYFREE_LAZY_EXPIRE.get(settings), memory::LAZYFREE_LAZY_EVICTION.get(settings));
     instance.store.set_lazy_removals(expired, evicted);
     instance.store.set_limits(&Limits {
-        maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
+        maxmemory: if is_loading || leaves_it { 0 } else { memory::MAXMEMORY.get(settings) },
         other_bytes: instance.memory.other_bytes.load(Relaxed),
         workers: instance.identity.threads as u64,
         eviction: match memory::MAXMEMORY_POLICY.get(settings) {
-            _ if is_importing || is_failing || is_paused => EvictionPolicy::NoEviction,
+            _ if is_importing || is_failing || is_paused || leaves_it => EvictionPolicy::NoEviction,
             policy => eviction_policy(policy),
         },
         reclaim: reclaim_policy(memory::RECLAIM_POLICY.get(settings)),

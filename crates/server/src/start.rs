@@ -13,6 +13,7 @@ use crate::event_loop::{MAILBOX, Seat};
 use crate::follow_settings::{follow_addresses, follow_settings, follow_tls};
 use crate::journal::{Journal, JournalThread};
 use crate::limits;
+use crate::link::{Link, Roles};
 use crate::listen::{self, ListenAddress, ListenError, Listener};
 use crate::listeners::Listeners;
 use crate::load::{self, LoadFailed, Recovered, Source};
@@ -202,7 +203,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     limits::apply(&instance);
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
-    let sender = start_sender(&instance, &services)?;
+    let (sender, link) = start_replication(&instance, &services, &tls)?;
     let (workers, mailboxes, listeners) = start_workers(&instance, &services, (listeners, &tls))?;
     limits::begin(&instance);
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
@@ -211,6 +212,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     write_pidfile(&settings);
     let served = load_data(&instance, table, source).and_then(|recovered| {
         let writer = start_journal(&instance, &services, recovered)?;
+        link.begin(&instance);
         durability::log(&settings);
         tracing::info!("{} threads serve clients", instance.identity.threads);
         kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
@@ -231,6 +233,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     for thread in workers.into_iter().chain([background_jobs, memory, saving]) {
         let _ = thread.join();
     }
+    link.stop();
     // Nothing changes any more.
     services.journal.stop();
     let served = served.map(|writer| drop(writer.join()));
@@ -247,13 +250,18 @@ fn outcome(served: Result<(), StartError>) -> Result<(), StartError> {
     }
 }
 
-/// Starts the thread that serves replicas.
-fn start_sender(
+/// Starts the thread that serves replicas, and the one that follows a primary.
+fn start_replication(
     instance: &Arc<Instance>,
     services: &Services,
-) -> Result<ReplicaSender, StartError> {
-    let started = ReplicaSender::start(instance, &services.journal, &services.saver);
-    started.map_err(system("starting the thread that serves replicas"))
+    tls: &Arc<Tls>,
+) -> Result<(ReplicaSender, Link), StartError> {
+    let Services { journal, saver, table } = services;
+    let sender = ReplicaSender::start(instance, journal, saver);
+    let sender = sender.map_err(system("starting the thread that serves replicas"))?;
+    let roles = Roles::new(journal);
+    let link = Link::start(instance, journal, &roles, (*table, tls));
+    Ok((sender, link.map_err(system("starting the thread that follows a primary"))?))
 }
 
 /// Makes the rules of TLS, which follow the settings and their files from then on.

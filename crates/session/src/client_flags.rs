@@ -38,5 +38,7 @@ bitflags! {
         const READONLY = 1 << 14;
         /// Follows the stream of changes, or takes a snapshot.
         const REPLICA = 1 << 15;
+        /// Is the primary that this server follows.
+        const PRIMARY = 1 << 16;
     }
 }

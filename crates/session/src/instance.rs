@@ -28,10 +28,12 @@ use crate::tls_facts::TlsFacts;
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::troubles::WriteTroubles;
+use crate::upstream::Upstream;
 use crate::waiters::Waiters;
 use base::{Clock, Stopwatch};
 use settings::general::IMPORT_MODE;
 use settings::observing::LATENCY_MONITOR_THRESHOLD;
+use settings::replication::{REPLICA_READ_ONLY, REPLICA_SERVE_STALE_DATA};
 use settings::{MaxmemoryPolicy, Settings};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -100,6 +102,8 @@ pub struct Instance {
     pub journal: JournalState,
     /// Replicas, and the stream that they follow.
     pub replicas: Replicas,
+    /// The primary that it follows, if it follows one.
+    pub upstream: Upstream,
     /// Reasons why writes are refused.
     pub troubles: WriteTroubles,
     /// Requests to end the server.
@@ -274,6 +278,7 @@ impl Instance {
             libraries: Libraries::default(),
             journal: JournalState::default(),
             replicas: Replicas::default(),
+            upstream: Upstream::default(),
             troubles: WriteTroubles::default(),
             shutdown: ShutdownRequests::new(wake_main),
             data_files,
@@ -411,9 +416,25 @@ impl Instance {
             let keeps = self.loading.is_active()
                 || IMPORT_MODE.get(&self.settings)
                 || pause != Pause::Nothing
+                || self.upstream.is_replica()
                 || self.journal.failure().is_some();
             self.store.keep_expired(keeps);
         });
+    }
+
+    /// Grants and withdraws what depends on whether a primary is followed, and on the link to it.
+    pub fn follow_role(&self) {
+        let (grants, is_replica) = (&self.clients.grants, self.upstream.is_replica());
+        let is_read_only = is_replica && REPLICA_READ_ONLY.get(&self.settings);
+        let is_stale =
+            is_replica && !REPLICA_SERVE_STALE_DATA.get(&self.settings) && !self.upstream.is_up();
+        for (need, is_withdrawn) in [(Needs::PRIMARY, is_read_only), (Needs::FRESH, is_stale)] {
+            if is_withdrawn {
+                grants.withdraw(need);
+            } else {
+                grants.restore(need);
+            }
+        }
     }
 
     /// Returns the pause in force.

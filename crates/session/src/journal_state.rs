@@ -68,6 +68,12 @@ impl JournalState {
         self.synced.store(position.map_or(0, |position| position.saturating_add(1)), SeqCst);
     }
 
+    /// Position up to which all is synced, in files that are read at the next start; `None` if
+    /// there are none.
+    pub fn synced(&self) -> Option<u64> {
+        self.synced.load(SeqCst).checked_sub(1)
+    }
+
     /// Returns true if all up to a position is synced.
     pub fn is_synced(&self, position: u64) -> bool {
         self.synced.load(SeqCst) > position

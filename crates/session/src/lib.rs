@@ -10,7 +10,7 @@
 //! letter, message, notice, receivers  how clients are notified: by mail to the workers
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
-//! replicas                            who follows the stream of changes, and how far
+//! replicas, upstream                  who follows the stream of changes, and whom this server does
 //! scripts                             sources of scripts, and interpreters
 //! libraries                           functions, and interpreters for them
 //! ```
@@ -71,6 +71,7 @@ mod tls_facts;
 mod tracking;
 mod transaction;
 mod troubles;
+mod upstream;
 mod value_limits;
 pub mod versions;
 mod waiter;
@@ -114,6 +115,7 @@ pub use tls_facts::{CertificateFacts, Certificates, TlsFacts};
 pub use tracking::{OwnTracking, Prefix, Tracker, TrackingOptions};
 pub use transaction::Queue;
 pub use troubles::WriteTroubles;
+pub use upstream::{LinkState, Primary, Upstream, UpstreamFacts};
 pub use value_limits::{
     checks_version, hash_limit, list_limit, set_limit, sorted_set_limit, timed_version,
     value_limits,

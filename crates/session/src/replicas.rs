@@ -8,12 +8,15 @@
 //! ```
 
 use crate::client::Client;
+use crate::instance::Instance;
+use crate::upstream::Primary;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use replication::{History, Reader, ReplicationId};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
+use store::ThreadContext;
 
 /// What a client has asked for with PSYNC or SYNC.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,8 +153,17 @@ pub trait Stream: Send + Sync {
     /// Offset behind all that was put into the stream.
     fn offset(&self) -> u64;
 
+    /// Offset of position zero.
+    fn shift(&self) -> u64;
+
     /// Asks all replicas for an acknowledgement, without delay.
     fn ask_for_acknowledgements(&self);
+
+    /// Has the server follow a primary, or be one. Called while the gate is closed.
+    fn change_role(&self, instance: &Instance, primary: Option<Primary>);
+
+    /// Has others follow a change of the role, once the gate is open.
+    fn follow_role(&self, instance: &Instance);
 }
 
 /// Replicas of this server.
@@ -177,6 +189,24 @@ impl Replicas {
     /// Offset behind all that was put into the stream; zero in a server without one.
     pub fn offset(&self) -> u64 {
         self.stream.get().map_or(0, |stream| stream.offset())
+    }
+
+    /// Offset of a position of the journal.
+    pub fn offset_of(&self, position: u64) -> u64 {
+        position.wrapping_add(self.stream.get().map_or(0, |stream| stream.shift()))
+    }
+
+    /// Changes the role of the server: it follows a primary, or is one. The thread is inside the
+    /// gate, or has closed it.
+    pub fn change_role(
+        &self,
+        instance: &Instance,
+        thread: &ThreadContext,
+        primary: Option<Primary>,
+    ) {
+        let Some(stream) = self.stream.get() else { return };
+        instance.store.exclusively(thread, |_| stream.change_role(instance, primary));
+        stream.follow_role(instance);
     }
 
     /// Asks all replicas for an acknowledgement.
@@ -229,13 +259,15 @@ impl Replicas {
         self.list().iter().filter(|replica| replica.follows()).map(Arc::clone).collect()
     }
 
-    /// Number of those that have acknowledged all up to an offset.
-    pub fn count_acknowledged(&self, offset: u64) -> usize {
+    /// Number of those that have acknowledged all up to a position of the journal.
+    pub fn count_acknowledged(&self, position: u64) -> usize {
+        let offset = self.offset_of(position);
         self.count_online(|replica| replica.acknowledged() >= offset)
     }
 
-    /// Number of those whose files have all up to an offset.
-    pub fn count_synced(&self, offset: u64) -> usize {
+    /// Number of those whose files have all up to a position of the journal.
+    pub fn count_synced(&self, position: u64) -> usize {
+        let offset = self.offset_of(position);
         self.count_online(|replica| replica.has_synced(offset))
     }
 

@@ -10,6 +10,7 @@ use crate::pubsub::{Subscriptions, Topic};
 use crate::replicas::StreamRequest;
 use crate::tracking::OwnTracking;
 use crate::transaction::{Queue, Watches, Watching};
+use crate::upstream::Primary;
 use crate::waiter::ClientState;
 use base::PositionHash;
 use replication::Reader;
@@ -78,6 +79,8 @@ pub struct Session {
     pub reader: Option<Box<Reader>>,
     /// The stream that it has asked for, until its connection leaves its worker.
     pub wants_stream: Option<Box<StreamRequest>>,
+    /// The role that the server is to have behind its transaction: a primary to follow, or none.
+    pub wants_role: Option<Box<Option<Primary>>>,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
     /// Protocol of the messages to it: that of before RESET until RESET is answered, as
@@ -124,6 +127,7 @@ impl Session {
             answers_by_mail: false,
             reader: None,
             wants_stream: None,
+            wants_role: None,
             last_unit: 0,
             message_protocol: Protocol::Resp2,
             yields: false,

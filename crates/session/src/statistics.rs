@@ -69,6 +69,8 @@ server_counts! {
     reads,
     /// Writes to sockets that sent bytes.
     writes,
+    /// Refusals that were written as replies.
+    refusals,
     /// Loop iterations.
     iterations,
     /// Nanoseconds of them, without the wait for events.

@@ -94,7 +94,10 @@ impl Shape {
             (Shape::OneOf { count }, Kind::OneOf { names, .. }) => *count == names.len(),
             (Shape::YesNo, Kind::YesNo { .. })
             | (Shape::AnyOf, Kind::AnyOf { .. })
-            | (Shape::Text, Kind::Text { .. } | Kind::FileName { .. } | Kind::Directory)
+            | (
+                Shape::Text,
+                Kind::Text { .. } | Kind::FileName { .. } | Kind::Directory | Kind::ServerOrNone,
+            )
             | (Shape::Bytes, Kind::Bytes)
             | (
                 Shape::Words,

@@ -63,6 +63,8 @@ pub enum Kind {
         /// What it names, in messages.
         what: &'static str,
     },
+    /// Address and port of a server, or nothing, which `no one` stands for; nothing at start.
+    ServerOrNone,
     /// Any bytes in one word; empty at start.
     Bytes,
     /// Network addresses, one per word.
@@ -137,7 +139,8 @@ impl Row {
             | Kind::Percentiles { .. }
             | Kind::Numbers { .. }
             | Kind::OutputLimits
-            | Kind::SavePoints => true,
+            | Kind::SavePoints
+            | Kind::ServerOrNone => true,
             // Some of these are lists in Valkey, and files give them several words.
             Kind::Fixed { .. } => true,
             _ => false,
@@ -316,6 +319,10 @@ pub(crate) const fn addresses(
     doc: &'static str,
 ) -> Row {
     row(name, Kind::Addresses { default, count_max }, doc)
+}
+
+pub(crate) const fn server_or_none(name: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::ServerOrNone, doc)
 }
 
 pub(crate) const fn percentiles(

@@ -102,6 +102,7 @@ pub(crate) fn default_of(row: &Row) -> Value {
         Kind::OneOf { names, default } => Value::OneOf(default, names),
         Kind::AnyOf { names } => Value::AnyOf(0, names),
         Kind::Text { default } | Kind::FileName { default, .. } => Value::Text(default.into()),
+        Kind::ServerOrNone => Value::Text("".into()),
         Kind::Bytes => Value::Bytes(Arc::from(&b""[..])),
         Kind::Addresses { default, .. }
         | Kind::Percentiles { default }
@@ -147,6 +148,7 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
         }
         Kind::Text { .. } => utf8(word()?).map(|text| Value::Text(text.into())),
         Kind::FileName { what, .. } => file_name(row, what, utf8(word()?)?).map(Value::Text),
+        Kind::ServerOrNone => server_or_none(words).map(|text| Value::Text(text.into())),
         Kind::Bytes => Ok(Value::Bytes(word()?.into())),
         Kind::Addresses { count_max, .. } => addresses(words, count_max).map(Value::Words),
         Kind::Percentiles { .. } => percentiles(words).map(Value::Words),
@@ -168,13 +170,32 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
         Kind::SavePoints => SavePoints::parse(words).map(Value::SavePoints).map_err(str::to_owned),
         Kind::Fixed { value, why } => {
             let given = words.join(&b' ');
-            let names_nobody = row.name == "replicaof" && given.eq_ignore_ascii_case(b"no one");
-            if names_nobody || given.eq_ignore_ascii_case(value.as_bytes()) {
+            if given.eq_ignore_ascii_case(value.as_bytes()) {
                 Ok(Value::Fixed(value))
             } else {
                 Err(why.to_owned())
             }
         }
+    }
+}
+
+/// Reads an address and a port.
+fn server_or_none(words: &[&[u8]]) -> Result<String, String> {
+    match words {
+        [] | [b""] => Ok(String::new()),
+        [no, one] if no.eq_ignore_ascii_case(b"no") && one.eq_ignore_ascii_case(b"one") => {
+            Ok(String::new())
+        }
+        [host, port] => match text::parse_u64(port) {
+            Some(1..=65535) => Ok(format!("{} {}", utf8(host)?, utf8(port)?)),
+            _ => Err("Invalid master port".to_owned()),
+        },
+        // As it stands in a file that this server has written.
+        [one] => match one.iter().position(|byte| *byte == b' ') {
+            Some(at) => server_or_none(&[&one[..at], &one[at + 1..]]),
+            None => Err("wrong number of arguments".to_owned()),
+        },
+        _ => Err("wrong number of arguments".to_owned()),
     }
 }
 
@@ -198,6 +219,7 @@ pub(crate) fn expected(row: &Row) -> String {
         Kind::OneOf { names, .. } => format!("one of {}", names.join(", ")),
         Kind::AnyOf { names } => format!("one or more of {}", names.join(", ")),
         Kind::Text { .. } => "text; quote it if it has spaces or is empty".to_owned(),
+        Kind::ServerOrNone => "an address and a port, or `no one`".to_owned(),
         Kind::FileName { what: "dirname", .. } => {
             "the name of a directory, without a path".to_owned()
         }

@@ -58,7 +58,7 @@ enum ClientType {
     PubSub,
     /// It is a replica, or a program that reads like one.
     Replica,
-    /// It is the primary that this server follows. There is none so far.
+    /// It is the primary that this server follows.
     Primary,
 }
 
@@ -67,6 +67,8 @@ impl ClientType {
         let flags = client.flags();
         if flags.contains(ClientFlags::REPLICA) {
             ClientType::Replica
+        } else if flags.contains(ClientFlags::PRIMARY) {
+            ClientType::Primary
         } else if flags.contains(ClientFlags::PUBSUB) {
             ClientType::PubSub
         } else {

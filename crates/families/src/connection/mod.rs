@@ -4,7 +4,7 @@ mod table;
 
 pub use table::TABLE;
 
-use crate::replication::role::ROLE;
+use crate::replication::role;
 use command::{Call, Outcome, Positions, Unanswered, denial, forget_all};
 use session::{Args, Asker, DeniedFor, DeniedNow, DeniedWithin, Refusal, versions};
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
@@ -141,7 +141,7 @@ fn introduce(call: &mut Call<'_>) {
     reply.integer(protocol);
     reply.bulk(b"id");
     reply.integer(call.session.client.id.cast_signed());
-    for (name, value) in [("mode", "standalone"), ("role", ROLE)] {
+    for (name, value) in [("mode", "standalone"), ("role", role::name(call.instance))] {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
     }

@@ -10,6 +10,7 @@ const BAD_NUMLOCAL: Refusal = Refusal::of("ERR value is out of range, value must
 
 /// Waits for replicas.
 pub fn wait(call: &mut Call<'_>) -> Outcome {
+    is_primary(call)?;
     let replicas = usize::try_from(call.args.integer(1)?).unwrap_or(0);
     let timeout = Timeout::millis(call, 2)?;
     begin(call, timeout, Wanted::Replicas(replicas))
@@ -24,10 +25,23 @@ pub fn wait_aof(call: &mut Call<'_>) -> Outcome {
     };
     let replicas = usize::try_from(call.args.positive(2)?).unwrap_or(usize::MAX);
     let timeout = Timeout::millis(call, 3)?;
+    is_primary(call)?;
     if wants_sync && !APPENDONLY.get(&call.instance.settings) {
         return Err(NO_JOURNAL.into());
     }
     begin(call, timeout, Wanted::Files(replicas, wants_sync))
+}
+
+/// Refuses a wait for replicas on a replica, whose writes go nowhere.
+fn is_primary(call: &Call<'_>) -> Result<(), Refusal> {
+    if !call.instance.upstream.is_replica() {
+        return Ok(());
+    }
+    let name = call.row.spec.name;
+    Err(Refusal::new(format!(
+        "ERR {name} cannot be used with replica instances. Please also note that writes to \
+         replicas are just local and are not propagated."
+    )))
 }
 
 /// Answers at once if that is there which the client waits for, or if it may not wait. Otherwise

@@ -3,11 +3,13 @@
 //! | file | commands |
 //! |---|---|
 //! | `sync.rs` | REPLCONF, PSYNC, SYNC |
+//! | `replicaof.rs` | REPLICAOF, SLAVEOF |
 //! | `role.rs` | ROLE |
 //!
 //! PSYNC takes the connection away from its worker: the thread that serves replicas has it then,
 //! and answers. What both sides say is in the crate `replication`.
 
+mod replicaof;
 pub(crate) mod role;
 mod sync;
 mod table;

@@ -7,6 +7,7 @@ use session::{Refusal, StreamRequest};
 const NOT_INTEGER: Refusal = Refusal::of("ERR value is not an integer or out of range");
 const NOT_BIT: Refusal = Refusal::of("ERR value is out of range, value must between 0 and 1");
 const FILTER_MISSING: Refusal = Refusal::of("ERR Missing rdb-filter-only values");
+const NO_LINK: Refusal = Refusal::of("NOMASTERLINK Can't SYNC while not connected with my master");
 const NEEDS_MARK: Refusal = Refusal::of("ERR Filtered replica requires EOF capability");
 const NO_REPLICA: Refusal = Refusal::of("ERR PSYNC FAILOVER can't be sent to a master.");
 
@@ -70,6 +71,10 @@ pub(super) fn sync(call: &mut Call<'_>) -> Outcome {
 
 /// Refuses what could not be served.
 fn is_ready(call: &Call<'_>) -> Result<(), Refusal> {
+    let upstream = &call.instance.upstream;
+    if upstream.is_replica() && !upstream.is_up() {
+        return Err(NO_LINK);
+    }
     if !call.reply.written().is_empty() {
         return Err(Refusal::PENDING_OUTPUT);
     }

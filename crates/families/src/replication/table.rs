@@ -1,12 +1,13 @@
 //! Rows of the family.
 
-use super::{role, sync};
-use command::{Categories, Command, Flags, Group, Handler};
+use super::{replicaof, role, sync};
+use command::{Categories, Command, Flags, Group, Handler, Locks};
 
 /// Flags of what is answered at any time.
 const ALWAYS: Flags = Flags::LOADING.union(Flags::STALE);
 const ADMIN: Flags = Flags::ADMIN.union(Flags::NOSCRIPT);
 const SYNCS: Flags = ADMIN.union(Flags::NO_MULTI).union(Flags::NO_ASYNC_LOADING);
+const CHANGES: Flags = ADMIN.union(Flags::STALE).union(Flags::NO_ASYNC_LOADING);
 const CONFIGURES: Flags = ADMIN.union(ALWAYS).union(Flags::ALLOW_BUSY).union(Flags::SYSTEM);
 const ASKS: Flags = ALWAYS.union(Flags::FAST).union(Flags::NOSCRIPT);
 
@@ -24,10 +25,24 @@ pub const TABLE: &[Command] = &[
         ..row("REPLCONF", -1, CONFIGURES, "3.0.0", sync::replconf)
     },
     Command {
+        locks: Locks::AllFree,
+        summary: "Has the server follow a primary, or be one.",
+        syntax: "<host port | NO ONE>",
+        complexity: "O(1)",
+        ..row("REPLICAOF", 3, CHANGES, "5.0.0", replicaof::replicaof)
+    },
+    Command {
         categories: Categories::ADMIN.union(Categories::DANGEROUS),
         summary: "Tells whether the server is a primary or a replica, and of whom.",
         complexity: "O(1)",
         ..row("ROLE", 1, ASKS, "2.8.12", role::role)
+    },
+    Command {
+        locks: Locks::AllFree,
+        summary: "The same as REPLICAOF.",
+        syntax: "<host port | NO ONE>",
+        complexity: "O(1)",
+        ..row("SLAVEOF", 3, CHANGES, "1.0.0", replicaof::replicaof)
     },
     Command {
         summary: "Asks for a snapshot and the stream of changes behind it.",

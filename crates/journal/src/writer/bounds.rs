@@ -13,6 +13,8 @@ pub struct Start {
     pub selected: usize,
     /// Whose stream it is.
     pub id: ReplicationId,
+    /// Offset of position zero, which is what files tell in place of positions.
+    pub shift: u64,
 }
 
 impl Start {
@@ -27,7 +29,8 @@ impl Start {
             encode_args(words.into_iter(), &mut |piece| header.extend_from_slice(piece));
         }
         checksum.update(&header);
-        header.extend_from_slice(checksum.line(self.position, self.id, 0, true).as_bytes());
+        let offset = self.position.wrapping_add(self.shift);
+        header.extend_from_slice(checksum.line(offset, self.id, 0, true).as_bytes());
         header
     }
 }

@@ -42,7 +42,8 @@ pub struct UnsafeEnd {
 impl Begin {
     /// Where the stream goes on, as a stream of `id` if it has no other.
     pub(super) fn start(&self, id: ReplicationId) -> Start {
-        Start { position: self.position, selected: self.selected, id: self.id.unwrap_or(id) }
+        let id = self.id.unwrap_or(id);
+        Start { position: self.position, selected: self.selected, id, shift: 0 }
     }
 
     /// Begins the log. Where that fails, it can be tried again.

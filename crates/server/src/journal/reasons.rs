@@ -4,7 +4,9 @@
 //! is in the middle of a change, and what came before is in the stream whole or not at all.
 
 use bitflags::bitflags;
-use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{
+    AtomicBool, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Release,
+};
 use store::Store;
 
 bitflags! {
@@ -20,18 +22,23 @@ bitflags! {
 
 /// Reasons why units are put.
 #[derive(Debug, Default)]
-pub struct Reasons(AtomicU8);
+pub struct Reasons {
+    bits: AtomicU8,
+    /// True while a primary is followed: then its bytes are the stream, and no thread puts units of
+    /// its own.
+    follows: AtomicBool,
+}
 
 impl Reasons {
     /// Adds a reason. To be called while the gate is closed.
     pub fn add(&self, store: &Store, reason: Reason) {
-        self.0.fetch_or(reason.bits(), AcqRel);
-        store.set_journal(true);
+        self.bits.fetch_or(reason.bits(), AcqRel);
+        self.resume(store);
     }
 
     /// Drops a reason. To be called while the gate is closed.
     pub fn drop(&self, store: &Store, reason: Reason) {
-        self.0.fetch_and(!reason.bits(), AcqRel);
+        self.bits.fetch_and(!reason.bits(), AcqRel);
         self.resume(store);
     }
 
@@ -43,12 +50,24 @@ impl Reasons {
 
     /// Has units put if there is a reason. To be called while the gate is closed.
     pub fn resume(&self, store: &Store) {
-        store.set_journal(!self.all().is_empty());
+        store.set_journal(!self.all().is_empty() && !self.follows());
+    }
+
+    /// Begins or ends that a primary is followed. To be called while the gate is closed.
+    pub fn follow(&self, store: &Store, follows: bool) {
+        self.follows.store(follows, Release);
+        self.resume(store);
+    }
+
+    /// Returns true while a primary is followed.
+    #[inline]
+    pub fn follows(&self) -> bool {
+        self.follows.load(Acquire)
     }
 
     /// Who reads the stream.
     pub fn all(&self) -> Reason {
-        Reason::from_bits_truncate(self.0.load(Acquire))
+        Reason::from_bits_truncate(self.bits.load(Acquire))
     }
 
     /// Returns true if units are put for this reader, or are about to be.

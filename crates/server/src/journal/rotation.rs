@@ -248,7 +248,8 @@ impl JournalThread {
             }
             None => {
                 let selected = self.journal.ring.selected_database();
-                let start = Start { position: cut, selected, id: self.id };
+                let (id, shift) = (self.id, self.journal.shift());
+                let start = Start { position: cut, selected, id, shift };
                 let set = rotation.set.take().ok_or(LogError::NeedsBase)?;
                 let log = Log::begin_apart(set, start, now)?;
                 let first = log.last_incremental() + 1;

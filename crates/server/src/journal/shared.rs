@@ -50,6 +50,10 @@ pub struct Journal {
     pub(super) awaited: AtomicU64,
     /// Why units are put.
     pub reasons: Reasons,
+    /// Offset of position zero. Changes while the gate is closed and nobody reads the stream.
+    shift: AtomicU64,
+    /// Selections of databases in the stream of a primary, for the files: position and database.
+    pub(super) selections: Mutex<Vec<(u64, usize)>>,
     /// True if replies to changes wait until these are safe.
     pub(super) delays_replies: AtomicBool,
     /// True while the journal is turned off: replies go on waiting until all is safe.
@@ -129,6 +133,8 @@ impl Journal {
             safe: AtomicU64::new(ALL_SAFE),
             awaited: AtomicU64::new(0),
             reasons: Reasons::default(),
+            shift: AtomicU64::new(0),
+            selections: Mutex::default(),
             delays_replies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             is_apart: AtomicBool::new(false),
@@ -205,6 +211,47 @@ impl Journal {
     /// The ring.
     pub fn ring(&self) -> &Arc<Ring> {
         &self.ring
+    }
+
+    /// Offset of position zero.
+    pub fn shift(&self) -> u64 {
+        self.shift.load(Acquire)
+    }
+
+    /// Offset behind all that was put.
+    pub fn offset(&self) -> u64 {
+        self.tail().wrapping_add(self.shift())
+    }
+
+    /// Makes `offset` the one behind all that was put. To be called while the gate is closed.
+    pub fn set_offset(&self, offset: u64) {
+        self.shift.store(offset.wrapping_sub(self.tail()), Release);
+    }
+
+    /// Notes that the stream of a primary selects a database at a position.
+    pub fn note_selection(&self, position: u64, database: usize) {
+        if self.reasons.has(Reason::FILES) {
+            self.selections.lock().push((position, database));
+        }
+    }
+
+    /// Has the files begin anew, with another base: the stream that they have is not the one that
+    /// goes on.
+    pub fn begin_anew(&self) {
+        let _deciding = self.deciding();
+        if self.asked.on.load(Relaxed) {
+            self.asked.reopen.store(true, Relaxed);
+            self.asked.at_once.store(true, Relaxed);
+        }
+        self.rest.end();
+    }
+
+    /// Waits until the files have taken so much of the stream that more may come.
+    pub fn wait_for_room(&self) {
+        while self.reasons.has(Reason::FILES) && self.pending_bytes() > self.budget.load(Relaxed) {
+            self.rest.end_if(true);
+            std::thread::sleep(FLUSH_WAIT);
+        }
     }
 
     /// Position behind all that was put.

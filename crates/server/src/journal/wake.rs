@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// Rest between two rounds while there are changes.
 const SHORT_REST: Duration = Duration::from_millis(20);
+/// The same while replicas follow, which are sent what was written.
+const REPLICAS_REST: Duration = Duration::from_millis(2);
 /// Rest while changes are stalled.
 const WATCHFUL_REST: Duration = Duration::from_millis(1);
 /// Rest after a quiet time, unless a change ends it; and while the disk fails.
@@ -42,6 +44,8 @@ pub struct Round {
     pub has_more: bool,
     pub delays_replies: bool,
     pub stalls_changes: bool,
+    /// True while there are replicas.
+    pub has_replicas: bool,
     /// Rounds without a unit up to now.
     pub quiet: u32,
 }
@@ -59,6 +63,7 @@ impl Round {
         let is_short = self.quiet < QUIET_ROUNDS && !self.delays_replies && self.is_on;
         let most = match () {
             () if self.stalls_changes => WATCHFUL_REST,
+            () if is_short && self.has_replicas => REPLICAS_REST,
             () if is_short => SHORT_REST,
             () => LONG_REST,
         };
@@ -124,12 +129,13 @@ mod tests {
 
     /// All rounds in which the disk does what it should, or does not.
     fn rounds(is_failing: bool) -> impl Iterator<Item = Round> {
-        (0..32_u8).map(move |bits| Round {
+        (0..64_u8).map(move |bits| Round {
             is_on: bits & 1 == 0,
             is_failing,
             has_more: bits & 2 != 0,
             delays_replies: bits & 4 != 0,
             stalls_changes: bits & 8 != 0,
+            has_replicas: bits & 32 != 0,
             quiet: if bits & 16 == 0 { 0 } else { QUIET_ROUNDS },
         })
     }

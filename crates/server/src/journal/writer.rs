@@ -207,6 +207,20 @@ impl JournalThread {
             self.turn_off();
         }
         self.journal.follow_policy(&self.instance);
+        self.follow_history();
+    }
+
+    /// Has the files tell of whom the stream is, and which databases a primary's selects.
+    fn follow_history(&mut self) {
+        if let Some(history) = self.instance.replicas.history() {
+            self.id = history.id();
+        }
+        let Some(log) = &mut self.log else { return };
+        log.set_id(self.id);
+        let selections = std::mem::take(&mut *self.journal.selections.lock());
+        for (position, database) in selections {
+            log.note_selected_database(position, database);
+        }
     }
 
     /// Writes what is whole.
@@ -368,6 +382,9 @@ impl JournalThread {
     /// much of the stream.
     fn select_busiest_database(&mut self) {
         let Some(log) = &mut self.log else { return };
+        if self.journal.reasons.follows() {
+            return;
+        }
         let unselected = self.journal.unselected.count.load(Relaxed) - self.second.unselected;
         let bytes = self.journal.ring.tail() - self.second.tail;
         if unselected == 0 || unselected * UNSELECTED_BYTES < bytes / UNSELECTED_PART {
@@ -426,6 +443,7 @@ impl JournalThread {
             has_more,
             delays_replies: journal.delays_replies.load(Relaxed),
             stalls_changes: self.instance.clients.stalls_changes(),
+            has_replicas: !self.instance.replicas.is_empty(),
             quiet: self.quiet_rounds,
         };
         let Some((most, depth)) = round.rest() else { return };

@@ -14,7 +14,7 @@ use session::{
 };
 use settings::snapshots::DBFILENAME;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -163,6 +163,30 @@ fn reload(instance: &Instance, thread: &mut ThreadContext, how: Reload) -> Resul
         |thread: &mut ThreadContext| rdb::read(instance, thread, &name, (file, bytes), wanted);
     if how.flushes { in_place(instance, thread, load) } else { load(thread) }?;
     super::report(instance, &name, began);
+    Ok(())
+}
+
+/// Loads the snapshot of a primary in place of what is there, which returns when that fails. What
+/// is past its deadline stays: the primary tells when it goes. The thread is outside the gate.
+///
+/// # Errors
+/// When it is damaged, or holds what this server does not know.
+pub fn load_beside(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    source: (impl Read, u64),
+) -> Result<(), LoadFailed> {
+    let began = Instant::now();
+    let wanted = Wanted { drops_expired: false, replaces: false };
+    let name = "the snapshot of the primary";
+    instance.store.enter(thread);
+    let loaded = with_libraries(instance, true, || {
+        in_place(instance, thread, |thread| rdb::read(instance, thread, name, source, wanted))
+            .map(drop)
+    });
+    instance.store.leave(thread);
+    loaded?;
+    super::report(instance, name, began);
     Ok(())
 }
 

@@ -25,7 +25,7 @@ mod first_base;
 mod rdb;
 mod replay;
 
-pub use debug::Files;
+pub use debug::{Files, load_beside};
 pub use error::LoadFailed;
 pub use rdb::add_libraries_to;
 

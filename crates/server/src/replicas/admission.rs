@@ -52,8 +52,8 @@ impl SenderThread {
     pub(super) fn go_on(&mut self, token: usize, id: &[u8], first: i64) {
         let Some(history) = self.instance.replicas.history() else { return };
         let Some(link) = self.links.get_mut(&token) else { return };
-        let end = self.journal.tail();
-        let kept = self.backlog.as_ref().map(|backlog| (backlog.first(), end));
+        let (end, shift) = (self.journal.offset(), self.journal.shift());
+        let kept = self.backlog.as_ref().map(|it| (it.first().wrapping_add(shift), end));
         let decision = match kept {
             Some(kept) => history.decide(id, first, kept),
             None => Decision::Full(FullSync::Unknown),
@@ -68,7 +68,7 @@ impl SenderThread {
                 };
                 // It has sent nothing else yet, so the line has room.
                 let _ = link.say(&line);
-                link.follow(at);
+                link.follow(at.wrapping_sub(shift));
                 let bytes = end - at;
                 tracing::info!(
                     "Partial resynchronization request from {who} accepted. Sending {bytes} bytes \

@@ -28,9 +28,8 @@ mod link;
 mod parcel;
 mod sender;
 mod spool;
-mod stream;
 mod sync;
 mod syncing;
 mod upkeep;
 
-pub use sender::ReplicaSender;
+pub use sender::{ReplicaSender, new_id};

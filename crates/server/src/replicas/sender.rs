@@ -9,7 +9,6 @@
 use super::backlog::Backlog;
 use super::link::{Gone, Link, State, TURN_BYTES, name};
 use super::parcel::Parcel;
-use super::stream::JournalStream;
 use super::sync::Cut;
 use crate::door::Door;
 use crate::event_loop::MAILBOX;
@@ -123,7 +122,6 @@ impl ReplicaSender {
         let thread = instance.store.thread_context();
         let (thread, lane) = thread.zip(journal.take_lane()).ok_or(io::ErrorKind::OutOfMemory)?;
         journal.open_door(Arc::clone(&door));
-        instance.replicas.serve_with(Box::new(JournalStream(Arc::clone(journal))));
         instance.replicas.end_history(new_id()?);
         let now = instance.clock.steady();
         let sender = SenderThread {
@@ -213,11 +211,15 @@ impl SenderThread {
 
     /// Does what there is to do.
     fn round(&mut self, events: &Events) -> Progress {
-        self.read_mail();
-        self.follow_cut();
         if self.door.take_parting() {
             self.part();
+            self.door.end_parting();
         }
+        if self.door.take_letting_go() {
+            self.close_all("its primary has another id now");
+        }
+        self.read_mail();
+        self.follow_cut();
         let mut has_acknowledged = false;
         for event in events.iter().filter(|event| event.token() != MAILBOX) {
             let token = event.token().0;
@@ -279,7 +281,8 @@ impl SenderThread {
                 tracing::info!("Synchronization with replica {} succeeded", name(link));
             }
             // Nobody has what was never sent.
-            let sent = if let State::Follows(at) = link.state { at } else { 0 };
+            let shift = self.journal.shift();
+            let sent = if let State::Follows(at) = link.state { at.wrapping_add(shift) } else { 0 };
             link.replica.acknowledge(offset.min(sent), synced.map(|it| it.min(sent)), now);
             if is_new {
                 limits::grant_writes(&self.instance);
@@ -293,7 +296,8 @@ impl SenderThread {
 
     /// Asks replicas for acknowledgements, if somebody waits for some.
     fn ask_for_acknowledgements(&mut self) {
-        if self.door.take_wish() && self.has_online() {
+        // In the stream of a primary there is nothing of this server.
+        if self.door.take_wish() && self.has_online() && !self.journal.reasons.follows() {
             self.lane.lock().put_aside(GETACK);
         }
     }
@@ -344,12 +348,16 @@ impl SenderThread {
         if self.sync.take().is_some() {
             self.saver.cancel_replicas(&self.instance);
         }
-        let all: Vec<usize> = self.links.keys().copied().collect();
-        let reason = Gone::Because("the data was replaced".to_owned());
-        all.into_iter().for_each(|token| self.close(token, &reason));
+        self.close_all("the data was replaced");
         if self.backlog.is_some() {
             self.drop_backlog();
         }
+    }
+
+    fn close_all(&mut self, reason: &str) {
+        let all: Vec<usize> = self.links.keys().copied().collect();
+        let reason = Gone::Because(reason.to_owned());
+        all.into_iter().for_each(|token| self.close(token, &reason));
     }
 
     pub(super) fn close(&mut self, token: usize, reason: &Gone) {

@@ -47,8 +47,8 @@ impl Wish {
 
 /// What the sender is told at the cut.
 pub struct Cut {
-    /// Offset of the snapshot.
-    pub offset: u64,
+    /// Position of the stream at the snapshot.
+    pub position: u64,
     /// The backlog from there on, unless there is one.
     pub backlog: Option<Backlog>,
 }
@@ -88,23 +88,23 @@ impl Job for SyncJob {
 
     fn at_cut(&mut self, instance: &Instance) {
         let (journal, replicas) = (&self.journal, &instance.replicas);
-        if journal.reasons.all().is_empty() {
+        if journal.reasons.all().is_empty() && !journal.reasons.follows() {
             // What has changed since the stream was on is in no history.
             replicas.end_history(self.new_id);
         }
         journal.reasons.add(&instance.store, Reason::REPLICAS);
         let backlog = self.begins_backlog.then(|| Backlog::of(journal.ring()));
-        let offset = journal.tail();
+        let position = journal.tail();
         let home = self.select_home(journal);
         let id = replicas.history().map_or(self.new_id, |history| history.id());
         // It is empty before the cut, and there is one.
         let _ = self.fields.set(vec![
             ("repl-stream-db", home.to_string()),
             ("repl-id", id.as_str().to_owned()),
-            ("repl-offset", offset.to_string()),
+            ("repl-offset", position.wrapping_add(journal.shift()).to_string()),
         ]);
         // An error is ignored: the sender has ended.
-        let _ = self.cut.send(Cut { offset, backlog });
+        let _ = self.cut.send(Cut { position, backlog });
         self.door.wake();
     }
 
@@ -115,10 +115,13 @@ impl Job for SyncJob {
 
 impl SyncJob {
     fn select_home(&self, journal: &Journal) -> usize {
-        let mut lane = self.lane.lock();
         let home = journal.ring().selected_database();
-        lane.select_again(home);
-        lane.withdraw();
+        // The stream of a primary is its own.
+        if !journal.reasons.follows() {
+            let mut lane = self.lane.lock();
+            lane.select_again(home);
+            lane.withdraw();
+        }
         home
     }
 }

@@ -91,8 +91,14 @@ impl SenderThread {
         }
         let Some(history) = self.instance.replicas.history() else { return };
         let is_diskless = rows::REPL_DISKLESS_SYNC.get(&self.instance.settings);
-        let (line, mut gone) =
-            (format!("+FULLRESYNC {} {}\r\n", history.id().as_str(), cut.offset), Vec::new());
+        let (line, mut gone) = (
+            format!(
+                "+FULLRESYNC {} {}\r\n",
+                history.id().as_str(),
+                cut.position.wrapping_add(self.journal.shift())
+            ),
+            Vec::new(),
+        );
         for token in &sync.members {
             let Some(link) = self.links.get_mut(token) else { continue };
             let takes_mark = is_diskless && link.replica.about.takes_mark;
@@ -104,7 +110,7 @@ impl SenderThread {
                 place: 0,
                 mark,
                 has_begun: false,
-                offset: cut.offset,
+                offset: cut.position,
             });
             link.replica.set_phase(Phase::Loads);
             if !link.is_old

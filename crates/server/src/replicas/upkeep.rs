@@ -30,7 +30,7 @@ impl SenderThread {
         };
         let facts = &self.instance.replicas.backlog;
         let in_files = backlog.bytes_in_files();
-        facts.first.store(backlog.first(), Relaxed);
+        facts.first.store(backlog.first().wrapping_add(self.journal.shift()), Relaxed);
         facts.bytes_in_files.store(in_files, Relaxed);
         let reason = match outcome {
             Err(error) => format!("it is slow, and what it lacks cannot be kept in `dir`: {error}"),
@@ -70,7 +70,8 @@ impl SenderThread {
             }
         }
         gone.into_iter().for_each(|(token, reason)| self.close(token, &reason));
-        if self.has_online() && now.since(self.pinged_at) >= period {
+        let is_primary = !self.journal.reasons.follows();
+        if is_primary && self.has_online() && now.since(self.pinged_at) >= period {
             self.pinged_at = now;
             self.lane.lock().put_aside(PING);
         }

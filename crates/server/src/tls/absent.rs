@@ -1,6 +1,7 @@
 //! A server that was built without TLS.
 
 use crate::balance::Balance;
+use crate::peer_stream::PeerStream;
 use mio::net::TcpStream;
 use session::Instance;
 use settings::Settings;
@@ -32,6 +33,14 @@ impl Tls {
     /// Returns what has no rules.
     pub fn new(instance: &Arc<Instance>) -> Arc<Tls> {
         Arc::new(Tls { instance: Arc::clone(instance) })
+    }
+
+    /// Refuses a connection to another server.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn connect(&self, _: &str, _: std::net::TcpStream) -> io::Result<Box<dyn PeerStream>> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Refuses settings that ask for TLS.

@@ -7,6 +7,7 @@
 
 use super::files::Files;
 use super::{is_wanted, renewal};
+use crate::peer_stream::PeerStream;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use crossbeam_channel::{Sender, bounded};
@@ -19,9 +20,13 @@ use settings::tls::{
 };
 use settings::{AuthClients, Settings};
 use std::io;
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
-use tls::{Asks, Choices, ClientRules, Facts, Identity, ServerRules, Sessions, Suites, Versions};
+use tls::{
+    Asks, BlockingStream, Choices, ClientRules, Facts, Identity, ServerRules, Sessions, Suites,
+    Versions,
+};
 
 /// What CONFIG SET answers where TLS cannot be as it asks.
 const NOT_UPDATED: &str = "Unable to update TLS configuration. Check server logs.";
@@ -35,6 +40,8 @@ pub struct Tls {
     /// Held while rules are made, so that each goes on from the settings as they are then.
     making: Mutex<Made>,
     rules: Mutex<Option<ServerRules>>,
+    /// Those of connections to other servers.
+    client: Mutex<Option<ClientRules>>,
     complaint: Mutex<Complaint>,
     /// Has the thread that looks for other files look at the settings.
     renewal: Mutex<Option<Sender<()>>>,
@@ -73,6 +80,7 @@ impl Complaint {
 /// Rules that are not in force yet.
 struct New {
     server: ServerRules,
+    client_rules: Option<ClientRules>,
     certificates: Certificates,
     /// What of the settings and files has no effect, or surprises.
     warnings: Vec<String>,
@@ -96,6 +104,7 @@ impl Tls {
             instance: Arc::clone(instance),
             making: Mutex::default(),
             rules: Mutex::default(),
+            client: Mutex::default(),
             complaint: Mutex::default(),
             renewal: Mutex::default(),
         })
@@ -104,6 +113,17 @@ impl Tls {
     /// Returns the rules in force; `None` if TLS is not wanted.
     pub fn rules(&self) -> Option<ServerRules> {
         self.rules.lock().clone()
+    }
+
+    /// Establishes a connection to another server.
+    ///
+    /// # Errors
+    /// Those of the socket, and when the other server is not to be trusted.
+    pub fn connect(&self, host: &str, socket: TcpStream) -> io::Result<Box<dyn PeerStream>> {
+        let rules = self.client.lock().clone();
+        let none = || io::Error::new(io::ErrorKind::NotFound, "there are no rules of TLS");
+        let rules = rules.ok_or_else(none)?;
+        Ok(Box::new(BlockingStream::connect(&rules, host, socket)?))
     }
 
     /// Makes rules as the settings are now, and puts them in force.
@@ -115,7 +135,7 @@ impl Tls {
         let settings = &self.instance.settings;
         if !is_wanted(settings) {
             *made = Made::default();
-            self.put(None, Certificates::default());
+            self.put(None, None, Certificates::default());
             return Ok(());
         }
         let files = Files::read(settings)?;
@@ -184,11 +204,17 @@ impl Tls {
     fn put_made(&self, made: &mut MutexGuard<'_, Made>, files: &Files, new: New) {
         **made = Made { of: files.fingerprint(), failed: None };
         new.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-        self.put(Some(new.server), new.certificates);
+        self.put(Some(new.server), new.client_rules, new.certificates);
     }
 
-    fn put(&self, server: Option<ServerRules>, certificates: Certificates) {
+    fn put(
+        &self,
+        server: Option<ServerRules>,
+        client: Option<ClientRules>,
+        certificates: Certificates,
+    ) {
         *self.rules.lock() = server;
+        *self.client.lock() = client;
         *self.instance.tls.certificates.lock() = certificates;
     }
 
@@ -222,11 +248,11 @@ fn new_rules(settings: &Settings, files: &Files) -> Result<New, String> {
     let server = ServerRules::new(&identity, (asks, &roots), &choices)
         .map_err(|error| files.wrong_pair(&error))?;
     let own = client.as_ref().unwrap_or(&identity);
-    // There are no connections to other servers yet, but what is to be theirs is judged.
-    if !roots.is_empty() {
+    let client_rules = (!roots.is_empty()).then(|| {
         ClientRules::new(Some(own), &roots, &choices)
-            .map_err(|error| format!("certificate and key for other servers: {error}"))?;
-    }
+            .map_err(|error| format!("certificate and key for other servers: {error}"))
+    });
+    let client_rules = client_rules.transpose()?;
     if !ignored.is_empty() {
         warnings.push(format!("Of TLS, this server does not have: {}", ignored.join(" ")));
     }
@@ -243,7 +269,7 @@ fn new_rules(settings: &Settings, files: &Files) -> Result<New, String> {
         client: client.and_then(|it| tls::facts(it.certificate())).map(shown),
         ca: tls::earliest(roots.iter()).map(shown),
     };
-    Ok(New { server, certificates, warnings })
+    Ok(New { server, client_rules, certificates, warnings })
 }
 
 /// Returns a warning about a certificate that is used though its time is over, or has not come.

@@ -7,8 +7,6 @@
 
 use crate::row::{Row, fixed};
 
-const REPLICATION: &str = "following a primary is not supported by this version of Varve: remove \
-    the line, and start the server without counting on the data of another";
 const CLUSTER: &str = "cluster mode is not supported by this version of Varve: remove the line if \
     the server is to hold all keys by itself";
 const RDMA: &str = "RDMA is not supported by Varve: remove the line, and have clients use TCP";
@@ -16,7 +14,6 @@ const MARK: &str = "marking connections is not supported by this version of Varv
     if no firewall or route depends on the mark";
 
 pub(crate) const ROWS: &[Row] = &[
-    fixed("replicaof", "", REPLICATION).alias("slaveof").at_start(),
     fixed("cluster-enabled", "no", CLUSTER).at_start(),
     fixed("rdma-port", "0", RDMA),
     fixed("rdma-bind", "", RDMA),

@@ -1,6 +1,7 @@
-//! Settings of replication: what a primary does for its replicas.
+//! Settings of replication: of a primary, and of a replica.
 
-use crate::row::{integer, memory, yes_no};
+use crate::row::{bytes, integer, memory, server_or_none, text, yes_no};
+use std::sync::Arc;
 
 const INT_MAX: i128 = i32::MAX as i128;
 const LONG_MAX: i128 = i64::MAX as i128;
@@ -38,4 +39,31 @@ super::declare::rows! { from super::tls::END;
         "Seconds within which a replica of `min-replicas-to-write` was heard of. 0: writes are \
          never refused.")
         .alias("min-slaves-max-lag");
+    REPLICAOF: Arc<str> = server_or_none("replicaof",
+        "Address and port of the primary that this server follows: it holds the data of that, and \
+         takes writes from it alone. Empty: it follows nobody.")
+        .alias("slaveof").at_start();
+    PRIMARYAUTH: Arc<[u8]> = bytes("primaryauth",
+        "Password with which a replica logs in at its primary.").alias("masterauth").sensitive();
+    PRIMARYUSER: Arc<str> = text("primaryuser", "",
+        "User as which a replica logs in at its primary. Empty: the default user.")
+        .alias("masteruser").sensitive();
+    REPLICA_SERVE_STALE_DATA: bool = yes_no("replica-serve-stale-data", true,
+        "Whether a replica answers while it has no link to its primary.")
+        .alias("slave-serve-stale-data");
+    REPLICA_READ_ONLY: bool = yes_no("replica-read-only", true,
+        "Whether clients may write to a replica. What they write goes to no file and to no other \
+         server, and is lost with the next snapshot of the primary.").alias("slave-read-only");
+    REPLICA_PRIORITY: u32 = integer("replica-priority", 0..=INT_MAX, 100,
+        "Order in which Sentinel prefers replicas. 0: never.").alias("slave-priority");
+    REPLICA_IGNORE_MAXMEMORY: bool = yes_no("replica-ignore-maxmemory", true,
+        "Whether a replica leaves eviction to its primary.").alias("slave-ignore-maxmemory");
+    REPLICA_ANNOUNCED: bool = yes_no("replica-announced", true,
+        "Whether Sentinel tells others of this replica.");
+    REPLICA_ANNOUNCE_IP: Arc<str> = text("replica-announce-ip", "",
+        "Address at which a replica can be reached, as it tells its primary. Empty: the one from \
+         which it connects.").alias("slave-announce-ip");
+    REPLICA_ANNOUNCE_PORT: u16 = integer("replica-announce-port", 0..=65535, 0,
+        "Port at which a replica can be reached, as it tells its primary. 0: its own.")
+        .alias("slave-announce-port");
 }

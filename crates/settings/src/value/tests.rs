@@ -165,11 +165,16 @@ fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
     accepted("rdma-bind", &[], "");
     let rdma = "RDMA is not supported by Varve: remove the line, and have clients use TCP";
     refused("rdma-bind", &["a", "b"], rdma);
-    accepted("replicaof", &["no", "ONE"], "");
-    let replication = "following a primary is not supported by this version of Varve: remove the \
-                       line, and start the server without counting on the data of another";
-    refused("replicaof", &["10.0.0.1", "6379"], replication);
     assert!(set("rdma-bind", &["no", "one"]).is_err());
+}
+
+#[test]
+fn a_primary_is_an_address_and_a_port_or_nobody() {
+    accepted("replicaof", &["no", "ONE"], "");
+    accepted("replicaof", &["10.0.0.1", "6379"], "10.0.0.1 6379");
+    accepted("replicaof", &["10.0.0.1 6379"], "10.0.0.1 6379");
+    refused("replicaof", &["10.0.0.1", "0"], "Invalid master port");
+    refused("replicaof", &["10.0.0.1"], "wrong number of arguments");
 }
 
 #[test]

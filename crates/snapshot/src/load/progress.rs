@@ -19,6 +19,8 @@ pub struct Progress {
     pub empty: AtomicU64,
     /// Bytes of memory that who wrote the file had in use, as it says.
     pub used_memory: AtomicU64,
+    /// Database that the stream behind the file has selected, plus one; zero if it tells none.
+    pub stream_database: AtomicU64,
     /// Set by others: nothing more is to be loaded.
     pub is_given_up: AtomicBool,
     /// Set by others: a pause after each key in microseconds; if negative, a number of keys after

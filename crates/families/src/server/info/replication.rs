@@ -1,17 +1,23 @@
 //! The role of the server, its replicas, and what is kept of the stream for them.
 
 use super::text::Text;
-use crate::replication::role::ROLE;
+use crate::replication::role;
+use base::Steady;
 use command::Call;
-use session::Phase;
-use settings::replication::{MIN_REPLICAS_MAX_LAG, MIN_REPLICAS_TO_WRITE, REPL_BACKLOG_SIZE};
+use session::{LinkState, Phase};
+use settings::replication::{
+    MIN_REPLICAS_MAX_LAG, MIN_REPLICAS_TO_WRITE, REPL_BACKLOG_SIZE, REPLICA_ANNOUNCED,
+    REPLICA_PRIORITY, REPLICA_READ_ONLY,
+};
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
     let (instance, settings) = (call.instance, &call.instance.settings);
     let (replicas, now) = (&instance.replicas, instance.clock.steady());
     let all = replicas.all();
-    text.fields(&[("role", &ROLE), ("connected_slaves", &all.len())]);
+    text.field("role", role::name(instance));
+    upstream(text, call);
+    text.field("connected_slaves", all.len());
     let most_silent = u64::from(MIN_REPLICAS_MAX_LAG.get(settings)) * 1000;
     if MIN_REPLICAS_TO_WRITE.get(settings) > 0 && most_silent > 0 {
         text.field("min_slaves_good_slaves", replicas.count_near(most_silent, now));
@@ -48,5 +54,49 @@ pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
         ("repl_backlog_first_byte_offset", &if is_kept { first + 1 } else { 0 }),
         ("repl_backlog_histlen", &if is_kept { offset.saturating_sub(first) } else { 0 }),
         ("repl_backlog_file_bytes", &backlog.bytes_in_files.load(Relaxed)),
+    ]);
+}
+
+/// Tells of the primary that is followed, and of the link to it.
+fn upstream(text: &mut Text, call: &Call<'_>) {
+    let (instance, settings) = (call.instance, &call.instance.settings);
+    let upstream = &instance.upstream;
+    let Some(facts) = upstream.facts() else { return };
+    let (now, offset) = (instance.clock.steady(), instance.replicas.offset());
+    let is_up = facts.link == LinkState::Connected;
+    let silent = now.since(Steady(upstream.heard_at.load(Relaxed))) / 1000;
+    text.fields(&[
+        ("master_host", &facts.primary.host),
+        ("master_port", &facts.primary.port),
+        ("master_link_status", &if is_up { "up" } else { "down" }),
+        ("master_last_io_seconds_ago", &if is_up { silent.cast_signed() } else { -1 }),
+        ("master_sync_in_progress", &u8::from(facts.link == LinkState::Sync)),
+        ("slave_read_repl_offset", &upstream.received.load(Relaxed).max(offset)),
+        ("slave_repl_offset", &offset),
+        ("replicas_repl_buffer_size", &0),
+        ("replicas_repl_buffer_peak", &0),
+    ]);
+    if facts.link == LinkState::Sync {
+        let (total, read) =
+            (upstream.transfer.total.load(Relaxed), upstream.transfer.read.load(Relaxed));
+        let percent = if total > 0 { read as f64 * 100.0 / total as f64 } else { 0.0 };
+        text.fields(&[
+            ("master_sync_total_bytes", &total),
+            ("master_sync_read_bytes", &read),
+            ("master_sync_left_bytes", &(total.cast_signed() - read.cast_signed())),
+            ("master_sync_perc", &format!("{percent:.2}")),
+            ("master_sync_last_io_seconds_ago", &silent),
+        ]);
+    }
+    if let Some(since) = facts.down_since.filter(|_| !is_up) {
+        text.field("master_link_down_since_seconds", now.since(since) / 1000);
+    }
+    if let Some(reason) = &facts.stopped {
+        text.field("master_link_stopped", reason);
+    }
+    text.fields(&[
+        ("slave_priority", &REPLICA_PRIORITY.get(settings)),
+        ("slave_read_only", &u8::from(REPLICA_READ_ONLY.get(settings))),
+        ("replica_announced", &u8::from(REPLICA_ANNOUNCED.get(settings))),
     ]);
 }

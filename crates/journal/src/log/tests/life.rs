@@ -43,7 +43,7 @@ impl<F: Files> Life<F> {
         let loaded = load(&set).ok()?;
         set.make_last_safe(loaded.whole, loaded.safe).ok()?;
         let position = loaded.position.unwrap_or(100);
-        let start = Start { position, selected: loaded.selected, id: id() };
+        let start = Start { position, selected: loaded.selected, id: id(), shift: 0 };
         let log = match loaded.line {
             // As a server does, but for lives that begin another file all the same.
             Some(line) if loaded.units % 3 > 0 => {

@@ -1,0 +1,200 @@
+//! Application of a primary's stream, unit by unit, as a client of its own would send it.
+//!
+//! ```text
+//! unit ─▶ a command        run, and whoever waits for its keys is served
+//!      └▶ MULTI ... EXEC   queued and run: one hold of locks, one moment for others
+//! ```
+//! The primary has executed it, so nothing is refused here that settings, rights, roles or memory
+//! would refuse to a client. What is refused all the same, or unknown, tells that both have parted.
+
+use crate::call::{Environment, Invocation};
+use crate::execute::execute;
+use crate::file_commands::changes_data;
+use crate::find_row::RowMemo;
+use crate::flags::{Flags, Locks};
+use crate::observer::{Observer, Seen};
+use crate::row::{Call, Row, Table, Turn};
+use crate::run::Execution;
+use replication::Unit;
+use session::{AccessModes, Args, Client, Instance, Needs, Session, WorkerStatistics};
+use std::sync::Arc;
+use store::ThreadContext;
+use thiserror::Error;
+use wire::{Protocol, Reply, Span};
+
+/// Needs that only clients have to have granted.
+const OF_CLIENTS: Needs = Needs::NAMED
+    .union(Needs::LET_IN)
+    .union(Needs::NO_TRANSACTION)
+    .union(Needs::QUEUE)
+    .union(Needs::UNMONITORED);
+
+/// What a unit was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// True if it is data, which files must have; others are for replicas alone.
+    pub is_data: bool,
+    /// True if it asks for an acknowledgement.
+    pub wants_acknowledgement: bool,
+}
+
+/// Reason why a stream is not followed any further.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("'{command}' is refused: {reason}")]
+pub struct Parted {
+    /// Name of the command.
+    pub command: String,
+    /// What it would be answered.
+    pub reason: String,
+}
+
+/// Who applies a stream.
+pub struct Follower {
+    session: Session,
+    statistics: Arc<WorkerStatistics>,
+    memo: RowMemo,
+    table: &'static Table,
+    reply: Vec<u8>,
+}
+
+impl Follower {
+    /// Creates one that applies commands of a table, as this client.
+    pub fn new(instance: &Instance, table: &'static Table, client: Arc<Client>) -> Follower {
+        let mut session = Session::new(client, true);
+        session.modes = AccessModes::IMPORT_SOURCE | AccessModes::NO_TOUCH | AccessModes::OBEYED;
+        session.grants = session.grants.union(Needs::all().difference(OF_CLIENTS));
+        let (statistics, memo) = (instance.statistics.worker(), RowMemo::new(table));
+        Follower { session, statistics, memo, table, reply: Vec::new() }
+    }
+
+    /// The client as which it counts.
+    pub fn client(&self) -> &Arc<Client> {
+        &self.session.client
+    }
+
+    /// Database that is selected.
+    pub fn database(&self) -> usize {
+        self.session.database
+    }
+
+    /// Selects a database.
+    pub fn select(&mut self, database: usize) {
+        self.session.select(database);
+    }
+
+    /// Returns true if a unit acts on everything, so that the gate has to be closed for it.
+    pub fn closes_gate(&mut self, unit: &Unit<'_>) -> bool {
+        unit.commands().any(|(bytes, spans)| {
+            let row = self.memo.find(&Args::new(bytes, spans));
+            row.spec.locks == Locks::Gate || row.spec.runs_script.is_some()
+        })
+    }
+
+    /// Applies a unit. The thread is inside the gate, or has closed it.
+    ///
+    /// # Errors
+    /// When a command of it is unknown or refused. Those before it have been applied.
+    pub fn apply(
+        &mut self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        unit: &Unit<'_>,
+    ) -> Result<Followed, Parted> {
+        let mut followed = Followed { is_data: false, wants_acknowledgement: false };
+        if unit.is_framed && unit.commands().len() > 0 {
+            followed.is_data = true;
+            self.frame(instance, thread, b"MULTI")?;
+            for (bytes, spans) in unit.commands() {
+                self.run(instance, thread, Args::new(bytes, spans), &mut followed)?;
+            }
+            self.frame(instance, thread, b"EXEC")?;
+            return Ok(followed);
+        }
+        for (bytes, spans) in unit.commands() {
+            self.run(instance, thread, Args::new(bytes, spans), &mut followed)?;
+        }
+        Ok(followed)
+    }
+
+    fn frame(
+        &mut self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        word: &[u8],
+    ) -> Result<(), Parted> {
+        let span = [Span { start: 0, len: narrow::to_u32(word.len()) }];
+        let args = Args::new(word, &span);
+        let row = self.memo.find(&args);
+        self.execute(instance, thread, row, args)
+    }
+
+    fn run(
+        &mut self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        args: Args<'_>,
+        followed: &mut Followed,
+    ) -> Result<(), Parted> {
+        let row = self.memo.find(&args);
+        let flags = row.spec.flags;
+        let selects = flags.contains(Flags::SELECTS);
+        let is_message = flags.contains(Flags::PUBSUB);
+        if changes_data(row) && !is_message || selects {
+            followed.is_data = true;
+        } else if !is_message {
+            // PING, and what only replicas and their primaries say to each other.
+            let is_told = flags.intersects(Flags::ADMIN | Flags::FAST) && row.id != self.nameless();
+            let asks = args.len() > 1 && args.get(1).eq_ignore_ascii_case(b"GETACK");
+            followed.wants_acknowledgement |= asks;
+            return if is_told { Ok(()) } else { Err(parted(args, b"it changes no data")) };
+        }
+        self.execute(instance, thread, row, args)
+    }
+
+    fn nameless(&self) -> usize {
+        self.table.nameless().id
+    }
+
+    fn execute(
+        &mut self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        row: &'static Row,
+        args: Args<'_>,
+    ) -> Result<(), Parted> {
+        self.reply.clear();
+        let began = instance.stopwatch.read();
+        let statistics = &*self.statistics;
+        let refusals = statistics.server.refusals.get();
+        let now = instance.clock.now();
+        let environment = Environment { instance, table: self.table, statistics, now };
+        let invocation = Invocation::new(row, args).with_turn(Turn::Only);
+        let reply = Reply::new(&mut self.reply, Protocol::Resp2);
+        let mut call = Call::new(environment, thread, &mut self.session, invocation, reply);
+        let granted = Needs::empty();
+        let execution = execute(&mut call, granted);
+        if execution == Execution::Done {
+            let nanos = instance.stopwatch.nanos_between(began, instance.stopwatch.read());
+            let reply_bytes = call.reply.written().len() as u64;
+            Observer::of(&instance.settings).count(&call, Seen { nanos, reply_bytes });
+        }
+        let is_refused = statistics.server.refusals.get() != refusals
+            || matches!(execution, Execution::Postponed | Execution::Waits);
+        if is_refused { Err(parted(args, self.refusal())) } else { Ok(()) }
+    }
+
+    /// The first refusal in the reply.
+    fn refusal(&self) -> &[u8] {
+        let lines = self.reply.split(|byte| *byte == b'\n');
+        let refusal = lines.filter_map(|line| line.strip_prefix(b"-")).next();
+        refusal.map_or(b"it does not run".as_slice(), <[u8]>::trim_ascii_end)
+    }
+}
+
+fn parted(args: Args<'_>, reason: &[u8]) -> Parted {
+    let name = args.get(0);
+    Parted {
+        command: name[..name.len().min(64)].escape_ascii().to_string(),
+        reason: reason[..reason.len().min(256)].escape_ascii().to_string(),
+    }
+}

@@ -1,0 +1,40 @@
+//! REPLICAOF and SLAVEOF: which primary the server follows, if it follows one.
+
+use command::{Call, Outcome, Turn};
+use session::{LinkState, Primary, Refusal};
+
+const BAD_PORT: Refusal = Refusal::of("ERR Invalid master port");
+
+/// Has the server follow a primary, or be one. Within a transaction the role changes behind it, so
+/// what stands in it is one unit of the role that there was.
+pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
+    let primary = wanted(call)?;
+    let facts = call.instance.upstream.facts();
+    let is_stopped = facts.as_ref().is_some_and(|facts| facts.link == LinkState::Stopped);
+    let present = facts.map(|facts| facts.primary);
+    if present == primary && !is_stopped {
+        if primary.is_some() {
+            call.reply.simple("OK Already connected to specified master");
+        } else {
+            call.reply.ok();
+        }
+        return Ok(());
+    }
+    if call.turn == Turn::Only {
+        call.session.wants_role = Some(Box::new(primary));
+    } else {
+        call.instance.replicas.change_role(call.instance, call.thread, primary);
+    }
+    call.reply.ok();
+    Ok(())
+}
+
+fn wanted(call: &Call<'_>) -> Result<Option<Primary>, Refusal> {
+    if call.args.is(1, "NO") && call.args.is(2, "ONE") {
+        return Ok(None);
+    }
+    let port = call.args.integer(2)?;
+    let port = u16::try_from(port).ok().filter(|port| *port > 0).ok_or(BAD_PORT)?;
+    let host = String::from_utf8_lossy(call.args.get(1)).into_owned();
+    Ok(Some(Primary { host, port }))
+}

@@ -1,0 +1,232 @@
+//! The stream of a primary: applied unit by unit, and put into this server's stream as it came.
+
+use super::socket::Socket;
+use super::thread::{Ended, LinkThread};
+use command::FollowedUnit;
+use replication::{ReplicationId, Unit, Units};
+use session::LinkState;
+use std::convert::Infallible;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::thread::{LOOK, upstream_state};
+
+/// Units that are applied in one stay in the gate, at most.
+const UNITS_PER_STAY: usize = 64;
+/// Bytes of them from which on no more are.
+const BYTES_PER_STAY: usize = 256 << 10;
+/// Milliseconds between two acknowledgements where something has changed, and where nothing has.
+const ACK_MILLIS: u64 = 10;
+const QUIET_ACK_MILLIS: u64 = 1000;
+/// Wait for bytes while an acknowledgement is owed.
+const SHORT_LOOK: Duration = Duration::from_millis(ACK_MILLIS);
+
+/// Bytes that were applied and are to be put.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    from: usize,
+    to: usize,
+    is_data: bool,
+}
+
+impl LinkThread {
+    /// Goes on with the stream that there is, under another id if one is told.
+    pub(super) fn continue_as(&mut self, id: Option<ReplicationId>) {
+        let (journal, replicas) = (&self.journal, &self.instance.replicas);
+        tracing::info!("The primary goes on behind offset {}", journal.offset());
+        let Some(mut history) = replicas.history() else { return };
+        if let Some(id) = id.filter(|id| *id != history.id()) {
+            history.rename(id, journal.offset());
+            replicas.set_history(history);
+            // Replicas of this server come back by the id before, and hear of this one.
+            if let Some(door) = journal.door() {
+                door.let_go();
+            }
+        }
+    }
+
+    /// Follows the stream until something ends that.
+    pub(super) fn follow(&mut self, socket: &mut Socket) -> Result<Infallible, Ended> {
+        upstream_state(&self.instance, LinkState::Connected);
+        let mut units = Units::default();
+        let mut wants_acknowledgement = true;
+        loop {
+            self.go_on()?;
+            let now = self.instance.clock.steady();
+            let owes = wants_acknowledgement || self.acknowledged.0 != self.acknowledgeable();
+            let read = socket.read(if owes { SHORT_LOOK } else { LOOK }, now)?;
+            self.hear(socket)?;
+            if read > 0 {
+                self.journal.wait_for_room();
+                wants_acknowledgement |= self.apply(socket, &mut units)?;
+            }
+            wants_acknowledgement = !self.acknowledge(socket, wants_acknowledgement)?;
+        }
+    }
+
+    /// Applies the whole units of what has come. Returns true if one of them asks for an
+    /// acknowledgement.
+    fn apply(&mut self, socket: &mut Socket, units: &mut Units) -> Result<bool, Ended> {
+        let received = std::mem::take(&mut socket.received);
+        let mut at = 0;
+        let mut wants_acknowledgement = false;
+        let outcome = loop {
+            if self.is_over() {
+                break Err(Ended::RoleChanged);
+            }
+            match self.stay(&received, &mut at, units) {
+                Ok((is_all, asks)) => {
+                    wants_acknowledgement |= asks;
+                    if is_all {
+                        break Ok(wants_acknowledgement);
+                    }
+                }
+                Err(ended) => break Err(ended),
+            }
+        };
+        let upstream = &self.instance.upstream;
+        let left = (received.len() - at) as u64;
+        upstream.received.store(self.journal.offset().wrapping_add(left), Relaxed);
+        socket.received = received;
+        socket.received.drain(..at);
+        outcome
+    }
+
+    /// Applies some units from `at` on, within one stay in the gate. Returns whether these were all
+    /// whole ones, and whether one of them asks for an acknowledgement.
+    fn stay(
+        &mut self,
+        received: &[u8],
+        at: &mut usize,
+        units: &mut Units,
+    ) -> Result<(bool, bool), Ended> {
+        self.instance.store.enter(&self.thread);
+        let outcome = self.stay_inside(received, at, units);
+        let (store, now) = (&self.instance.store, self.instance.clock.now());
+        store.upkeep(&mut self.thread, now);
+        store.leave(&self.thread);
+        self.journal.after_batch(&self.instance);
+        outcome
+    }
+
+    fn stay_inside(
+        &mut self,
+        received: &[u8],
+        at: &mut usize,
+        units: &mut Units,
+    ) -> Result<(bool, bool), Ended> {
+        let mut run = Run { from: *at, to: *at, is_data: true };
+        let (began, mut wants) = (*at, false);
+        for _ in 0..UNITS_PER_STAY {
+            // The role changes in the closed gate, so it is the same until this stay ends.
+            if self.is_over() {
+                self.put(received, run);
+                return Err(Ended::RoleChanged);
+            }
+            let unit = match units.next(&received[*at..]) {
+                Ok(Some(unit)) => unit,
+                outcome => {
+                    self.put(received, run);
+                    return outcome.map(|_| (true, wants)).map_err(Into::into);
+                }
+            };
+            let bytes = unit.bytes().len();
+            let applied = if self.follower.closes_gate(&unit) {
+                self.put(received, run);
+                run = Run { from: *at + bytes, to: *at + bytes, is_data: true };
+                self.apply_alone(&unit)
+            } else {
+                self.follower.apply(&self.instance, &mut self.thread, &unit).map(|followed| {
+                    if followed.is_data != run.is_data {
+                        put(&mut self.lane, received, run);
+                        run = Run { from: *at, to: *at, is_data: followed.is_data };
+                    }
+                    run.to = *at + bytes;
+                    followed
+                })
+            };
+            let followed = match applied {
+                Ok(followed) => followed,
+                Err(parted) => {
+                    self.put(received, run);
+                    return Err(parted.into());
+                }
+            };
+            *at += bytes;
+            wants |= followed.wants_acknowledgement;
+            let database = self.follower.database();
+            if self.journal.ring().selected_database() != database {
+                // What was put before is in the other database.
+                self.put(received, run);
+                run = Run { from: *at, to: *at, is_data: true };
+                self.lane.follow_selection(database);
+                self.journal.note_selection(self.journal.tail(), database);
+            }
+            if *at - began > BYTES_PER_STAY {
+                break;
+            }
+        }
+        self.put(received, run);
+        Ok((false, wants))
+    }
+
+    /// Applies a unit that acts on everything and puts it, while nobody else is inside the gate.
+    fn apply_alone(&mut self, unit: &Unit<'_>) -> Result<FollowedUnit, command::Parted> {
+        let (instance, lane, follower) = (&self.instance, &mut self.lane, &mut self.follower);
+        instance.store.alone(&mut self.thread, |thread| {
+            let followed = follower.apply(instance, thread, unit)?;
+            let bytes = unit.bytes();
+            put(lane, bytes, Run { from: 0, to: bytes.len(), is_data: followed.is_data });
+            Ok(followed)
+        })
+    }
+
+    fn put(&mut self, received: &[u8], run: Run) {
+        put(&mut self.lane, received, run);
+    }
+
+    /// Offset that may be acknowledged: of what is applied and, with files, written.
+    fn acknowledgeable(&self) -> u64 {
+        self.journal.may_leave(self.journal.tail()).wrapping_add(self.journal.shift())
+    }
+
+    /// Acknowledges what there is, if that is due or asked for. Returns true if nothing is owed to
+    /// one who has asked.
+    fn acknowledge(&mut self, socket: &mut Socket, is_asked: bool) -> Result<bool, Ended> {
+        let (now, offset) = (self.instance.clock.steady(), self.acknowledgeable());
+        let (before, at) = self.acknowledged;
+        let is_written = offset == self.journal.offset();
+        if is_asked && !is_written {
+            self.journal.write_soon();
+        }
+        let gap = if offset == before { QUIET_ACK_MILLIS } else { ACK_MILLIS };
+        let is_due = now.since(at) >= gap;
+        if !(is_due || is_asked && is_written) {
+            return Ok(!is_asked);
+        }
+        let text = offset.to_string();
+        let synced = self.instance.journal.synced();
+        let synced = synced.map(|it| it.wrapping_add(self.journal.shift()).to_string());
+        let mut words: Vec<&[u8]> = vec![b"REPLCONF", b"ACK", text.as_bytes()];
+        if let Some(synced) = &synced {
+            words.extend([&b"FACK"[..], synced.as_bytes()]);
+        }
+        let mut bytes = Vec::new();
+        session::write_request(&words, &mut bytes, &mut Vec::new());
+        socket.send(&bytes)?;
+        self.acknowledged = (offset, now);
+        Ok(!is_asked || is_written)
+    }
+}
+
+fn put(lane: &mut journal::Lane, received: &[u8], run: Run) {
+    let bytes = &received[run.from..run.to];
+    if bytes.is_empty() {
+        return;
+    }
+    if run.is_data {
+        lane.put_request(bytes);
+    } else {
+        lane.put_aside(bytes);
+    }
+}

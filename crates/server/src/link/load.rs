@@ -1,0 +1,152 @@
+//! The snapshot of a primary: taken into a file without a name, and loaded beside the old data.
+
+use super::socket::Socket;
+use super::thread::{Ended, LOOK, LinkThread, upstream_state};
+use crate::limits;
+use crate::load::{LoadFailed, load_beside};
+use base::Steady;
+use replication::{Ending, History, ReplicationId, transfer::Transfer};
+use session::LinkState;
+use settings::general::DIR;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Longest line before a snapshot.
+const LINE_BYTES_MAX: usize = 1024;
+/// Milliseconds between two signs of life while a snapshot is loaded.
+const SIGN_MILLIS: u64 = 1000;
+
+impl LinkThread {
+    /// Takes the snapshot and loads it in place of the data. What comes behind it stays with the
+    /// socket.
+    pub(super) fn take_snapshot(
+        &mut self,
+        socket: &mut Socket,
+        id: ReplicationId,
+        offset: u64,
+    ) -> Result<(), Ended> {
+        upstream_state(&self.instance, LinkState::Sync);
+        tracing::info!("Full resync from the primary: {}:{offset}", id.as_str());
+        let (file, bytes) = self.receive(socket)?;
+        tracing::info!("The snapshot of the primary has come: {bytes} bytes");
+        self.load(socket, file, bytes)?;
+        self.begin_history(id, offset);
+        Ok(())
+    }
+
+    /// Receives the snapshot into a file. Returns it, and its length.
+    fn receive(&mut self, socket: &mut Socket) -> Result<(File, u64), Ended> {
+        let transfer = self.begin_transfer(socket)?;
+        let facts = &self.instance.upstream.transfer;
+        facts.read.store(0, Relaxed);
+        facts.total.store(if let Transfer::Length(it) = transfer { it } else { 0 }, Relaxed);
+        let directory = DIR.get(&self.instance.settings);
+        let mut file = tempfile::tempfile_in(&*directory)?;
+        let mut ending = Ending::new(transfer);
+        loop {
+            self.go_on()?;
+            let mut written = Ok(());
+            let received = std::mem::take(&mut socket.received);
+            let came = ending.take(&received, |piece| {
+                if written.is_ok() {
+                    written = file.write_all(piece);
+                }
+            });
+            written?;
+            socket.received = received;
+            socket.received.drain(..came.taken);
+            facts.read.store(ending.passed(), Relaxed);
+            if came.is_whole {
+                file.seek(SeekFrom::Start(0))?;
+                return Ok((file, ending.passed()));
+            }
+            socket.read(LOOK, self.instance.clock.steady())?;
+            self.hear(socket)?;
+        }
+    }
+
+    /// Waits for the line before the snapshot. Empty ones say that the primary lives.
+    fn begin_transfer(&mut self, socket: &mut Socket) -> Result<Transfer, Ended> {
+        loop {
+            self.go_on()?;
+            while let Some(line) = socket.take_line(LINE_BYTES_MAX)? {
+                if line.is_empty() {
+                    continue;
+                }
+                let text = || String::from_utf8_lossy(&line).into_owned();
+                return Transfer::parse(&line).ok_or_else(|| Ended::Snapshot(text()));
+            }
+            socket.read(LOOK, self.instance.clock.steady())?;
+            self.hear(socket)?;
+        }
+    }
+
+    fn load(&mut self, socket: &mut Socket, file: File, bytes: u64) -> Result<(), Ended> {
+        let instance = &self.instance;
+        let failed = |error: LoadFailed| Ended::Snapshot(error.to_string());
+        if !instance.begin_loading(bytes) {
+            return Err(Ended::Snapshot("data is being loaded already".to_owned()));
+        }
+        // Replicas of this server, and what is kept for them, are of another stream.
+        if let Some(door) = self.journal.door() {
+            door.part_and_wait();
+        }
+        limits::apply(instance);
+        let now = instance.clock.steady();
+        let input = Living { file: BufReader::new(file), socket, link: self.signs(), said_at: now };
+        let loaded = load_beside(instance, &mut self.thread, (input, bytes));
+        if loaded.is_err() {
+            instance.end_loading();
+            limits::apply(instance);
+        }
+        loaded.map_err(failed)
+    }
+
+    fn signs(&self) -> Signs {
+        let instance = std::sync::Arc::clone(&self.instance);
+        Signs(Box::new(move || instance.clock.steady()))
+    }
+
+    /// Has the stream of the primary be the one of this server.
+    fn begin_history(&mut self, id: ReplicationId, offset: u64) {
+        let (instance, journal, lane) = (&self.instance, &self.journal, &mut self.lane);
+        let database = instance.loading.progress.stream_database.load(Relaxed).saturating_sub(1);
+        let database = usize::try_from(database).unwrap_or(0);
+        let database = if database < instance.store.databases() { database } else { 0 };
+        instance.store.exclusively(&self.thread, |_| {
+            journal.set_offset(offset);
+            lane.follow_selection(database);
+            instance.replicas.set_history(History::new(id));
+        });
+        self.follower.select(database);
+        self.roles.note_history();
+        instance.end_loading();
+        limits::apply(instance);
+        journal.begin_anew();
+        tracing::info!("The data of the primary is loaded: {} keys", instance.store.keys());
+    }
+}
+
+/// The moment now.
+struct Signs(Box<dyn Fn() -> Steady + Send>);
+
+/// A snapshot that is read while its primary is told, now and then, that this server lives.
+struct Living<'s> {
+    file: BufReader<File>,
+    socket: &'s mut Socket,
+    link: Signs,
+    said_at: Steady,
+}
+
+impl Read for Living<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let now = (self.link.0)();
+        if now.since(self.said_at) >= SIGN_MILLIS {
+            self.said_at = now;
+            // A broken connection shows when the stream is read.
+            let _ = self.socket.send(b"\n");
+        }
+        self.file.read(into)
+    }
+}

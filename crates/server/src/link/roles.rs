@@ -1,0 +1,119 @@
+//! The role of the server: which primary it follows, if it follows one.
+
+use crate::journal::Journal;
+use crate::limits;
+use crate::replicas::new_id;
+use base::mutex::Mutex;
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use session::{Instance, Primary, Stream};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+
+/// What commands and the link know of each other.
+#[derive(Debug)]
+pub struct Roles {
+    journal: Arc<Journal>,
+    wake: Sender<()>,
+    pub(super) woken: Receiver<()>,
+    /// The socket of the link, while there is one.
+    pub(super) socket: Mutex<Option<TcpStream>>,
+    /// True if the data is all of the stream up to its end, so that a primary may go on with it.
+    pub(super) has_history: AtomicBool,
+    pub(super) is_stopping: AtomicBool,
+}
+
+impl Roles {
+    /// A server that follows nobody.
+    pub fn new(journal: &Arc<Journal>) -> Arc<Roles> {
+        let (wake, woken) = unbounded();
+        Arc::new(Roles {
+            journal: Arc::clone(journal),
+            wake,
+            woken,
+            socket: Mutex::default(),
+            has_history: AtomicBool::new(false),
+            is_stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// Notes that the data is all of the stream up to its end.
+    pub fn note_history(&self) {
+        self.has_history.store(true, Release);
+    }
+
+    /// Ends the present link, and has the thread look what it is to do.
+    fn look_again(&self) {
+        if let Some(socket) = self.socket.lock().take() {
+            // Fails only for a socket that is at its end already.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        let _ = self.wake.send(());
+    }
+
+    /// Has the thread of the link end.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Release);
+        self.look_again();
+    }
+}
+
+/// Roles, as commands see them.
+pub struct Shared(pub Arc<Roles>);
+
+impl Stream for Shared {
+    fn offset(&self) -> u64 {
+        self.0.journal.offset()
+    }
+
+    fn shift(&self) -> u64 {
+        self.0.journal.shift()
+    }
+
+    fn ask_for_acknowledgements(&self) {
+        if let Some(door) = self.0.journal.door() {
+            // What is acknowledged has to be written first.
+            self.0.journal.write_soon();
+            door.ask_for_acknowledgements();
+        }
+    }
+
+    fn change_role(&self, instance: &Instance, primary: Option<Primary>) {
+        let (roles, journal) = (&self.0, &self.0.journal);
+        let (was_replica, follows) = (instance.upstream.is_replica(), primary.is_some());
+        match &primary {
+            Some(primary) if !was_replica => {
+                // Without a reader nothing of what changed since is in the stream.
+                let is_recorded = !journal.reasons.all().is_empty();
+                roles.has_history.store(is_recorded, Release);
+                tracing::info!("REPLICAOF {}:{} enabled", primary.host, primary.port);
+            }
+            Some(primary) => tracing::info!("REPLICAOF {}:{}", primary.host, primary.port),
+            None => {
+                // Others may follow the same primary: what comes from here on is another history.
+                if let (Ok(id), Some(mut history)) = (new_id(), instance.replicas.history()) {
+                    history.rename(id, journal.offset());
+                    instance.replicas.set_history(history);
+                }
+                tracing::info!("MASTER MODE enabled");
+            }
+        }
+        if roles.has_history.load(Acquire) || !follows {
+            journal.reasons.follow(&instance.store, follows);
+        } else {
+            journal.reasons.follow(&instance.store, true);
+        }
+        instance.upstream.set(primary, instance.clock.steady());
+    }
+
+    fn follow_role(&self, instance: &Instance) {
+        instance.follow_role();
+        limits::apply(instance);
+        if !instance.upstream.is_replica()
+            && let Some(door) = self.0.journal.door()
+        {
+            door.let_go();
+        }
+        self.0.look_again();
+    }
+}

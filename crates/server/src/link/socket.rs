@@ -1,0 +1,121 @@
+//! The socket of the link: bytes as they come, and lines among them.
+
+use crate::peer_stream::PeerStream;
+use crate::tls::Tls;
+use base::Steady;
+use session::Primary;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// The socket, and what has come and was not taken yet.
+pub struct Socket {
+    stream: Box<dyn PeerStream>,
+    /// The same socket, to set times and to end it.
+    raw: TcpStream,
+    wait: Duration,
+    room: Vec<u8>,
+    pub received: Vec<u8>,
+    /// When something came last.
+    pub heard_at: Steady,
+}
+
+impl Socket {
+    /// Connects. Names are looked up each time.
+    ///
+    /// # Errors
+    /// Those of the system, and of TLS.
+    pub fn connect(
+        primary: &Primary,
+        tls: Option<&Tls>,
+        timeout: Duration,
+        now: Steady,
+    ) -> io::Result<Socket> {
+        let mut failure = io::Error::from(io::ErrorKind::NotFound);
+        for address in (primary.host.as_str(), primary.port).to_socket_addrs()? {
+            let raw = match TcpStream::connect_timeout(&address, timeout) {
+                Ok(raw) => raw,
+                Err(error) => {
+                    failure = error;
+                    continue;
+                }
+            };
+            raw.set_nodelay(true)?;
+            raw.set_read_timeout(Some(timeout))?;
+            raw.set_write_timeout(Some(timeout))?;
+            let plain = raw.try_clone()?;
+            let stream: Box<dyn PeerStream> = match tls {
+                Some(tls) => tls.connect(&primary.host, plain)?,
+                None => Box::new(plain),
+            };
+            let (room, received) = (vec![0; READ_BYTES], Vec::new());
+            return Ok(Socket { stream, raw, wait: timeout, room, received, heard_at: now });
+        }
+        Err(failure)
+    }
+
+    /// The socket, by which another thread may end it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn raw(&self) -> io::Result<TcpStream> {
+        self.raw.try_clone()
+    }
+
+    /// Waits for bytes, for so long at most. Returns how many have come.
+    ///
+    /// # Errors
+    /// When the connection is broken or at its end.
+    pub fn read(&mut self, most: Duration, now: Steady) -> io::Result<usize> {
+        if self.wait != most {
+            self.raw.set_read_timeout(Some(most))?;
+            self.wait = most;
+        }
+        match self.stream.read(&mut self.room) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => {
+                self.received.extend_from_slice(&self.room[..bytes]);
+                self.heard_at = now;
+                Ok(bytes)
+            }
+            Err(error) if is_over(&error) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends bytes, all of them.
+    ///
+    /// # Errors
+    /// When the connection is broken, or takes nothing for long.
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)?;
+        self.stream.flush()
+    }
+
+    /// Takes the next line, without its end, if it has come. Lines are at most so long.
+    ///
+    /// # Errors
+    /// When what has come is longer and has no end.
+    pub fn take_line(&mut self, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
+        let Some(end) = self.received.iter().take(bytes_max).position(|byte| *byte == b'\n') else {
+            let is_endless = self.received.len() >= bytes_max;
+            let endless = || io::Error::new(io::ErrorKind::InvalidData, "a line without an end");
+            return if is_endless { Err(endless()) } else { Ok(None) };
+        };
+        let mut line: Vec<u8> = self.received.drain(..=end).collect();
+        line.pop();
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        Ok(Some(line))
+    }
+}
+
+/// True if only the time of a wait is over.
+fn is_over(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut, io::ErrorKind::Interrupted];
+    kinds.contains(&error.kind())
+}
