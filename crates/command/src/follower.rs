@@ -29,6 +29,10 @@ const OF_CLIENTS: Needs = Needs::NAMED
     .union(Needs::QUEUE)
     .union(Needs::UNMONITORED);
 
+/// Words of a request, and bytes of each, that are shown in the log.
+const SHOWN_WORDS: usize = 12;
+const SHOWN_BYTES: usize = 64;
+
 /// What a unit was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Followed {
@@ -46,6 +50,8 @@ pub struct Parted {
     pub command: String,
     /// What it would be answered.
     pub reason: String,
+    /// The begin of the request, for the log.
+    pub request: String,
 }
 
 /// Who applies a stream.
@@ -193,8 +199,14 @@ impl Follower {
 
 fn parted(args: Args<'_>, reason: &[u8]) -> Parted {
     let name = args.get(0);
+    let words: Vec<String> = args
+        .from(0)
+        .take(SHOWN_WORDS)
+        .map(|word| word[..word.len().min(SHOWN_BYTES)].escape_ascii().to_string())
+        .collect();
     Parted {
         command: name[..name.len().min(64)].escape_ascii().to_string(),
         reason: reason[..reason.len().min(256)].escape_ascii().to_string(),
+        request: words.join(" "),
     }
 }

@@ -78,14 +78,15 @@ pub fn zadd(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::SYNTAX.into());
     }
     options.check(words / 2)?;
+    let is_obeyed = call.is_obeyed();
     let pairs = (options.scores_at..args.len()).step_by(2);
-    let pairs = pairs.map(|at| Ok((score(args, at)?, args.get(at + 1))));
+    let pairs = pairs.map(|at| Ok((score(args, at, is_obeyed)?, args.get(at + 1))));
     let pairs = pairs.collect::<Result<Pairs<'_>, Refusal>>()?;
     add(call, &pairs, options.terms, options.counts_changes, false)
 }
 
 pub fn zincrby(call: &mut Call<'_>) -> Outcome {
-    let pair = (score(call.args, 2)?, call.args.get(3));
+    let pair = (score(call.args, 2, call.is_obeyed())?, call.args.get(3));
     add(call, &[pair], Terms { is_increment: true, ..Terms::default() }, false, false)
 }
 

@@ -25,10 +25,13 @@ pub fn limit(call: &Call<'_>) -> SortedSetLimit {
     sorted_set_limit(&call.instance.settings)
 }
 
-/// Reads the argument at `at` as a score.
+/// Reads the argument at `at` as a score. What was executed elsewhere, as by a Redis, may have a
+/// spelling that clients may not send: `0x1p3`.
 #[inline]
-pub fn score(args: Args<'_>, at: usize) -> Result<f64, Refusal> {
-    text::parse_f64(args.get(at)).ok_or(Refusal::NOT_FLOAT)
+pub fn score(args: Args<'_>, at: usize, is_obeyed: bool) -> Result<f64, Refusal> {
+    let text = args.get(at);
+    let wide = || if is_obeyed { text::parse_f64_wide(text) } else { None };
+    text::parse_f64(text).or_else(wide).ok_or(Refusal::NOT_FLOAT)
 }
 
 /// Returns the event of a key that gets a result: `event`, or `del` if the result is empty.

@@ -11,6 +11,7 @@ const WORD_BYTES_MAX: usize = 127;
 
 /// Reads an id; `missing_seq` is the sequence of one without.
 pub fn parse(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
+    let word = known_part(word)?;
     if let b"-" | b"+" = word {
         return Err(INVALID);
     }
@@ -21,7 +22,7 @@ pub fn parse(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
 
 /// Reads an id, or `-` or `+` for the lowest and the highest one.
 pub fn parse_any(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
-    match word {
+    match known_part(word)? {
         b"-" => Ok(Id::MIN),
         b"+" => Ok(Id::MAX),
         word => parse(word, missing_seq),
@@ -30,11 +31,12 @@ pub fn parse_any(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
 
 /// Reads the id of a new entry: `ms-*` leaves the sequence to the stream.
 pub fn parse_new(word: &[u8]) -> Result<NewId, Refusal> {
+    let word = known_part(word)?;
     if word == b"*" {
         return Ok(NewId::Now);
     }
     match word.strip_suffix(b"-*") {
-        Some(ms) if word.len() <= WORD_BYTES_MAX && !ms.contains(&b'-') => {
+        Some(ms) if !ms.contains(&b'-') => {
             Ok(NewId::At(number(ms).ok_or(INVALID)?))
         }
         _ => Ok(NewId::Given(parse(word, 0)?)),
@@ -65,11 +67,16 @@ fn open_end(word: &[u8]) -> Option<&[u8]> {
     word.strip_prefix(b"(").filter(|rest| !rest.is_empty())
 }
 
-/// Splits an id at its first dash.
-fn halves(word: &[u8]) -> Result<(&[u8], Option<&[u8]>), Refusal> {
+/// Returns the part of a word that counts: what stands before its first zero byte, as in Valkey.
+fn known_part(word: &[u8]) -> Result<&[u8], Refusal> {
     if word.len() > WORD_BYTES_MAX {
         return Err(INVALID);
     }
+    Ok(word.split(|byte| *byte == 0).next().unwrap_or_default())
+}
+
+/// Splits an id at its first dash.
+fn halves(word: &[u8]) -> Result<(&[u8], Option<&[u8]>), Refusal> {
     Ok(match memchr_dash(word) {
         Some(at) => (&word[..at], Some(&word[at + 1..])),
         None => (word, None),

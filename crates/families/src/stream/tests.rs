@@ -109,4 +109,19 @@ fn words_that_stand_for_ids_have_their_places() {
     );
 }
 
+/// Valkey 9.1.2 reads ids as texts of C.
+#[test]
+fn an_id_ends_at_its_first_zero_byte() {
+    let mut world = World::new();
+    for (words, reply) in [
+        (&[&b"XADD"[..], b"s", b"5\0", b"f", b"v"][..], "$3\r\n5-0\r\n"),
+        (&[b"XADD", b"s", b"6-1\0", b"f", b"v"], "$3\r\n6-1\r\n"),
+        (&[b"XADD", b"s", b"7\0-2", b"f", b"v"], "$3\r\n7-0\r\n"),
+        (&[b"XDEL", b"s", b"6-1\0zz"], ":1\r\n"),
+        (&[b"XGROUP", b"CREATE", b"s", b"g", b"1\0"], "+OK\r\n"),
+    ] {
+        assert_eq!(world.answer_words(words), reply.as_bytes(), "{words:?}");
+    }
+}
+
 const INVALID_START: &str = "-ERR invalid start ID for the interval";

@@ -13,6 +13,7 @@ use replication::{Handshake, Next, NoUnit, Own, Synced};
 use session::{
     ClientFlags, Endpoint, Instance, LinkState, Notice, Owner, Post, Primary, VALKEY_VERSION,
 };
+use settings::general::HIDE_USER_DATA_FROM_LOG;
 use settings::tls::TLS_REPLICATION;
 use settings::{network, replication as rows};
 use std::io;
@@ -192,7 +193,10 @@ impl LinkThread {
         match &ended {
             Ended::RoleChanged => {}
             Ended::Parted(parted) => {
-                let offset = self.journal.offset();
+                let (offset, settings) = (self.journal.offset(), &self.instance.settings);
+                if !HIDE_USER_DATA_FROM_LOG.get(settings) {
+                    tracing::error!("It does not apply: {}", parted.request);
+                }
                 tracing::error!(
                     "The stream of the primary {host}:{port} is not followed any further, at \
                      offset {offset}: {parted}. Its data and that of this server have parted: send \
