@@ -116,6 +116,7 @@ else
   process order
   process users
   process replicas
+  process following
   process one_core
   process busy
   process functions

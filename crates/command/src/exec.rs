@@ -49,7 +49,8 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     call.session.forget_watches(&call.instance.watches);
     call.session.keep_queue(queue);
     if let Some(primary) = call.session.wants_role.take() {
-        call.instance.replicas.change_role(call.instance, call.thread, *primary);
+        let instance = call.instance;
+        instance.replicas.change_role(&instance.store, call.thread, *primary);
     }
     if call.session.answers_by_mail {
         return answer_by_mail(call, *mark, position);

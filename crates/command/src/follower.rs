@@ -1,7 +1,7 @@
 //! Application of a primary's stream, unit by unit, as a client of its own would send it.
 //!
 //! ```text
-//! unit ─▶ a command        run, and whoever waits for its keys is served
+//! unit ─▶ a command        run, and clients that wait for its keys are served
 //!      └▶ MULTI ... EXEC   queued and run: one hold of locks, one moment for others
 //! ```
 //! The primary has executed it, so nothing is refused here that settings, rights, roles or memory
@@ -16,6 +16,7 @@ use crate::observer::{Observer, Seen};
 use crate::row::{Call, Row, Table, Turn};
 use crate::run::Execution;
 use replication::Unit;
+use replication::units::{FRAME_BEGIN, FRAME_END};
 use session::{AccessModes, Args, Client, Instance, Needs, Session, WorkerStatistics};
 use std::sync::Arc;
 use store::ThreadContext;
@@ -32,6 +33,8 @@ const OF_CLIENTS: Needs = Needs::NAMED
 /// Words of a request, and bytes of each, that are shown in the log.
 const SHOWN_WORDS: usize = 12;
 const SHOWN_BYTES: usize = 64;
+
+const UNKNOWN: &[u8] = b"there is no such command, or it has a wrong number of arguments";
 
 /// What a unit was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,11 +112,11 @@ impl Follower {
         let mut followed = Followed { is_data: false, wants_acknowledgement: false };
         if unit.is_framed && unit.commands().len() > 0 {
             followed.is_data = true;
-            self.frame(instance, thread, b"MULTI")?;
+            self.frame(instance, thread, FRAME_BEGIN)?;
             for (bytes, spans) in unit.commands() {
                 self.run(instance, thread, Args::new(bytes, spans), &mut followed)?;
             }
-            self.frame(instance, thread, b"EXEC")?;
+            self.frame(instance, thread, FRAME_END)?;
             return Ok(followed);
         }
         for (bytes, spans) in unit.commands() {
@@ -148,11 +151,11 @@ impl Follower {
         if changes_data(row) && !is_message || selects {
             followed.is_data = true;
         } else if !is_message {
-            // PING, and what only replicas and their primaries say to each other.
-            let is_told = flags.intersects(Flags::ADMIN | Flags::FAST) && row.id != self.nameless();
+            // PING, what only replicas and their primaries say to each other, and reads.
+            let is_known = row.id != self.nameless();
             let asks = args.len() > 1 && args.get(1).eq_ignore_ascii_case(b"GETACK");
             followed.wants_acknowledgement |= asks;
-            return if is_told { Ok(()) } else { Err(parted(args, b"it changes no data")) };
+            return if is_known { Ok(()) } else { Err(parted(args, UNKNOWN)) };
         }
         self.execute(instance, thread, row, args)
     }

@@ -1,11 +1,24 @@
 //! What primary and replica say to each other once the stream flows.
 
+use journal::unit::{Command, Words, encode};
 use text::parse_u64;
 
 /// By which a replica knows that its primary lives. It is a part of the stream.
 pub const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 /// Asks replicas for an acknowledgement. It is a part of the stream.
 pub const GETACK: &[u8] = b"*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n";
+
+/// What a replica says of the bytes that it has, and of those that its files have, if it has some.
+pub fn acknowledgement(offset: u64, synced: Option<u64>) -> Vec<u8> {
+    let (offset, synced) = (offset.to_string(), synced.map(|it| it.to_string()));
+    let mut words: Vec<&[u8]> = vec![b"REPLCONF", b"ACK", offset.as_bytes()];
+    if let Some(synced) = &synced {
+        words.extend([&b"FACK"[..], synced.as_bytes()]);
+    }
+    let (command, mut bytes) = (Command { database: 0, words: Words::Args(&words) }, Vec::new());
+    encode(0, std::iter::once(command), &mut |piece| bytes.extend_from_slice(piece));
+    bytes
+}
 
 /// What a replica says to its primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

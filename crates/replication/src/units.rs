@@ -19,6 +19,11 @@ const LIMITS: Limits = Limits {
     authenticated: true,
 };
 
+/// Words around the commands of a unit of several.
+pub const FRAME_BEGIN: &[u8] = b"MULTI";
+/// See `FRAME_BEGIN`.
+pub const FRAME_END: &[u8] = b"EXEC";
+
 /// Reason why bytes are no stream of units. The link is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoUnit {
@@ -103,13 +108,13 @@ impl Units {
             let words = words..self.spans.len();
             let Some(name) = self.spans.get(words.start) else { return Err(NoUnit::NoWords) };
             let name = name.of(&received[bytes.clone()]);
-            let is_last = if name.eq_ignore_ascii_case(b"MULTI") {
+            let is_last = if name.eq_ignore_ascii_case(FRAME_BEGIN) {
                 if self.is_framed {
                     return Err(NoUnit::MultiWithin);
                 }
                 self.is_framed = true;
                 false
-            } else if name.eq_ignore_ascii_case(b"EXEC") {
+            } else if name.eq_ignore_ascii_case(FRAME_END) {
                 if !self.is_framed {
                     return Err(NoUnit::ExecWithout);
                 }

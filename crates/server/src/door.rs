@@ -16,6 +16,7 @@ pub struct Door {
     wants_acknowledgements: AtomicBool,
     has_parted: AtomicBool,
     lets_go: AtomicBool,
+    keeps: AtomicBool,
     /// Who waits until the sender has parted.
     awaited: Mutex<Option<Sender<()>>>,
 }
@@ -29,6 +30,7 @@ impl Door {
             wants_acknowledgements: AtomicBool::new(false),
             has_parted: AtomicBool::new(false),
             lets_go: AtomicBool::new(false),
+            keeps: AtomicBool::new(false),
             awaited: Mutex::default(),
         }
     }
@@ -89,6 +91,17 @@ impl Door {
     pub fn let_go(&self) {
         self.lets_go.store(true, Release);
         self.wake();
+    }
+
+    /// Has the stream kept from now on, for replicas that know it from before a start.
+    pub fn keep(&self) {
+        self.keeps.store(true, Release);
+        self.wake();
+    }
+
+    /// True once after `keep`.
+    pub fn take_keeping(&self) -> bool {
+        self.keeps.load(Acquire) && self.keeps.swap(false, Acquire)
     }
 
     /// True once after `let_go`.

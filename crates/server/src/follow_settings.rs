@@ -29,6 +29,7 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         memory::LAZYFREE_LAZY_EXPIRE.name(),
         memory::LAZYFREE_LAZY_EVICTION.name(),
         general::IMPORT_MODE.name(),
+        replication::REPLICA_IGNORE_MAXMEMORY.name(),
     ];
     follow(instance, &followed, limits::apply);
     follow(instance, &[memory::MAXMEMORY.name()], limits::warn_of_maxmemory);
@@ -36,6 +37,9 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     let of_replicas =
         [replication::MIN_REPLICAS_TO_WRITE.name(), replication::MIN_REPLICAS_MAX_LAG.name()];
     follow(instance, &of_replicas, limits::grant_writes);
+    let of_role =
+        [replication::REPLICA_READ_ONLY.name(), replication::REPLICA_SERVE_STALE_DATA.name()];
+    follow(instance, &of_role, Instance::follow_role);
     let saver = Arc::clone(&services.saver);
     let of_outcome = [snapshots::SAVE.name(), snapshots::STOP_WRITES_ON_BGSAVE_ERROR.name()];
     follow(instance, &of_outcome, move |instance| saver.follow_outcome(instance));

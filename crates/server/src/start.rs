@@ -207,11 +207,10 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let (workers, mailboxes, listeners) = start_workers(&instance, &services, (listeners, &tls))?;
     limits::begin(&instance);
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
-    let saving = start_saver(&instance, &services)?;
-    let memory = start_memory(&instance)?;
+    let (saving, memory) = (start_saver(&instance, &services)?, start_memory(&instance)?);
     write_pidfile(&settings);
     let served = load_data(&instance, table, source).and_then(|recovered| {
-        let writer = start_journal(&instance, &services, recovered)?;
+        let writer = start_journal(&instance, &services, &link, recovered)?;
         link.begin(&instance);
         durability::log(&settings);
         tracing::info!("{} threads serve clients", instance.identity.threads);
@@ -340,13 +339,24 @@ fn load_data(
 fn start_journal(
     instance: &Arc<Instance>,
     services: &Services,
+    link: &Link,
     recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
     let is_loading = recovered.is_some();
-    let begin = recovered.and_then(|recovered| recovered.begin);
+    let (begin, known) = recovered.map_or((None, None), |it| (it.begin, it.stream));
     let Services { journal, saver, .. } = services.clone();
+    if let Some(known) = known {
+        if begin.is_none() {
+            journal.begin_at(known.offset, known.database);
+        }
+        link.adopt(instance, known);
+    }
+    let door = known.and_then(|_| journal.door().map(Arc::clone));
     let writer = JournalThread::start(Arc::clone(instance), journal, saver, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;
+    if let Some(door) = door {
+        door.keep();
+    }
     if is_loading {
         instance.end_loading();
         limits::apply(instance);

@@ -10,7 +10,7 @@
 //! letter, message, notice, receivers  how clients are notified: by mail to the workers
 //! statistics, observing               what is counted and noted
 //! loading, saving, journal_state      the state of files, as clients see it
-//! replicas, upstream                  who follows the stream of changes, and whom this server does
+//! replicas, upstream                  who follows the stream of changes, and which one this does
 //! scripts                             sources of scripts, and interpreters
 //! libraries                           functions, and interpreters for them
 //! ```

@@ -1,7 +1,7 @@
 //! Loading of data: whether it is going on, and how far it has come.
 
 use base::{Millis, Steady};
-use snapshot::Progress;
+use snapshot::{Progress, StreamMark};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// State of loading.
@@ -45,11 +45,10 @@ impl Loading {
         if self.is_active.swap(true, Relaxed) {
             return false;
         }
-        let Progress { bytes, keys, expired, empty, used_memory, stream_database, .. } =
-            &self.progress;
+        let Progress { bytes, keys, expired, empty, used_memory, .. } = &self.progress;
+        *self.progress.stream.lock() = StreamMark::default();
         let of_files = [&self.passed_over, &self.left_out];
-        let counts = [bytes, keys, expired, empty, used_memory, stream_database];
-        let counts = counts.into_iter().chain(of_files);
+        let counts = [bytes, keys, expired, empty, used_memory].into_iter().chain(of_files);
         counts.for_each(|count| count.store(0, Relaxed));
         self.began.store(now.0, Relaxed);
         self.began_steady.store(steady.0, Relaxed);

@@ -8,7 +8,6 @@
 //! ```
 
 use crate::client::Client;
-use crate::instance::Instance;
 use crate::upstream::Primary;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
@@ -16,7 +15,7 @@ use replication::{History, Reader, ReplicationId};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
-use store::ThreadContext;
+use store::{Store, ThreadContext};
 
 /// What a client has asked for with PSYNC or SYNC.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,14 +155,17 @@ pub trait Stream: Send + Sync {
     /// Offset of position zero.
     fn shift(&self) -> u64;
 
+    /// Database that is selected at the end of the stream; `None` while changes are not put.
+    fn database(&self) -> Option<usize>;
+
     /// Asks all replicas for an acknowledgement, without delay.
     fn ask_for_acknowledgements(&self);
 
     /// Has the server follow a primary, or be one. Called while the gate is closed.
-    fn change_role(&self, instance: &Instance, primary: Option<Primary>);
+    fn change_role(&self, primary: Option<Primary>);
 
     /// Has others follow a change of the role, once the gate is open.
-    fn follow_role(&self, instance: &Instance);
+    fn follow_role(&self);
 }
 
 /// Replicas of this server.
@@ -186,6 +188,18 @@ impl Replicas {
         let _ = self.stream.set(stream);
     }
 
+    /// What a snapshot of this moment tells of the stream behind it. To be called while the gate is
+    /// closed.
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
+        let stream = self.stream.get().and_then(|stream| stream.database());
+        let (Some(database), Some(history)) = (stream, self.history()) else { return Vec::new() };
+        vec![
+            ("repl-stream-db", database.to_string()),
+            ("repl-id", history.id().as_str().to_owned()),
+            ("repl-offset", self.offset().to_string()),
+        ]
+    }
+
     /// Offset behind all that was put into the stream; zero in a server without one.
     pub fn offset(&self) -> u64 {
         self.stream.get().map_or(0, |stream| stream.offset())
@@ -198,15 +212,10 @@ impl Replicas {
 
     /// Changes the role of the server: it follows a primary, or is one. The thread is inside the
     /// gate, or has closed it.
-    pub fn change_role(
-        &self,
-        instance: &Instance,
-        thread: &ThreadContext,
-        primary: Option<Primary>,
-    ) {
+    pub fn change_role(&self, store: &Store, thread: &ThreadContext, primary: Option<Primary>) {
         let Some(stream) = self.stream.get() else { return };
-        instance.store.exclusively(thread, |_| stream.change_role(instance, primary));
-        stream.follow_role(instance);
+        store.exclusively(thread, |_| stream.change_role(primary));
+        stream.follow_role();
     }
 
     /// Asks all replicas for an acknowledgement.

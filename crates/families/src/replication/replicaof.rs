@@ -23,7 +23,8 @@ pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
     if call.turn == Turn::Only {
         call.session.wants_role = Some(Box::new(primary));
     } else {
-        call.instance.replicas.change_role(call.instance, call.thread, primary);
+        let instance = call.instance;
+        instance.replicas.change_role(&instance.store, call.thread, primary);
     }
     call.reply.ok();
     Ok(())

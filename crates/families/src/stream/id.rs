@@ -36,9 +36,7 @@ pub fn parse_new(word: &[u8]) -> Result<NewId, Refusal> {
         return Ok(NewId::Now);
     }
     match word.strip_suffix(b"-*") {
-        Some(ms) if !ms.contains(&b'-') => {
-            Ok(NewId::At(number(ms).ok_or(INVALID)?))
-        }
+        Some(ms) if !ms.contains(&b'-') => Ok(NewId::At(number(ms).ok_or(INVALID)?)),
         _ => Ok(NewId::Given(parse(word, 0)?)),
     }
 }

@@ -259,6 +259,13 @@ impl Journal {
         self.ring.tail()
     }
 
+    /// Makes `position` the first of the stream, in which nothing was put yet and which nobody
+    /// reads.
+    pub fn begin_at(&self, position: u64, selected: usize) {
+        self.ring.begin_at(position, selected);
+        self.written.store(position, Relaxed);
+    }
+
     /// Names the thread that serves replicas. To be called once.
     pub fn open_door(&self, door: Arc<Door>) {
         let _ = self.door.set(door);

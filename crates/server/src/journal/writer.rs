@@ -125,8 +125,7 @@ impl JournalThread {
         let own_id = ReplicationId::parse(instance.identity.run_id.as_bytes());
         let own_id = own_id.ok_or(io::ErrorKind::InvalidData)?;
         if let Some(begin) = &begin {
-            journal.ring.begin_at(begin.position, begin.selected);
-            journal.written.store(begin.position, Relaxed);
+            journal.begin_at(begin.position, begin.selected);
         }
         let consumer = begin.is_some().then(|| journal.ring.read_from_end());
         let (ready, is_ready) = crossbeam_channel::bounded(1);
@@ -210,7 +209,8 @@ impl JournalThread {
         self.follow_history();
     }
 
-    /// Has the files tell of whom the stream is, and which databases a primary's selects.
+    /// Has the files tell under which id the stream is known, and which databases that of a primary
+    /// selects.
     fn follow_history(&mut self) {
         if let Some(history) = self.instance.replicas.history() {
             self.id = history.id();

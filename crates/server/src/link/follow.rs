@@ -1,15 +1,14 @@
 //! The stream of a primary: applied unit by unit, and put into this server's stream as it came.
 
 use super::socket::Socket;
-use super::thread::{Ended, LinkThread};
+use super::thread::{Ended, LOOK, LinkThread, upstream_state};
 use command::FollowedUnit;
+use replication::spoken::acknowledgement;
 use replication::{ReplicationId, Unit, Units};
 use session::LinkState;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-
-use super::thread::{LOOK, upstream_state};
 
 /// Units that are applied in one stay in the gate, at most.
 const UNITS_PER_STAY: usize = 64;
@@ -34,6 +33,9 @@ impl LinkThread {
     pub(super) fn continue_as(&mut self, id: Option<ReplicationId>) {
         let (journal, replicas) = (&self.journal, &self.instance.replicas);
         tracing::info!("The primary goes on behind offset {}", journal.offset());
+        if let Some(door) = journal.door() {
+            door.keep();
+        }
         let Some(mut history) = replicas.history() else { return };
         if let Some(id) = id.filter(|id| *id != history.id()) {
             history.rename(id, journal.offset());
@@ -49,14 +51,16 @@ impl LinkThread {
     pub(super) fn follow(&mut self, socket: &mut Socket) -> Result<Infallible, Ended> {
         upstream_state(&self.instance, LinkState::Connected);
         let mut units = Units::default();
-        let mut wants_acknowledgement = true;
+        // What came with the end of the handshake, or of the snapshot, is there already.
+        let (mut wants_acknowledgement, mut has_more) = (true, true);
         loop {
             self.go_on()?;
             let now = self.instance.clock.steady();
             let owes = wants_acknowledgement || self.acknowledged.0 != self.acknowledgeable();
             let read = socket.read(if owes { SHORT_LOOK } else { LOOK }, now)?;
             self.hear(socket)?;
-            if read > 0 {
+            has_more |= read > 0;
+            if std::mem::take(&mut has_more) {
                 self.journal.wait_for_room();
                 wants_acknowledgement |= self.apply(socket, &mut units)?;
             }
@@ -136,13 +140,12 @@ impl LinkThread {
                 run = Run { from: *at + bytes, to: *at + bytes, is_data: true };
                 self.apply_alone(&unit)
             } else {
-                self.follower.apply(&self.instance, &mut self.thread, &unit).map(|followed| {
+                self.follower.apply(&self.instance, &mut self.thread, &unit).inspect(|followed| {
                     if followed.is_data != run.is_data {
                         put(&mut self.lane, received, run);
                         run = Run { from: *at, to: *at, is_data: followed.is_data };
                     }
                     run.to = *at + bytes;
-                    followed
                 })
             };
             let followed = match applied {
@@ -204,16 +207,9 @@ impl LinkThread {
         if !(is_due || is_asked && is_written) {
             return Ok(!is_asked);
         }
-        let text = offset.to_string();
         let synced = self.instance.journal.synced();
-        let synced = synced.map(|it| it.wrapping_add(self.journal.shift()).to_string());
-        let mut words: Vec<&[u8]> = vec![b"REPLCONF", b"ACK", text.as_bytes()];
-        if let Some(synced) = &synced {
-            words.extend([&b"FACK"[..], synced.as_bytes()]);
-        }
-        let mut bytes = Vec::new();
-        session::write_request(&words, &mut bytes, &mut Vec::new());
-        socket.send(&bytes)?;
+        let synced = synced.map(|it| it.wrapping_add(self.journal.shift()));
+        socket.send(&acknowledgement(offset, synced))?;
         self.acknowledged = (offset, now);
         Ok(!is_asked || is_written)
     }

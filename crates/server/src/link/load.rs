@@ -111,7 +111,7 @@ impl LinkThread {
     /// Has the stream of the primary be the one of this server.
     fn begin_history(&mut self, id: ReplicationId, offset: u64) {
         let (instance, journal, lane) = (&self.instance, &self.journal, &mut self.lane);
-        let database = instance.loading.progress.stream_database.load(Relaxed).saturating_sub(1);
+        let database = instance.loading.progress.stream.lock().database.unwrap_or(0);
         let database = usize::try_from(database).unwrap_or(0);
         let database = if database < instance.store.databases() { database } else { 0 };
         instance.store.exclusively(&self.thread, |_| {
@@ -124,6 +124,10 @@ impl LinkThread {
         instance.end_loading();
         limits::apply(instance);
         journal.begin_anew();
+        // Others that follow the same primary may come here when this server is promoted.
+        if let Some(door) = journal.door() {
+            door.keep();
+        }
         tracing::info!("The data of the primary is loaded: {} keys", instance.store.keys());
     }
 }

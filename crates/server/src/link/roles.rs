@@ -7,8 +7,8 @@ use base::mutex::Mutex;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use session::{Instance, Primary, Stream};
 use std::net::{Shutdown, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+use std::sync::{Arc, Weak};
 
 /// What commands and the link know of each other.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Roles {
 }
 
 /// Roles, as commands see them.
-pub struct Shared(pub Arc<Roles>);
+pub struct Shared(pub Arc<Roles>, pub Weak<Instance>);
 
 impl Stream for Shared {
     fn offset(&self) -> u64 {
@@ -70,6 +70,15 @@ impl Stream for Shared {
         self.0.journal.shift()
     }
 
+    fn database(&self) -> Option<usize> {
+        let journal = &self.0.journal;
+        let is_known = match journal.reasons.follows() {
+            true => self.0.has_history.load(Acquire),
+            false => !journal.reasons.all().is_empty(),
+        };
+        is_known.then(|| journal.ring().selected_database())
+    }
+
     fn ask_for_acknowledgements(&self) {
         if let Some(door) = self.0.journal.door() {
             // What is acknowledged has to be written first.
@@ -78,14 +87,16 @@ impl Stream for Shared {
         }
     }
 
-    fn change_role(&self, instance: &Instance, primary: Option<Primary>) {
+    fn change_role(&self, primary: Option<Primary>) {
+        let Some(instance) = self.1.upgrade() else { return };
         let (roles, journal) = (&self.0, &self.0.journal);
         let (was_replica, follows) = (instance.upstream.is_replica(), primary.is_some());
         match &primary {
             Some(primary) if !was_replica => {
-                // Without a reader nothing of what changed since is in the stream.
-                let is_recorded = !journal.reasons.all().is_empty();
-                roles.has_history.store(is_recorded, Release);
+                // Without a reader nothing of what has changed is in the stream, but at the start.
+                let is_known = !journal.reasons.all().is_empty()
+                    || instance.upstream.changes() == 0 && roles.has_history.load(Acquire);
+                roles.has_history.store(is_known, Release);
                 tracing::info!("REPLICAOF {}:{} enabled", primary.host, primary.port);
             }
             Some(primary) => tracing::info!("REPLICAOF {}:{}", primary.host, primary.port),
@@ -98,17 +109,14 @@ impl Stream for Shared {
                 tracing::info!("MASTER MODE enabled");
             }
         }
-        if roles.has_history.load(Acquire) || !follows {
-            journal.reasons.follow(&instance.store, follows);
-        } else {
-            journal.reasons.follow(&instance.store, true);
-        }
+        journal.reasons.follow(&instance.store, follows);
         instance.upstream.set(primary, instance.clock.steady());
     }
 
-    fn follow_role(&self, instance: &Instance) {
+    fn follow_role(&self) {
+        let Some(instance) = self.1.upgrade() else { return };
         instance.follow_role();
-        limits::apply(instance);
+        limits::apply(&instance);
         if !instance.upstream.is_replica()
             && let Some(door) = self.0.journal.door()
         {

@@ -3,13 +3,15 @@
 use super::roles::{Roles, Shared};
 use super::socket::Socket;
 use crate::journal::Journal;
+use crate::load::KnownStream;
+use crate::replicas::new_id;
 use crate::tls::Tls;
 use base::Steady;
 use command::{Follower, Parted, Table};
 use crossbeam_channel::RecvTimeoutError;
 use journal::Lane;
 use replication::handshake::{LINE_BYTES_MAX, Refused};
-use replication::{Handshake, Next, NoUnit, Own, Synced};
+use replication::{Handshake, History, Next, NoUnit, Own, Synced};
 use session::{
     ClientFlags, Endpoint, Instance, LinkState, Notice, Owner, Post, Primary, VALKEY_VERSION,
 };
@@ -108,7 +110,7 @@ impl Link {
         roles: &Arc<Roles>,
         (table, tls): (&'static Table, &Arc<Tls>),
     ) -> io::Result<Link> {
-        instance.replicas.serve_with(Box::new(Shared(Arc::clone(roles))));
+        instance.replicas.serve_with(Box::new(Shared(Arc::clone(roles), Arc::downgrade(instance))));
         let thread = instance.store.thread_context();
         let (thread, lane) = thread.zip(journal.take_lane()).ok_or(io::ErrorKind::OutOfMemory)?;
         let nobody = session::Client::of_file("primary", instance.clock.steady());
@@ -129,6 +131,18 @@ impl Link {
         Ok(Link { roles: Arc::clone(roles), thread })
     }
 
+    /// Takes note of the stream of which the data that was loaded is, before anything changes. A
+    /// primary goes on under another id: it may lack what its replicas have.
+    pub fn adopt(&self, instance: &Instance, known: KnownStream) {
+        let mut history = History::new(known.id);
+        if rows::REPLICAOF.get(&instance.settings).is_empty() {
+            let Ok(id) = new_id() else { return };
+            history.rename(id, known.offset);
+        }
+        instance.replicas.set_history(history);
+        self.roles.note_history();
+    }
+
     /// Follows the primary of the settings, if they name one, once what there was is loaded.
     pub fn begin(&self, instance: &Instance) {
         let named = rows::REPLICAOF.get(&instance.settings);
@@ -138,7 +152,7 @@ impl Link {
         };
         let primary = Primary { host: host.to_owned(), port };
         instance.store.enter(&thread);
-        instance.replicas.change_role(instance, &thread, Some(primary));
+        instance.replicas.change_role(&instance.store, &thread, Some(primary));
         instance.store.leave(&thread);
         instance.store.retire(thread);
     }

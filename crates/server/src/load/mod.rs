@@ -35,10 +35,12 @@ use command::Table;
 use first_base::first_base;
 use journal::disk::Directory;
 use journal::set::{Set, SetError};
+use journal::sync_line::ReplicationId;
 use journal::writer::End;
 use rdb::Wanted;
 use session::Instance;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
+use settings::replication::REPLICAOF;
 use settings::snapshots::DBFILENAME;
 use std::fs::File;
 use std::io;
@@ -72,6 +74,19 @@ pub struct OpenedSet {
 pub struct Recovered {
     /// Where the journal goes on, if there is one.
     pub begin: Option<Begin>,
+    /// Which stream the data is of, if that is known.
+    pub stream: Option<KnownStream>,
+}
+
+/// The stream of which data is all up to an offset.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownStream {
+    /// Its id.
+    pub id: ReplicationId,
+    /// The offset.
+    pub offset: u64,
+    /// Database that is selected there.
+    pub database: usize,
 }
 
 /// Opens what the settings name; `None` if there is no RDB file. Commands that need data are
@@ -145,10 +160,24 @@ pub fn load(
     match source {
         Source::Set(opened) => load_set(instance, table, thread, opened),
         Source::Rdb { name, file } => {
-            load_rdb(instance, thread, &name, file, Wanted::AT_START)?;
-            Ok(Recovered { begin: None })
+            // The primary of a replica tells which keys go.
+            let is_replica = !REPLICAOF.get(&instance.settings).is_empty();
+            let wanted = Wanted { drops_expired: !is_replica, ..Wanted::AT_START };
+            load_rdb(instance, thread, &name, file, wanted)?;
+            Ok(Recovered { begin: None, stream: stream_of_rdb(instance) })
         }
     }
+}
+
+/// Which stream an RDB file is of. Where keys were left out that replicas have, it is of none.
+fn stream_of_rdb(instance: &Instance) -> Option<KnownStream> {
+    let progress = &instance.loading.progress;
+    let mark = progress.stream.lock().clone();
+    let id = ReplicationId::parse(&mark.id?)?;
+    let database = usize::try_from(mark.database.unwrap_or(0)).ok()?;
+    let is_there = database < instance.store.databases() && progress.expired.load(Relaxed) == 0;
+    let offset = mark.offset?;
+    is_there.then_some(KnownStream { id, offset, database })
 }
 
 /// Loads a set of files.
@@ -177,7 +206,9 @@ pub fn load_set(
     let selected = if end.is_some() { contents.database } else { 0 };
     let unsafe_end = UnsafeEnd { path, whole, safe, truncated_bytes: contents.truncated_bytes };
     let unsafe_end = Some(unsafe_end);
-    Ok(Recovered { begin: Some(Begin { set, unsafe_end, position, selected, id, end, base }) })
+    let stream = id.map(|id| KnownStream { id, offset: position, database: selected });
+    let begin = Begin { set, unsafe_end, position, selected, id, end, base };
+    Ok(Recovered { begin: Some(begin), stream })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.

@@ -218,6 +218,9 @@ impl SenderThread {
         if self.door.take_letting_go() {
             self.close_all("its primary has another id now");
         }
+        if self.door.take_keeping() {
+            self.begin_backlog();
+        }
         self.read_mail();
         self.follow_cut();
         let mut has_acknowledged = false;

@@ -95,14 +95,9 @@ impl Job for SyncJob {
         journal.reasons.add(&instance.store, Reason::REPLICAS);
         let backlog = self.begins_backlog.then(|| Backlog::of(journal.ring()));
         let position = journal.tail();
-        let home = self.select_home(journal);
-        let id = replicas.history().map_or(self.new_id, |history| history.id());
         // It is empty before the cut, and there is one.
-        let _ = self.fields.set(vec![
-            ("repl-stream-db", home.to_string()),
-            ("repl-id", id.as_str().to_owned()),
-            ("repl-offset", position.wrapping_add(journal.shift()).to_string()),
-        ]);
+        let _ = self.fields.set(replicas.fields());
+        self.select_home(journal);
         // An error is ignored: the sender has ended.
         let _ = self.cut.send(Cut { position, backlog });
         self.door.wake();
@@ -114,15 +109,13 @@ impl Job for SyncJob {
 }
 
 impl SyncJob {
-    fn select_home(&self, journal: &Journal) -> usize {
-        let home = journal.ring().selected_database();
+    fn select_home(&self, journal: &Journal) {
         // The stream of a primary is its own.
         if !journal.reasons.follows() {
             let mut lane = self.lane.lock();
-            lane.select_again(home);
+            lane.select_again(journal.ring().selected_database());
             lane.withdraw();
         }
-        home
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the sender looks after: what is kept, who is silent, whether writes are let in.
 
+use super::backlog::Backlog;
 use super::link::{Gone, Link, State};
 use super::sender::SenderThread;
 use crate::journal::Reason;
@@ -70,8 +71,9 @@ impl SenderThread {
             }
         }
         gone.into_iter().for_each(|(token, reason)| self.close(token, &reason));
-        let is_primary = !self.journal.reasons.follows();
-        if is_primary && self.has_online() && now.since(self.pinged_at) >= period {
+        // While the server ends the offset stands still, so that a start finds its replicas there.
+        let puts = !self.journal.reasons.follows() && self.instance.shutdown.requested().is_none();
+        if puts && self.has_online() && now.since(self.pinged_at) >= period {
             self.pinged_at = now;
             self.lane.lock().put_aside(PING);
         }
@@ -83,7 +85,8 @@ impl SenderThread {
 
     /// Keeps nothing any more, when there has been no replica for long.
     pub(super) fn give_up_backlog(&mut self, now: Steady) {
-        if !self.links.is_empty() || self.backlog.is_none() {
+        let is_kept = !self.links.is_empty() || self.journal.reasons.follows();
+        if is_kept || self.backlog.is_none() {
             self.alone_since = None;
             return;
         }
@@ -95,6 +98,19 @@ impl SenderThread {
             );
             self.drop_backlog();
         }
+    }
+
+    /// Keeps the stream from now on, though there is no replica yet.
+    pub(super) fn begin_backlog(&mut self) {
+        if self.backlog.is_some() {
+            return;
+        }
+        let journal = &self.journal;
+        self.backlog = Some(self.instance.store.exclusively(&self.thread, |store| {
+            journal.reasons.add(store, Reason::REPLICAS);
+            Backlog::of(journal.ring())
+        }));
+        self.instance.replicas.backlog.is_kept.store(true, Relaxed);
     }
 
     pub(super) fn drop_backlog(&mut self) {

@@ -121,7 +121,7 @@ impl State {
         self.last_try = instance.clock.steady();
         self.is_scheduled = false;
         tracing::info!("Background saving started");
-        let progress = self.push(Box::new(RdbJob { notify: Notify::AtCut(asker) }));
+        let progress = self.push(RdbJob::new(Notify::AtCut(asker)));
         // INFO before the cut shows this guess; the cut counts the keys.
         progress.total_keys.store(instance.store.keys(), Relaxed);
     }
@@ -322,7 +322,7 @@ impl Saver {
             return Err(Refusal::SAVING);
         }
         state.record.saves += 1;
-        state.push(Box::new(RdbJob { notify: Notify::Asker(asker) }));
+        state.push(RdbJob::new(Notify::Asker(asker)));
         self.changed.notify_all();
         Ok(())
     }
@@ -338,7 +338,7 @@ impl Saver {
         instance.store.free_given_up(thread);
         let saves = saves_by_itself(instance);
         if saves {
-            self.push(Box::new(RdbJob { notify: Notify::Bystander(asker) }));
+            self.push(RdbJob::new(Notify::Bystander(asker)));
         }
         saves
     }
@@ -425,7 +425,7 @@ impl Saver {
     /// Makes a snapshot for the thread that holds the receiver.
     pub fn save_for_thread(&self) -> Receiver<Result<(), SaveError>> {
         let (sender, receiver) = bounded(1);
-        self.push(Box::new(RdbJob { notify: Notify::Thread(sender) }));
+        self.push(RdbJob::new(Notify::Thread(sender)));
         receiver
     }
 

@@ -6,9 +6,10 @@ use crossbeam_channel::Sender;
 use session::{Asker, Instance, Refusal};
 use settings::general::DIR;
 use settings::snapshots::{DBFILENAME, RDB_SAVE_INCREMENTAL_FSYNC};
-use snapshot::SaveError;
+use snapshot::{Fields, Save, SaveError};
 use std::io;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 /// Reply to BGSAVE.
 const STARTED: &str = "Background saving started";
@@ -32,6 +33,15 @@ pub enum Notify {
 pub struct RdbJob {
     /// Receiver of the outcome.
     pub notify: Notify,
+    /// What the file tells of the stream of changes behind it.
+    pub fields: Arc<OnceLock<Fields>>,
+}
+
+impl RdbJob {
+    /// A snapshot for somebody.
+    pub fn new(notify: Notify) -> Box<RdbJob> {
+        Box::new(RdbJob { notify, fields: Arc::default() })
+    }
 }
 
 impl Job for RdbJob {
@@ -50,7 +60,13 @@ impl Job for RdbJob {
         Ok(Box::new(RdbFile::create(Path::new(&*directory), &name, writes_early)?))
     }
 
-    fn at_cut(&mut self, _: &Instance) {
+    fn shape(&self, save: &mut Save<'_>) {
+        save.fields = Arc::clone(&self.fields);
+    }
+
+    fn at_cut(&mut self, instance: &Instance) {
+        // It is empty before the cut, and there is one.
+        let _ = self.fields.set(instance.replicas.fields());
         if let Notify::AtCut(asker) = &mut self.notify
             && let Some(asker) = asker.take()
         {

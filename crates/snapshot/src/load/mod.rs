@@ -24,7 +24,7 @@ mod rules;
 mod team;
 
 pub use error::LoadError;
-pub use progress::Progress;
+pub use progress::{Progress, StreamMark};
 pub use reader::Loaded;
 
 use crate::limits::Limits;

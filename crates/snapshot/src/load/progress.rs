@@ -1,10 +1,36 @@
 //! How far loading has come, and how others slow it down or end it.
 
+use base::mutex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+/// Longest id of a stream that is kept.
+const ID_BYTES_MAX: usize = 64;
 /// Longest sleep without a look at whether it is still wanted.
 const SLEEP_MAX: Duration = Duration::from_millis(10);
+
+/// What a file tells of the stream of changes behind it, as far as it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamMark {
+    /// Database that is selected there.
+    pub database: Option<u64>,
+    /// Id of the stream.
+    pub id: Option<Vec<u8>>,
+    /// Offset of the file in it.
+    pub offset: Option<u64>,
+}
+
+impl StreamMark {
+    /// Takes note of a field of a file.
+    pub(crate) fn note(&mut self, name: &[u8], text: &[u8]) {
+        match name {
+            b"repl-stream-db" => self.database = text::parse_u64(text),
+            b"repl-id" if text.len() <= ID_BYTES_MAX => self.id = Some(text.to_vec()),
+            b"repl-offset" => self.offset = text::parse_u64(text),
+            _ => {}
+        }
+    }
+}
 
 /// How far loading has come; others may read it meanwhile.
 #[derive(Debug, Default)]
@@ -19,8 +45,8 @@ pub struct Progress {
     pub empty: AtomicU64,
     /// Bytes of memory that who wrote the file had in use, as it says.
     pub used_memory: AtomicU64,
-    /// Database that the stream behind the file has selected, plus one; zero if it tells none.
-    pub stream_database: AtomicU64,
+    /// What the file tells of the stream behind it.
+    pub stream: Mutex<StreamMark>,
     /// Set by others: nothing more is to be loaded.
     pub is_given_up: AtomicBool,
     /// Set by others: a pause after each key in microseconds; if negative, a number of keys after

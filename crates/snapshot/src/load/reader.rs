@@ -125,10 +125,8 @@ impl<R: Read> Reader<R> {
                     if &name[..] == b"used-mem" {
                         let bytes = text::parse_u64(&text).unwrap_or(0);
                         progress.used_memory.store(bytes, Relaxed);
-                    } else if &name[..] == b"repl-stream-db"
-                        && let Some(number) = text::parse_u64(&text)
-                    {
-                        progress.stream_database.store(number.saturating_add(1), Relaxed);
+                    } else {
+                        progress.stream.lock().note(&name, &text);
                     }
                     Ok(true)
                 }

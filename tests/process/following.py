@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+"""The server named by VARVE_SERVER as a replica: of another one, of primaries that are played here, and of peers, where there are any.
+
+    VARVE_SERVER=target/release/varve-server tests/process/following.py [CASE ...]
+"""
+
+import contextlib
+import pathlib
+import random
+import signal
+import socket
+import sys
+import tempfile
+import time
+
+from bounds import encoded
+from peers import ROOT, are_there, give_away, started
+from replicas import AT_ONCE, DEBUG, digest, fields, write_at_random
+from resp import Error, Tagged
+from run import PATIENCE, Server, run
+
+ID = "0123456789abcdef0123456789abcdef01234567"
+EMPTY = b"REDIS0011\xff" + bytes(8)  # an RDB file without a checksum
+
+
+@contextlib.contextmanager
+def server(*settings):
+    with Server(*AT_ONCE, *DEBUG, *settings) as it:
+        it.db = it.connect()
+        yield it
+
+
+def replica_of(primary, *settings):
+    return server("--replicaof", "127.0.0.1 %d" % primary.port, *settings)
+
+
+def is_absent(reply):
+    """True for a null."""
+    return isinstance(reply, Tagged)
+
+
+def link(it):
+    return fields(it.db, "replication")
+
+
+def caught_up(primary, *replicas):
+    """Waits until replicas have all that the primary has."""
+    for replica in replicas:
+        primary.until(lambda: link(replica)["master_link_status"] == "up" and link(replica)["slave_repl_offset"] == link(primary)["master_repl_offset"])
+
+
+class Primary:
+    """A primary that sends what it is told to."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(PATIENCE)
+        self.port = self.listener.getsockname()[1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def accept(self, answers=None):
+        """Takes a connection, and answers all that is said before PSYNC; what that asks for."""
+        self.socket, _ = self.listener.accept()
+        self.socket.settimeout(PATIENCE)
+        self.received = b""
+        while True:
+            words = self.request()
+            if words[0].upper() == b"PSYNC":
+                return words
+            self.send(b"+PONG\r\n" if words[0] == b"PING" else (answers or {}).get(words[1].lower(), b"+OK\r\n"))
+
+    def request(self):
+        """The next request; empty lines are passed over."""
+        lines = iter(self.line, None)
+        first = next(line for line in lines if line)
+        assert first.startswith(b"*"), first
+        words = []
+        for _ in range(int(first[1:])):
+            size = int(self.line()[1:])
+            while len(self.received) < size + 2:
+                self.more()
+            words.append(self.received[:size])
+            self.received = self.received[size + 2 :]
+        return words
+
+    def more(self):
+        got = self.socket.recv(1 << 16)
+        if not got:
+            raise ConnectionError("it is closed")
+        self.received += got
+
+    def line(self):
+        while b"\r\n" not in self.received:
+            if self.received.startswith(b"\n"):
+                self.received = self.received[1:]
+                continue
+            self.more()
+        line, _, self.received = self.received.partition(b"\r\n")
+        return line
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def sync(self, snapshot=EMPTY, offset=0, identity=ID):
+        self.send(b"+FULLRESYNC %s %d\r\n$%d\r\n%s" % (identity.encode(), offset, len(snapshot), snapshot))
+
+    def acknowledged(self, offset):
+        """Waits until an offset is acknowledged."""
+        while True:
+            words = self.request()
+            assert words[:2] == [b"REPLCONF", b"ACK"], words
+            assert int(words[2]) <= offset, "it has acknowledged what was never sent"
+            if int(words[2]) == offset:
+                return
+
+    def is_closed(self):
+        with contextlib.suppress(ConnectionError):
+            while self.socket.recv(1 << 16):
+                pass
+        return True
+
+
+@contextlib.contextmanager
+def follower(*settings):
+    """A played primary, and a replica of it that has asked for a snapshot."""
+    with Primary() as primary, replica_of(primary, *settings) as replica:
+        assert primary.accept() == [b"PSYNC", b"?", b"-1"] or "--appendonly" in settings
+        yield primary, replica
+
+
+def a_replica_has_the_data_and_follows_and_refuses_writes():
+    with server("--threads", "2") as primary:
+        primary.db.command("SET", "before", "1", "PX", "300")
+        with replica_of(primary, "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru") as replica:
+            caught_up(primary, replica)
+            for number in range(100):
+                primary.db.command("SET", "k%d" % number, b"x" * 100000)
+            caught_up(primary, replica)
+            db = replica.db
+            assert db.command("DBSIZE") >= 100, "a replica evicts nothing by itself"
+            assert db.command("SET", "k", "v") == Error(b"READONLY You can't write against a read only replica.")
+            assert db.command("EVAL", "return redis.call('SET', KEYS[1], 1)", 1, "k").startswith(b"READONLY")
+            assert db.command("WAIT", 1, 1).startswith(b"ERR WAIT cannot be used with replica instances.")
+            assert db.command("ROLE")[:4] == [b"slave", b"127.0.0.1", primary.port, b"connected"]
+            assert b"flags=M " in db.command("CLIENT", "LIST", "TYPE", "primary")
+            lines = db.command("INFO", "replication").decode().split("\r\n")
+            assert lines[1] == "role:slave" and lines[2].startswith("master_host:"), lines[:3]
+            replica.until(lambda: is_absent(db.command("GET", "before")))
+            primary.until(lambda: primary.db.command("EXISTS", "before") == 0)
+            assert db.command("REPLICAOF", "127.0.0.1", primary.port) == b"OK Already connected to specified master"
+            reader = replica.connect()
+            replica.send(reader, "XREAD", "BLOCK", 0, "STREAMS", "s", "$")
+            listener = replica.connect()
+            listener.command("SUBSCRIBE", "news")
+            watcher = replica.connect()
+            watcher.command("WATCH", "k1")
+            primary.db.command("XADD", "s", "1-1", "f", "v")
+            primary.db.command("PUBLISH", "news", "hello")
+            primary.db.command("SET", "k1", "other")
+            assert reader.read() == [[b"s", [[b"1-1", [b"f", b"v"]]]]]
+            assert listener.read() == [b"message", b"news", b"hello"]
+            replica.until(lambda: db.command("GET", "k1") == b"other")
+            watcher.command("MULTI")
+            assert watcher.command("PING") == b"QUEUED" and is_absent(watcher.command("EXEC"))
+            assert primary.db.command("WAIT", 1, 5000) == 1
+
+
+def who_is_promoted_goes_on_and_others_follow_without_a_snapshot():
+    with server() as first, replica_of(first) as second:
+        with replica_of(first) as third:
+            caught_up(first, second, third)
+            first.db.command("MSET", "a", "1", "b", "2")
+            first.db.command("SELECT", "3")
+            first.db.command("SET", "c", "3")
+            caught_up(first, second, third)
+            assert second.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+            assert link(second)["role"] == "master"
+            identity, before = link(second)["master_replid"], link(first)["master_replid"]
+            assert identity != before and link(second)["master_replid2"] == before
+            second.db.command("SELECT", "3")
+            assert second.db.command("SET", "d", "4") == b"OK"
+            second.db.command("SET", "gone", "1", "PX", "20")
+            second.until(lambda: fields(second.db, "stats")["expired_keys"] == "1")
+            for other in (third, first):
+                assert other.db.command("REPLICAOF", "127.0.0.1", second.port) == b"OK"
+            caught_up(second, third, first)
+            syncs = fields(second.db, "stats")
+            assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("0", "2"), syncs
+            assert digest(first.db) == digest(second.db) == digest(third.db)
+            assert link(third)["master_replid"] == identity
+            # One that has parted takes a snapshot.
+            first.db.command("REPLICAOF", "NO", "ONE")
+            first.db.command("SET", "parted", "1")
+            second.db.command("SET", "e", "5")
+            first.db.command("REPLICAOF", "127.0.0.1", second.port)
+            caught_up(second, first)
+            assert digest(first.db) == digest(second.db) and first.db.command("EXISTS", "parted") == 0
+
+
+def units_are_applied_whole_or_not_at_all():
+    with follower() as (primary, replica):
+        primary.sync(offset=100)
+        primary.acknowledged(100)
+        stream = encoded("SELECT", "0") + encoded("SET", "a", "1")
+        primary.send(stream)
+        primary.acknowledged(100 + len(stream))
+        begun = encoded("MULTI") + encoded("SET", "a", "2") + encoded("SET", "b", "2")
+        primary.send(begun)
+        primary.send(encoded("EXEC")[:-3])
+        time.sleep(0.3)
+        values = replica.db.command("MGET", "a", "b")
+        assert values[0] == b"1" and is_absent(values[1]), values
+        primary.socket.close()
+        assert primary.accept() == [b"PSYNC", ID.encode(), b"%d" % (101 + len(stream))], "what is not whole counts for nothing"
+        primary.send(b"+CONTINUE %s\r\n" % (b"f" * 40) + begun + encoded("EXEC"))
+        primary.acknowledged(100 + len(stream + begun + encoded("EXEC")))
+        assert replica.db.command("MGET", "a", "b") == [b"2", b"2"]
+        assert link(replica)["master_replid"] == "f" * 40 and link(replica)["master_replid2"] == ID
+
+
+# What primaries send that one would not guess: Valkey 9.1.2 and Redis 8.0.6, as their sockets show it.
+REAL = [
+    encoded("ping"), encoded("SELECT", "0"), encoded("XADD", "s", "MAXLEN", "=", "2", "LIMIT", "10", "1-1", "f", "v"),
+    encoded("XADD", "s", "2-1", "f", "v"), encoded("XTRIM", "s", "MINID", "=", "1-1", "LIMIT", "5"),
+    encoded("zadd", "z", "3.5", "m"), encoded("MULTI") + encoded("SELECT", "2") + encoded("SET", "k", "v") + encoded("EXEC"), encoded("SELECT", "0"),
+    encoded("HSETEX", "h", "PXAT", "99999999999999", "FIELDS", "1", "f", "4"), encoded("HSET", "h2", "f", "1"),
+    encoded("MULTI") + encoded("HDEL", "h2", "f") + encoded("UNLINK", "h2") + encoded("EXEC"), encoded("XGROUP", "CREATE", "s", "g", "0"),
+    encoded("MULTI") + encoded("XCLAIM", "s", "g", "c", "0", "1-1", "TIME", "1700000000000", "RETRYCOUNT", "1", "FORCE", "JUSTID", "LASTID", "1-1")
+    + encoded("XGROUP", "SETID", "s", "g", "1-1", "ENTRIESREAD", "1") + encoded("EXEC"),
+    encoded("SADD", "set", "a"), encoded("UNLINK", "set"), encoded("PUBLISH", "c", "m"), encoded("SPUBLISH", "c", "m"), encoded("SET", "k", "w", "IFEQ", "x"),
+    encoded("MSETEX", "1", "m", "v"), encoded("EVAL", "redis.call('SET', KEYS[1], ARGV[1])", "1", "e", "5"), encoded("SET", "old", "1", "PXAT", "1000"),
+    encoded("PEXPIREAT", "k", "1000"), encoded("SETEX", "relative", "1000", "v"), encoded("FUNCTION", "LOAD", "#!lua name=l\nserver.register_function('f', function() end)"),
+    encoded("MULTI") + encoded("EXEC"), encoded("SWAPDB", "0", "1"), encoded("SWAPDB", "0", "1"), encoded("REPLCONF", "GETACK", "*"), b"",
+]
+
+
+def what_real_streams_hold_is_applied():
+    with follower("--appendonly", "yes") as (primary, replica):
+        primary.sync()
+        primary.acknowledged(0)
+        replica.until(lambda: fields(replica.db, "persistence")["aof_rewrite_in_progress"] == "0")
+        offset = 0
+        for bytes_sent in REAL:
+            primary.send(bytes_sent)
+            offset += len(bytes_sent)
+            primary.acknowledged(offset) if bytes_sent else None
+            assert "master_link_stopped" not in link(replica), (bytes_sent, link(replica))
+        db = replica.db
+        assert db.command("XLEN", "s") == 2 and db.command("ZSCORE", "z", "m") == b"3.5" and db.command("HGET", "h", "f") == b"4"
+        assert db.command("EXISTS", "h2", "set", "old", "k") == 0, "clients see none of what is past its deadline"
+        assert db.command("GET", "e") == b"5" and db.command("GET", "m") == b"v" and db.command("FUNCTION", "LIST")
+        folder = pathlib.Path(replica.folder, "appendonlydir")
+        replica.until(lambda: b"SWAPDB" in b"".join(path.read_bytes() for path in folder.glob("*.incr.aof")))
+        files = b"".join(path.read_bytes() for path in folder.glob("*.incr.aof"))
+        assert b"#gap" in files and not any(word in files for word in (b"PUBLISH", b"GETACK", b"REPLCONF", b"ping")), files
+
+
+def what_cannot_be_applied_stops_the_link_and_the_data_stays():
+    for bad in [encoded("NOSUCH", "k"), encoded("INCR", "text"), encoded("SET", "text"), encoded("SELECT", "99"), encoded("MULTI") + encoded("LPUSH", "text", "x") + encoded("EXEC")]:
+        with follower() as (primary, replica):
+            primary.sync()
+            good = encoded("SELECT", "0") + encoded("SET", "text", "abc")
+            primary.send(good + bad + encoded("SET", "behind", "1"))
+            replica.until(lambda: "master_link_stopped" in link(replica))
+            assert replica.db.command("GET", "text") == b"abc" and replica.db.command("EXISTS", "behind") == 0
+            assert link(replica)["master_link_status"] == "down"
+            assert primary.is_closed()
+            assert replica.db.command("REPLICAOF", "127.0.0.1", primary.port) == b"OK", "asked for again, it begins anew"
+            assert primary.accept() == [b"PSYNC", b"?", b"-1"], bad
+
+
+def a_primary_that_sends_rubbish_costs_no_data():
+    with server() as first:
+        first.db.command("SET", "kept", "1")
+        with replica_of(first) as replica:
+            caught_up(first, replica)
+            for number, rubbish in enumerate([
+                b"+FULLRESYNC x 0\r\n", b"+FULLRESYNC %s -1\r\n" % ID.encode(), b"+FULLRESYNC %s 18446744073709551616\r\n" % ID.encode(), b"HTTP/1.1 200 OK\r\n",
+                b"+FULLRESYNC %s 0\r\n$5\r\nRUBBISH" % ID.encode(), b"+FULLRESYNC %s 0\r\n$20\r\nREDIS9999" % ID.encode() + bytes(20), b"+WHAT\r\n", b"-ERR no\r\n",
+                b"+FULLRESYNC %s 0\r\n$EOF:short\r\n" % ID.encode(), b"x" * 100000, b"+FULLRESYNC %s 0\r\n" % ID.encode() + b"y" * 5000,
+                b"+FULLRESYNC %s 0\r\n$%d\r\n%s" % (ID.encode(), len(EMPTY) - 9, EMPTY[:-9] + b"\x00\x03abc\xff"),
+            ]):
+                with Primary() as primary:
+                    assert replica.db.command("REPLICAOF", "127.0.0.1", primary.port) == b"OK"
+                    primary.accept()
+                    primary.send(rubbish)
+                    with contextlib.suppress(OSError):
+                        primary.socket.shutdown(socket.SHUT_WR)
+                    assert primary.is_closed(), rubbish
+                    assert replica.db.command("GET", "kept") == b"1", rubbish[:80]
+                    assert replica.db.command("PING") == b"PONG"
+            assert replica.db.command("REPLICAOF", "127.0.0.1", first.port) == b"OK"
+            caught_up(first, replica)
+            assert digest(first.db) == digest(replica.db)
+
+
+def a_stream_that_is_none_ends_the_link():
+    for rubbish in [b"*1\r\n$-5\r\n", b"SET k v\r\n", encoded("MULTI") + encoded("MULTI"), encoded("EXEC"), b"*x\r\n", b"z" * 70000]:
+        with follower() as (primary, replica):
+            primary.sync()
+            primary.acknowledged(0)
+            primary.send(encoded("SET", "k", "1") + rubbish)
+            assert primary.is_closed(), rubbish[:40]
+            assert replica.db.command("GET", "k") == b"1"
+            assert primary.accept()[:2] == [b"PSYNC", ID.encode()]
+
+
+def a_restart_goes_on_without_a_snapshot():
+    """Of the primary and of the replica, with files and without, ended and killed."""
+    for settings in (("--appendonly", "yes", "--appendfsync", "always"), ()):
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            ends = (signal.SIGTERM, signal.SIGKILL) if settings else (signal.SIGTERM,)
+            options = lambda folder: (*settings, "--dir", folder, "--save", "3600 1")
+            with server(*options(one)) as primary:
+                primary.db.command("SET", "a", "1")
+                with replica_of(primary, *options(other)) as replica:
+                    caught_up(primary, replica)
+                    if settings:
+                        replica.until(lambda: fields(replica.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                    primary.db.command("SELECT", "5")
+                    primary.db.command("SET", "b", "1")
+                    assert primary.db.command("WAIT", 1, 5000) == 1
+                    if settings:
+                        assert primary.db.command("WAITAOF", 1, 1, 5000) == [1, 1]
+                    port = primary.port
+                    replica.process.send_signal(ends[-1])
+                    replica.process.wait()
+                for end in ends:
+                    with server(*options(other), "--replicaof", "127.0.0.1 %d" % port) as replica:
+                        caught_up(primary, replica)
+                        primary.db.command("SET", "c", "%s" % end)
+                        caught_up(primary, replica)
+                        assert digest(primary.db) == digest(replica.db)
+                        if settings:
+                            assert primary.db.command("WAITAOF", 1, 1, 5000) == [1, 1]
+                        replica.process.send_signal(end)
+                        replica.process.wait()
+                syncs = fields(primary.db, "stats")
+                assert syncs["sync_full"] == "1" and int(syncs["sync_partial_ok"]) == len(ends), (settings, syncs)
+                identity = link(primary)["master_replid"]
+                primary.process.send_signal(ends[-1])
+                primary.process.wait()
+            with server(*options(one)) as primary:
+                assert link(primary)["master_replid2"] == identity and link(primary)["master_replid"] != identity
+                with server(*options(other), "--replicaof", "127.0.0.1 %d" % primary.port) as replica:
+                    caught_up(primary, replica)
+                    syncs = fields(primary.db, "stats")
+                    assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("0", "1"), (settings, syncs)
+                    assert digest(primary.db) == digest(replica.db)
+
+
+def the_role_changes_behind_a_transaction_and_is_the_one_of_the_command_line():
+    with server("--appendonly", "yes") as primary, server("--appendonly", "yes") as other:
+        other.db.command("MULTI")
+        for words in (("SET", "k", "v"), ("REPLICAOF", "127.0.0.1", primary.port), ("SET", "l", "v")):
+            assert other.db.command(*words) == b"QUEUED"
+        assert other.db.command("EXEC") == [b"OK", b"OK", b"OK"]
+        caught_up(primary, other)
+        assert other.db.command("DBSIZE") == 0, "the data is the primary's"
+        for words in ((), ("x",), ("NO",), ("a", "b", "c")):
+            assert isinstance(other.db.command("REPLICAOF", *words), Error)
+        assert other.db.command("REPLICAOF", "h", "0") == Error(b"ERR Invalid master port")
+        assert other.db.command("SLAVEOF", "no", "one") == b"OK" and other.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+
+
+def stale_data_is_served_or_refused_as_the_settings_say():
+    with server() as primary:
+        with replica_of(primary) as replica:
+            caught_up(primary, replica)
+            db = replica.db
+            primary.process.kill()
+            primary.process.wait()
+            replica.until(lambda: link(replica)["master_link_status"] == "down")
+            assert is_absent(db.command("GET", "k"))
+            assert db.command("CONFIG", "SET", "replica-serve-stale-data", "no") == b"OK"
+            assert db.command("GET", "k") == Error(b"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
+            assert db.command("CONFIG", "SET", "replica-serve-stale-data", "yes") == b"OK"
+            assert db.command("PSYNC", "?", "-1") == Error(b"NOMASTERLINK Can't SYNC while not connected with my master")
+            assert db.command("CONFIG", "SET", "replica-read-only", "no") == b"OK"
+            assert db.command("SET", "local", "1") == b"OK"
+            assert int(link(replica)["master_link_down_since_seconds"]) >= 0
+
+
+def primaries_of_peers_are_followed_in_a_chain_through_cuts():
+    if not are_there():
+        return "there are no peers"
+    for program in ("valkey-server", "redis-server"):
+        chance = random.Random(11)
+        with contextlib.ExitStack() as stack:
+            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="varve-peer-", dir=ROOT / "tmp", ignore_cleanup_errors=True))
+            give_away(place)
+            db = stack.enter_context(started(program, place, "--repl-diskless-sync-delay", "0"))
+            port = db.socket.getpeername()[1]
+            write_at_random(db, chance, 500)
+            first = stack.enter_context(server("--replicaof", "127.0.0.1 %d" % port, "--threads", "2"))
+            second = stack.enter_context(replica_of(first, "--appendonly", "yes"))
+            for turn in range(6):
+                write_at_random(db, chance, 600)
+                if turn % 2:
+                    db.command("CLIENT", "KILL", "TYPE", "replica")
+                    first.db.command("CLIENT", "KILL", "TYPE", "replica")
+            offset = lambda: fields(db, "replication")["master_repl_offset"]
+            for other in (first, second):
+                first.until(lambda: link(other)["slave_repl_offset"] == offset() and link(other)["master_link_status"] == "up")
+                first.until(lambda: digest(db) == digest(other.db))
+            assert "master_link_stopped" not in link(first)
+            assert int(fields(db, "stats")["sync_full"]) == 1, fields(db, "stats")
+
+
+if __name__ == "__main__":
+    sys.exit(run(globals()))
