@@ -232,7 +232,7 @@ def readers_get_a_length_a_part_or_an_error_as_they_ask():
 
 
 def who_is_slow_costs_files_and_no_memory_and_gets_every_byte():
-    with primary("--repl-backlog-size", "1mb") as server:
+    with primary("--repl-backlog-size", "1mb", "--repl-ping-replica-period", "3600") as server:
         db = server.db
         slow, quick = Replica(server, *VALKEY).take(), Replica(server, *VALKEY).take()
         for replica in (slow, quick):
@@ -364,6 +364,31 @@ def other_data_and_a_long_time_alone_end_the_history():
         db.command("SET", "unseen", "1")
         third = Replica(server, *VALKEY, psync=(again.id, again.offset + 1)).take()
         assert third.id != again.id and b"unseen" in third.snapshot
+
+
+def the_end_waits_for_replicas_and_not_for_longer_than_the_settings_say():
+    with primary("--shutdown-timeout", "100") as server:
+        db = server.db
+        replica = Replica(server, *VALKEY).take()
+        replica.acknowledge()
+        replica.follow(encoded("SELECT", "0"))
+        db.command("SET", "k", "v")
+        server.process.terminate()
+        server.until(lambda: "Waiting for replicas before shutting down" in server.output.read_text())
+        replica.follow(encoded("SET", "k", "v"))
+        writer = server.connect()
+        server.send(writer, "SET", "k", "w")
+        time.sleep(0.3)
+        assert server.process.poll() is None
+        replica.acknowledge()
+        assert server.ends_with_status() == 0 and "1 of 1 replicas are in sync" in server.output.read_text()
+    with primary("--shutdown-timeout", "1") as server:
+        replica = Replica(server, *VALKEY).take()
+        replica.acknowledge()
+        server.until(lambda: ",state=online," in fields(server.db, "replication")["slave0"])
+        server.db.command("SET", "k", "v")
+        server.process.terminate()
+        assert server.ends_with_status() == 0 and "0 of 1 replicas are in sync" in server.output.read_text()
 
 
 def silent_replicas_are_given_up_and_those_that_load_are_not():

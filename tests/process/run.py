@@ -52,9 +52,9 @@ class Server:
 
     awaits_data = True  # or clients may be told LOADING, also of files that are made at the start
 
-    def __init__(self, *settings, config=None, descriptors=None):
+    def __init__(self, *settings, config=None, descriptors=None, port=None):
         self.folder = tempfile.mkdtemp(prefix="varve-process-")
-        self.port = free_port()
+        self.port = port or free_port()
         command = shlex.split(os.environ["VARVE_SERVER"])
         if config is not None:
             self.config = pathlib.Path(self.folder, "varve.conf")

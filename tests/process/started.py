@@ -39,7 +39,7 @@ def a_configuration_with_all_settings_of_other_servers_starts():
     # These would make the server hard to reach here, or need what this machine may not have.
     own = ("aclfile aof-load-truncated appendonly bind bgsave aof-rewrite-cpulist aof_rewrite_cpulist commandlog- daemonize databases dir "
            "enable- import-mode key-load-delay logfile log- maxclients maxmemory oom-score pidfile port protected-mode rdb-key-save-delay "
-           "requirepass save slowlog- supervised timeout tls-cluster tls-port tls-replication unixsocket").split()  # fmt: skip
+           "replicaof requirepass save slaveof slowlog- supervised timeout tls-cluster tls-port tls-replication unixsocket").split()  # fmt: skip
     config = [line for line in taken() if not line.startswith(tuple(own))]
     assert len(config) > 180, len(config)
     with Server(config="\n".join(config)) as server:
@@ -48,16 +48,16 @@ def a_configuration_with_all_settings_of_other_servers_starts():
         assert db.command("CONFIG", "GET", "io-threads") == [b"io-threads", b"4"]
         assert db.command("CONFIG", "GET", "masterauth") == [b"masterauth", b"other"]
         log = server.output.read_text()
-        for name in ("io-threads", "repl-timeout", "cluster-node-timeout", "syslog-ident", "active-defrag-cycle-us"):
+        for name in ("io-threads", "cluster-node-timeout", "syslog-ident", "active-defrag-cycle-us"):
             assert log.count("`%s` has no effect" % name) == 1, name
-        assert db.command("CONFIG", "SET", "repl-timeout", "61") == b"OK"
-        assert server.output.read_text().count("`repl-timeout` has no effect") == 2
+        assert db.command("CONFIG", "SET", "cluster-node-timeout", "61") == b"OK"
+        assert server.output.read_text().count("`cluster-node-timeout` has no effect") == 2
         assert db.command("CONFIG", "REWRITE") == b"OK"
         assert "user default on nopass" in server.config.read_text()
 
 
 def what_would_be_open_or_lost_without_it_is_refused_with_what_to_do():
-    for line in ("rdma-port 6380", "replicaof 127.0.0.1 6379", "min-replicas-to-write 1", "cluster-enabled yes",
+    for line in ("rdma-port 6380", "cluster-enabled yes",
                  'rename-command FLUSHALL ""'):  # fmt: skip
         server = Server(config=line)
         try:

@@ -148,6 +148,11 @@ fn all_granted(call: &Call<'_>, granted: Needs) -> Needs {
     granted | call.session.grants | call.instance.clients.grants.get()
 }
 
+/// Returns false while the server serves no data because its link to its primary is down.
+pub(crate) fn is_fresh(call: &Call<'_>) -> bool {
+    all_granted(call, Needs::empty()).contains(Needs::FRESH)
+}
+
 /// Decides whether a call may run.
 ///
 /// # Errors
@@ -314,7 +319,7 @@ const SLOT_NOT_SERVED: Refusal = Refusal::of("CLUSTERDOWN Hash slot not served")
 const TOO_FEW_REPLICAS: Refusal = Refusal::of("NOREPLICAS Not enough good replicas to write.");
 const READ_ONLY_REPLICA: Refusal =
     Refusal::of("READONLY You can't write against a read only replica.");
-const STALE_REPLICA: Refusal =
+pub(crate) const STALE_REPLICA: Refusal =
     Refusal::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
 const MONITOR_AND_KEYS: Refusal = Refusal::of("ERR Replica can't interact with the keyspace");
 /// Refusal for lack of a need that no arm knows.

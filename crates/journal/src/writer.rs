@@ -229,9 +229,10 @@ impl<F: File> Writer<F> {
         if limit <= from {
             let is_due = !self.is_safe_written && now.since(self.safe_written_at) >= SYNC_MILLIS;
             return match self.retry {
-                _ if is_due => self.write_safe_line(now),
-                // Changes are refused until a try succeeds, so no write comes that would be one.
+                // Changes are refused until a try succeeds, so no write comes that would be one. A
+                // line would be none: it may fit where a change does not.
                 Some(retry) if now >= retry => self.probe(now),
+                None if is_due => self.write_safe_line(now),
                 _ => Ok(()),
             };
         }

@@ -8,10 +8,11 @@ use crate::saver::{Saver, saves_by_itself};
 use crate::services::Services;
 use base::Steady;
 use crossbeam_channel::{Receiver, select};
-use session::{Instance, Shutdown};
+use session::{Instance, Phase, Replica, Shutdown};
 use settings::{Settings, ShutdownFlags, general};
 use signal_hook::consts::SIGINT;
 use snapshot::SaveError;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time between two looks at the journal.
@@ -56,6 +57,7 @@ pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
             saver.cancel_all();
         }
         if is_journal_safe(instance, journal, asked)
+            && have_replicas_followed(instance, asked)
             && (is_held_up || is_saved(instance, saver, asked, &scripts))
         {
             instance.scripts.long_runs.stop();
@@ -128,6 +130,43 @@ fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>)
     };
     journal.end_hurry();
     may_end
+}
+
+/// Waits until replicas have all of the stream, to which nothing is added meanwhile, for as long as
+/// the settings allow. Returns false if the end was taken back.
+fn have_replicas_followed(instance: &Instance, asked: &Receiver<()>) -> bool {
+    let (replicas, offset) = (&instance.replicas, instance.replicas.offset());
+    let lags = |it: &Arc<Replica>| it.phase() != Phase::Online || it.acknowledged() < offset;
+    let timeout = u64::from(general::SHUTDOWN_TIMEOUT.get(&instance.settings)) * 1000;
+    let until = instance.clock.steady().after(timeout);
+    let is_any_behind = replicas.all().iter().any(lags);
+    if is_any_behind && timeout > 0 {
+        tracing::info!("Waiting for replicas before shutting down.");
+    }
+    while replicas.all().iter().any(lags) {
+        let Some(how) = instance.shutdown.requested() else { return false };
+        if how.now || instance.clock.steady() >= until {
+            break;
+        }
+        let _ = asked.recv_timeout(LOOK);
+    }
+    let (all, now) = (replicas.all(), instance.clock.steady());
+    let behind: Vec<_> = all.iter().filter(|it| lags(it)).collect();
+    for replica in &behind {
+        let (lag, missing) =
+            (replica.silent_for(now) / 1000, offset.saturating_sub(replica.acknowledged()));
+        tracing::info!(
+            "Lagging replica {}:{} reported offset {missing} behind master, lag={lag}, state={:?}.",
+            replica.address(),
+            replica.about.port,
+            replica.phase()
+        );
+    }
+    if !all.is_empty() {
+        let in_sync = all.len() - behind.len();
+        tracing::info!("{in_sync} of {} replicas are in sync when shutting down.", all.len());
+    }
+    true
 }
 
 /// Makes the last snapshot, if there is to be one. Returns true if the server may end.

@@ -137,12 +137,12 @@ pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Steady
     now.since(since) > u64::from(limit.soft_seconds) * 1000
 }
 
-/// Refuses writes while too few replicas were heard of lately, as the settings say.
+/// Has a primary refuse writes while too few replicas were heard of lately, as the settings say.
 pub fn grant_writes(instance: &Instance) {
     let (settings, now) = (&instance.settings, instance.clock.steady());
     let least = replication::MIN_REPLICAS_TO_WRITE.get(settings) as usize;
     let most_silent = u64::from(replication::MIN_REPLICAS_MAX_LAG.get(settings)) * 1000;
-    let is_asked_for = least > 0 && most_silent > 0;
+    let is_asked_for = least > 0 && most_silent > 0 && !instance.upstream.is_replica();
     if is_asked_for && instance.replicas.count_near(most_silent, now) < least {
         instance.clients.grants.withdraw(Needs::REPLICAS);
     } else {

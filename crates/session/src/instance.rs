@@ -14,6 +14,7 @@ use crate::loading::Loading;
 use crate::memory_facts::MemoryFacts;
 use crate::monitors::Monitors;
 use crate::needs::Needs;
+use crate::notice::Notice;
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
 use crate::pause::Pause;
@@ -29,6 +30,7 @@ use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::troubles::WriteTroubles;
 use crate::upstream::Upstream;
+use crate::waiter::Late;
 use crate::waiters::Waiters;
 use base::{Clock, Stopwatch};
 use settings::general::IMPORT_MODE;
@@ -40,6 +42,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::{Interests, Listener, Store, ThreadContext};
 use users::Catalog;
+use wire::Reply;
 
 /// State shared by all clients of one server.
 pub struct Instance {
@@ -433,6 +436,19 @@ impl Instance {
                 grants.withdraw(need);
             } else {
                 grants.restore(need);
+            }
+        }
+    }
+
+    /// Ends the waits of all clients, and closes them: what they wait for comes from elsewhere now.
+    /// Clients of other threads' work, as of MIGRATE, are answered by those.
+    pub fn unblock_for_role(&self) {
+        for client in self.clients.list() {
+            let waiter = client.waiter().as_ref().map(Arc::clone);
+            let Some(waiter) = waiter.filter(|it| it.late() != Late::Never) else { continue };
+            let answer = |reply: &mut Reply<'_>| reply.error(Refusal::OTHER_ROLE.text());
+            if self.waiters.answer(&self.clients, &waiter, answer) {
+                client.notify(Notice::Close(client.id));
             }
         }
     }

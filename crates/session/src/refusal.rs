@@ -26,6 +26,11 @@ impl Refusal {
     pub const DB_INDEX: Refusal = Refusal::of("ERR DB index is out of range");
     /// Command that needs the data while it is loaded.
     pub const LOADING: Refusal = Refusal::of("LOADING Valkey is loading the dataset in memory");
+    /// Wait of a client while the server becomes a replica.
+    pub const OTHER_ROLE: Refusal = Refusal::of(
+        "UNBLOCKED force unblock from blocking operation, instance state changed (master -> \
+         replica?)",
+    );
     /// PSYNC behind replies that have not left.
     pub const PENDING_OUTPUT: Refusal =
         Refusal::of("ERR SYNC and PSYNC are invalid with pending output");

@@ -63,6 +63,18 @@ impl Settings {
         Ok(Changed { names: after.iter().map(|(index, _)| row_at(*index).name).collect() })
     }
 
+    /// Takes note of a value that a command has given to a setting which clients cannot change
+    /// otherwise. Nobody is told of it. Nothing happens if the setting cannot have it.
+    pub fn note(&self, name: &str, words: &[&str]) {
+        let _one_at_a_time = self.lock_changes();
+        let Some((index, _)) = lookup(name.as_bytes()) else { return };
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let old = self.value(index, Value::clone);
+        if let Ok(new) = parse_over(row_at(index), &words, &old) {
+            self.store(&[(index, new)]);
+        }
+    }
+
     fn set_many_admit<'a, N, V>(
         &self,
         pairs: &'a [(N, V)],

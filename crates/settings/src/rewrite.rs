@@ -101,6 +101,10 @@ fn lines_for(row: &Row, value: &Value) -> Vec<(Vec<u8>, bool)> {
     if let Value::OutputLimits(limits) = value {
         return output_limit_lines(row, limits);
     }
+    if let (Kind::ServerOrNone, Value::Text(server)) = (row.kind, value) {
+        let line = format!("{} {server}", row.name);
+        return if server.is_empty() { Vec::new() } else { vec![(line.into_bytes(), true)] };
+    }
     let mut line = row.name.as_bytes().to_vec();
     for word in value.words() {
         line.push(b' ');

@@ -187,7 +187,7 @@ fn server_or_none(words: &[&[u8]]) -> Result<String, String> {
             Ok(String::new())
         }
         [host, port] => match text::parse_u64(port) {
-            Some(1..=65535) => Ok(format!("{} {}", utf8(host)?, utf8(port)?)),
+            Some(0..=65535) => Ok(format!("{} {}", utf8(host)?, utf8(port)?)),
             _ => Err("Invalid master port".to_owned()),
         },
         // As it stands in a file that this server has written.

@@ -3,7 +3,7 @@
 use super::reach::may_be_opened;
 use super::rules::Rules;
 use super::watch::{Look, Watch};
-use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit};
+use crate::admission::{Purpose, Rejection, UNKNOWN_NEED, admit, is_fresh};
 use crate::call::{Environment, Invocation};
 use crate::denial::IN_SCRIPT;
 use crate::exec::names;
@@ -27,6 +27,7 @@ const WRONG_ARITY: Refusal = Refusal::of("ERR Wrong number of args calling comma
 const NOT_ALLOWED: Refusal = Refusal::of("ERR This Valkey command is not allowed from script");
 const ONLY_READS: Refusal =
     Refusal::of("ERR Write commands are not allowed from read-only scripts.");
+const ON_STALE_REPLICA: Refusal = Refusal::of("ERR Can not execute the command on a stale replica");
 const HIDDEN_GATE: Refusal = Refusal::of(
     "ERR A script that calls this command has its name in its source or among its arguments",
 );
@@ -260,6 +261,9 @@ fn refusal(
     }
     if rules.only_reads && flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
         return Some(ONLY_READS);
+    }
+    if call.row.needs.contains(Needs::FRESH) && !is_fresh(call) {
+        return Some(ON_STALE_REPLICA);
     }
     if call.row.spec.locks == Locks::Gate && !granted.closes_gate {
         return Some(HIDDEN_GATE);

@@ -3,9 +3,10 @@
 use super::host::{CommandHost, Granted};
 use super::rules::Rules;
 use super::watch::{Name, Watch};
+use crate::admission::{STALE_REPLICA, is_fresh};
 use crate::call::Environment;
 use crate::client_line;
-use crate::row::Call;
+use crate::row::{Call, Outcome};
 use crate::waiting::{self, Gathered, Touch};
 use base::Millis;
 use heap::RECORD_OVERHEAD_MAX;
@@ -33,7 +34,13 @@ pub struct Program<'p> {
 
 /// Runs a script, and writes its reply. It is one unit, for which time stands still.
 /// Errors of the script are its reply.
-pub fn run(call: &mut Call<'_>, program: Program<'_>) {
+///
+/// # Errors
+/// That it may not run on old data.
+pub fn run(call: &mut Call<'_>, program: Program<'_>) -> Outcome {
+    if !program.rules.allows_stale && !is_fresh(call) {
+        return Err(STALE_REPLICA.into());
+    }
     let is_in_unit = call.thread.lends_locks();
     if !is_in_unit && !program.rules.only_reads {
         let room = call.reserve(call.args.bytes() + RECORD_OVERHEAD_MAX);
@@ -57,6 +64,7 @@ pub fn run(call: &mut Call<'_>, program: Program<'_>) {
         program.keys.iter().for_each(|key| shards.add(call.instance.store.hash(key)));
         waiting::run_gathering(call, shards, |call, woken| execute(call, program, woken));
     }
+    Ok(())
 }
 
 /// Runs a script while no other thread is inside the gate.

@@ -8,9 +8,11 @@ use store::Kind;
 
 const BAD_NUMLOCAL: Refusal = Refusal::of("ERR value is out of range, value must between 0 and 1");
 
+const IF_WRITABLE: &str = "if a replica is configured to be writable (which is not the default) ";
+
 /// Waits for replicas.
 pub fn wait(call: &mut Call<'_>) -> Outcome {
-    is_primary(call)?;
+    is_primary(call, IF_WRITABLE)?;
     let replicas = usize::try_from(call.args.integer(1)?).unwrap_or(0);
     let timeout = Timeout::millis(call, 2)?;
     begin(call, timeout, Wanted::Replicas(replicas))
@@ -25,21 +27,21 @@ pub fn wait_aof(call: &mut Call<'_>) -> Outcome {
     };
     let replicas = usize::try_from(call.args.positive(2)?).unwrap_or(usize::MAX);
     let timeout = Timeout::millis(call, 3)?;
-    is_primary(call)?;
+    is_primary(call, "")?;
     if wants_sync && !APPENDONLY.get(&call.instance.settings) {
         return Err(NO_JOURNAL.into());
     }
     begin(call, timeout, Wanted::Files(replicas, wants_sync))
 }
 
-/// Refuses a wait for replicas on a replica, whose writes go nowhere.
-fn is_primary(call: &Call<'_>) -> Result<(), Refusal> {
+/// Refuses a wait for replicas on a replica, whose writes, `when` there are any, go nowhere.
+fn is_primary(call: &Call<'_>, when: &str) -> Result<(), Refusal> {
     if !call.instance.upstream.is_replica() {
         return Ok(());
     }
     let name = call.row.spec.name;
     Err(Refusal::new(format!(
-        "ERR {name} cannot be used with replica instances. Please also note that writes to \
+        "ERR {name} cannot be used with replica instances. Please also note that {when}writes to \
          replicas are just local and are not propagated."
     )))
 }

@@ -34,8 +34,8 @@ fn wanted(call: &Call<'_>) -> Result<Option<Primary>, Refusal> {
     if call.args.is(1, "NO") && call.args.is(2, "ONE") {
         return Ok(None);
     }
-    let port = call.args.integer(2)?;
-    let port = u16::try_from(port).ok().filter(|port| *port > 0).ok_or(BAD_PORT)?;
+    let port = call.args.integer(2).ok().and_then(|port| u16::try_from(port).ok());
+    let port = port.ok_or(BAD_PORT)?;
     let host = String::from_utf8_lossy(call.args.get(1)).into_owned();
     Ok(Some(Primary { host, port }))
 }

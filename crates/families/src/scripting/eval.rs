@@ -160,6 +160,5 @@ fn run_script(
         closes_gate: !reaches_only_keys && is_for_gate(call, &call.args, script),
         reaches_only_keys,
     };
-    run(call, program);
-    Ok(())
+    run(call, program)
 }

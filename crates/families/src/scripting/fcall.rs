@@ -73,6 +73,5 @@ fn run_function(call: &mut Call<'_>, own: &mut OwnLibraries) -> Outcome {
         closes_gate: !reaches_only_keys && is_for_gate(call, &call.args, &callee.library),
         reaches_only_keys,
     };
-    run(call, program);
-    Ok(())
+    run(call, program)
 }

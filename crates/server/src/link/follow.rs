@@ -33,6 +33,7 @@ impl LinkThread {
     pub(super) fn continue_as(&mut self, id: Option<ReplicationId>) {
         let (journal, replicas) = (&self.journal, &self.instance.replicas);
         tracing::info!("The primary goes on behind offset {}", journal.offset());
+        self.roles.was_asked_for.store(false, Relaxed);
         if let Some(door) = journal.door() {
             door.keep();
         }

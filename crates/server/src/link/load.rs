@@ -8,9 +8,10 @@ use base::Steady;
 use replication::{Ending, History, ReplicationId, transfer::Transfer};
 use session::LinkState;
 use settings::general::DIR;
+use settings::replication as rows;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Longest line before a snapshot.
 const LINE_BYTES_MAX: usize = 1024;
@@ -95,7 +96,10 @@ impl LinkThread {
         limits::apply(instance);
         let now = instance.clock.steady();
         let input = Living { file: BufReader::new(file), socket, link: self.signs(), said_at: now };
-        let loaded = load_beside(instance, &mut self.thread, (input, bytes));
+        let may_be_empty = !rows::REPLICA_REFUSE_EMPTY_PRIMARY.get(&instance.settings)
+            || self.roles.was_asked_for.load(Acquire)
+            || instance.store.keys() == 0;
+        let loaded = load_beside(instance, &mut self.thread, (input, bytes), may_be_empty);
         if loaded.is_err() {
             instance.end_loading();
             limits::apply(instance);
@@ -121,6 +125,7 @@ impl LinkThread {
         });
         self.follower.select(database);
         self.roles.note_history();
+        self.roles.was_asked_for.store(false, Release);
         instance.end_loading();
         limits::apply(instance);
         journal.begin_anew();

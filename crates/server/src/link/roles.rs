@@ -6,6 +6,7 @@ use crate::replicas::new_id;
 use base::mutex::Mutex;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use session::{Instance, Primary, Stream};
+use settings::replication::REPLICAOF;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Weak};
@@ -21,6 +22,10 @@ pub struct Roles {
     /// True if the data is all of the stream up to its end, so that a primary may go on with it.
     pub(super) has_history: AtomicBool,
     pub(super) is_stopping: AtomicBool,
+    /// True once the role of the settings is taken: later ones are those that clients ask for.
+    pub(super) has_begun: AtomicBool,
+    /// True from when a client has named the primary until its data is there.
+    pub(super) was_asked_for: AtomicBool,
 }
 
 impl Roles {
@@ -34,6 +39,8 @@ impl Roles {
             socket: Mutex::default(),
             has_history: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
+            has_begun: AtomicBool::new(false),
+            was_asked_for: AtomicBool::new(false),
         })
     }
 
@@ -109,6 +116,7 @@ impl Stream for Shared {
                 tracing::info!("MASTER MODE enabled");
             }
         }
+        roles.was_asked_for.store(follows && roles.has_begun.load(Acquire), Release);
         journal.reasons.follow(&instance.store, follows);
         instance.upstream.set(primary, instance.clock.steady());
     }
@@ -117,6 +125,16 @@ impl Stream for Shared {
         let Some(instance) = self.1.upgrade() else { return };
         instance.follow_role();
         limits::apply(&instance);
+        limits::grant_writes(&instance);
+        let facts = instance.upstream.facts();
+        let primary = facts.map(|facts| (facts.primary.host, facts.primary.port.to_string()));
+        match &primary {
+            Some((host, port)) => instance.settings.note(REPLICAOF.name(), &[host, port]),
+            None => instance.settings.note(REPLICAOF.name(), &[]),
+        }
+        if instance.upstream.is_replica() {
+            instance.unblock_for_role();
+        }
         if !instance.upstream.is_replica()
             && let Some(door) = self.0.journal.door()
         {

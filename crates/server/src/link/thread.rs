@@ -20,7 +20,7 @@ use settings::tls::TLS_REPLICATION;
 use settings::{network, replication as rows};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use store::ThreadContext;
@@ -145,6 +145,11 @@ impl Link {
 
     /// Follows the primary of the settings, if they name one, once what there was is loaded.
     pub fn begin(&self, instance: &Instance) {
+        self.follow_settings(instance);
+        self.roles.has_begun.store(true, Release);
+    }
+
+    fn follow_settings(&self, instance: &Instance) {
         let named = rows::REPLICAOF.get(&instance.settings);
         let Some((host, port)) = named.split_once(' ') else { return };
         let (Ok(port), Some(thread)) = (port.parse(), instance.store.thread_context()) else {

@@ -175,14 +175,22 @@ pub fn load_beside(
     instance: &Instance,
     thread: &mut ThreadContext,
     source: (impl Read, u64),
+    may_be_empty: bool,
 ) -> Result<(), LoadFailed> {
     let began = Instant::now();
     let wanted = Wanted { drops_expired: false, replaces: false };
     let name = "the snapshot of the primary";
     instance.store.enter(thread);
     let loaded = with_libraries(instance, true, || {
-        in_place(instance, thread, |thread| rdb::read(instance, thread, name, source, wanted))
-            .map(drop)
+        in_place(instance, thread, |thread| {
+            rdb::read(instance, thread, name, source, wanted)?;
+            if may_be_empty || instance.store.keys() > 0 {
+                return Ok(());
+            }
+            let error = "the primary has no keys and another history, so this server keeps its \
+                         own (`replica-refuse-empty-primary`); send REPLICAOF if that is right";
+            Err(LoadFailed::of_system("loading", name)(io::Error::other(error)))
+        })
     });
     instance.store.leave(thread);
     loaded?;

@@ -49,8 +49,8 @@ super::declare::rows! { from super::network::END;
     SHUTDOWN_ON_SIGTERM: ShutdownFlags = any_of("shutdown-on-sigterm", ShutdownFlags::NAMES,
         "How SIGTERM ends the server: options of SHUTDOWN, separated by spaces.");
     SHUTDOWN_TIMEOUT: u32 = integer("shutdown-timeout", 0..=2147483647, 10,
-        "Seconds that the end of the server waits for a script that has changed data; there are no \
-         replicas to wait for.");
+        "Seconds that the end of the server waits for a script that has changed data, and for \
+         replicas that do not have all of it yet.");
     HZ: u32 = integer("hz", 0..=2147483647, 10,
         "Rounds of background work per second, from 1 to 500.").clamped(1, 500)
         .idle("there are always ten");

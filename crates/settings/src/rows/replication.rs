@@ -54,6 +54,10 @@ super::declare::rows! { from super::tls::END;
     REPLICA_READ_ONLY: bool = yes_no("replica-read-only", true,
         "Whether clients may write to a replica. What they write goes to no file and to no other \
          server, and is lost with the next snapshot of the primary.").alias("slave-read-only");
+    REPLICA_REFUSE_EMPTY_PRIMARY: bool = yes_no("replica-refuse-empty-primary", true,
+        "Whether a replica that has keys keeps them where its primary, which it did not leave by \
+         itself, comes back without any and with another history. REPLICAOF takes them all the \
+         same.");
     REPLICA_PRIORITY: u32 = integer("replica-priority", 0..=INT_MAX, 100,
         "Order in which Sentinel prefers replicas. 0: never.").alias("slave-priority");
     REPLICA_IGNORE_MAXMEMORY: bool = yes_no("replica-ignore-maxmemory", true,

@@ -173,7 +173,7 @@ fn a_primary_is_an_address_and_a_port_or_nobody() {
     accepted("replicaof", &["no", "ONE"], "");
     accepted("replicaof", &["10.0.0.1", "6379"], "10.0.0.1 6379");
     accepted("replicaof", &["10.0.0.1 6379"], "10.0.0.1 6379");
-    refused("replicaof", &["10.0.0.1", "0"], "Invalid master port");
+    refused("replicaof", &["10.0.0.1", "65536"], "Invalid master port");
     refused("replicaof", &["10.0.0.1"], "wrong number of arguments");
 }
 
