@@ -117,6 +117,7 @@ else
   process users
   process replicas
   process following
+  process links
   process one_core
   process busy
   process functions

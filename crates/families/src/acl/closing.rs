@@ -3,6 +3,8 @@
 
 use crate::closing::{close_all, is_subscriber};
 use crate::pubsub::may_subscribe;
+use crate::replication::may_be_replica;
+use command::Call;
 use session::{Client, Instance, Topic};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,10 +28,29 @@ pub(super) fn close_subscribers_that_lost(instance: &Instance, user: &Arc<User>)
     close_those_that_lost(instance, own.map(|client| (client, Arc::clone(user))));
 }
 
-/// Closes all clients that lost their user, or a channel that they have subscribed to.
-pub(super) fn close_all_that_lost(instance: &Instance) {
+/// Closes the replicas that came as a user, if the user may not be one any more.
+pub(super) fn close_replicas_that_lost(call: &Call<'_>, user: &User) {
+    if may_be_replica(call.row.table(), user) {
+        return;
+    }
+    let all = call.instance.replicas.all();
+    let clients = all.iter().map(|replica| Arc::clone(&replica.client));
+    let own = clients.filter(|it| it.info().user.as_ref() == Some(user.name()));
+    close_all(call.instance, own);
+}
+
+/// Closes all clients that lost their user, a channel that they have subscribed to, or the right to
+/// be a replica.
+pub(super) fn close_all_that_lost(call: &Call<'_>) {
+    let instance = call.instance;
     let mut users = HashMap::new();
     let (mut left, mut gone) = (Vec::new(), Vec::new());
+    for replica in instance.replicas.all() {
+        let name = replica.client.info().user.clone();
+        if let Some(found) = name.and_then(|name| instance.access.find(&name)) {
+            close_replicas_that_lost(call, &found.user);
+        }
+    }
     for client in instance.clients.list() {
         let Some(name) = client.info().user.clone() else { continue };
         let find = || instance.access.find(&name).map(|found| found.user);

@@ -20,7 +20,7 @@ pub(super) fn load(call: &mut Call<'_>) -> Outcome {
     let instance = call.instance;
     let loaded = instance.access.load(&file_of(instance)?, &instance.settings);
     loaded.map_err(|text| Refusal::naming("ERR {}", &[text.as_bytes()]))?;
-    close_all_that_lost(instance);
+    close_all_that_lost(call);
     call.session.follow_users(&instance.access);
     call.reply.ok();
     Ok(())

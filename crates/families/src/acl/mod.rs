@@ -10,7 +10,7 @@ mod table;
 
 pub use table::TABLE;
 
-use closing::{close_all_of, close_subscribers_that_lost};
+use closing::{close_all_of, close_replicas_that_lost, close_subscribers_that_lost};
 use command::{Call, Outcome, Positions};
 use session::{Args, Refusal};
 use std::collections::HashSet;
@@ -36,6 +36,7 @@ fn set_user(call: &mut Call<'_>) -> Outcome {
     let user = instance.access.set(name, call.args.from(3), &instance.settings);
     let user = user.map_err(|error| Refusal::naming("ERR {}", &[&error.text()]))?;
     close_subscribers_that_lost(instance, &user);
+    close_replicas_that_lost(call, &user);
     call.session.follow_users(&instance.access);
     call.reply.ok();
     Ok(())

@@ -17,3 +17,12 @@ mod table;
 mod tests;
 
 pub use table::TABLE;
+
+use command::Table;
+use users::User;
+
+/// Returns true if a user may run one of the commands by which a client becomes a replica.
+pub(crate) fn may_be_replica(table: &Table, user: &User) -> bool {
+    let mut rows = table::OF_REPLICAS.iter().filter_map(|name| table.find(name));
+    rows.any(|row| user.may_simply(narrow::to_u16(row.id), None, None))
+}

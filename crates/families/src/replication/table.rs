@@ -11,6 +11,9 @@ const CHANGES: Flags = ADMIN.union(Flags::STALE).union(Flags::NO_ASYNC_LOADING);
 const CONFIGURES: Flags = ADMIN.union(ALWAYS).union(Flags::ALLOW_BUSY).union(Flags::SYSTEM);
 const ASKS: Flags = ALWAYS.union(Flags::FAST).union(Flags::NOSCRIPT);
 
+/// Commands by which a client becomes a replica.
+pub(super) const OF_REPLICAS: [&[u8]; 2] = [b"PSYNC", b"SYNC"];
+
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
     Command {
