@@ -231,6 +231,21 @@ def readers_get_a_length_a_part_or_an_error_as_they_ask():
         assert isinstance(client.command("PSYNC", "?", "-1"), Error)
 
 
+def who_has_been_refused_rests_for_ten_seconds_and_holds_nobody_up():
+    with primary() as server:
+        server.db.command("HSETEX", "h", "EX", "1000", "FIELDS", "1", "f", "v")
+        of_old = (("listening-port", "1"), ("capa", "eof"), ("version", "8.1.0"))
+        assert Replica(server, *of_old).is_closed()
+        began = time.monotonic()
+        again = Replica(server, *of_old)
+        server.db.command("DEL", "h")
+        for _ in range(3):
+            assert Replica(server, *VALKEY).take().snapshot
+        assert server.output.read_text().count("Starting a snapshot") == 4, "each that may have one has had one"
+        assert again.take().snapshot.startswith(b"REDIS0011")
+        assert 5 < time.monotonic() - began < 60
+
+
 def who_is_slow_costs_files_and_no_memory_and_gets_every_byte():
     with primary("--repl-backlog-size", "1mb", "--repl-ping-replica-period", "3600") as server:
         db = server.db

@@ -34,7 +34,10 @@ impl SenderThread {
         let registered = connection.stream.register(self.poll.registry(), Token(token), interest);
         let replica = Arc::new(Replica::new(client, about, now));
         self.instance.replicas.add(Arc::clone(&replica));
-        let link = Link::new(connection, replica, (&request, wish), now);
+        let mut link = Link::new(connection, replica, (&request, wish), now);
+        if let Some(until) = self.unserved.get(&name(&link)) {
+            link.not_before = *until;
+        }
         tracing::info!("Replica {} asks for synchronization", name(&link));
         self.links.insert(token, link);
         self.alone_since = None;

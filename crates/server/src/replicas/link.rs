@@ -70,6 +70,8 @@ pub enum Gone {
     Done,
     /// For this reason.
     Because(String),
+    /// Because there is no snapshot for it, for this reason, which most likely holds for the next.
+    Unserved(String),
 }
 
 impl From<io::Error> for Gone {
@@ -92,6 +94,8 @@ pub struct Link {
     pub state: State,
     /// Since when it waits.
     pub since: Steady,
+    /// When a snapshot may begin for it.
+    pub not_before: Steady,
     /// What goes out before all else.
     lines: Vec<u8>,
     /// True from when its socket is full until events tell that it takes bytes.
@@ -113,6 +117,7 @@ impl Link {
             is_old: *request == StreamRequest::Old,
             state: State::Waits,
             since: now,
+            not_before: now,
             lines: Vec::new(),
             is_blocked: false,
         }
@@ -172,13 +177,10 @@ impl Link {
     ) -> Result<(usize, bool), Gone> {
         let mut sent = 0;
         while sent < TURN_BYTES && !self.is_blocked {
-            let step = match self.step(backlog, limit, room) {
-                Ok(0) => return Ok((sent, false)),
-                Ok(step) => step,
-                Err(Gone::Because(reason)) => return Err(Gone::Because(reason)),
-                Err(Gone::Done) => return Err(Gone::Done),
-            };
-            sent += step;
+            match self.step(backlog, limit, room)? {
+                0 => return Ok((sent, false)),
+                step => sent += step,
+            }
         }
         Ok((sent, !self.is_blocked))
     }
@@ -238,9 +240,9 @@ impl Link {
             Part::End => return self.end_snapshot(room),
             Part::Lost => {
                 let reason = "it is slow, and there is no room for its snapshot on the disk";
-                return Err(Gone::Because(reason.to_owned()));
+                return Err(Gone::Unserved(reason.to_owned()));
             }
-            Part::Failed(reason) => return Err(Gone::Because(reason)),
+            Part::Failed(reason) => return Err(Gone::Unserved(reason)),
         };
         if let State::Takes(taking) = &mut self.state {
             taking.place += sent as u64;
@@ -252,7 +254,7 @@ impl Link {
     fn fail_with_snapshot(&self) -> Result<usize, Gone> {
         let State::Takes(taking) = &self.state else { return Ok(0) };
         match taking.parcel.at(0) {
-            Part::Failed(reason) => Err(Gone::Because(reason)),
+            Part::Failed(reason) => Err(Gone::Unserved(reason)),
             _ => Ok(0),
         }
     }

@@ -26,7 +26,7 @@ use mio::{Events, Poll, Waker};
 use replication::spoken::GETACK;
 use replication::{ReplicationId, Said};
 use session::{Instance, Notice, Owner, Phase, Post};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -45,6 +45,8 @@ const SLEEP: Duration = Duration::from_secs(1);
 const QUIET_ROUNDS: u32 = 50;
 /// Milliseconds between two looks at what changes slowly.
 const LOOK_MILLIS: u64 = 1000;
+/// Rest of a replica for which there was no snapshot.
+const UNSERVED_MILLIS: u64 = 10_000;
 /// Most events of one round.
 const EVENTS: usize = 256;
 
@@ -63,6 +65,8 @@ pub struct SenderThread {
     pub(super) backlog: Option<Backlog>,
     /// The snapshot at work, and who is to get it.
     pub(super) sync: Option<Sync>,
+    /// Replicas for which there was no snapshot, and until when each rests: it asks again at once.
+    pub(super) unserved: HashMap<String, Steady>,
     room: Vec<u8>,
     ciphertext: Vec<u8>,
     quiet_rounds: u32,
@@ -137,6 +141,7 @@ impl ReplicaSender {
             next_token: MAILBOX.0 + 1,
             backlog: None,
             sync: None,
+            unserved: HashMap::new(),
             room: vec![0; TURN_BYTES],
             ciphertext: Vec::new(),
             quiet_rounds: 0,
@@ -369,6 +374,12 @@ impl SenderThread {
         match reason {
             Gone::Done => tracing::info!("Connection with replica {who} ended"),
             Gone::Because(reason) => tracing::info!("Connection with replica {who} lost: {reason}"),
+            Gone::Unserved(reason) => {
+                tracing::warn!("Connection with replica {who} lost: {reason}");
+                let now = self.instance.clock.steady();
+                self.unserved.retain(|_, until| *until > now);
+                self.unserved.insert(who, now.after(UNSERVED_MILLIS));
+            }
         }
         let mut connection = link.connection;
         // Fails only for a socket that the poll has forgotten already.

@@ -16,6 +16,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Least bytes of a snapshot that may be in memory, and the divisor of the data for more.
 const PARCEL_MIN: u64 = 16 << 20;
 const PARCEL_PART: u64 = 32;
+/// Time from a snapshot that has ended before its cut to the next one.
+const NO_CUT_MILLIS: u64 = 1000;
 
 impl SenderThread {
     /// Begins a snapshot for those that wait for one, if none is at work.
@@ -24,7 +26,7 @@ impl SenderThread {
             return;
         }
         let settings = &self.instance.settings;
-        let waiting = |link: &Link| matches!(link.state, State::Waits);
+        let waiting = |link: &Link| matches!(link.state, State::Waits) && link.not_before <= now;
         let Some(first) = self.links.values().filter(|it| waiting(it)).min_by_key(|it| it.since)
         else {
             return;
@@ -80,8 +82,7 @@ impl SenderThread {
         }
         let cut = match sync.cut.try_recv() {
             Ok(cut) => cut,
-            // It has ended without a cut: those that wait are served by the next one.
-            Err(error) if error.is_disconnected() => return self.sync = None,
+            Err(error) if error.is_disconnected() => return self.try_again_soon(),
             Err(_) => return,
         };
         sync.is_cut = true;
@@ -120,6 +121,13 @@ impl SenderThread {
             }
         }
         gone.into_iter().for_each(|(token, reason)| self.close(token, &reason));
+    }
+
+    /// Has those that wait be served by the next snapshot, as this one has ended without a cut.
+    fn try_again_soon(&mut self) {
+        self.sync = None;
+        let next = self.instance.clock.steady().after(NO_CUT_MILLIS);
+        self.links.values_mut().for_each(|link| link.not_before = link.not_before.max(next));
     }
 
     /// Has the snapshot at work forget what all have taken.
