@@ -411,7 +411,8 @@ def clients_that_wait_are_told_when_the_role_changes_and_settings_name_the_prima
         assert other.db.command("CONFIG", "REWRITE") == b"OK"
         assert b"replicaof " + named in other.config.read_bytes().splitlines()
         assert other.db.command("CONFIG", "SET", "replicaof", "h 1").startswith(b"ERR CONFIG SET failed")
-        other.db.command("REPLICAOF", "NO", "ONE")
+        caught_up(primary, other)
+        assert other.db.command("REPLICAOF", "NO", "ONE") == b"OK"
         assert other.db.command("CONFIG", "REWRITE") == b"OK" and b"replicaof" not in other.config.read_bytes()
 
 

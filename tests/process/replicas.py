@@ -148,11 +148,13 @@ def a_replica_takes_a_snapshot_and_follows_and_waits_count_it():
         assert facts["master_replid"].encode() == replica.id and facts["connected_slaves"] == "1"
         assert db.command("ROLE")[2] == [[b"127.0.0.1", b"7000", b"0"]], db.command("ROLE")
         assert "S" in re.search(r"flags=(\S+)", db.command("CLIENT", "LIST", "TYPE", "replica").decode()).group(1)
+        assert db.command("EVAL", "return redis.call('WAIT', 1, 0)", 0) == 0, "what its client has written before is not there yet"
         server.send(db, "WAIT", 1, 0)
         replica.follow(encoded("REPLCONF", "GETACK", "*"))
         replica.acknowledge(synced=0)
         assert db.read() == 1
         assert db.command("WAIT", 2, 50) == 1
+        assert db.command("EVAL", "return redis.call('WAIT', 2, 0)", 0) == 1
         assert db.command("WAITAOF", 0, 1, 50) == [0, 0], "its files have nothing"
         for words in (("PUBLISH", "news", "hello"), ("SPUBLISH", "news", "x"), ("MULTI",), ("publish", "a", "b"), ("SET", "k", "v"), ("EXEC",)):
             db.command(*words)

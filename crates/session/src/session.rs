@@ -154,9 +154,9 @@ impl Session {
         let modes = self.modes | AccessModes::SCRIPT;
         let (database, protocol, grants) = (self.database, self.protocol, self.grants);
         let (client, user) = (Arc::clone(&self.client), self.user.clone());
-        let users_version = self.users_version;
+        let (users_version, last_unit) = (self.users_version, self.last_unit);
         let session = Session::new(client, true);
-        Session { database, protocol, grants, modes, user, users_version, ..session }
+        Session { database, protocol, grants, modes, user, users_version, last_unit, ..session }
     }
 
     /// The user that the client is; `None` for a client of no connection.
