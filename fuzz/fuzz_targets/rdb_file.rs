@@ -4,7 +4,7 @@
 use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
 use rdb::Checks;
-use snapshot::{Limits, Load, Progress};
+use snapshot::{Expired, Limits, Load, Progress};
 use store::value::hash::HashLimit;
 use store::value::list::ListLimit;
 use store::value::set::SetLimit;
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
             hash: HashLimit { fields: 4, text_bytes: 8 },
         },
         now: NOW,
-        drops_expired: data.len().is_multiple_of(2),
+        expired: if data.len().is_multiple_of(2) { Expired::GoUntold } else { Expired::Stay },
         replaces: data.len().is_multiple_of(3),
         checks: Checks { checksum: false, version: true },
         progress: &progress,

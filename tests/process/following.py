@@ -358,6 +358,32 @@ def a_restart_goes_on_without_a_snapshot():
                     assert digest(primary.db) == digest(replica.db)
 
 
+def a_restart_names_the_keys_that_are_past_their_deadline_to_a_whole_chain():
+    with tempfile.TemporaryDirectory() as folder:
+        options = ("--dir", folder, "--save", "3600 1", "--repl-ping-replica-period", "3600")
+        with server(*options) as first:
+            port = first.port
+            with replica_of(first) as second, replica_of(second) as third:
+                caught_up(first, second, third)
+                first.db.command("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+                for number in range(100):
+                    first.db.command("SET", "lasts %d" % number, "1")
+                    first.db.command("SET", "ends %d" % number, "1", "PX", "1")
+                caught_up(first, second, third)
+                first.process.terminate()
+                first.process.wait()
+                assert second.db.command("DBSIZE") == 200
+                with Server(*AT_ONCE, *DEBUG, *options, port=port) as again:
+                    again.db = again.connect()
+                    again.until(lambda: again.db.command("DBSIZE") == 100)
+                    for other in (second, third):
+                        caught_up(again, other)
+                        assert other.db.command("DBSIZE") == 100 and digest(other.db) == digest(again.db)
+                    for it in (again, second):
+                        it.until(lambda: fields(it.db, "stats")["sync_partial_ok"] == "1")
+                    assert fields(again.db, "stats")["sync_full"] == "0" and fields(second.db, "stats")["sync_full"] == "1"
+
+
 def the_role_changes_behind_a_transaction_and_is_the_one_of_the_command_line():
     with server("--appendonly", "yes") as primary, server("--appendonly", "yes") as other:
         other.db.command("MULTI")

@@ -11,7 +11,7 @@ use crate::durability;
 use crate::end;
 use crate::event_loop::{MAILBOX, Seat};
 use crate::follow_settings::{follow_addresses, follow_settings, follow_tls};
-use crate::journal::{Journal, JournalThread};
+use crate::journal::{Journal, JournalThread, Reason};
 use crate::limits;
 use crate::link::{Link, Roles};
 use crate::listen::{self, ListenAddress, ListenError, Listener};
@@ -350,6 +350,8 @@ fn start_journal(
             journal.begin_at(known.offset, known.database);
         }
         link.adopt(instance, known);
+        // Nobody changes data yet, so what is changed from here on is in the stream.
+        journal.reasons.add(&instance.store, Reason::REPLICAS);
     }
     let door = known.and_then(|_| journal.door().map(Arc::clone));
     let writer = JournalThread::start(Arc::clone(instance), journal, saver, begin);

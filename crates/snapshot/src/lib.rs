@@ -31,7 +31,7 @@ mod stream;
 pub use collect::{Collected, Collector};
 pub use encode::{Encoder, Form, Looked};
 pub use limits::Limits;
-pub use load::{Load, LoadError, Loaded, Progress, StreamMark};
+pub use load::{Expired, Load, LoadError, Loaded, Progress, StreamMark};
 pub use payload::{dump, read_payload};
 pub use save::{Fields, Save};
 pub use save_progress::{SaveError, SaveProgress};

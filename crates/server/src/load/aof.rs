@@ -16,6 +16,7 @@ use journal::reader::Why;
 use journal::sync_line::{ReplicationId, SyncLine};
 use session::Instance;
 use settings::journal::AOF_LOAD_TRUNCATED;
+use snapshot::Expired;
 use store::ThreadContext;
 
 /// What is there when all files of a set are loaded.
@@ -149,7 +150,7 @@ fn load_file(
 ) -> Result<(), LoadFailed> {
     let (file, mut from) = (it.open()?, 0);
     if it.has_rdb {
-        let wanted = Wanted { drops_expired: false, replaces: false };
+        let wanted = Wanted { expired: Expired::Stay, replaces: false };
         let bytes = file.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
         let source = (FrontToBack::new(&file), bytes);
         from = rdb::read(instance, thread, &it.path, source, wanted)?;

@@ -13,6 +13,7 @@ use session::{
     SavingFacts, When,
 };
 use settings::snapshots::DBFILENAME;
+use snapshot::Expired;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -158,7 +159,7 @@ fn reload(instance: &Instance, thread: &mut ThreadContext, how: Reload) -> Resul
     let file = File::open(&name).map_err(LoadFailed::of_system("opening", &name))?;
     let bytes = file.metadata().map_err(LoadFailed::of_system("reading", &name))?.len();
     let began = Instant::now();
-    let wanted = Wanted { drops_expired: true, replaces: how.merges };
+    let wanted = Wanted { expired: Expired::Go, replaces: how.merges };
     let load =
         |thread: &mut ThreadContext| rdb::read(instance, thread, &name, (file, bytes), wanted);
     if how.flushes { in_place(instance, thread, load) } else { load(thread) }?;
@@ -178,7 +179,7 @@ pub fn load_beside(
     may_be_empty: bool,
 ) -> Result<(), LoadFailed> {
     let began = Instant::now();
-    let wanted = Wanted { drops_expired: false, replaces: false };
+    let wanted = Wanted { expired: Expired::Stay, replaces: false };
     let name = "the snapshot of the primary";
     instance.store.enter(thread);
     let loaded = with_libraries(instance, true, || {

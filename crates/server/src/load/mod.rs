@@ -42,6 +42,7 @@ use session::Instance;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
 use settings::replication::REPLICAOF;
 use settings::snapshots::DBFILENAME;
+use snapshot::Expired;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -160,22 +161,24 @@ pub fn load(
     match source {
         Source::Set(opened) => load_set(instance, table, thread, opened),
         Source::Rdb { name, file } => {
-            // The primary of a replica tells which keys go.
-            let is_replica = !REPLICAOF.get(&instance.settings).is_empty();
-            let wanted = Wanted { drops_expired: !is_replica, ..Wanted::AT_START };
+            let mut wanted = Wanted::AT_START;
+            if !REPLICAOF.get(&instance.settings).is_empty() {
+                // Its primary tells which keys go.
+                wanted.expired = Expired::Stay;
+            }
             load_rdb(instance, thread, &name, file, wanted)?;
             Ok(Recovered { begin: None, stream: stream_of_rdb(instance) })
         }
     }
 }
 
-/// Which stream an RDB file is of. Where keys were left out that replicas have, it is of none.
+/// Which stream an RDB file is of.
 fn stream_of_rdb(instance: &Instance) -> Option<KnownStream> {
     let progress = &instance.loading.progress;
     let mark = progress.stream.lock().clone();
     let id = ReplicationId::parse(&mark.id?)?;
     let database = usize::try_from(mark.database.unwrap_or(0)).ok()?;
-    let is_there = database < instance.store.databases() && progress.expired.load(Relaxed) == 0;
+    let is_there = database < instance.store.databases();
     let offset = mark.offset?;
     is_there.then_some(KnownStream { id, offset, database })
 }

@@ -7,23 +7,23 @@ use rdb::Checks;
 use session::{Instance, Libraries, LibraryTable, checks_version, value_limits};
 use settings::Settings;
 use settings::snapshots::RDBCHECKSUM;
-use snapshot::Load;
+use snapshot::{Expired, Load};
 use std::io::{self, Read};
 use store::ThreadContext;
 
 /// What is loaded of an RDB file.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// True if keys past their deadline are left out. Not so where effects follow, which name each
+    /// What becomes of keys past their deadline: they stay where effects follow, which name each
     /// key that is to go.
-    pub drops_expired: bool,
+    pub expired: Expired,
     /// True if a key that is there already is replaced.
     pub replaces: bool,
 }
 
 impl Wanted {
     /// Of the file that a server finds at start.
-    pub const AT_START: Wanted = Wanted { drops_expired: true, replaces: false };
+    pub const AT_START: Wanted = Wanted { expired: Expired::GoUntold, replaces: false };
 }
 
 /// Reads a file, of so many bytes, into the store; returns how many of them it took. The thread is
@@ -46,7 +46,7 @@ pub fn read(
         threads: if instance.loading.progress.is_slowed() { 1 } else { instance.identity.threads },
         limits: value_limits(&instance.settings),
         now: instance.clock.now(),
-        drops_expired: wanted.drops_expired,
+        expired: wanted.expired,
         replaces: wanted.replaces,
         checks: Checks {
             checksum: RDBCHECKSUM.get(&instance.settings),

@@ -32,6 +32,7 @@ use base::Millis;
 use loader::Loader;
 use rdb::Checks;
 use reader::Reader;
+pub use rules::Expired;
 use rules::Rules;
 use std::io::Read;
 use store::{Store, ThreadContext};
@@ -53,8 +54,8 @@ pub struct Load<'a> {
     pub limits: Limits,
     /// Present time.
     pub now: Millis,
-    /// True if keys past their deadline are left out.
-    pub drops_expired: bool,
+    /// What becomes of keys past their deadline.
+    pub expired: Expired,
     /// True if a key that is there already is replaced.
     pub replaces: bool,
     /// What is compared before and after.
@@ -74,7 +75,7 @@ impl Load<'_> {
             store: self.store,
             limits: self.limits,
             now: self.now,
-            drops_expired: self.drops_expired,
+            expired: self.expired,
             replaces: self.replaces,
             dialect: reader.dialect(),
             progress: self.progress,

@@ -21,6 +21,11 @@ pub struct StreamMark {
 }
 
 impl StreamMark {
+    /// True if the file tells of which stream it is, and where in it.
+    pub fn is_told(&self) -> bool {
+        self.id.is_some() && self.offset.is_some()
+    }
+
     /// Takes note of a field of a file.
     pub(crate) fn note(&mut self, name: &[u8], text: &[u8]) {
         match name {

@@ -6,13 +6,25 @@ use base::Millis;
 use rdb::{Dialect, KeyFacts};
 use store::Store;
 
+/// What becomes of keys that are past their deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// They are loaded, as others tell which of them go.
+    Stay,
+    /// They are left out.
+    Go,
+    /// They are left out, but where the file tells of which stream it is: who follows that has them
+    /// too, and is to be told of each.
+    GoUntold,
+}
+
 /// What all loaders of a file have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'a> {
     pub store: &'a Store,
     pub limits: Limits,
     pub now: Millis,
-    pub drops_expired: bool,
+    pub expired: Expired,
     pub replaces: bool,
     pub dialect: Dialect,
     pub progress: &'a Progress,
@@ -21,6 +33,12 @@ pub(crate) struct Rules<'a> {
 impl Rules<'_> {
     /// True if a key is past its deadline, and such are left out.
     pub fn drops(&self, facts: &KeyFacts<'_>) -> bool {
-        self.drops_expired && facts.deadline.is_some_and(|deadline| deadline <= self.now.0)
+        let is_expired = facts.deadline.is_some_and(|deadline| deadline <= self.now.0);
+        is_expired
+            && match self.expired {
+                Expired::Stay => false,
+                Expired::Go => true,
+                Expired::GoUntold => !self.progress.stream.lock().is_told(),
+            }
     }
 }

@@ -7,7 +7,7 @@ mod model;
 mod slow;
 
 use super::{Save, Target};
-use crate::{Load, Progress, SaveError, SaveProgress};
+use crate::{Expired, Load, Progress, SaveError, SaveProgress};
 use base::{KeyHasher, Millis};
 use client::Client;
 use model::{Model, read_model};
@@ -76,7 +76,7 @@ fn model_of_file(bytes: &[u8], seed: u64) -> Model {
         threads: 1,
         limits: client::limits(),
         now: START,
-        drops_expired: false,
+        expired: Expired::Stay,
         replaces: false,
         checks: Checks::ALL,
         progress: &Progress::default(),

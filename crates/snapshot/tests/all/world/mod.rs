@@ -2,7 +2,7 @@
 
 use base::{KeyHasher, Millis};
 use rdb::Checks;
-use snapshot::{Limits, Load, LoadError, Progress};
+use snapshot::{Expired, Limits, Load, LoadError, Progress};
 use store::value::hash::HashLimit;
 use store::value::list::ListLimit;
 use store::value::set::SetLimit;
@@ -48,7 +48,7 @@ impl World {
             threads,
             limits: limits(),
             now: NOW,
-            drops_expired: true,
+            expired: Expired::Go,
             replaces,
             checks: Checks::ALL,
             progress: &self.progress,
