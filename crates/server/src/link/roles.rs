@@ -17,8 +17,8 @@ pub struct Roles {
     journal: Arc<Journal>,
     wake: Sender<()>,
     pub(super) woken: Receiver<()>,
-    /// The socket of the link, while there is one.
-    pub(super) socket: Mutex<Option<TcpStream>>,
+    /// The socket of the link, while there is one, and of which change of the role it is.
+    pub(super) socket: Mutex<Option<(u64, TcpStream)>>,
     /// True if the data is all of the stream up to its end, so that a primary may go on with it.
     pub(super) has_history: AtomicBool,
     pub(super) is_stopping: AtomicBool,
@@ -49,9 +49,10 @@ impl Roles {
         self.has_history.store(true, Release);
     }
 
-    /// Ends the present link, and has the thread look what it is to do.
-    fn look_again(&self) {
-        if let Some(socket) = self.socket.lock().take() {
+    /// Ends a link that is of an earlier role than this change of it, and has the thread look what
+    /// it is to do.
+    fn look_again(&self, change: u64) {
+        if let Some((_, socket)) = self.socket.lock().take_if(|(of, _)| *of < change) {
             // Fails only for a socket that is at its end already.
             let _ = socket.shutdown(Shutdown::Both);
         }
@@ -61,7 +62,7 @@ impl Roles {
     /// Has the thread of the link end.
     pub fn stop(&self) {
         self.is_stopping.store(true, Release);
-        self.look_again();
+        self.look_again(u64::MAX);
     }
 }
 
@@ -140,6 +141,6 @@ impl Stream for Shared {
         {
             door.let_go();
         }
-        self.0.look_again();
+        self.0.look_again(instance.upstream.changes());
     }
 }

@@ -84,7 +84,7 @@ struct LinkPost(Arc<Roles>);
 impl Post for LinkPost {
     fn leave(&self, notice: Notice) -> bool {
         if matches!(notice, Notice::Close(_))
-            && let Some(socket) = self.0.socket.lock().take()
+            && let Some((_, socket)) = self.0.socket.lock().take()
         {
             // Fails only for a socket that is at its end already.
             let _ = socket.shutdown(std::net::Shutdown::Both);
@@ -269,7 +269,7 @@ impl LinkThread {
             fd: -1,
             is_unix: false,
         };
-        *self.roles.socket.lock() = Some(raw);
+        *self.roles.socket.lock() = Some((self.changes, raw));
         self.go_on()?;
         self.become_client(endpoint);
         upstream_state(&self.instance, LinkState::Handshake);
