@@ -162,6 +162,9 @@ def a_replica_takes_a_snapshot_and_follows_and_waits_count_it():
         replica.follow(encoded("SET", "k", "v"))
         replica.acknowledge(synced=replica.offset + len(replica.stream))
         server.until(lambda: db.command("WAITAOF", 0, 1, 50) == [0, 1])
+        counts = lambda: [fields(db, "stats")[name] for name in ("sync_full", "sync_partial_ok", "sync_partial_err", "total_net_repl_output_bytes")]
+        assert counts()[0] == "1" and int(counts()[3]) > len(replica.snapshot)
+        assert db.command("CONFIG", "RESETSTAT") == b"OK" and counts()[:3] == ["0"] * 3 and int(counts()[3]) < 100
         replica.close()
         server.until(lambda: fields(db, "replication")["connected_slaves"] == "0")
 

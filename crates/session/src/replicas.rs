@@ -147,6 +147,14 @@ pub struct SyncCounts {
     pub output_bytes: AtomicU64,
 }
 
+impl SyncCounts {
+    /// Begins anew.
+    pub fn reset(&self) {
+        let counts = [&self.full, &self.partial, &self.partial_refused, &self.output_bytes];
+        counts.into_iter().for_each(|count| count.store(0, Relaxed));
+    }
+}
+
 /// The stream, and who serves those that follow it.
 pub trait Stream: Send + Sync {
     /// Offset behind all that was put into the stream.
