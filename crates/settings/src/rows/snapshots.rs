@@ -32,7 +32,7 @@ super::declare::rows! { from super::values::END;
          end.");
     RDB_DEL_SYNC_FILES: bool = yes_no("rdb-del-sync-files", false,
         "Remove RDB files that were made for replicas.")
-        .idle("there is no replication, so there are no such files");
+        .idle("files of a replication have no names, so none is left over");
     BGSAVE_CPULIST: Arc<str> = text("bgsave-cpulist", "",
         "Processor cores on which snapshots are made, as in `0,2-5` or `0-7:2`. Empty: all.")
         .alias("bgsave_cpulist").at_start();
