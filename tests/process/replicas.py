@@ -170,7 +170,7 @@ def a_replica_takes_a_snapshot_and_follows_and_waits_count_it():
 
 
 def who_comes_back_goes_on_with_what_is_kept():
-    with primary("--repl-backlog-size", "100000") as server:
+    with primary("--repl-backlog-size", "100000", "--repl-backlog-time", "0") as server:
         db = server.db
         replica = Replica(server, *VALKEY).take()
         replica.acknowledge()
@@ -201,6 +201,106 @@ def who_comes_back_goes_on_with_what_is_kept():
         assert first > offset
         stats = fields(db, "stats")
         assert int(stats["sync_partial_ok"]) >= 3 and int(stats["sync_partial_err"]) >= 4, stats
+
+
+def who_is_lost_keeps_its_place_for_a_time_and_as_long_as_the_disk_may_hold_it():
+    quiet = ("--repl-ping-replica-period", "3600")
+    with primary("--repl-backlog-size", "100000", "--repl-backlog-time", "3600", "--repl-disk-max", "5mb", *quiet) as server:
+        db = server.db
+        in_files = lambda: int(fields(db, "replication")["repl_backlog_file_bytes"])
+        replica = Replica(server, *VALKEY).take()
+        replica.acknowledge()
+        replica.follow(encoded("SELECT", "0"))
+        for _ in range(2):
+            place = replica.offset + len(replica.stream)
+            replica.close()
+            server.until(lambda: fields(db, "replication")["connected_slaves"] == "0")
+            values = [b"%d" % number * 10000 for number in range(100)]
+            for value in values:
+                db.command("SET", "k", value)
+            server.until(lambda: in_files() > 800000)
+            replica = Replica(server, *VALKEY, psync=(replica.id, place + 1))
+            assert replica.line().startswith(b"+CONTINUE")
+            replica.follow(values[-1] + b"\r\n")
+            assert bytes(replica.stream) == b"".join(encoded("SET", "k", value) for value in values)
+            replica.offset, replica.stream = place + len(replica.stream), bytearray()
+            replica.id = fields(db, "replication")["master_replid"].encode()
+            server.until(lambda: in_files() == 0)
+        replica.close()
+        for _ in range(60):
+            db.command("SET", "k", b"x" * 100000)
+        server.until(lambda: in_files() == 0)
+        assert "which is lost, keeps its place no longer" in server.output.read_text()
+        assert db.command("CONFIG", "SET", "repl-backlog-time", "1", "repl-disk-max", "100mb") == b"OK"
+        Replica(server, *VALKEY).take().close()
+        replica = Replica(server, *VALKEY).take()
+        replica.acknowledge()
+        server.until(lambda: fields(db, "replication")["slave0"].count("state=online"))
+        replica.close()
+        for _ in range(20):
+            db.command("SET", "k", b"x" * 100000)
+        server.until(lambda: in_files() == 0)
+
+
+def a_start_reads_the_newest_bytes_of_its_files_again_for_who_lacks_some():
+    settings = ("--appendonly", "yes", "--repl-ping-replica-period", "3600")
+    with tempfile.TemporaryDirectory() as folder:
+        with primary(*settings, "--dir", folder, "--repl-backlog-size", "4mb") as server:
+            db = server.db
+            replica = Replica(server, *VALKEY).take()
+            replica.acknowledge()
+            places = []
+            for number in range(300):
+                if number % 100 == 1:
+                    db.command("PUBLISH", "news", "x" * number)
+                if number == 150:
+                    db.command("BGREWRITEAOF")
+                    server.until(lambda: fields(db, "persistence")["aof_rewrite_in_progress"] == "0")
+                db.command("MULTI")
+                db.command("SET", "k%d" % number, b"%d" % number * 10000)
+                db.command("SADD", "s", number)
+                db.command("EXEC")
+                replica.follow(b"%d\r\n" % number + encoded("EXEC"))
+                places.append(len(replica.stream))
+            server.process.kill()
+            server.process.wait()
+        stream, begin = bytes(replica.stream), replica.offset
+        with primary(*settings, "--dir", folder, "--repl-backlog-size", "2mb") as server:
+            kept = int(fields(server.db, "replication")["repl_backlog_first_byte_offset"]) - 1 - begin
+            assert places[-1] - 2200000 < kept < places[-1] - 1800000, (kept, places[-1])
+            for place in [place for place in places if place >= kept][::17] + [kept, kept + 5, places[-1] - 1, places[-1]]:
+                back = Replica(server, *VALKEY, psync=(replica.id, begin + place + 1))
+                assert back.line().startswith(b"+CONTINUE "), place
+                server.db.command("SET", "end", place)
+                back.follow(encoded("SET", "end", place))
+                news = encoded("PUBLISH", "news", "x" * 201)
+                same = stream[place:].replace(news, encoded("PING", " " * (len(news) - 22)))
+                assert bytes(back.stream).startswith(same), place
+                back.close()
+            lacks_more = Replica(server, *VALKEY, psync=(replica.id, begin + places[0] + 1))
+            assert lacks_more.line().startswith(b"+FULLRESYNC")
+        with primary("--dir", folder, "--appendonly", "yes", "--repl-backlog-size", "1") as server:
+            assert server.db.command("SCARD", "s") == 300
+
+
+def without_files_nobody_wakes_the_thread_that_writes_them():
+    with primary("--repl-backlog-size", "1mb") as server:
+        replica = Replica(server, *VALKEY).take()
+        replica.acknowledge()
+        tasks = pathlib.Path("/proc/%d/task" % server.process.pid)
+        journal = [task for task in tasks.iterdir() if (task / "comm").read_text().strip() == "journal"][0]
+        switches = lambda: int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", (journal / "status").read_text(), re.M)[1])
+        value = b"x" * 10000
+        for _ in range(300):
+            server.db.command("SET", "k", value)
+        replica.follow(value)
+        replica.stream.clear()
+        before = switches()
+        for _ in range(2000):
+            server.db.command("SET", "k", value)
+            replica.follow(value)
+            replica.stream.clear()
+        assert switches() - before < 1000, switches() - before
 
 
 def readers_get_a_length_a_part_or_an_error_as_they_ask():

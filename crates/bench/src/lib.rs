@@ -5,6 +5,7 @@
 //!                    │                                              ▲        │
 //!                    ├────▶ generator (load over TCP) ──────────────┤        │
 //!                    ├────▶ valkey_benchmark (beside it) ───────────┤        │
+//!                    ├────▶ sink, feed (its replica, its primary) ──┤        │
 //!                    ├────▶ ycsb (its workloads and connectors) ────┘        │
 //!                    ├────▶ process (CPU and resident memory) ◀── /proc ─────┘
 //!                    └────▶ report (tables and aims) ──▶ text, Markdown, JSON, HTML
@@ -28,6 +29,7 @@ pub mod cli;
 mod control;
 #[cfg(test)]
 mod fake;
+mod feed;
 mod generator;
 mod measure;
 pub mod null;
@@ -38,6 +40,7 @@ mod report;
 mod sampler;
 mod scenario;
 pub mod servers;
+mod sink;
 mod socket;
 mod statistics;
 mod valkey_benchmark;

@@ -57,7 +57,13 @@ pub fn user_and_system_time(pid: u32) -> Result<(Duration, Duration)> {
 /// User and system time of the children of this process that have ended and were waited for, in
 /// whole clock ticks.
 pub fn ended_children_time() -> Result<Duration> {
-    stat(std::process::id()).map(|stat| ticks_to_time((stat.cutime + stat.cstime).unsigned_abs()))
+    time_of_ended_children(std::process::id())
+}
+
+/// User and system time of the children of a process that have ended and were waited for, in whole
+/// clock ticks.
+pub fn time_of_ended_children(pid: u32) -> Result<Duration> {
+    stat(pid).map(|stat| ticks_to_time((stat.cutime + stat.cstime).unsigned_abs()))
 }
 
 /// Resident memory of a process in bytes; zero after its end, until its parent waits for it.

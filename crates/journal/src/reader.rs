@@ -16,10 +16,12 @@ use text::parse_u64;
 
 mod error;
 mod padding;
+mod pieces;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests;
 
 pub use error::{ReadError, Why};
+pub use pieces::Piece;
 
 const READ_BYTES: usize = 64 << 10;
 /// Consumed bytes at which the buffer is moved together.

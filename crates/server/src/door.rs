@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::mail::{Mail, Mailbox};
+use crate::spool::Spool;
 use base::mutex::Mutex;
 use crossbeam_channel::{Sender, bounded};
 use session::Owner;
@@ -17,7 +18,9 @@ pub struct Door {
     has_parted: AtomicBool,
     lets_go: AtomicBool,
     keeps: AtomicBool,
-    /// Who waits until the sender has parted.
+    /// The stream's newest bytes from before a start, which are to be kept too.
+    newest: Mutex<Spool>,
+    /// Who waits until the sender has parted, or keeps the stream.
     awaited: Mutex<Option<Sender<()>>>,
 }
 
@@ -31,6 +34,7 @@ impl Door {
             has_parted: AtomicBool::new(false),
             lets_go: AtomicBool::new(false),
             keeps: AtomicBool::new(false),
+            newest: Mutex::default(),
             awaited: Mutex::default(),
         }
     }
@@ -80,8 +84,8 @@ impl Door {
         let _ = is_done.recv();
     }
 
-    /// Tells that replicas have been let go.
-    pub fn end_parting(&self) {
+    /// Tells that what was waited for is done.
+    pub fn end_waiting(&self) {
         if let Some(done) = self.awaited.lock().take() {
             let _ = done.send(());
         }
@@ -97,6 +101,22 @@ impl Door {
     pub fn keep(&self) {
         self.keeps.store(true, Release);
         self.wake();
+    }
+
+    /// Has the stream kept together with its newest bytes from before a start, and waits until it
+    /// is. The thread is outside the gate.
+    pub fn keep_and_wait(&self, newest: Spool) {
+        *self.newest.lock() = newest;
+        let (done, is_done) = bounded(1);
+        *self.awaited.lock() = Some(done);
+        self.keep();
+        // An error is ignored: the sender has ended.
+        let _ = is_done.recv();
+    }
+
+    /// What `keep_and_wait` has brought.
+    pub fn take_newest(&self) -> Spool {
+        std::mem::take(&mut *self.newest.lock())
     }
 
     /// True once after `keep`.

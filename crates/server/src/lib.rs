@@ -62,6 +62,7 @@ mod saver;
 mod service_manager;
 mod services;
 mod signals;
+mod spool;
 mod start;
 mod stream;
 mod timers;

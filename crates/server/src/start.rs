@@ -25,6 +25,7 @@ use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
 use crate::services::Services;
 use crate::signals;
+use crate::spool::Spool;
 use crate::tls::{Handshakes, Tls};
 use crate::users::{self, UsersError};
 use crate::worker::{Worker, WorkerParts};
@@ -343,7 +344,10 @@ fn start_journal(
     recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
     let is_loading = recovered.is_some();
-    let (begin, known) = recovered.map_or((None, None), |it| (it.begin, it.stream));
+    let (begin, known, newest) = match recovered {
+        Some(it) => (it.begin, it.stream, it.newest),
+        None => (None, None, Spool::default()),
+    };
     let Services { journal, saver, .. } = services.clone();
     if let Some(known) = known {
         if begin.is_none() {
@@ -357,7 +361,7 @@ fn start_journal(
     let writer = JournalThread::start(Arc::clone(instance), journal, saver, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;
     if let Some(door) = door {
-        door.keep();
+        door.keep_and_wait(newest);
     }
     if is_loading {
         instance.end_loading();

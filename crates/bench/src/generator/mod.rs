@@ -39,3 +39,4 @@ pub use probe::{Moment, Pause, Probe};
 pub use schedule::{Lag, Turn};
 pub use sender::Sender;
 pub use sizes::Sizes;
+pub use template::{Chance, Template};

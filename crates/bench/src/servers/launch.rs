@@ -25,6 +25,8 @@ pub struct Launch {
     /// Worker threads, for servers that have the option.
     threads: usize,
     pub(super) cores: usize,
+    /// Index of the one core that it has instead.
+    pub(super) core: Option<usize>,
     /// Further options, as name and value, for servers that have them.
     options: Vec<(String, String)>,
     /// Kind of the key of its certificate, if it is to speak TLS.
@@ -58,6 +60,7 @@ impl Launch {
         Self {
             threads,
             cores,
+            core: None,
             options: Vec::new(),
             tls: None,
             has_users_file: false,
@@ -79,6 +82,12 @@ impl Launch {
         }
         self.options.push((name.to_owned(), value.to_string()));
         self
+    }
+
+    /// Binds the server to the core of this index instead.
+    #[must_use]
+    pub fn on_core(self, core: Option<usize>) -> Self {
+        Self { core, ..self }
     }
 
     /// Has the server keep its files in a folder.

@@ -15,7 +15,7 @@ use super::{Kind, Launch, Program};
 use crate::address::Address;
 use crate::certificates::Certificates;
 use crate::control::{self, Control};
-use crate::process::{self, bound_command, first_cores};
+use crate::process::{self, bound_command, core, first_cores};
 use crate::protocol::Protocol;
 use crate::replies::Value;
 
@@ -68,7 +68,9 @@ impl Program {
         let started = Instant::now();
         // Processes that a wrapper starts get no signal when this process is killed; they are ended
         // with the wrapper's group.
-        let child = bound_command(&first_cores(launch.cores))
+        let cores =
+            launch.core.map_or_else(|| first_cores(launch.cores), |it| core(it).to_string());
+        let child = bound_command(&cores)
             .args(&self.command)
             .args(launch.arguments(self.kind, port))
             .args(of_tls.unwrap_or_default())

@@ -186,15 +186,15 @@ impl Journal {
     /// To be called after a batch in which units were put, with no lock held: wakes the writer if
     /// it should write now, and stalls changes if it is far behind.
     pub fn after_batch(&self, instance: &Instance) {
-        let pending = self.pending_bytes();
-        let is_behind = pending > self.budget.load(Relaxed)
-            && self.reasons.has(Reason::FILES)
-            && !is_failing(instance);
+        let (pending, has_files) = (self.pending_bytes(), self.reasons.has(Reason::FILES));
+        let is_behind = has_files && pending > self.budget.load(Relaxed) && !is_failing(instance);
         if is_behind || instance.store.stalls_writers() {
             instance.clients.stall_changes();
             return self.rest.end_if(true);
         }
-        self.rest.end_if(pending >= WAKE_BYTES || self.delays_replies.load(Relaxed));
+        if has_files {
+            self.rest.end_if(pending >= WAKE_BYTES || self.delays_replies.load(Relaxed));
+        }
         self.nudge_sender();
     }
 

@@ -6,6 +6,7 @@
 //! ```
 
 use super::error::LoadFailed;
+use super::newest::{FilePlaces, Places};
 use super::rdb::{self, FrontToBack, Wanted};
 use super::replay::Replay;
 use command::Table;
@@ -34,6 +35,8 @@ pub struct Contents {
     pub database: usize,
     /// True if nothing of the stream is in the last file.
     pub is_last_bare: bool,
+    /// Where in the files units of the stream begin.
+    pub places: Places,
 }
 
 /// A file of the set, which is opened when it is looked at: there may be more than can be open.
@@ -171,7 +174,9 @@ fn load_file(
             return Err(LoadFailed::Damaged { file, offset, why });
         }
     }
-    let database = replay.database();
+    let (database, places) = (replay.database(), replay.take_places());
+    let (name, executed) = (it.name.to_owned(), from..replay.reached());
+    contents.places.push(FilePlaces { name, executed, places });
     if let State::Torn { offset, why } = found.state {
         let (bytes, whole) = (found.bytes_behind, found.whole);
         tracing::warn!(

@@ -8,6 +8,7 @@
 //! | `adopt.rs` | a single file of an old server becomes a set |
 //! | `aof.rs` | the files of a set, in order |
 //! | `replay.rs` | the commands of one file |
+//! | `newest.rs` | the stream's newest bytes in them, for replicas |
 //! | `debug.rs` | DEBUG RELOAD and LOADAOF |
 //! | `error.rs` | why data was not loaded |
 //!
@@ -22,6 +23,7 @@ mod aof;
 mod debug;
 mod error;
 mod first_base;
+mod newest;
 mod rdb;
 mod replay;
 
@@ -30,6 +32,7 @@ pub use error::LoadFailed;
 pub use rdb::add_libraries_to;
 
 use crate::journal::{Begin, UnsafeEnd, append_folder};
+use crate::spool::Spool;
 use aof::Contents;
 use command::Table;
 use first_base::first_base;
@@ -37,14 +40,17 @@ use journal::disk::Directory;
 use journal::set::{Set, SetError};
 use journal::sync_line::ReplicationId;
 use journal::writer::End;
+use newest::Places;
 use rdb::Wanted;
 use session::Instance;
+use settings::general::DIR;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
-use settings::replication::REPLICAOF;
+use settings::replication::{REPL_BACKLOG_SIZE, REPLICAOF};
 use settings::snapshots::DBFILENAME;
 use snapshot::Expired;
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use store::ThreadContext;
@@ -77,6 +83,8 @@ pub struct Recovered {
     pub begin: Option<Begin>,
     /// Which stream the data is of, if that is known.
     pub stream: Option<KnownStream>,
+    /// The newest bytes of that stream, as far as files have them.
+    pub newest: Spool,
 }
 
 /// The stream of which data is all up to an offset.
@@ -167,7 +175,8 @@ pub fn load(
                 wanted.expired = Expired::Stay;
             }
             load_rdb(instance, thread, &name, file, wanted)?;
-            Ok(Recovered { begin: None, stream: stream_of_rdb(instance) })
+            let stream = stream_of_rdb(instance);
+            Ok(Recovered { begin: None, stream, newest: Spool::default() })
         }
     }
 }
@@ -210,8 +219,21 @@ pub fn load_set(
     let unsafe_end = UnsafeEnd { path, whole, safe, truncated_bytes: contents.truncated_bytes };
     let unsafe_end = Some(unsafe_end);
     let stream = id.map(|id| KnownStream { id, offset: position, database: selected });
+    let newest = stream.map(|it| newest_of(instance, &set, &contents.places, it.offset));
+    let newest = newest.unwrap_or_default();
     let begin = Begin { set, unsafe_end, position, selected, id, end, base };
-    Ok(Recovered { begin: Some(begin), stream })
+    Ok(Recovered { begin: Some(begin), stream, newest })
+}
+
+/// Reads the newest bytes of the stream, which ends at `end`, again. Without them replicas that
+/// lack some need a snapshot, so the start goes on where that fails.
+fn newest_of(instance: &Instance, set: &Set<Directory>, places: &Places, end: u64) -> Spool {
+    let wanted = end.saturating_sub(REPL_BACKLOG_SIZE.get(&instance.settings))..end;
+    let read = places.read(set.files(), wanted, Path::new(&*DIR.get(&instance.settings)));
+    read.unwrap_or_else(|error| {
+        tracing::warn!("Replicas that are behind need a snapshot: reading the stream: {error}");
+        Spool::default()
+    })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.

@@ -1,6 +1,7 @@
 //! Execution of the commands of an append-only file.
 
 use super::error::LoadFailed;
+use super::newest;
 use command::{Applier, Followed, Next, NotApplied, Table};
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
@@ -35,6 +36,8 @@ pub struct Replay<'a> {
     sought: Vec<Sought>,
     /// Offset up to which the file was executed.
     reached: u64,
+    /// Offsets at which units begin, and their positions in the stream.
+    places: Vec<(u64, u64)>,
     /// Commands that could not be executed and were left out, or failed and changed nothing.
     failed: u64,
     /// Commands that change no data, by name.
@@ -60,8 +63,18 @@ impl<'a> Replay<'a> {
     ) -> Replay<'a> {
         let applier = Applier::new(instance, table, Client::of_file(path, instance.clock.steady()));
         let (spans, sought) = (Vec::new(), Vec::new());
-        let (reached, failed, passed_over) = (0, 0, BTreeMap::new());
-        Replay { instance, thread, applier, path, spans, sought, reached, failed, passed_over }
+        Replay {
+            instance,
+            thread,
+            applier,
+            path,
+            spans,
+            sought,
+            reached: 0,
+            places: Vec::new(),
+            failed: 0,
+            passed_over: BTreeMap::new(),
+        }
     }
 
     /// Executes the units between two offsets. Returns false if it came upon a break, where it has
@@ -81,6 +94,7 @@ impl<'a> Replay<'a> {
                     return Err(LoadFailed::of_system("reading", self.path)(error));
                 }
             }
+            newest::note(&mut self.places, reader.whole(), || reader.position());
             self.pass(reader.whole())?;
         };
         self.pass(reader.whole())?;
@@ -91,6 +105,11 @@ impl<'a> Replay<'a> {
     /// Offset behind the last unit that was executed.
     pub fn reached(&self) -> u64 {
         self.reached
+    }
+
+    /// Where in the file units of the stream begin.
+    pub fn take_places(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.places)
     }
 
     /// Database that is selected behind it.

@@ -39,6 +39,7 @@ impl SenderThread {
             link.not_before = *until;
         }
         tracing::info!("Replica {} asks for synchronization", name(&link));
+        let who = name(&link);
         self.links.insert(token, link);
         self.alone_since = None;
         if let Err(error) = registered {
@@ -47,6 +48,8 @@ impl SenderThread {
         if let StreamRequest::From(id, first) = &request {
             self.go_on(token, id, *first);
         }
+        // It has a place of its own now, or needs none of the stream so far.
+        self.lost.retain(|it| it.who != who);
         // What came behind its request.
         self.read(token);
     }

@@ -7,7 +7,7 @@
 //! the furthest behind         tail - repl-backlog-size
 //! ```
 
-use super::spool::Spool;
+use crate::spool::Spool;
 use journal::{Consumer, Ring};
 use std::io;
 use std::path::Path;
@@ -27,6 +27,13 @@ impl Backlog {
     /// What comes from now on.
     pub fn of(ring: &Arc<Ring>) -> Backlog {
         Backlog { held: ring.read_from_end(), spool: Spool::default() }
+    }
+
+    /// Keeps what stands before it in the stream, too; nothing if that is not known.
+    pub fn put_before(&mut self, spool: Spool) {
+        if spool.end() == Some(self.held.position()) {
+            self.spool = spool;
+        }
     }
 
     /// First position that is kept.
@@ -66,13 +73,10 @@ impl Backlog {
     pub fn trim(&mut self, memory_max: u64, needed: u64, directory: &Path) -> io::Result<()> {
         let whole = self.held.whole();
         let (from, to) = (self.held.position(), whole.saturating_sub(memory_max));
+        self.spool.forget(needed.min(to));
         if needed >= to {
             self.held.release(to.max(from));
-            self.spool.clear();
             return Ok(());
-        }
-        if self.spool.first().is_some() || needed < from {
-            self.spool.forget(needed);
         }
         let mut at = from;
         while at < to && (to - from >= MOVED_BYTES || at > from) {

@@ -8,9 +8,10 @@
 //! ```
 //! A replica is a position in the stream. Nothing is buffered for it: what it lacks is in the ring,
 //! as far back as `repl-backlog-size`, and in files without a name behind that. So one that is slow
-//! costs disk, and neither memory nor the time of clients. A snapshot goes to its sockets while it
-//! is made; what the slowest has not taken of it goes to such a file too, so the saver waits for
-//! nobody.
+//! costs disk, and neither memory nor the time of clients. One that was lost keeps its place for
+//! `repl-backlog-time`, and a server that starts reads the newest bytes of its files again. A
+//! snapshot goes to its sockets while it is made; what the slowest has not taken of it goes to such
+//! a file too, so the saver waits for nobody.
 //!
 //! 1. Nobody but the sender writes to replicas or reads from them; it waits for no socket.
 //! 2. It sends what is whole, and with an append-only file what was written to that: a killed
@@ -27,7 +28,6 @@ mod backlog;
 mod link;
 mod parcel;
 mod sender;
-mod spool;
 mod sync;
 mod syncing;
 mod upkeep;

@@ -65,6 +65,8 @@ pub struct SenderThread {
     pub(super) backlog: Option<Backlog>,
     /// The snapshot at work, and who is to get it.
     pub(super) sync: Option<Sync>,
+    /// Replicas whose connections were lost, which keep their places for a while.
+    pub(super) lost: Vec<Lost>,
     /// Replicas for which there was no snapshot, and until when each rests: it asks again at once.
     pub(super) unserved: HashMap<String, Steady>,
     room: Vec<u8>,
@@ -88,6 +90,16 @@ enum Progress {
     Sent,
     /// Somebody takes more at once.
     More,
+}
+
+/// The place of a replica whose connection was lost.
+pub struct Lost {
+    /// The replica, as logs name it.
+    pub(super) who: String,
+    /// Position up to which it was sent the stream.
+    pub(super) position: u64,
+    /// When the place is given up.
+    pub(super) until: Steady,
 }
 
 /// A snapshot at work.
@@ -141,6 +153,7 @@ impl ReplicaSender {
             next_token: MAILBOX.0 + 1,
             backlog: None,
             sync: None,
+            lost: Vec::new(),
             unserved: HashMap::new(),
             room: vec![0; TURN_BYTES],
             ciphertext: Vec::new(),
@@ -218,13 +231,14 @@ impl SenderThread {
     fn round(&mut self, events: &Events) -> Progress {
         if self.door.take_parting() {
             self.part();
-            self.door.end_parting();
+            self.door.end_waiting();
         }
         if self.door.take_letting_go() {
             self.close_all("its primary has another id now");
         }
         if self.door.take_keeping() {
             self.begin_backlog();
+            self.door.end_waiting();
         }
         self.read_mail();
         self.follow_cut();
@@ -371,6 +385,7 @@ impl SenderThread {
     pub(super) fn close(&mut self, token: usize, reason: &Gone) {
         let Some(link) = self.links.remove(&token) else { return };
         let who = name(&link);
+        self.keep_place(&link, &who);
         match reason {
             Gone::Done => tracing::info!("Connection with replica {who} ended"),
             Gone::Because(reason) => tracing::info!("Connection with replica {who} lost: {reason}"),

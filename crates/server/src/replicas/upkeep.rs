@@ -2,7 +2,7 @@
 
 use super::backlog::Backlog;
 use super::link::{Gone, Link, State};
-use super::sender::SenderThread;
+use super::sender::{Lost, SenderThread};
 use crate::journal::Reason;
 use crate::limits;
 use base::Steady;
@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Store;
 
+/// Most places that are kept for replicas whose connections were lost.
+const LOST_MAX: usize = 100;
 /// Least bytes of files for replicas, where no setting says how many.
 const DISK_MIN: u64 = 1 << 30;
 
@@ -22,7 +24,9 @@ impl SenderThread {
         let settings = &self.instance.settings;
         let Some(backlog) = &mut self.backlog else { return };
         let directory = PathBuf::from(&*DIR.get(settings));
-        let needed = self.links.values().filter_map(Link::needs).min().unwrap_or(u64::MAX);
+        let of_links = self.links.values().filter_map(Link::needs);
+        let needed = of_links.chain(self.lost.iter().map(|it| it.position)).min();
+        let needed = needed.unwrap_or(u64::MAX);
         let memory_max = rows::REPL_BACKLOG_SIZE.get(settings);
         let outcome = backlog.trim(memory_max, needed, &directory);
         let disk_max = match rows::REPL_DISK_MAX.get(settings) {
@@ -40,10 +44,34 @@ impl SenderThread {
             }
             Ok(()) => return,
         };
+        // Who is there comes before who may come back.
+        if let Some(at) = self.furthest_lost(needed) {
+            let Lost { who, .. } = self.lost.swap_remove(at);
+            tracing::info!("Replica {who}, which is lost, keeps its place no longer: {reason}");
+            return;
+        }
         let last = self.links.iter().filter_map(|(token, link)| Some((link.needs()?, *token)));
         if let Some((_, token)) = last.min() {
             self.close(token, &Gone::Because(reason));
         }
+    }
+
+    fn furthest_lost(&self, needed: u64) -> Option<usize> {
+        self.lost.iter().position(|it| it.position == needed)
+    }
+
+    /// Has a replica that is gone keep its place, as long as `repl-backlog-time` says.
+    pub(super) fn keep_place(&mut self, link: &Link, who: &str) {
+        let State::Follows(position) = link.state else { return };
+        let now = self.instance.clock.steady();
+        let millis = u64::from(rows::REPL_BACKLOG_TIME.get(&self.instance.settings)) * 1000;
+        if self.backlog.is_none() || millis == 0 {
+            return;
+        }
+        if self.lost.len() == LOST_MAX {
+            self.lost.remove(0);
+        }
+        self.lost.push(Lost { who: who.to_owned(), position, until: now.after(millis) });
     }
 
     /// Looks after what changes slowly.
@@ -78,6 +106,7 @@ impl SenderThread {
             self.lane.lock().put_aside(PING);
         }
         limits::grant_writes(&self.instance);
+        self.lost.retain(|it| it.until > now);
         self.give_up_backlog(now);
         // Clients that do not wait any more are forgotten.
         command::answer_acknowledged(&self.instance);
@@ -106,10 +135,12 @@ impl SenderThread {
             return;
         }
         let journal = &self.journal;
-        self.backlog = Some(self.instance.store.exclusively(&self.thread, |store| {
+        let mut backlog = self.instance.store.exclusively(&self.thread, |store| {
             journal.reasons.add(store, Reason::REPLICAS);
             Backlog::of(journal.ring())
-        }));
+        });
+        backlog.put_before(self.door.take_newest());
+        self.backlog = Some(backlog);
         self.instance.replicas.backlog.is_kept.store(true, Relaxed);
     }
 
@@ -118,6 +149,7 @@ impl SenderThread {
         let drop_reason = |store: &Store| journal.reasons.drop(store, Reason::REPLICAS);
         self.instance.store.exclusively(&self.thread, drop_reason);
         self.backlog = None;
+        self.lost.clear();
         let facts = &self.instance.replicas.backlog;
         facts.is_kept.store(false, Relaxed);
         facts.bytes_in_files.store(0, Relaxed);

@@ -17,9 +17,10 @@ super::declare::rows! { from super::tls::END;
     REPL_BACKLOG_SIZE: u64 = memory("repl-backlog-size", 1..=LONG_MAX, 10485760,
         "Bytes of the stream that are kept in memory for replicas that come back. What a replica \
          needs that is older is kept in files without a name in `dir`.");
-    REPL_BACKLOG_TIME: u32 = integer("repl-backlog-time", 0..=INT_MAX, 0,
-        "Seconds for which the stream is kept for replicas that come back, in files if it is more \
-         than `repl-backlog-size`. 0: no longer than that says.");
+    REPL_BACKLOG_TIME: u32 = integer("repl-backlog-time", 0..=INT_MAX, 60,
+        "Seconds for which a replica whose connection was lost keeps its place: what it lacks is \
+         kept until then, in files if it is more than `repl-backlog-size`. 0: no longer than that \
+         says.");
     REPL_BACKLOG_TTL: u64 = integer("repl-backlog-ttl", 0..=LONG_MAX, 3600,
         "Seconds without a replica after which nothing is kept for any. 0: it is kept for ever.");
     REPL_DISK_MAX: u64 = memory("repl-disk-max", 0..=LONG_MAX, 0,

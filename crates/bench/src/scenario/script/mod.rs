@@ -28,6 +28,9 @@
 //! | `on-null`, `on-others` | takes steps on the null server only; on all others |
 //! | `do` | takes the steps that `parameters.routines` has by this name |
 //! | `other` | takes steps on a second server of the program, which stays until the first ends |
+//! | `sinks` | takes steps beside replicas that drop what they read |
+//! | `feed` | what the server needs as the replica of a stream that is written beforehand |
+//! | `caught-up` | seconds until the other server, its replica, has what it has now |
 //! | `beside` | takes steps beside loads, or beside a busy process on the server's core |
 //! | `peak` | takes steps: the most memory meanwhile, in bytes |
 //! | `join`, `leave` | connects clients that stay until they leave or the server ends |
@@ -37,6 +40,7 @@
 //! | `ask` | by name: the answer, `NAME.ms` of the client and `NAME.cpu_ms` of the server |
 //! | `info`, `micros` | by name: a field of INFO; microseconds of a command, as INFO tells them |
 //! | `memory`, `cpu`, `keys` | resident memory in bytes, CPU time in seconds, number of keys |
+//! | `cpu-of-all` | CPU time in seconds, with that of its children that have ended |
 //! | `records` | stores those of a workload of YCSB |
 //! | `written` | many requests in one write, whose replies are read then, with pauses |
 //! | `pairs` | clients that wait for each other: `NAME.us` for an exchange, and others |
@@ -51,6 +55,7 @@
 //! | `start`, `end` | another server with more options; the end of the server, when it is asked |
 
 mod pairs;
+mod replicas;
 mod replies;
 mod run;
 mod steps;

@@ -40,7 +40,7 @@ pub struct Running<'p> {
     /// How it was started, if a step may start it again.
     again: Option<(Program, Launch)>,
     /// Another server of the program, beside which it is measured.
-    other: Option<Box<Self>>,
+    pub(super) other: Option<Box<Self>>,
     bench: &'p Bench,
     /// Steps by name.
     routines: &'p BTreeMap<String, Steps>,
@@ -60,6 +60,7 @@ impl<'p> Running<'p> {
     ) -> Result<Self> {
         let Place { program, launch, folder } = place;
         let server = program.start(&launch)?;
+        values.set("port", server.port.into());
         values.set("ready", server.ready_after.as_secs_f64());
         let spare = process::cores().saturating_sub(server.cores).max(1);
         values.set("spare_cores", spare as f64);
@@ -111,7 +112,7 @@ impl<'p> Running<'p> {
                 let steps = self.routines.get(&name);
                 self.take_all(steps.with_context(|| format!("no routine {name}"))?)?;
             }
-            Step::Other { options, steps } => self.on_another(&options, &steps)?,
+            Step::Other { options, core, steps } => self.on_another(&options, core, &steps)?,
             Step::Join(seats) => self.beside.push(Audience::join(&self.server, &seats)?),
             Step::Leave {} => self.beside.clear(),
             Step::Establish { name, count, resumes } => self.establish(&name, count, resumes)?,
@@ -193,18 +194,23 @@ impl<'p> Running<'p> {
                 self.values.set(&name, saved);
             }
             Step::Benchmark { name, load } => self.benchmark(&name, &load.load(1)?)?,
-            step => bail!("{step:?} is no step for a server"),
+            step => self.replicate(step)?,
         }
         Ok(())
     }
 
     /// Takes steps on another server of the program, which is started at the first of them.
-    fn on_another(&mut self, options: &toml::Table, steps: &Steps) -> Result<()> {
+    fn on_another(
+        &mut self,
+        options: &toml::Table,
+        core: Option<usize>,
+        steps: &Steps,
+    ) -> Result<()> {
         let mut other = match self.other.take() {
             Some(other) => other,
             None => {
                 let (program, launch) = self.again.clone().context("it is started once")?;
-                let mut launch = with_all(launch, options);
+                let mut launch = with_all(launch, options).on_core(core);
                 let folder = self.folder.is_some().then(folder).transpose()?;
                 if let Some(folder) = &folder {
                     launch = launch.in_folder(folder);

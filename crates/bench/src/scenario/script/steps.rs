@@ -40,8 +40,30 @@ pub enum Step {
     Other {
         #[serde(default)]
         options: toml::Table,
+        /// Index of its core; those of the first server by default.
+        core: Option<usize>,
         steps: Steps,
     },
+    /// Steps beside replicas that drop what they read; `NAME.sync_seconds` and others of their
+    /// snapshots.
+    Sinks {
+        name: String,
+        count: usize,
+        /// Bytes per second that each reads at most.
+        rate: Option<u64>,
+        #[serde(default)]
+        steps: Steps,
+    },
+    /// What the server needs as the replica of a stream that is written beforehand:
+    /// `NAME.per_second`, `NAME.us`.
+    Feed {
+        name: String,
+        request: String,
+        keys: u64,
+        count: u64,
+    },
+    /// Seconds until the other server, its replica, has all that it has now.
+    CaughtUp(String),
     Join(Seats),
     /// Connections with TLS that are established one after the other, and closed: `NAME.cpu_us` of
     /// the server for each, `NAME.ms`.
@@ -68,6 +90,7 @@ pub enum Step {
     Micros(BTreeMap<String, String>),
     Memory(String),
     Cpu(String),
+    CpuOfAll(String),
     Keys(String),
     Records {
         /// Property file of YCSB.

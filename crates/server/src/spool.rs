@@ -29,6 +29,11 @@ impl Spool {
         self.parts.front().map(|part| part.first)
     }
 
+    /// Position behind what is here; `None` if there is nothing.
+    pub fn end(&self) -> Option<u64> {
+        self.parts.back().map(|part| part.end)
+    }
+
     /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.end - part.first).sum()

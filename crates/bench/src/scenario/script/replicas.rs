@@ -1,0 +1,81 @@
+//! Steps of a script about replicas.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::run::Running;
+use super::steps::{Step, Steps};
+use crate::feed::feed;
+use crate::measure::cpu_time_at_rest;
+use crate::process;
+use crate::sink::Sinks;
+
+impl Running<'_> {
+    /// Takes a step about replicas.
+    pub(super) fn replicate(&mut self, step: Step) -> Result<()> {
+        match step {
+            Step::Sinks { name, count, rate, steps } => {
+                self.beside_sinks(&name, count, rate, &steps)?;
+            }
+            Step::Feed { name, request, keys, count } => {
+                let applied = feed(&self.server, &request, keys, count)?;
+                let all = [("per_second", applied.per_second), ("us", applied.us)];
+                self.values.set_all(&name, all);
+            }
+            Step::CaughtUp(name) => {
+                let took = self.catch_up()?.as_secs_f64();
+                self.values.set(&name, took);
+            }
+            Step::CpuOfAll(name) => {
+                let own = cpu_time_at_rest(&self.server)?;
+                let all = own + process::time_of_ended_children(self.server.pid)?;
+                self.values.set(&name, all.as_secs_f64());
+            }
+            step => bail!("{step:?} is no step for a server"),
+        }
+        Ok(())
+    }
+
+    /// Takes steps beside sinks that have their snapshots.
+    fn beside_sinks(
+        &mut self,
+        name: &str,
+        count: usize,
+        rate: Option<u64>,
+        steps: &Steps,
+    ) -> Result<()> {
+        let mut sinks = Sinks::join(&self.server.address(false)?, count, rate);
+        let snapshot = sinks.wait_until_whole()?;
+        let all = [
+            ("megabytes", snapshot.bytes as f64 / 1e6),
+            ("sync_seconds", snapshot.since_asked.as_secs_f64()),
+            ("transfer_seconds", snapshot.transfer.as_secs_f64()),
+        ];
+        self.values.set_all(name, all);
+        self.take_all(steps)?;
+        sinks.leave()
+    }
+
+    /// Waits until the other server has the offset that this one has now.
+    fn catch_up(&self) -> Result<Duration> {
+        let other = self.other.as_ref().context("a replica: the step `other` starts it")?;
+        let (mut own, mut others) = (self.server.control()?, other.server.control()?);
+        let wanted = own.info_number("master_repl_offset")?.context("INFO")?;
+        let began = Instant::now();
+        let mut has_caught_up = || -> Result<bool> {
+            let is_up = others.info("master_link_status")?.is_some_and(|it| it == "up");
+            // Without replicas a primary may have no stream, so 0 says nothing.
+            let has = others.info_number("slave_repl_offset")?;
+            Ok(is_up && has.is_some_and(|it| it >= wanted))
+        };
+        while !has_caught_up()? {
+            ensure!(began.elapsed() < CAUGHT_UP_MAX, "the replica does not catch up");
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(began.elapsed())
+    }
+}
+
+const CAUGHT_UP_MAX: Duration = Duration::from_secs(300);
