@@ -442,6 +442,58 @@ def clients_that_wait_are_told_when_the_role_changes_and_settings_name_the_prima
         assert other.db.command("CONFIG", "REWRITE") == b"OK" and b"replicaof" not in other.config.read_bytes()
 
 
+def a_snapshot_of_the_same_history_is_loaded_beside_what_clients_read():
+    loading = Error(b"LOADING Valkey is loading the dataset in memory")
+    before = b"#!lua name=before\nserver.register_function{function_name='f', callback=function() return 1 end, flags={'no-writes'}}"
+    with server("--repl-backlog-size", "16kb", "--repl-backlog-time", "0") as primary, server() as other:
+        primary.db.command("MSET", "a", "1", "b", "1")
+        primary.db.command("FUNCTION", "LOAD", before)
+        with replica_of(primary, "--threads", "2") as replica:
+            with replica_of(replica) as below:
+                caught_up(primary, replica, below)
+                db, watching, tracking = replica.db, replica.connect(), replica.connect()
+                tracking.command("HELLO", "3")
+                watching.command("WATCH", "c")
+                watching.command("MULTI")
+                assert watching.command("GET", "a") == b"QUEUED"
+                tracking.command("CLIENT", "TRACKING", "ON")
+                assert tracking.command("GET", "a") == b"1"
+                assert db.command("CONFIG", "SET", "key-load-delay", "1000000") == b"OK"
+                replica.process.send_signal(signal.SIGSTOP)
+                primary.db.command("CLIENT", "KILL", "TYPE", "replica")
+                primary.db.command("FUNCTION", "LOAD", "REPLACE", before.replace(b"return 1", b"return 2"))
+                primary.db.command("MSET", "a", "2", "c", "2", "d", b"x" * 100000)
+                primary.db.command("DEL", "b")
+                replica.process.send_signal(signal.SIGCONT)
+                persistence = lambda: fields(db, "persistence")
+                replica.until(lambda: persistence()["async_loading"] == "1")
+                assert persistence()["loading"] == "0" and int(persistence()["loading_total_bytes"]) > 0
+                assert db.command("MGET", "a", "b") == [b"1", b"1"] and db.command("FCALL_RO", "f", "0") == 1
+                assert is_absent(db.command("GET", "c")) and db.command("DBSIZE") == 2
+                for words in (("PSYNC", "?", "-1"), ("BGSAVE",), ("REPLICAOF", "NO", "ONE")):
+                    assert db.command(*words) == loading, words
+                assert db.command("SET", "k", "v") == Error(b"READONLY You can't write against a read only replica.")
+                assert link(below)["master_link_status"] == "up", "its replicas stay until the switch"
+                assert db.command("CONFIG", "SET", "key-load-delay", "0") == b"OK"
+                caught_up(primary, replica, below)
+                assert persistence()["async_loading"] == "0" and fields(primary.db, "stats")["sync_full"] == "2"
+                for it in (db, below.db):
+                    assert it.command("MGET", "a", "c") == [b"2", b"2"] and it.command("DBSIZE") == 3 and it.command("FCALL_RO", "f", "0") == 2
+                assert is_absent(watching.command("EXEC"))
+                pushed = tracking.read()
+                assert pushed.kind == "push" and pushed.value[0] == b"invalidate" and is_absent(pushed.value[1]), "all that was read is invalid"
+                assert tracking.command("GET", "a") == b"2"
+            assert digest(db) == digest(primary.db)
+            other.db.command("SET", "other", "1")
+            assert db.command("CONFIG", "SET", "key-load-delay", "1000000") == b"OK"
+            assert db.command("REPLICAOF", "127.0.0.1", other.port) == b"OK"
+            replica.until(lambda: persistence()["loading"] == "1")
+            assert db.command("GET", "a") == loading and persistence()["async_loading"] == "0"
+            assert db.command("CONFIG", "SET", "key-load-delay", "0") == b"OK"
+            caught_up(other, replica)
+            assert db.command("DBSIZE") == 1 and db.command("FCALL_RO", "f", "0") == Error(b"ERR Function not found")
+
+
 def stale_data_is_served_or_refused_as_the_settings_say():
     with server() as primary:
         with replica_of(primary) as replica:

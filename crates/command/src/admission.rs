@@ -262,7 +262,9 @@ pub fn without(
         Needs::PRIMARY => Some(READ_ONLY_REPLICA),
         Needs::UNSUBSCRIBED => Some(subscribed(call.row)),
         Needs::FRESH => Some(STALE_REPLICA),
-        Needs::LOADED => call.instance.loading.is_active().then_some(Refusal::LOADING),
+        Needs::LOADED | Needs::UNREPLACED => {
+            call.instance.loading.is_active().then_some(Refusal::LOADING)
+        }
         Needs::IDLE => call.instance.scripts.long_runs.busy(),
         Needs::NO_MONITOR => Some(MONITOR_AND_KEYS),
         Needs::LET_IN => (!is_let_in(call)).then(|| not_let_in(call.row)),

@@ -300,6 +300,7 @@ impl Command {
         needs.set(Needs::UNSUBSCRIBED, !has(Flags::WHILE_SUBSCRIBED));
         needs.set(Needs::FRESH, !has(Flags::STALE));
         needs.set(Needs::LOADED, !has(Flags::LOADING));
+        needs.set(Needs::UNREPLACED, has(Flags::NO_ASYNC_LOADING));
         needs.set(Needs::LET_IN, self.lets_in != LetsIn::Everybody);
         needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
         let may_write = writes || has(Flags::MAY_REPLICATE);

@@ -319,9 +319,19 @@ impl Instance {
     /// Begins to load data: commands that need it are refused until `end_loading`.
     /// Returns false, and does nothing, while data is loaded already.
     pub fn begin_loading(&self, total_bytes: u64) -> bool {
-        let has_begun = self.loading.begin(total_bytes, (self.clock.now(), self.clock.steady()));
+        self.begin_to_load((total_bytes, false), Needs::LOADED)
+    }
+
+    /// Does the same, but clients go on with what there is: only what cannot stand beside it is
+    /// refused.
+    pub fn begin_loading_beside(&self, total_bytes: u64) -> bool {
+        self.begin_to_load((total_bytes, true), Needs::UNREPLACED)
+    }
+
+    fn begin_to_load(&self, what: (u64, bool), withdrawn: Needs) -> bool {
+        let has_begun = self.loading.begin(what, (self.clock.now(), self.clock.steady()));
         if has_begun {
-            self.clients.grants.withdraw(Needs::LOADED);
+            self.clients.grants.withdraw(withdrawn);
         }
         has_begun
     }
@@ -329,7 +339,7 @@ impl Instance {
     /// Ends loading.
     pub fn end_loading(&self) {
         self.loading.end();
-        self.clients.grants.restore(Needs::LOADED);
+        self.clients.grants.restore(Needs::LOADED | Needs::UNREPLACED);
     }
 
     /// Lets commands go on that were postponed until a worker has read its mail, unless another one

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 #[derive(Debug, Default)]
 pub struct Loading {
     is_active: AtomicBool,
+    /// True if it goes beside what there is, which clients read meanwhile.
+    is_beside: AtomicBool,
     /// When it began, in milliseconds since the Unix epoch, and by the time that passes.
     began: AtomicU64,
     began_steady: AtomicU64,
@@ -40,11 +42,16 @@ pub struct LoadingFacts {
 }
 
 impl Loading {
-    /// Notes that loading begins; false if it is going on already.
-    pub(crate) fn begin(&self, total_bytes: u64, (now, steady): (Millis, Steady)) -> bool {
+    /// Notes that loading begins, maybe beside what clients read; false if it is going on already.
+    pub(crate) fn begin(
+        &self,
+        (total_bytes, is_beside): (u64, bool),
+        (now, steady): (Millis, Steady),
+    ) -> bool {
         if self.is_active.swap(true, Relaxed) {
             return false;
         }
+        self.is_beside.store(is_beside, Relaxed);
         let Progress { bytes, keys, expired, empty, used_memory, .. } = &self.progress;
         *self.progress.stream.lock() = StreamMark::default();
         let of_files = [&self.passed_over, &self.left_out];
@@ -80,6 +87,11 @@ impl Loading {
         self.is_active.load(Relaxed)
     }
 
+    /// Returns true while data is loaded beside what there is, which clients read meanwhile.
+    pub fn is_beside(&self) -> bool {
+        self.is_active() && self.is_beside.load(Relaxed)
+    }
+
     /// How far loading has come; `None` if nothing is loaded.
     pub fn facts(&self, now: Steady) -> Option<LoadingFacts> {
         if !self.is_active() {
@@ -101,8 +113,8 @@ mod tests {
     fn the_time_left_follows_from_what_was_read() {
         let loading = Loading::default();
         assert!(loading.facts(Steady(1)).is_none());
-        assert!(loading.begin(1000, (Millis(7000), Steady(5000))));
-        assert!(!loading.begin(7, (Millis(8000), Steady(6000))), "one at a time");
+        assert!(loading.begin((1000, false), (Millis(7000), Steady(5000))));
+        assert!(!loading.begin((7, false), (Millis(8000), Steady(6000))), "one at a time");
         assert_eq!(loading.facts(Steady(5000)).map(|it| it.seconds_left), Some(1));
         loading.progress.bytes.store(250, Relaxed);
         let facts = loading.facts(Steady(15_000)).expect("it goes on");

@@ -52,35 +52,38 @@ bitflags! {
         const FRESH = 1 << 11;
         /// No data is being loaded. Granted by the server.
         const LOADED = 1 << 12;
+        /// No data is being loaded that is to take the place of what clients read. Granted by the
+        /// server.
+        const UNREPLACED = 1 << 13;
         /// No slow script keeps the server busy. Granted by the server.
-        const IDLE = 1 << 13;
+        const IDLE = 1 << 14;
         /// The client does not run MONITOR. Granted by the session.
-        const NO_MONITOR = 1 << 14;
+        const NO_MONITOR = 1 << 15;
         /// CLIENT PAUSE does not postpone commands that change data. Granted by the server.
-        const WRITES_FLOW = 1 << 15;
+        const WRITES_FLOW = 1 << 16;
         /// CLIENT PAUSE does not postpone all commands. Granted by the server.
-        const UNPAUSED = 1 << 16;
+        const UNPAUSED = 1 << 17;
         /// Commands run at once and are not queued for EXEC. Granted by the session.
-        const NO_TRANSACTION = 1 << 17;
+        const NO_TRANSACTION = 1 << 18;
         /// No client runs MONITOR. Granted by the server.
-        const UNMONITORED = 1 << 18;
+        const UNMONITORED = 1 << 19;
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
-        const JOURNAL_ROOM = 1 << 19;
+        const JOURNAL_ROOM = 1 << 20;
         /// No worker has more unread letters than its limit. Granted by the server.
-        const MAIL_ROOM = 1 << 20;
+        const MAIL_ROOM = 1 << 21;
         /// No worker has more unread keyspace notifications than its limit. Granted by the server.
-        const EVENT_ROOM = 1 << 21;
+        const EVENT_ROOM = 1 << 22;
         /// No worker has more unread lines of MONITOR than its limit. Granted by the server.
-        const LINE_ROOM = 1 << 22;
+        const LINE_ROOM = 1 << 23;
         /// The client has not switched on CLIENT TRACKING. Granted by the session.
-        const UNTRACKED = 1 << 23;
+        const UNTRACKED = 1 << 24;
         /// The queue of the client's transaction may run. Granted by nobody: only EXEC needs it,
         /// besides the needs of all queued commands.
-        const QUEUE = 1 << 24;
+        const QUEUE = 1 << 25;
         /// The thread may wait for locks, for room and for others. Granted for a batch, unless the
         /// thread serves others in the middle of something long.
-        const MAY_WAIT = 1 << 25;
+        const MAY_WAIT = 1 << 26;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION = Self::PERMITTED.bits()
@@ -98,6 +101,7 @@ bitflags! {
             | Self::PRIMARY.bits()
             | Self::FRESH.bits()
             | Self::LOADED.bits()
+            | Self::UNREPLACED.bits()
             | Self::IDLE.bits()
             | Self::WRITES_FLOW.bits()
             | Self::UNPAUSED.bits()

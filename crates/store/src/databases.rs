@@ -208,12 +208,23 @@ impl Store {
 
     /// Tells listeners of a change of databases as a whole. To be called while the gate is closed.
     pub(crate) fn announce(&self, thread: &mut ThreadContext, change: &Databases, now: Millis) {
+        self.announce_of(thread, change, now, |database| self.keyspace(database));
+    }
+
+    /// The same, where databases have these keyspaces.
+    pub(crate) fn announce_of(
+        &self,
+        thread: &mut ThreadContext,
+        change: &Databases,
+        now: Millis,
+        keyspace_of: impl Fn(usize) -> Option<KeyspaceId>,
+    ) {
         if !self.wants_any(Interests::KEYS | Interests::MARKED_KEYS) {
             return;
         }
         let author = thread.author;
         let mut has = |database, bytes: &[u8], hash| {
-            let Some(keyspace) = self.keyspace(database) else { return Presence::Absent };
+            let Some(keyspace) = keyspace_of(database) else { return Presence::Absent };
             let key = Key { bytes, hash, keyspace };
             let guard = self.shards.lock_quietly(thread, key.hash.shard(), NO_TIME);
             match guard.value_of(&key).map(|value| value.deadline()) {
@@ -327,7 +338,7 @@ impl Store {
 
     /// Gives a database a fresh keyspace and returns how many keys it had; `None` if no id is free.
     /// To be called while the gate is closed.
-    fn hand_to_lazy_free(&self, database: usize) -> Option<u64> {
+    pub(crate) fn hand_to_lazy_free(&self, database: usize) -> Option<u64> {
         let facts = self.keyspace_facts(database);
         if facts.keys == 0 {
             return Some(0);

@@ -157,11 +157,19 @@ impl Keyspaces {
         Some(KeyspaceId(old))
     }
 
+    /// Takes a fresh keyspace, which no client reaches; `None` if no id is free.
+    pub fn take_fresh(&self) -> Option<KeyspaceId> {
+        let fresh = self.ids().free.pop_first()?;
+        self.database_of[usize::from(fresh)].store(KEPT, Relaxed);
+        Some(KeyspaceId(fresh))
+    }
+
     /// Points a database to a keyspace that was set aside, and hands its present one to lazy free,
     /// unless a snapshot reads it. To be called while the gate is closed.
     pub fn take_back(&self, database: usize, keyspace: KeyspaceId) -> Renewed {
         let renewed = self.retire(&mut self.ids(), self.databases[database].load(Relaxed));
         self.point(database, keyspace.0);
+        self.used[database].store(true, Relaxed);
         renewed
     }
 

@@ -17,6 +17,7 @@
 mod access;
 mod aging;
 mod aside;
+mod beside;
 mod budget;
 mod cleaner;
 mod counters;
@@ -41,6 +42,7 @@ pub mod value;
 
 pub use access::Access;
 pub use aside::Aside;
+pub use beside::Beside;
 pub use budget::Limits;
 pub use counters::Totals;
 pub use cut::{Cut, CutDatabase};

@@ -32,7 +32,7 @@ enum Fate {
 }
 
 /// Every need, and what becomes of a command without it, where that is asked for.
-const FATES: [(Needs, Fate); 26] = [
+const FATES: [(Needs, Fate); 27] = [
     (Needs::AUTHENTICATED, Fate::Refused("NOAUTH Authentication required.")),
     (Needs::NAMED, Fate::Refused("ERR unknown command 'NOSUCH'")),
     (Needs::LET_IN, Fate::Refused("ERR DEBUG command not allowed.")),
@@ -46,6 +46,7 @@ const FATES: [(Needs, Fate); 26] = [
     (Needs::UNSUBSCRIBED, Fate::Refused("ERR Can't execute '")),
     (Needs::FRESH, Fate::Refused("MASTERDOWN Link with MASTER is down")),
     (Needs::LOADED, Fate::Refused("LOADING Valkey is loading the dataset in memory")),
+    (Needs::UNREPLACED, Fate::Refused("LOADING Valkey is loading the dataset in memory")),
     (Needs::IDLE, Fate::Refused("BUSY Valkey is busy running a script.")),
     (Needs::NO_MONITOR, Fate::Refused("ERR Replica can't interact with the keyspace")),
     (Needs::WRITES_FLOW, Fate::Postponed),
@@ -79,6 +80,7 @@ const LEFT_OUT: [(Purpose, Needs); 6] = [
             .union(Needs::NAMED)
             .union(Needs::UNSUBSCRIBED)
             .union(Needs::LOADED)
+            .union(Needs::UNREPLACED)
             .union(Needs::IDLE)
             .union(Needs::NO_MONITOR)
             .union(Needs::LET_IN)
@@ -125,6 +127,8 @@ fn world_without(need: Needs) -> World {
         world.instance.scripts.long_runs.note_slow(&run, grants, true);
     } else if need == Needs::LOADED {
         assert!(world.instance.begin_loading(1));
+    } else if need == Needs::UNREPLACED {
+        assert!(world.instance.begin_loading_beside(1));
     } else if need == Needs::PERMITTED {
         check(&mut world, &[("ACL SETUSER default -@all", "+OK")]);
     } else if need.intersects(Needs::WRITES_FLOW | Needs::UNPAUSED) {

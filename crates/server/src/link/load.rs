@@ -3,7 +3,7 @@
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread, upstream_state};
 use crate::limits;
-use crate::load::{LoadFailed, load_beside};
+use crate::load::{Loaded, load_beside};
 use base::Steady;
 use replication::{Ending, History, ReplicationId, transfer::Transfer};
 use session::LinkState;
@@ -31,9 +31,7 @@ impl LinkThread {
         tracing::info!("Full resync from the primary: {}:{offset}", id.as_str());
         let (file, bytes) = self.receive(socket)?;
         tracing::info!("The snapshot of the primary has come: {bytes} bytes");
-        self.load(socket, file, bytes)?;
-        self.begin_history(id, offset);
-        Ok(())
+        self.load(socket, (file, bytes), (id, offset))
     }
 
     /// Receives the snapshot into a file. Returns it, and its length.
@@ -83,15 +81,20 @@ impl LinkThread {
         }
     }
 
-    fn load(&mut self, socket: &mut Socket, file: File, bytes: u64) -> Result<(), Ended> {
+    /// Loads it. Clients read what there is meanwhile if that is of the same history.
+    fn load(
+        &mut self,
+        socket: &mut Socket,
+        (file, bytes): (File, u64),
+        (id, offset): (ReplicationId, u64),
+    ) -> Result<(), Ended> {
         let instance = &self.instance;
-        let failed = |error: LoadFailed| Ended::Snapshot(error.to_string());
-        if !instance.begin_loading(bytes) {
+        let has_begun = match self.knows(id) {
+            true => instance.begin_loading_beside(bytes),
+            false => instance.begin_loading(bytes),
+        };
+        if !has_begun {
             return Err(Ended::Snapshot("data is being loaded already".to_owned()));
-        }
-        // Replicas of this server, and what is kept for them, are of another stream.
-        if let Some(door) = self.journal.door() {
-            door.part_and_wait();
         }
         limits::apply(instance);
         let now = instance.clock.steady();
@@ -100,11 +103,27 @@ impl LinkThread {
             || self.roles.was_asked_for.load(Acquire)
             || instance.store.keys() == 0;
         let loaded = load_beside(instance, &mut self.thread, (input, bytes), may_be_empty);
-        if loaded.is_err() {
-            instance.end_loading();
-            limits::apply(instance);
+        let loaded = loaded.map_err(|error| Ended::Snapshot(error.to_string()));
+        let outcome = loaded.map(|loaded| self.begin_history(loaded, id, offset));
+        self.instance.end_loading();
+        limits::apply(&self.instance);
+        outcome?;
+        self.journal.begin_anew();
+        // Others that follow the same primary may come here when this server is promoted.
+        if let Some(door) = self.journal.door() {
+            door.keep();
         }
-        loaded.map_err(failed)
+        tracing::info!("The data of the primary is loaded: {} keys", self.instance.store.keys());
+        Ok(())
+    }
+
+    /// True if the data here is of the history that has this id.
+    fn knows(&self, id: ReplicationId) -> bool {
+        let history = self.instance.replicas.history();
+        self.roles.has_history.load(Relaxed)
+            && history.is_some_and(|history| {
+                history.id() == id || history.earlier().iter().any(|it| it.id == id)
+            })
     }
 
     fn signs(&self) -> Signs {
@@ -112,13 +131,19 @@ impl LinkThread {
         Signs(Box::new(move || instance.clock.steady()))
     }
 
-    /// Has the stream of the primary be the one of this server.
-    fn begin_history(&mut self, id: ReplicationId, offset: u64) {
+    /// Has the data of the primary take the place of what there is, and its stream be the one of
+    /// this server.
+    fn begin_history(&mut self, loaded: Loaded, id: ReplicationId, offset: u64) {
         let (instance, journal, lane) = (&self.instance, &self.journal, &mut self.lane);
         let database = instance.loading.progress.stream.lock().database.unwrap_or(0);
         let database = usize::try_from(database).unwrap_or(0);
         let database = if database < instance.store.databases() { database } else { 0 };
-        instance.store.exclusively(&self.thread, |_| {
+        // Replicas of this server, and what is kept for them, are of another stream. Nobody becomes
+        // one before loading has ended.
+        if let Some(door) = journal.door() {
+            door.part_and_wait();
+        }
+        loaded.take_place(instance, &mut self.thread, || {
             journal.set_offset(offset);
             lane.follow_selection(database);
             instance.replicas.set_history(History::new(id));
@@ -126,14 +151,6 @@ impl LinkThread {
         self.follower.select(database);
         self.roles.note_history();
         self.roles.was_asked_for.store(false, Release);
-        instance.end_loading();
-        limits::apply(instance);
-        journal.begin_anew();
-        // Others that follow the same primary may come here when this server is promoted.
-        if let Some(door) = journal.door() {
-            door.keep();
-        }
-        tracing::info!("The data of the primary is loaded: {} keys", instance.store.keys());
     }
 }
 

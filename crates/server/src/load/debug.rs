@@ -15,7 +15,7 @@ use session::{
 use settings::snapshots::DBFILENAME;
 use snapshot::Expired;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -164,38 +164,6 @@ fn reload(instance: &Instance, thread: &mut ThreadContext, how: Reload) -> Resul
         |thread: &mut ThreadContext| rdb::read(instance, thread, &name, (file, bytes), wanted);
     if how.flushes { in_place(instance, thread, load) } else { load(thread) }?;
     super::report(instance, &name, began);
-    Ok(())
-}
-
-/// Loads the snapshot of a primary in place of what is there, which returns when that fails. What
-/// is past its deadline stays: the primary tells when it goes. The thread is outside the gate.
-///
-/// # Errors
-/// When it is damaged, or holds what this server does not know.
-pub fn load_beside(
-    instance: &Instance,
-    thread: &mut ThreadContext,
-    source: (impl Read, u64),
-    may_be_empty: bool,
-) -> Result<(), LoadFailed> {
-    let began = Instant::now();
-    let wanted = Wanted { expired: Expired::Stay, replaces: false };
-    let name = "the snapshot of the primary";
-    instance.store.enter(thread);
-    let loaded = with_libraries(instance, true, || {
-        in_place(instance, thread, |thread| {
-            rdb::read(instance, thread, name, source, wanted)?;
-            if may_be_empty || instance.store.keys() > 0 {
-                return Ok(());
-            }
-            let error = "the primary has no keys and another history, so this server keeps its \
-                         own (`replica-refuse-empty-primary`); send REPLICAOF if that is right";
-            Err(LoadFailed::of_system("loading", name)(io::Error::other(error)))
-        })
-    });
-    instance.store.leave(thread);
-    loaded?;
-    super::report(instance, name, began);
     Ok(())
 }
 

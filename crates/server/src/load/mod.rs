@@ -9,6 +9,7 @@
 //! | `aof.rs` | the files of a set, in order |
 //! | `replay.rs` | the commands of one file |
 //! | `newest.rs` | the stream's newest bytes in them, for replicas |
+//! | `snapshot_of_primary.rs` | a snapshot, beside what there is |
 //! | `debug.rs` | DEBUG RELOAD and LOADAOF |
 //! | `error.rs` | why data was not loaded |
 //!
@@ -26,10 +27,12 @@ mod first_base;
 mod newest;
 mod rdb;
 mod replay;
+mod snapshot_of_primary;
 
-pub use debug::{Files, load_beside};
+pub use debug::Files;
 pub use error::LoadFailed;
 pub use rdb::add_libraries_to;
+pub use snapshot_of_primary::{Loaded, load_beside};
 
 use crate::journal::{Begin, UnsafeEnd, append_folder};
 use crate::spool::Spool;

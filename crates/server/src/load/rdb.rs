@@ -7,9 +7,9 @@ use rdb::Checks;
 use session::{Instance, Libraries, LibraryTable, checks_version, value_limits};
 use settings::Settings;
 use settings::snapshots::RDBCHECKSUM;
-use snapshot::{Expired, Load};
+use snapshot::{Expired, Load, Loaded};
 use std::io::{self, Read};
-use store::ThreadContext;
+use store::{Beside, ThreadContext};
 
 /// What is loaded of an RDB file.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,36 @@ pub fn read(
     (file, bytes): (impl Read, u64),
     wanted: Wanted,
 ) -> Result<u64, LoadFailed> {
+    let loaded = read_to(instance, thread, name, (file, bytes), (wanted, None))?;
+    add_libraries(instance, (name, wanted), &loaded.functions)?;
+    Ok(loaded.bytes)
+}
+
+/// Reads a file beside what there is; returns the libraries that it holds.
+///
+/// # Errors
+/// As those of `read`.
+pub fn read_beside(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    name: &str,
+    source: (impl Read, u64),
+    (wanted, beside): (Wanted, &Beside),
+) -> Result<LibraryTable, LoadFailed> {
+    let loaded = read_to(instance, thread, name, source, (wanted, Some(beside)))?;
+    let mut table = LibraryTable::default();
+    let by = (&*instance.settings, &instance.stopwatch);
+    add_libraries_to(&mut table, by, (name, wanted.replaces), &loaded.functions)?;
+    Ok(table)
+}
+
+fn read_to(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    name: &str,
+    (file, bytes): (impl Read, u64),
+    (wanted, beside): (Wanted, Option<&Beside>),
+) -> Result<Loaded, LoadFailed> {
     let mut load = Load {
         store: &instance.store,
         thread,
@@ -48,15 +78,14 @@ pub fn read(
         now: instance.clock.now(),
         expired: wanted.expired,
         replaces: wanted.replaces,
+        beside,
         checks: Checks {
             checksum: RDBCHECKSUM.get(&instance.settings),
             version: checks_version(&instance.settings),
         },
         progress: &instance.loading.progress,
     };
-    let loaded = load.read(file).map_err(|error| LoadFailed::of_rdb(name, error))?;
-    add_libraries(instance, (name, wanted), &loaded.functions)?;
-    Ok(loaded.bytes)
+    load.read(file).map_err(|error| LoadFailed::of_rdb(name, error))
 }
 
 /// Adds the libraries of a file to those that there are.

@@ -102,7 +102,7 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// When this server does not have it.
     pub fn keyspace(&self, number: u64, at: u64) -> Result<KeyspaceId, LoadError> {
-        let keyspace = usize::try_from(number).ok().and_then(|it| self.rules.store.keyspace(it));
+        let keyspace = usize::try_from(number).ok().and_then(|it| self.rules.keyspace(it));
         keyspace.ok_or(LoadError::Database { at, number })
     }
 

@@ -11,8 +11,8 @@
 //! A large value never stands in memory twice: rows of lists and streams are appended piece by
 //! piece, those of other kinds are gathered in pages that are given back while the value grows.
 //!
-//! Nobody else uses the store meanwhile. Keys stay past their deadline, but for those that a file
-//! without a journal behind it holds: they are left out.
+//! Nobody else uses the keyspaces meanwhile that the keys go to. Keys stay past their deadline, but
+//! for those that a file without a journal behind it holds: they are left out.
 
 pub(crate) mod error;
 mod file_input;
@@ -35,7 +35,7 @@ use reader::Reader;
 pub use rules::Expired;
 use rules::Rules;
 use std::io::Read;
-use store::{Store, ThreadContext};
+use store::{Beside, Store, ThreadContext};
 use team::Team;
 
 /// Loading of one file.
@@ -58,6 +58,8 @@ pub struct Load<'a> {
     pub expired: Expired,
     /// True if a key that is there already is replaced.
     pub replaces: bool,
+    /// Where keys go instead of into the databases, if that is elsewhere.
+    pub beside: Option<&'a Beside>,
     /// What is compared before and after.
     pub checks: Checks,
     /// Where to report how far it has come.
@@ -77,6 +79,7 @@ impl Load<'_> {
             now: self.now,
             expired: self.expired,
             replaces: self.replaces,
+            beside: self.beside,
             dialect: reader.dialect(),
             progress: self.progress,
         };

@@ -2,9 +2,9 @@
 
 use super::progress::Progress;
 use crate::limits::Limits;
-use base::Millis;
+use base::{KeyspaceId, Millis};
 use rdb::{Dialect, KeyFacts};
-use store::Store;
+use store::{Beside, Store};
 
 /// What becomes of keys that are past their deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +26,20 @@ pub(crate) struct Rules<'a> {
     pub now: Millis,
     pub expired: Expired,
     pub replaces: bool,
+    pub beside: Option<&'a Beside>,
     pub dialect: Dialect,
     pub progress: &'a Progress,
 }
 
 impl Rules<'_> {
+    /// The keyspace that the keys of a database go to; `None` if there is no such database.
+    pub fn keyspace(&self, database: usize) -> Option<KeyspaceId> {
+        match self.beside {
+            Some(beside) => self.store.keyspace_beside(beside, database),
+            None => self.store.keyspace(database),
+        }
+    }
+
     /// True if a key is past its deadline, and such are left out.
     pub fn drops(&self, facts: &KeyFacts<'_>) -> bool {
         let is_expired = facts.deadline.is_some_and(|deadline| deadline <= self.now.0);

@@ -96,6 +96,9 @@ pub enum Databases {
     Emptied(Range<usize>),
     /// The keys of two of them are exchanged.
     Exchanged(usize, usize),
+    /// All, so many, get the keys of others, which follow them under higher numbers for as long as
+    /// this is told.
+    Replaced(usize),
 }
 
 impl Databases {
@@ -107,6 +110,7 @@ impl Databases {
             Databases::Exchanged(one, other) if database == *one => Some(Some(*other)),
             Databases::Exchanged(one, other) if database == *other => Some(Some(*one)),
             Databases::Exchanged(..) => None,
+            Databases::Replaced(count) => Some(Some(database + count)),
         }
     }
 }

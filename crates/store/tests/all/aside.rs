@@ -7,20 +7,20 @@ use store::{
     Copies, Encoding, Expiry, Flush, ScanFilter, Scanned, Store, StoreConfig, ThreadContext,
 };
 
-const NOW: Millis = Millis(1_000_000);
-const DATABASES: usize = 4;
+pub const NOW: Millis = Millis(1_000_000);
+pub const DATABASES: usize = 4;
 const LIMIT: SetLimit = SetLimit { integers: 8, members: 8, member_bytes: 8 };
 
 /// Names of the keys of each database.
-type Model = BTreeMap<usize, Vec<Vec<u8>>>;
+pub type Model = BTreeMap<usize, Vec<Vec<u8>>>;
 
-struct World {
-    store: Store,
-    thread: ThreadContext,
+pub struct World {
+    pub store: Store,
+    pub thread: ThreadContext,
 }
 
 impl World {
-    fn new() -> World {
+    pub fn new() -> World {
         let hasher = KeyHasher::from_seed(6);
         let config = StoreConfig { databases: DATABASES, hasher, address_space: Some(256 << 20) };
         let store = Store::new(config).expect("address space");
@@ -30,7 +30,7 @@ impl World {
     }
 
     /// Adds strings, and sets that are trees.
-    fn fill(&mut self, database: usize, names: std::ops::Range<usize>) {
+    pub fn fill(&mut self, database: usize, names: std::ops::Range<usize>) {
         let World { store, thread } = self;
         for number in names {
             let name = number.to_string();
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    fn model(&mut self) -> Model {
+    pub fn model(&mut self) -> Model {
         let World { store, thread } = self;
         store.leave(thread);
         let mut model = Model::new();
@@ -67,11 +67,11 @@ impl World {
         model
     }
 
-    fn free_lazily(&mut self) {
+    pub fn free_lazily(&mut self) {
         while self.store.free_some(&mut self.thread, usize::MAX) {}
     }
 
-    fn is_free_of_all(&mut self) {
+    pub fn is_free_of_all(&mut self) {
         self.store.flush(&mut self.thread, Flush::All);
         self.free_lazily();
         assert_eq!(self.store.live_bytes(), 0, "no record is left");

@@ -3,6 +3,7 @@
 
 mod aside;
 mod background_jobs;
+mod beside;
 mod collections;
 mod eviction;
 mod full;

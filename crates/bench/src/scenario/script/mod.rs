@@ -30,6 +30,7 @@
 //! | `other` | takes steps on a second server of the program, which stays until the first ends |
 //! | `sinks` | takes steps beside replicas that drop what they read |
 //! | `feed` | what the server needs as the replica of a stream that is written beforehand |
+//! | `replicating` | seconds until the server's link to its primary is up |
 //! | `caught-up` | seconds until the other server, its replica, has what it has now |
 //! | `beside` | takes steps beside loads, or beside a busy process on the server's core |
 //! | `peak` | takes steps: the most memory meanwhile, in bytes |

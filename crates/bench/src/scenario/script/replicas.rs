@@ -28,6 +28,14 @@ impl Running<'_> {
                 let took = self.catch_up()?.as_secs_f64();
                 self.values.set(&name, took);
             }
+            Step::Replicating(name) => {
+                let (mut control, began) = (self.server.control()?, Instant::now());
+                while control.info("master_link_status")?.is_none_or(|it| it != "up") {
+                    ensure!(began.elapsed() < CAUGHT_UP_MAX, "the link does not come up");
+                    thread::sleep(Duration::from_millis(1));
+                }
+                self.values.set(&name, began.elapsed().as_secs_f64());
+            }
             Step::CpuOfAll(name) => {
                 let own = cpu_time_at_rest(&self.server)?;
                 let all = own + process::time_of_ended_children(self.server.pid)?;

@@ -219,6 +219,7 @@ impl<'p> Running<'p> {
                 Box::new(Self::start(self.bench, self.routines, place, Values::default())?)
             }
         };
+        self.values.set("other_port", other.server.port.into());
         mem::swap(&mut self.values, &mut other.values);
         let taken = other.take_all(steps);
         mem::swap(&mut self.values, &mut other.values);

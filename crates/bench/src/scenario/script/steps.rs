@@ -64,6 +64,8 @@ pub enum Step {
     },
     /// Seconds until the other server, its replica, has all that it has now.
     CaughtUp(String),
+    /// Seconds until the server's link to its primary is up.
+    Replicating(String),
     Join(Seats),
     /// Connections with TLS that are established one after the other, and closed: `NAME.cpu_us` of
     /// the server for each, `NAME.ms`.

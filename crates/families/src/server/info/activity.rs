@@ -7,7 +7,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
     let loading = &call.instance.loading;
-    text.fields(&[("loading", &u8::from(loading.is_active())), ("async_loading", &0)]);
+    let (is_active, is_beside) = (loading.is_active(), loading.is_beside());
+    text.fields(&[
+        ("loading", &u8::from(is_active && !is_beside)),
+        ("async_loading", &u8::from(is_beside)),
+    ]);
     snapshots(text, call);
     append_only_file(text, call);
     text.fields(&[

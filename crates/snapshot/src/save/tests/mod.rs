@@ -78,6 +78,7 @@ fn model_of_file(bytes: &[u8], seed: u64) -> Model {
         now: START,
         expired: Expired::Stay,
         replaces: false,
+        beside: None,
         checks: Checks::ALL,
         progress: &Progress::default(),
     };

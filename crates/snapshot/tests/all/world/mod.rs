@@ -50,6 +50,7 @@ impl World {
             now: NOW,
             expired: Expired::Go,
             replaces,
+            beside: None,
             checks: Checks::ALL,
             progress: &self.progress,
         };
