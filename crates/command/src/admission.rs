@@ -11,7 +11,7 @@ use crate::find_row::{Misnamed, find_row};
 use crate::flags::{Flags, LetsIn};
 use crate::rights;
 use crate::row::{Call, Row};
-use session::{Instance, Needs, Pause, Refusal};
+use session::{ClientFlags, Instance, Needs, Pause, Primary, Refusal};
 use settings::DebugAccess;
 use settings::network::ENABLE_DEBUG_COMMAND;
 
@@ -105,6 +105,9 @@ pub(crate) fn needs_of(call: &Call<'_>, purpose: Purpose) -> Needs {
     if let Some(flags) = declared {
         needs.set(Needs::MEMORY, !flags.allow_oom && !flags.no_writes);
         needs.set(Needs::DISK | Needs::REPLICAS | Needs::PRIMARY, !flags.no_writes);
+        if !flags.no_writes {
+            needs.insert(Needs::DIRECT);
+        }
         needs.set(Needs::FRESH, !flags.allow_stale);
         if flags.no_writes {
             needs.remove(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM);
@@ -252,6 +255,7 @@ pub fn without(
         Needs::NAMED => misnamed.map(|it| it.refusal.clone()),
         Needs::PERMITTED => denied(call, purpose),
         Needs::SLOT => Some(SLOT_NOT_SERVED),
+        Needs::DIRECT => redirection(call),
         // Nothing is evicted in a pause, so nothing is refused for lack of memory.
         Needs::MEMORY if pause != Pause::Nothing => None,
         // What was so before the script began holds until its end.
@@ -353,6 +357,18 @@ fn not_let_in(row: &Row) -> Refusal {
 
 fn not_in_a_transaction(row: &Row) -> Refusal {
     Refusal::new(format!("ERR Command '{}' not allowed inside a transaction", row.full_name))
+}
+
+/// Sends a client that can follow to the primary, if there is one; who only reads and has said so
+/// stays.
+#[cold]
+fn redirection(call: &Call<'_>) -> Option<Refusal> {
+    let writes = needs_of(call, Purpose::Fresh).contains(Needs::PRIMARY);
+    if !writes && call.session.client.flags().contains(ClientFlags::READONLY) {
+        return None;
+    }
+    let Primary { host, port } = call.instance.upstream.facts()?.primary;
+    Some(Refusal::new(format!("REDIRECT {host}:{port}")))
 }
 
 fn subscribed(row: &Row) -> Refusal {

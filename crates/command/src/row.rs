@@ -294,6 +294,7 @@ impl Command {
         needs.set(Needs::QUEUE, has(Flags::RUNS_QUEUE));
         needs.set(Needs::AUTHENTICATED, !has(Flags::NO_AUTH));
         needs.set(Needs::SLOT, !self.keys.is_empty());
+        needs.set(Needs::DIRECT, writes || has(Flags::READONLY));
         needs.set(Needs::MEMORY, has(Flags::DENYOOM));
         needs.set(Needs::REPLICAS | Needs::PRIMARY, writes);
         needs.set(Needs::DISK, writes || has(Flags::TELLS_TROUBLE));

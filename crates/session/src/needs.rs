@@ -38,55 +38,59 @@ bitflags! {
         const PERMITTED = 1 << 4;
         /// The server serves all hash slots. Granted by the server, always.
         const SLOT = 1 << 5;
+        /// The client is not to be sent to the primary. Granted by the session, unless its client
+        /// can follow there: then the role is looked at.
+        const DIRECT = 1 << 6;
         /// There is memory for more data. Granted for a batch.
-        const MEMORY = 1 << 6;
+        const MEMORY = 1 << 7;
         /// The last write to disk succeeded. Granted by the server.
-        const DISK = 1 << 7;
+        const DISK = 1 << 8;
         /// At least `min-replicas-to-write` replicas are connected. Granted by the server, always.
-        const REPLICAS = 1 << 8;
+        const REPLICAS = 1 << 9;
         /// The server is not a read-only replica. Granted by the server, always.
-        const PRIMARY = 1 << 9;
+        const PRIMARY = 1 << 10;
         /// The client has no subscription, or speaks RESP3. Granted by the session.
-        const UNSUBSCRIBED = 1 << 10;
+        const UNSUBSCRIBED = 1 << 11;
         /// The server is not a replica that has lost its primary. Granted by the server, always.
-        const FRESH = 1 << 11;
+        const FRESH = 1 << 12;
         /// No data is being loaded. Granted by the server.
-        const LOADED = 1 << 12;
+        const LOADED = 1 << 13;
         /// No data is being loaded that is to take the place of what clients read. Granted by the
         /// server.
-        const UNREPLACED = 1 << 13;
+        const UNREPLACED = 1 << 14;
         /// No slow script keeps the server busy. Granted by the server.
-        const IDLE = 1 << 14;
+        const IDLE = 1 << 15;
         /// The client does not run MONITOR. Granted by the session.
-        const NO_MONITOR = 1 << 15;
+        const NO_MONITOR = 1 << 16;
         /// CLIENT PAUSE does not postpone commands that change data. Granted by the server.
-        const WRITES_FLOW = 1 << 16;
+        const WRITES_FLOW = 1 << 17;
         /// CLIENT PAUSE does not postpone all commands. Granted by the server.
-        const UNPAUSED = 1 << 17;
+        const UNPAUSED = 1 << 18;
         /// Commands run at once and are not queued for EXEC. Granted by the session.
-        const NO_TRANSACTION = 1 << 18;
+        const NO_TRANSACTION = 1 << 19;
         /// No client runs MONITOR. Granted by the server.
-        const UNMONITORED = 1 << 19;
+        const UNMONITORED = 1 << 20;
         /// The journal has room for what changes: the disk is not far behind. Granted by the
         /// server.
-        const JOURNAL_ROOM = 1 << 20;
+        const JOURNAL_ROOM = 1 << 21;
         /// No worker has more unread letters than its limit. Granted by the server.
-        const MAIL_ROOM = 1 << 21;
+        const MAIL_ROOM = 1 << 22;
         /// No worker has more unread keyspace notifications than its limit. Granted by the server.
-        const EVENT_ROOM = 1 << 22;
+        const EVENT_ROOM = 1 << 23;
         /// No worker has more unread lines of MONITOR than its limit. Granted by the server.
-        const LINE_ROOM = 1 << 23;
+        const LINE_ROOM = 1 << 24;
         /// The client has not switched on CLIENT TRACKING. Granted by the session.
-        const UNTRACKED = 1 << 24;
+        const UNTRACKED = 1 << 25;
         /// The queue of the client's transaction may run. Granted by nobody: only EXEC needs it,
         /// besides the needs of all queued commands.
-        const QUEUE = 1 << 25;
+        const QUEUE = 1 << 26;
         /// The thread may wait for locks, for room and for others. Granted for a batch, unless the
         /// thread serves others in the middle of something long.
-        const MAY_WAIT = 1 << 26;
+        const MAY_WAIT = 1 << 27;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION = Self::PERMITTED.bits()
+            | Self::DIRECT.bits()
             | Self::UNSUBSCRIBED.bits()
             | Self::NO_MONITOR.bits()
             | Self::NO_TRANSACTION.bits()

@@ -2,7 +2,7 @@
 
 use crate::connection::{checked_name, shown};
 use command::{Call, Outcome, client_line};
-use session::{AccessModes, ClientFlags, Refusal, ReplyMode};
+use session::{AccessModes, ClientFlags, Needs, Refusal, ReplyMode};
 use settings::general::IMPORT_MODE;
 
 /// Letter of the capability to follow redirections, as CLIENT LIST shows it.
@@ -13,6 +13,10 @@ pub fn capa(call: &mut Call<'_>) -> Outcome {
     let mut info = call.session.client.info();
     if redirects && !info.capabilities.contains(REDIRECT) {
         info.capabilities.push(REDIRECT);
+    }
+    drop(info);
+    if redirects {
+        call.session.grants.remove(Needs::DIRECT);
     }
     call.reply.ok();
     Ok(())

@@ -4,7 +4,7 @@ use crate::commands::table;
 use crate::testing::{STARTED, World, check};
 use command::Row;
 use command::admission::{Purpose, Rejection, UNKNOWN_NEED, admit, without};
-use session::{LongRun, Needs, Pause, Troubles};
+use session::{LongRun, Needs, Pause, Primary, Troubles};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -32,13 +32,14 @@ enum Fate {
 }
 
 /// Every need, and what becomes of a command without it, where that is asked for.
-const FATES: [(Needs, Fate); 27] = [
+const FATES: [(Needs, Fate); 28] = [
     (Needs::AUTHENTICATED, Fate::Refused("NOAUTH Authentication required.")),
     (Needs::NAMED, Fate::Refused("ERR unknown command 'NOSUCH'")),
     (Needs::LET_IN, Fate::Refused("ERR DEBUG command not allowed.")),
     (Needs::DECLARED, Fate::Nothing),
     (Needs::PERMITTED, Fate::Refused("NOPERM User default has no permissions to run the '")),
     (Needs::SLOT, Fate::Refused("CLUSTERDOWN Hash slot not served")),
+    (Needs::DIRECT, Fate::Refused("REDIRECT 127.0.0.1:7")),
     (Needs::MEMORY, Fate::Refused("OOM command not allowed")),
     (Needs::DISK, Fate::Refused("MISCONF ")),
     (Needs::REPLICAS, Fate::Refused("NOREPLICAS Not enough good replicas to write.")),
@@ -79,6 +80,7 @@ const LEFT_OUT: [(Purpose, Needs); 6] = [
         Needs::AUTHENTICATED
             .union(Needs::NAMED)
             .union(Needs::UNSUBSCRIBED)
+            .union(Needs::DIRECT)
             .union(Needs::LOADED)
             .union(Needs::UNREPLACED)
             .union(Needs::IDLE)
@@ -118,6 +120,9 @@ fn world_without(need: Needs) -> World {
     if need == Needs::MEMORY {
         check(&mut world, &[("CONFIG SET maxmemory 1 maxmemory-policy noeviction", "+OK")]);
         world.instance.memory.other_bytes.store(2, Relaxed);
+    } else if need == Needs::DIRECT {
+        let primary = Primary { host: "127.0.0.1".to_owned(), port: 7 };
+        world.instance.upstream.set(Some(primary), STARTED);
     } else if need == Needs::DISK {
         world.instance.troubles.note(&world.instance.clients.grants, Troubles::SNAPSHOT, true);
     } else if need == Needs::IDLE {
