@@ -27,6 +27,7 @@ STARTED_FILES = {"passed": "started.txt", "exceptions": "started-exceptions.txt"
 TLS_FILES = {"passed": "tls.txt", "exceptions": "tls-exceptions.txt", "ceiling": "tls-valkey.txt"}
 TIME_LIMIT = 300  # seconds for one unit
 PORTS = os.environ.get("COMPAT_PORTS", "21111")  # the first port of the suite and of servers that it starts
+ELSEWHERE = "runs with --started"  # reason of cases that need a server which the suite starts, in units of which others do not
 LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")
 
 
@@ -50,6 +51,16 @@ def read_exceptions(path):
             unit, treatment, name, _ = line.split("\t")
             found.setdefault(unit, {})[name] = treatment
     return found
+
+
+def read_elsewhere():
+    """The cases of units on an external server that run in servers which the suite starts: unit -> names."""
+    found = {}
+    for line in (HERE / FILES["exceptions"]).read_text().splitlines():
+        if line.endswith("\t" + ELSEWHERE):
+            unit, _, name, _ = line.split("\t")
+            found.setdefault(unit if "integration/" in unit else "unit/" + unit, []).append(name)
+    return {unit: names for unit, names in found.items() if unit not in STARTED}
 
 
 class Server:
@@ -111,6 +122,11 @@ def run_unit(unit, options, skipped):
         if not is_started and unit not in OWN_SERVER:
             server = Server(server_log, options.suite / "tests" / "tls" if options.tls else None)
             command += ["--host", server.host, "--port", server.port]
+        if options.started:
+            names = read_elsewhere().get(unit, [])
+            command += ["--tags", "-cluster"] if names else []
+            for name in names:
+                command += ["--only", name]
         # --durable turns a Tcl exception inside a case into a failure of that case, so that the others still run.
         command += ["--durable", "--tls"] if options.tls else ["--durable"]
         suite = subprocess.Popen(command, cwd=options.suite, stdout=log, stderr=log, start_new_session=True)
@@ -167,7 +183,7 @@ def main():
     parser.add_argument("--ceiling", action="store_true", help="write valkey.txt: the server under test is Valkey itself")
     parser.add_argument("units", nargs="*", metavar="unit")
     options = parser.parse_args()
-    units = TLS if options.tls else STARTED if options.started else UNITS
+    units = TLS if options.tls else STARTED + list(read_elsewhere()) if options.started else UNITS
     unknown = [unit for unit in options.units if unit not in units]
     if unknown:
         parser.error("unknown unit %s; known: %s" % (unknown[0], " ".join(units)))

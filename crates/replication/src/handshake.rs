@@ -76,7 +76,7 @@ pub enum Refused {
     #[error("the primary answers PING with '{0}'")]
     Ping(String),
     /// Wrong user or password.
-    #[error("the primary does not let this replica log in (`primaryuser`, `primaryauth`): '{0}'")]
+    #[error("Unable to AUTH to PRIMARY (`primaryuser`, `primaryauth`): '{0}'")]
     Auth(String),
     /// It is not ready: it loads data, or its own link is down.
     #[error("the primary cannot synchronize yet: '{0}'")]

@@ -81,7 +81,7 @@ impl BackgroundJobs {
         services: &Services,
         thread: ThreadContext,
     ) -> BackgroundJobs {
-        let Services { journal, saver, table } = services.clone();
+        let Services { journal, saver, table, .. } = services.clone();
         let statistics = instance.statistics.worker();
         let (other_memory, aged, appended, removed) = (OtherMemory::default(), 0, 0, 0);
         let (caller, calls) = bounded(1);

@@ -3,7 +3,6 @@
 use crate::descriptors;
 use crate::limits;
 use crate::listeners::Listeners;
-use crate::oom_score::OomScoreFile;
 use crate::services::Services;
 use crate::tls::Tls;
 use session::Instance;
@@ -58,7 +57,7 @@ pub(crate) fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         instance.access.set_default_password(&password);
     });
     instance.settings.on_change(&[network::MAXCLIENTS.name()], descriptors::follow);
-    follow_oom_score(&instance.settings);
+    follow_oom_score(&instance.settings, services);
     let of_interpreters =
         [scripting::SCRIPT_MEMORY_LIMIT.name(), scripting::LUA_ENABLE_INSECURE_API.name()];
     follow(instance, &of_interpreters, |instance| {
@@ -151,8 +150,8 @@ fn slow_loading_down(instance: &Instance) {
 }
 
 /// Sets the score of the process at the out-of-memory killer, now and when its settings change.
-fn follow_oom_score(settings: &Settings) {
-    let score = OomScoreFile::new("/proc/self/oom_score_adj");
+fn follow_oom_score(settings: &Settings, services: &Services) {
+    let score = Arc::clone(&services.oom_score);
     // The error has been logged; the server runs with the score that it has.
     let _ = score.follow(settings);
     let names = [general::OOM_SCORE_ADJ.name(), general::OOM_SCORE_ADJ_VALUES.name()];

@@ -2,6 +2,7 @@
 //! highest one when memory is used up.
 
 use base::mutex::Mutex;
+use settings::replication::REPLICAOF;
 use settings::{OomScore, Settings, general};
 use std::fs;
 use std::io;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 const SCORES: (i64, i64) = (-1000, 1000);
 
 /// Score of this process.
+#[derive(Debug)]
 pub struct OomScoreFile {
     path: PathBuf,
     /// Score before the settings changed it; `None` while they do not.
@@ -37,7 +39,9 @@ impl OomScoreFile {
     fn set(&self, settings: &Settings) -> io::Result<()> {
         let mut before = self.before.lock();
         let values = general::OOM_SCORE_ADJ_VALUES.get(settings);
-        let value: i64 = values.first().and_then(|value| value.parse().ok()).unwrap_or(0);
+        let is_replica = !REPLICAOF.get(settings).is_empty();
+        let value = values.get(usize::from(is_replica)).and_then(|value| value.parse().ok());
+        let value: i64 = value.unwrap_or(0);
         match (general::OOM_SCORE_ADJ.get(settings), *before) {
             (OomScore::No, None) => {}
             (OomScore::No, Some(score)) => {
@@ -87,6 +91,9 @@ mod tests {
         assert_eq!(after("yes", "10 20 30"), "17");
         assert_eq!(after("relative", "15 20 30"), "22");
         assert_eq!(after("absolute", "30 30 30"), "30");
+        settings.note("replicaof", &["127.0.0.1", "7000"]);
+        assert_eq!(after("relative", "15 20 30"), "27", "a replica has the second");
+        settings.note("replicaof", &[]);
         assert_eq!(after("relative", "2000 2000 2000"), "1000");
         assert_eq!(after("no", "0 200 800"), "7");
     }

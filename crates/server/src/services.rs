@@ -2,6 +2,7 @@
 
 use crate::claim::Taken;
 use crate::journal::Journal;
+use crate::oom_score::OomScoreFile;
 use crate::saver::Saver;
 use command::Table;
 use settings::journal::APPENDONLY;
@@ -13,6 +14,8 @@ use std::sync::Arc;
 pub struct Services {
     /// Writes the journal.
     pub journal: Arc<Journal>,
+    /// Score of the process at the out-of-memory killer.
+    pub oom_score: Arc<OomScoreFile>,
     /// Makes snapshots.
     pub saver: Arc<Saver>,
     /// The commands that the server knows.

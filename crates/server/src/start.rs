@@ -20,6 +20,7 @@ use crate::load::{self, LoadFailed, Recovered, Source};
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::migrate::Couriers;
+use crate::oom_score::OomScoreFile;
 use crate::replicas::ReplicaSender;
 use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
@@ -192,7 +193,12 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     let signals = signals::catch().map_err(system("catching signals"))?;
     let (ask_to_end, end_asked) = bounded(1);
     let journal = Journal::new().map_err(system("reserving address space"))?;
-    let services = Services { journal, saver: Arc::new(Saver::new(&Clock::Wall)), table };
+    let services = Services {
+        journal,
+        oom_score: Arc::new(OomScoreFile::new("/proc/self/oom_score_adj")),
+        saver: Arc::new(Saver::new(&Clock::Wall)),
+        table,
+    };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     users::load(&instance.access, &instance.settings)?;
     let tls = start_tls(&instance)?;
@@ -256,10 +262,10 @@ fn start_replication(
     services: &Services,
     tls: &Arc<Tls>,
 ) -> Result<(ReplicaSender, Link), StartError> {
-    let Services { journal, saver, table } = services;
+    let Services { journal, oom_score, saver, table } = services;
     let sender = ReplicaSender::start(instance, journal, saver);
     let sender = sender.map_err(system("starting the thread that serves replicas"))?;
-    let roles = Roles::new(journal);
+    let roles = Roles::new(journal, oom_score);
     let link = Link::start(instance, journal, &roles, (*table, tls));
     Ok((sender, link.map_err(system("starting the thread that follows a primary"))?))
 }

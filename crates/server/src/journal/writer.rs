@@ -381,8 +381,7 @@ impl JournalThread {
     /// Makes the database the selected one of which most units are, if those outside of it take
     /// much of the stream.
     fn select_busiest_database(&mut self) {
-        let Some(log) = &mut self.log else { return };
-        if self.journal.reasons.follows() {
+        if self.journal.reasons.all().is_empty() || self.journal.reasons.follows() {
             return;
         }
         let unselected = self.journal.unselected.count.load(Relaxed) - self.second.unselected;
@@ -398,7 +397,7 @@ impl JournalThread {
             lane.withdraw();
             position
         });
-        if let Some(position) = moved {
+        if let (Some(position), Some(log)) = (moved, &mut self.log) {
             log.note_selected_database(position, database);
         }
     }

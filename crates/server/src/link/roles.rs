@@ -2,6 +2,7 @@
 
 use crate::journal::Journal;
 use crate::limits;
+use crate::oom_score::OomScoreFile;
 use crate::replicas::new_id;
 use base::mutex::Mutex;
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -15,6 +16,7 @@ use std::sync::{Arc, Weak};
 #[derive(Debug)]
 pub struct Roles {
     journal: Arc<Journal>,
+    oom_score: Arc<OomScoreFile>,
     wake: Sender<()>,
     pub(super) woken: Receiver<()>,
     /// The socket of the link, while there is one, and of which change of the role it is.
@@ -30,10 +32,11 @@ pub struct Roles {
 
 impl Roles {
     /// A server that follows nobody.
-    pub fn new(journal: &Arc<Journal>) -> Arc<Roles> {
+    pub fn new(journal: &Arc<Journal>, oom_score: &Arc<OomScoreFile>) -> Arc<Roles> {
         let (wake, woken) = unbounded();
         Arc::new(Roles {
             journal: Arc::clone(journal),
+            oom_score: Arc::clone(oom_score),
             wake,
             woken,
             socket: Mutex::default(),
@@ -133,6 +136,8 @@ impl Stream for Shared {
             Some((host, port)) => instance.settings.note(REPLICAOF.name(), &[host, port]),
             None => instance.settings.note(REPLICAOF.name(), &[]),
         }
+        // The error has been logged; the server runs with the score that it has.
+        let _ = self.0.oom_score.follow(&instance.settings);
         if instance.upstream.is_replica() {
             instance.unblock_for_role();
         }

@@ -4,9 +4,22 @@ use crate::peer_stream::PeerStream;
 use crate::tls::Tls;
 use base::Steady;
 use session::Primary;
+use socket2::{Domain, Protocol, Type};
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
+
+/// Connects to an address, from one of this machine if that can be.
+fn connect(to: SocketAddr, from: Option<IpAddr>, timeout: Duration) -> io::Result<TcpStream> {
+    let socket = socket2::Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(from) = from
+        && let Err(error) = socket.bind(&SocketAddr::new(from, 0).into())
+    {
+        tracing::warn!("The link does not come from {from} (`bind-source-addr`): {error}");
+    }
+    socket.connect_timeout(&to.into(), timeout)?;
+    Ok(socket.into())
+}
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
@@ -30,13 +43,13 @@ impl Socket {
     /// Those of the system, and of TLS.
     pub fn connect(
         primary: &Primary,
-        tls: Option<&Tls>,
+        (from, tls): (Option<IpAddr>, Option<&Tls>),
         timeout: Duration,
         now: Steady,
     ) -> io::Result<Socket> {
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for address in (primary.host.as_str(), primary.port).to_socket_addrs()? {
-            let raw = match TcpStream::connect_timeout(&address, timeout) {
+            let raw = match connect(address, from, timeout) {
                 Ok(raw) => raw,
                 Err(error) => {
                     failure = error;

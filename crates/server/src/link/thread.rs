@@ -261,7 +261,10 @@ impl LinkThread {
         let is_encrypted = TLS_REPLICATION.get(&self.instance.settings);
         let tls = is_encrypted.then_some(&*self.tls);
         let now = self.instance.clock.steady();
-        let mut socket = Socket::connect(primary, tls, self.timeout(), now)?;
+        let from = rows::BIND_SOURCE_ADDR.get(&self.instance.settings);
+        // What is no address counts as none, as for Valkey.
+        let from = from.parse().ok();
+        let mut socket = Socket::connect(primary, (from, tls), self.timeout(), now)?;
         let raw = socket.raw()?;
         let endpoint = Endpoint {
             address: raw.peer_addr().map_or_else(|_| String::new(), |it| it.to_string()),

@@ -32,7 +32,7 @@ pub struct Files {
 impl Files {
     /// The files that these services write.
     pub fn new(services: &Services) -> Files {
-        let Services { journal, saver, table } = services.clone();
+        let Services { journal, saver, table, .. } = services.clone();
         Files { journal, saver, table }
     }
 }

@@ -1,7 +1,8 @@
 //! The snapshot with which replicas begin, as the saver makes it.
 //!
 //! At its cut the stream is on, and the offset is known from which on they follow it. The home
-//! database is selected anew behind that, for readers that do not read it from the snapshot.
+//! database is selected anew behind that, for readers that do not read it from the snapshot: the one
+//! that most clients have selected.
 
 use super::backlog::Backlog;
 use super::parcel::{Parcel, ParcelSink};
@@ -13,10 +14,12 @@ use crossbeam_channel::Sender;
 use journal::Lane;
 use rdb::Version;
 use replication::{Filter, Reader, ReplicationId};
-use session::{Instance, timed_version};
+use session::{ClientFlags, Instance, timed_version};
 use settings::{RdbReader, Settings, snapshots};
 use snapshot::{Fields, Save, SaveError};
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
 /// What is to be in a snapshot. Replicas that want the same share one.
@@ -66,6 +69,8 @@ pub struct SyncJob {
     /// Id of the stream, if it is to have a new one.
     pub new_id: ReplicationId,
     pub fields: Arc<OnceLock<Fields>>,
+    /// Database that most clients have selected.
+    pub home: usize,
 }
 
 impl Job for SyncJob {
@@ -82,7 +87,8 @@ impl Job for SyncJob {
         save.fields = Arc::clone(&self.fields);
     }
 
-    fn open(&mut self, _: &Instance) -> io::Result<Box<dyn Sink>> {
+    fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {
+        self.home = busiest_database(instance, self.journal.ring().selected_database());
         Ok(Box::new(ParcelSink(Arc::clone(&self.parcel))))
     }
 
@@ -113,10 +119,26 @@ impl SyncJob {
         // The stream of a primary is its own.
         if !journal.reasons.follows() {
             let mut lane = self.lane.lock();
-            lane.select_again(journal.ring().selected_database());
+            lane.follow_selection(self.home);
+            let position = lane.select_again(self.home);
             lane.withdraw();
+            journal.note_selection(position, self.home);
         }
     }
+}
+
+/// The database that most clients have selected; `present` if no other has more.
+fn busiest_database(instance: &Instance, present: usize) -> usize {
+    let mut counts = BTreeMap::new();
+    for client in instance.clients.list() {
+        if !client.flags().contains(ClientFlags::REPLICA) {
+            let database = client.database.load(Relaxed) as usize;
+            *counts.entry(database).or_insert(0_u64) += 1;
+        }
+    }
+    let of = |database| counts.get(&database).copied().unwrap_or(0);
+    let most = counts.iter().max_by_key(|(_, count)| **count).map_or(present, |(it, _)| *it);
+    if of(most) > of(present) { most } else { present }
 }
 
 #[cfg(test)]

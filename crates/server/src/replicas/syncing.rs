@@ -69,6 +69,7 @@ impl SenderThread {
             begins_backlog: self.backlog.is_none(),
             new_id,
             fields: Arc::default(),
+            home: 0,
         }));
         tracing::info!("Starting a snapshot for {} replicas", members.len());
         self.sync = Some(Sync { parcel, members, cut: cut.1, is_cut: false });

@@ -60,8 +60,8 @@ super::declare::rows! { from super::network::END;
          `yes`).");
     OOM_SCORE_ADJ_VALUES: Arc<[String]> = numbers("oom-score-adj-values", -2000..=2000,
         &["0", "200", "800"],
-        "Numbers for `oom-score-adj`: of a server, of a replica, of a child process. Varve has \
-         only the first.");
+        "Numbers for `oom-score-adj`: of a primary, of a replica, of a child process. Varve has no \
+         such process.");
     IMPORT_MODE: bool = yes_no("import-mode", false,
         "Keep keys past their deadline and evict none, while a client that has declared itself \
          with CLIENT IMPORT-SOURCE fills the server.");

@@ -49,6 +49,8 @@ super::declare::rows! { from super::tls::END;
     PRIMARYUSER: Arc<str> = text("primaryuser", "",
         "User as which a replica logs in at its primary. Empty: the default user.")
         .alias("masteruser").sensitive();
+    BIND_SOURCE_ADDR: Arc<str> = text("bind-source-addr", "",
+        "Address from which a replica connects to its primary. Empty: the system chooses.");
     REPLICA_SERVE_STALE_DATA: bool = yes_no("replica-serve-stale-data", true,
         "Whether a replica answers while it has no link to its primary.")
         .alias("slave-serve-stale-data");

@@ -114,8 +114,6 @@ pub(crate) const ROWS: &[Row] = &[
         .idle(TITLE),
     text("locale-collate", "", "Locale by which SORT with ALPHA compares.")
         .idle("Varve compares bytes and uses no locale"),
-    text("bind-source-addr", "", "Address from which connections to other nodes are made.")
-        .idle("the system chooses the address of links, and there is no cluster mode"),
     yes_no("mptcp", false, "Listen with Multipath TCP.")
         .at_start()
         .idle("Varve listens with TCP, which such clients fall back to"),
