@@ -283,6 +283,46 @@ def a_start_reads_the_newest_bytes_of_its_files_again_for_who_lacks_some():
             assert server.db.command("SCARD", "s") == 300
 
 
+def ids_before_the_newest_two_are_known_after_many_starts():
+    quiet = ("--repl-ping-replica-period", "3600")
+    for kind in (("--appendonly", "yes"), ("--save", "3600 1")):
+        with tempfile.TemporaryDirectory() as folder:
+            asked = []
+            for number in range(11):
+                with primary(*quiet, *kind, "--dir", folder) as server:
+                    for who, place in asked[-8:]:
+                        back = Replica(server, *VALKEY, psync=(who, place + 1))
+                        assert back.line().startswith(b"+CONTINUE "), (kind, number)
+                        back.close()
+                    if len(asked) > 8 and kind[0] == "--appendonly":
+                        who, place = asked[-9]
+                        assert Replica(server, *VALKEY, psync=(who, place + 1)).line().startswith(b"+FULLRESYNC"), "eight are kept"
+                    if kind[0] == "--appendonly" or number == 0:
+                        server.db.command("SET", "k", number)
+                        replica = Replica(server, *VALKEY).take()
+                    facts = fields(server.db, "replication")
+                    who, place = facts["master_replid"].encode(), int(facts["master_repl_offset"])
+                    asked.append((who, place))
+                    if number % 2 and kind[0] == "--appendonly":
+                        server.until(lambda: who in b"".join(path.read_bytes() for path in pathlib.Path(folder, "appendonlydir").glob("*.incr.aof")))
+                        server.process.kill()
+                        server.process.wait()
+                    else:
+                        replica.close()  # or its end would be waited for
+                        server.process.terminate()
+                        assert server.ends_with_status() == 0
+                asked = [(who, min(place, asked[-1][1])) for who, place in asked]
+            if kind[0] == "--appendonly":
+                with primary(*quiet, *kind, "--dir", folder) as server:
+                    server.db.command("BGREWRITEAOF")
+                    server.until(lambda: fields(server.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                    files = list(pathlib.Path(folder, "appendonlydir").glob("*.incr.aof"))
+                    assert all(b"#varve-history " in path.read_bytes() for path in files), "the next file tells them at once"
+            if kind[0] == "--appendonly" and are_there():
+                with peer("valkey-server", folder, *kind) as db:
+                    assert db is None or db.command("DBSIZE") == 1, "others skip the line"
+
+
 def without_files_nobody_wakes_the_thread_that_writes_them():
     with primary("--repl-backlog-size", "1mb") as server:
         replica = Replica(server, *VALKEY).take()

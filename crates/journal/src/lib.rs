@@ -54,6 +54,7 @@ mod chunks;
 mod cut;
 pub mod disk;
 mod gap_line;
+mod history_line;
 pub mod inspect;
 pub mod log;
 pub mod manifest;

@@ -43,6 +43,8 @@ pub struct Log<F: Files> {
     set: Set<F>,
     writer: Writer<F::File>,
     id: ReplicationId,
+    /// Text of the ids before it.
+    earlier: String,
     shift: u64,
     /// Selected databases, each from a position on.
     selections: Vec<(u64, usize)>,
@@ -68,6 +70,7 @@ impl<F: Files> Log<F> {
             set,
             writer,
             id: start.id,
+            earlier: String::new(),
             shift: start.shift,
             selections,
             is_syncing: false,
@@ -101,7 +104,7 @@ impl<F: Files> Log<F> {
             shift: self.shift,
         };
         let file = self.set.begin_apart(&start.header())?;
-        self.writer = Writer::new(file, start, now);
+        self.begin_file(file, start, now);
         self.has_lost_files = false;
         Ok(())
     }
@@ -191,11 +194,22 @@ impl<F: Files> Log<F> {
         self.writer.has_sync_failed() || self.has_lost_files
     }
 
-    /// Has what is written from now on be known as the stream of another id.
-    pub fn set_id(&mut self, id: ReplicationId) {
-        if id != self.id {
-            self.id = id;
-            self.writer.set_id(id);
+    /// Has what is written from now on be known as the stream of this id, and tell of those before
+    /// it.
+    pub fn set_history(&mut self, id: ReplicationId, earlier: String) {
+        if id != self.id || earlier != self.earlier {
+            (self.id, self.earlier) = (id, earlier);
+            self.writer.set_history(id, &self.earlier);
+        }
+    }
+
+    fn begin_file(&mut self, file: F::File, start: Start, now: Steady) {
+        self.writer = Writer::new(file, start, now);
+        if !self.earlier.is_empty() {
+            self.writer.set_history(self.id, &self.earlier);
+            // The files before tell it until there is a base in their place. What fails here is
+            // done with the next line.
+            let _ = self.writer.write_safe_line(now);
         }
     }
 
@@ -316,7 +330,7 @@ impl<F: Files> Log<F> {
             shift: self.shift,
         };
         let file = self.set.begin_incremental(&start.header())?;
-        self.writer = Writer::new(file, start, now);
+        self.begin_file(file, start, now);
         Ok(self.set.last_incremental())
     }
 

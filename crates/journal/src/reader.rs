@@ -9,7 +9,8 @@
 
 use crate::disk::File;
 use crate::gap_line::parse_gap;
-use crate::sync_line::{BEGIN, Checksum, SyncLine};
+use crate::history_line::parse_history;
+use crate::sync_line::{BEGIN, Checksum, ReplicationId, SyncLine};
 use std::io;
 use std::ops::Range;
 use text::parse_u64;
@@ -59,6 +60,8 @@ pub struct AofReader<'f, F> {
     lines_before: Lines,
     /// Units read.
     units: u64,
+    /// What the last line of earlier ids has told: the id then, and the text.
+    history: Option<(ReplicationId, Vec<u8>)>,
     /// Padding that was found last: its end, and what it is.
     padding: Option<(u64, Padding)>,
 }
@@ -176,6 +179,7 @@ impl<'f, F: File> AofReader<'f, F> {
             lines: Lines::default(),
             lines_before: Lines::default(),
             units: 0,
+            history: None,
             padding: None,
         }
     }
@@ -296,6 +300,12 @@ impl<'f, F: File> AofReader<'f, F> {
         let Lines { bytes, gaps } = self.lines_before;
         let bytes = self.whole - self.verified.end - bytes;
         Some(line.position.saturating_add(bytes).saturating_add(gaps))
+    }
+
+    /// The ids that the stream had before, as far as lines told them: the id that it had then, and
+    /// their text.
+    pub fn history(&self) -> Option<&(ReplicationId, Vec<u8>)> {
+        self.history.as_ref()
     }
 
     /// True if somebody else has gone on behind the padding of the one who wrote the lines.
@@ -420,6 +430,7 @@ impl<'f, F: File> AofReader<'f, F> {
         line.starts_with(BEGIN)
             || line.strip_prefix(b"#TS:").is_some_and(is_time)
             || parse_gap(line).is_some()
+            || parse_history(line).is_some()
     }
 
     fn read_line(&mut self) -> Result<Item, Stop> {
@@ -447,7 +458,11 @@ impl<'f, F: File> AofReader<'f, F> {
         self.lines = if is_sync {
             Lines::default()
         } else {
-            let gap = parse_gap(&self.buffer[line.clone()]).unwrap_or(0);
+            let text = &self.buffer[line.clone()];
+            let gap = parse_gap(text).unwrap_or(0);
+            if let Some((id, earlier)) = parse_history(text) {
+                self.history = Some((id, earlier.to_vec()));
+            }
             let Lines { bytes, gaps } = self.lines;
             Lines { bytes: bytes + line.len() as u64, gaps: gaps.saturating_add(gap) }
         };

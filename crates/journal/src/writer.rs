@@ -16,6 +16,7 @@ pub use sync_job::{SyncJob, SyncPolicy};
 
 use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache, read_pieces};
 use crate::gap_line::gap_line;
+use crate::history_line::history_line;
 use crate::ring::Consumer;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use base::{Millis, Steady};
@@ -83,6 +84,8 @@ pub struct Writer<F> {
     /// The wall time that is to be written, if it is, and the second that was written last.
     time: Option<Millis>,
     second: u64,
+    /// The line of earlier ids; empty if there are none.
+    history: Vec<u8>,
 }
 
 /// Where the file ends, if all is well.
@@ -90,6 +93,8 @@ pub struct Writer<F> {
 struct Tail {
     reached: Reached,
     since_line: Checksum,
+    /// True if the line of earlier ids stands in the file.
+    has_history: bool,
 }
 
 impl Tail {
@@ -109,7 +114,7 @@ impl<F: File> Writer<F> {
             file: Arc::new(file),
             id: start.id,
             shift: start.shift,
-            tail: Tail { reached, since_line: Checksum::default() },
+            tail: Tail { reached, ..Tail::default() },
             safe: reached,
             is_safe_written: true,
             is_syncing: false,
@@ -125,6 +130,7 @@ impl<F: File> Writer<F> {
             line_is_synced: true,
             time: None,
             second: 0,
+            history: Vec::new(),
         }
     }
 
@@ -141,7 +147,7 @@ impl<F: File> Writer<F> {
         })?;
         let reached = Reached { bytes: end.bytes, position: start.position };
         Ok(Writer {
-            tail: Tail { reached, since_line },
+            tail: Tail { reached, since_line, has_history: false },
             safe: reached,
             is_safe_written: behind_line == end.bytes && line.covers_all(end.bytes),
             allocated: end.bytes,
@@ -179,9 +185,12 @@ impl<F: File> Writer<F> {
         }
     }
 
-    /// Has what is written from now on be known as the stream of another id.
-    pub fn set_id(&mut self, id: ReplicationId) {
+    /// Has what is written from now on be known as the stream of this id, and tell of those before
+    /// it.
+    pub fn set_history(&mut self, id: ReplicationId, earlier: &str) {
         self.id = id;
+        self.history = if earlier.is_empty() { Vec::new() } else { history_line(id, earlier) };
+        self.tail.has_history = false;
         // The next line says so, though nothing may come before it.
         self.is_safe_written = false;
     }
@@ -348,6 +357,10 @@ impl<F: File> Writer<F> {
     }
 
     fn append_line(&mut self, tail: &mut Tail) -> io::Result<()> {
+        if !tail.has_history && !self.history.is_empty() {
+            self.append(&self.history, tail)?;
+            tail.has_history = true;
+        }
         let position = tail.reached.position.wrapping_add(self.shift);
         let line = tail.since_line.line(position, self.id, self.safe.bytes, self.is_synced);
         append_all(&*self.file, line.as_bytes())?;

@@ -192,13 +192,7 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     // listens.
     let signals = signals::catch().map_err(system("catching signals"))?;
     let (ask_to_end, end_asked) = bounded(1);
-    let journal = Journal::new().map_err(system("reserving address space"))?;
-    let services = Services {
-        journal,
-        oom_score: Arc::new(OomScoreFile::new("/proc/self/oom_score_adj")),
-        saver: Arc::new(Saver::new(&Clock::Wall)),
-        table,
-    };
+    let services = make_services(table)?;
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     users::load(&instance.access, &instance.settings)?;
     let tls = start_tls(&instance)?;
@@ -254,6 +248,15 @@ fn outcome(served: Result<(), StartError>) -> Result<(), StartError> {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served.inspect(|()| tracing::warn!("Varve is now ready to exit, bye bye...")),
     }
+}
+
+fn make_services(table: &'static Table) -> Result<Services, StartError> {
+    Ok(Services {
+        journal: Journal::new().map_err(system("reserving address space"))?,
+        oom_score: Arc::new(OomScoreFile::new("/proc/self/oom_score_adj")),
+        saver: Arc::new(Saver::new(&Clock::Wall)),
+        table,
+    })
 }
 
 /// Starts the thread that serves replicas, and the one that follows a primary.
@@ -355,7 +358,7 @@ fn start_journal(
         None => (None, None, Spool::default()),
     };
     let Services { journal, saver, .. } = services.clone();
-    if let Some(known) = known {
+    if let Some(known) = &known {
         if begin.is_none() {
             journal.begin_at(known.offset, known.database);
         }

@@ -201,11 +201,15 @@ impl Replicas {
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let stream = self.stream.get().and_then(|stream| stream.database());
         let (Some(database), Some(history)) = (stream, self.history()) else { return Vec::new() };
-        vec![
+        let mut fields = vec![
             ("repl-stream-db", database.to_string()),
             ("repl-id", history.id().as_str().to_owned()),
             ("repl-offset", self.offset().to_string()),
-        ]
+        ];
+        if !history.earlier().is_empty() {
+            fields.push(("repl-earlier-ids", history.earlier_text()));
+        }
+        fields
     }
 
     /// Offset behind all that was put into the stream; zero in a server without one.

@@ -212,11 +212,12 @@ impl JournalThread {
     /// Has the files tell under which id the stream is known, and which databases that of a primary
     /// selects.
     fn follow_history(&mut self) {
-        if let Some(history) = self.instance.replicas.history() {
+        let history = self.instance.replicas.history();
+        if let Some(history) = &history {
             self.id = history.id();
         }
         let Some(log) = &mut self.log else { return };
-        log.set_id(self.id);
+        log.set_history(self.id, history.map_or_else(String::new, |it| it.earlier_text()));
         let selections = std::mem::take(&mut *self.journal.selections.lock());
         for (position, database) in selections {
             log.note_selected_database(position, database);

@@ -11,7 +11,7 @@ use command::{Follower, Parted, Table};
 use crossbeam_channel::RecvTimeoutError;
 use journal::Lane;
 use replication::handshake::{LINE_BYTES_MAX, Refused};
-use replication::{Handshake, History, Next, NoUnit, Own, Synced};
+use replication::{Handshake, Next, NoUnit, Own, Synced};
 use session::{
     ClientFlags, Endpoint, Instance, LinkState, Notice, Owner, Post, Primary, VALKEY_VERSION,
 };
@@ -133,8 +133,8 @@ impl Link {
 
     /// Takes note of the stream of which the data that was loaded is, before anything changes. A
     /// primary goes on under another id: it may lack what its replicas have.
-    pub fn adopt(&self, instance: &Instance, known: KnownStream) {
-        let mut history = History::new(known.id);
+    pub fn adopt(&self, instance: &Instance, known: &KnownStream) {
+        let mut history = known.history.clone();
         if rows::REPLICAOF.get(&instance.settings).is_empty() {
             let Ok(id) = new_id() else { return };
             history.rename(id, known.offset);

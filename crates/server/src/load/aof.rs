@@ -37,6 +37,8 @@ pub struct Contents {
     pub is_last_bare: bool,
     /// Where in the files units of the stream begin.
     pub places: Places,
+    /// What the files told last of the ids that the stream had before: the id then, and their text.
+    pub history: Option<(ReplicationId, Vec<u8>)>,
 }
 
 /// A file of the set, which is opened when it is looked at: there may be more than can be open.
@@ -175,6 +177,7 @@ fn load_file(
         }
     }
     let (database, places) = (replay.database(), replay.take_places());
+    contents.history = replay.take_history().or(contents.history.take());
     let (name, executed) = (it.name.to_owned(), from..replay.reached());
     contents.places.push(FilePlaces { name, executed, places });
     if let State::Torn { offset, why } = found.state {

@@ -45,6 +45,7 @@ use journal::sync_line::ReplicationId;
 use journal::writer::End;
 use newest::Places;
 use rdb::Wanted;
+use replication::History;
 use session::Instance;
 use settings::general::DIR;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
@@ -91,10 +92,10 @@ pub struct Recovered {
 }
 
 /// The stream of which data is all up to an offset.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KnownStream {
-    /// Its id.
-    pub id: ReplicationId,
+    /// Its id, and those before it.
+    pub history: History,
     /// The offset.
     pub offset: u64,
     /// Database that is selected there.
@@ -192,7 +193,14 @@ fn stream_of_rdb(instance: &Instance) -> Option<KnownStream> {
     let database = usize::try_from(mark.database.unwrap_or(0)).ok()?;
     let is_there = database < instance.store.databases();
     let offset = mark.offset?;
-    is_there.then_some(KnownStream { id, offset, database })
+    let history = history_of(id, mark.earlier.as_deref());
+    is_there.then_some(KnownStream { history, offset, database })
+}
+
+/// The history of an id, with what a file told of those before it. What is none counts as nothing.
+fn history_of(id: ReplicationId, earlier: Option<&[u8]>) -> History {
+    let history = earlier.and_then(|earlier| History::parse(id.as_str().as_bytes(), earlier));
+    history.unwrap_or(History::new(id))
 }
 
 /// Loads a set of files.
@@ -221,8 +229,13 @@ pub fn load_set(
     let selected = if end.is_some() { contents.database } else { 0 };
     let unsafe_end = UnsafeEnd { path, whole, safe, truncated_bytes: contents.truncated_bytes };
     let unsafe_end = Some(unsafe_end);
-    let stream = id.map(|id| KnownStream { id, offset: position, database: selected });
-    let newest = stream.map(|it| newest_of(instance, &set, &contents.places, it.offset));
+    let earlier = contents.history.filter(|it| Some(it.0) == id).map(|it| it.1);
+    let stream = id.map(|id| KnownStream {
+        history: history_of(id, earlier.as_deref()),
+        offset: position,
+        database: selected,
+    });
+    let newest = stream.as_ref().map(|it| newest_of(instance, &set, &contents.places, it.offset));
     let newest = newest.unwrap_or_default();
     let begin = Begin { set, unsafe_end, position, selected, id, end, base };
     Ok(Recovered { begin: Some(begin), stream, newest })

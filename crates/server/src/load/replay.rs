@@ -5,6 +5,7 @@ use super::newest;
 use command::{Applier, Followed, Next, NotApplied, Table};
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
+use journal::sync_line::ReplicationId;
 use session::{Args, Client, Instance};
 use settings::PropagationErrorBehavior;
 use settings::journal::PROPAGATION_ERROR_BEHAVIOR;
@@ -38,6 +39,8 @@ pub struct Replay<'a> {
     reached: u64,
     /// Offsets at which units begin, and their positions in the stream.
     places: Vec<(u64, u64)>,
+    /// What the file told of the ids that the stream had before.
+    history: Option<(ReplicationId, Vec<u8>)>,
     /// Commands that could not be executed and were left out, or failed and changed nothing.
     failed: u64,
     /// Commands that change no data, by name.
@@ -72,6 +75,7 @@ impl<'a> Replay<'a> {
             sought,
             reached: 0,
             places: Vec::new(),
+            history: None,
             failed: 0,
             passed_over: BTreeMap::new(),
         }
@@ -98,6 +102,7 @@ impl<'a> Replay<'a> {
             self.pass(reader.whole())?;
         };
         self.pass(reader.whole())?;
+        self.history = reader.history().cloned();
         self.report();
         Ok(is_whole)
     }
@@ -105,6 +110,11 @@ impl<'a> Replay<'a> {
     /// Offset behind the last unit that was executed.
     pub fn reached(&self) -> u64 {
         self.reached
+    }
+
+    /// The ids that the stream had before, if the file told them.
+    pub fn take_history(&mut self) -> Option<(ReplicationId, Vec<u8>)> {
+        self.history.take()
     }
 
     /// Where in the file units of the stream begin.

@@ -1,8 +1,8 @@
 //! The snapshot with which replicas begin, as the saver makes it.
 //!
 //! At its cut the stream is on, and the offset is known from which on they follow it. The home
-//! database is selected anew behind that, for readers that do not read it from the snapshot: the one
-//! that most clients have selected.
+//! database, the one that most clients have selected, is selected anew behind that, for readers
+//! that do not read it from the snapshot.
 
 use super::backlog::Backlog;
 use super::parcel::{Parcel, ParcelSink};

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// Longest id of a stream that is kept.
 const ID_BYTES_MAX: usize = 64;
+/// Longest text of ids before it that is kept.
+const EARLIER_BYTES_MAX: usize = 1024;
 /// Longest sleep without a look at whether it is still wanted.
 const SLEEP_MAX: Duration = Duration::from_millis(10);
 
@@ -18,6 +20,8 @@ pub struct StreamMark {
     pub id: Option<Vec<u8>>,
     /// Offset of the file in it.
     pub offset: Option<u64>,
+    /// Ids that it had before, as text.
+    pub earlier: Option<Vec<u8>>,
 }
 
 impl StreamMark {
@@ -31,6 +35,9 @@ impl StreamMark {
         match name {
             b"repl-stream-db" => self.database = text::parse_u64(text),
             b"repl-id" if text.len() <= ID_BYTES_MAX => self.id = Some(text.to_vec()),
+            b"repl-earlier-ids" if text.len() <= EARLIER_BYTES_MAX => {
+                self.earlier = Some(text.to_vec());
+            }
             b"repl-offset" => self.offset = text::parse_u64(text),
             _ => {}
         }
