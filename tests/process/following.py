@@ -11,12 +11,14 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 
 from bounds import encoded
 from peers import ROOT, are_there, give_away, started
 from replicas import AT_ONCE, DEBUG, digest, fields, write_at_random
-from resp import Error, Tagged
+from ports import free_port
+from resp import Closed, Connection, Error, Tagged
 from run import PATIENCE, Server, run
 
 ID = "0123456789abcdef0123456789abcdef01234567"
@@ -356,6 +358,62 @@ def a_restart_goes_on_without_a_snapshot():
                     syncs = fields(primary.db, "stats")
                     assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("0", "1"), (settings, syncs)
                     assert digest(primary.db) == digest(replica.db)
+
+
+def a_chain_under_load_goes_on_without_a_snapshot_when_each_is_killed_and_ended():
+    ports = [free_port() for _ in range(3)]
+    snapshots, is_over = 0, threading.Event()
+
+    def load():
+        """Writes pipelines to the first, and connects again when it is back."""
+        number = 0
+        while not is_over.is_set():
+            with contextlib.suppress(OSError, Closed):
+                db = Connection("127.0.0.1:%d" % ports[0], PATIENCE)
+                while not is_over.is_set():
+                    for number in range(number, number + 50):
+                        db.send([b"SET", b"k%d" % (number % 5000), b"%d" % number * 20])
+                    db.send([b"INCR", b"count"])
+                    db.send([b"PUBLISH", b"news", b"%d" % number])
+                    for _ in range(52):
+                        db.read()
+
+    def begin(at, folder):
+        follows = ("--replicaof", "127.0.0.1 %d" % ports[at - 1]) if at else ()
+        # A rotation removes what a replica that was behind may lack.
+        files = ("--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--dir", folder)
+        it = Server(*AT_ONCE, *DEBUG, *files, *follows, port=ports[at]).__enter__()
+        it.db = it.connect()
+        return it
+
+    with contextlib.ExitStack() as stack:
+        folders = [stack.enter_context(tempfile.TemporaryDirectory()) for _ in ports]
+        chain = [begin(at, folder) for at, folder in enumerate(folders)]
+        stack.callback(lambda: [it.__exit__() for it in chain])
+        all_up = lambda: all(link(it)["master_link_status"] == "up" for it in chain[1:])
+        chain[0].until(all_up)
+        writing = threading.Thread(target=load)
+        writing.start()
+        stack.callback(writing.join)
+        stack.callback(is_over.set)
+        count = lambda it: it.output.read_text().count("Starting a snapshot for")
+        for end in (signal.SIGKILL, signal.SIGTERM):
+            for at in range(3):
+                before = int(link(chain[2])["slave_repl_offset"])
+                chain[0].until(lambda: all_up() and int(link(chain[2])["slave_repl_offset"]) > before + 500000)
+                chain[at].process.send_signal(end)
+                chain[at].process.wait()
+                snapshots += count(chain[at])
+                chain[at].__exit__()
+                chain[at] = begin(at, folders[at])
+                chain[0].until(all_up)
+        is_over.set()
+        writing.join()
+        chain[0].db.command("SET", "end", "1")
+        caught_up(chain[0], *chain[1:])
+        snapshots += sum(count(it) for it in chain)
+        digests = [digest(it.db) for it in chain]
+        assert snapshots == 2 and len(set(digests)) == 1, (snapshots, digests)
 
 
 def a_restart_names_the_keys_that_are_past_their_deadline_to_a_whole_chain():

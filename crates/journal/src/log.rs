@@ -195,11 +195,13 @@ impl<F: Files> Log<F> {
     }
 
     /// Has what is written from now on be known as the stream of this id, and tell of those before
-    /// it.
-    pub fn set_history(&mut self, id: ReplicationId, earlier: String) {
+    /// it. A line says so at once where that can be; no unit is written before one.
+    pub fn set_history(&mut self, id: ReplicationId, earlier: String, now: Steady) {
         if id != self.id || earlier != self.earlier {
             (self.id, self.earlier) = (id, earlier);
             self.writer.set_history(id, &self.earlier);
+            // What fails is done with the next write.
+            let _ = self.writer.write_safe_line(now);
         }
     }
 
@@ -207,8 +209,6 @@ impl<F: Files> Log<F> {
         self.writer = Writer::new(file, start, now);
         if !self.earlier.is_empty() {
             self.writer.set_history(self.id, &self.earlier);
-            // The files before tell it until there is a base in their place. What fails here is
-            // done with the next line.
             let _ = self.writer.write_safe_line(now);
         }
     }

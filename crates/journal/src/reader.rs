@@ -60,6 +60,8 @@ pub struct AofReader<'f, F> {
     lines_before: Lines,
     /// Units read.
     units: u64,
+    /// True if bytes of the stream are no data.
+    has_gaps: bool,
     /// What the last line of earlier ids has told: the id then, and the text.
     history: Option<(ReplicationId, Vec<u8>)>,
     /// Padding that was found last: its end, and what it is.
@@ -179,6 +181,7 @@ impl<'f, F: File> AofReader<'f, F> {
             lines: Lines::default(),
             lines_before: Lines::default(),
             units: 0,
+            has_gaps: false,
             history: None,
             padding: None,
         }
@@ -300,6 +303,11 @@ impl<'f, F: File> AofReader<'f, F> {
         let Lines { bytes, gaps } = self.lines_before;
         let bytes = self.whole - self.verified.end - bytes;
         Some(line.position.saturating_add(bytes).saturating_add(gaps))
+    }
+
+    /// True if there were replicas when it was written: what is no data is said to them alone.
+    pub fn had_replicas(&self) -> bool {
+        self.has_gaps
     }
 
     /// The ids that the stream had before, as far as lines told them: the id that it had then, and
@@ -460,6 +468,7 @@ impl<'f, F: File> AofReader<'f, F> {
         } else {
             let text = &self.buffer[line.clone()];
             let gap = parse_gap(text).unwrap_or(0);
+            self.has_gaps |= gap > 0;
             if let Some((id, earlier)) = parse_history(text) {
                 self.history = Some((id, earlier.to_vec()));
             }

@@ -95,6 +95,8 @@ struct Tail {
     since_line: Checksum,
     /// True if the line of earlier ids stands in the file.
     has_history: bool,
+    /// True if a line has told the present id, so that units may follow.
+    has_id: bool,
 }
 
 impl Tail {
@@ -114,7 +116,7 @@ impl<F: File> Writer<F> {
             file: Arc::new(file),
             id: start.id,
             shift: start.shift,
-            tail: Tail { reached, ..Tail::default() },
+            tail: Tail { reached, has_id: true, ..Tail::default() },
             safe: reached,
             is_safe_written: true,
             is_syncing: false,
@@ -147,7 +149,7 @@ impl<F: File> Writer<F> {
         })?;
         let reached = Reached { bytes: end.bytes, position: start.position };
         Ok(Writer {
-            tail: Tail { reached, since_line, has_history: false },
+            tail: Tail { reached, since_line, has_history: false, has_id: line.id == start.id },
             safe: reached,
             is_safe_written: behind_line == end.bytes && line.covers_all(end.bytes),
             allocated: end.bytes,
@@ -190,7 +192,7 @@ impl<F: File> Writer<F> {
     pub fn set_history(&mut self, id: ReplicationId, earlier: &str) {
         self.id = id;
         self.history = if earlier.is_empty() { Vec::new() } else { history_line(id, earlier) };
-        self.tail.has_history = false;
+        (self.tail.has_history, self.tail.has_id) = (false, false);
         // The next line says so, though nothing may come before it.
         self.is_safe_written = false;
     }
@@ -249,7 +251,7 @@ impl<F: File> Writer<F> {
             writer.allocate_ahead(tail.reached.bytes + (limit - from));
             writer.pad_ahead(tail.reached.bytes + (limit - from))?;
             writer.append_time(tail)?;
-            if writer.is_synced != writer.line_is_synced {
+            if writer.is_synced != writer.line_is_synced || !tail.has_id {
                 writer.append_line(tail)?;
             }
             writer.append_units(consumer, limit, tail)
@@ -365,6 +367,7 @@ impl<F: File> Writer<F> {
         let line = tail.since_line.line(position, self.id, self.safe.bytes, self.is_synced);
         append_all(&*self.file, line.as_bytes())?;
         tail.reached.bytes += line.len() as u64;
+        tail.has_id = true;
         Ok(())
     }
 

@@ -18,8 +18,9 @@ pub struct Door {
     has_parted: AtomicBool,
     lets_go: AtomicBool,
     keeps: AtomicBool,
-    /// The stream's newest bytes from before a start, which are to be kept too.
-    newest: Mutex<Spool>,
+    /// The stream's newest bytes from before a start, which are to be kept too, and whether
+    /// replicas of that time may come back.
+    newest: Mutex<(Spool, bool)>,
     /// Who waits until the sender has parted, or keeps the stream.
     awaited: Mutex<Option<Sender<()>>>,
 }
@@ -104,8 +105,8 @@ impl Door {
     }
 
     /// Has the stream kept together with its newest bytes from before a start, and waits until it
-    /// is. The thread is outside the gate.
-    pub fn keep_and_wait(&self, newest: Spool) {
+    /// is; for replicas of that time, if there were some. The thread is outside the gate.
+    pub fn keep_and_wait(&self, newest: (Spool, bool)) {
         *self.newest.lock() = newest;
         let (done, is_done) = bounded(1);
         *self.awaited.lock() = Some(done);
@@ -115,7 +116,7 @@ impl Door {
     }
 
     /// What `keep_and_wait` has brought.
-    pub fn take_newest(&self) -> Spool {
+    pub fn take_newest(&self) -> (Spool, bool) {
         std::mem::take(&mut *self.newest.lock())
     }
 

@@ -354,8 +354,8 @@ fn start_journal(
 ) -> Result<JoinHandle<()>, StartError> {
     let is_loading = recovered.is_some();
     let (begin, known, newest) = match recovered {
-        Some(it) => (it.begin, it.stream, it.newest),
-        None => (None, None, Spool::default()),
+        Some(it) => (it.begin, it.stream, (it.newest, it.had_replicas)),
+        None => (None, None, (Spool::default(), false)),
     };
     let Services { journal, saver, .. } = services.clone();
     if let Some(known) = &known {

@@ -46,8 +46,9 @@ impl JournalThread {
 
     fn open_log(&mut self, begin: Box<Begin>, now: Steady) -> Result<(), (Box<Begin>, SetError)> {
         let start = begin.start(self.id);
-        self.id = start.id;
         self.log = Some(begin.open(start, now)?);
+        // Replicas are told the present id, so the files have it first.
+        self.follow_history(now);
         self.retry.end();
         self.journal.is_waiting.store(false, Release);
         self.turn_on();

@@ -137,6 +137,7 @@ impl JournalThread {
                 Err(error) => return drop(ready.send(Err(error))),
             };
             let second = Second::new(journal.ring.tail(), 0);
+            let history = instance.replicas.history();
             let mut writer = JournalThread {
                 instance,
                 journal,
@@ -147,7 +148,7 @@ impl JournalThread {
                 lane,
                 log: None,
                 waiting: None,
-                id: own_id,
+                id: history.map_or(own_id, |history| history.id()),
                 syncer,
                 remover,
                 sync_began: None,
@@ -206,18 +207,18 @@ impl JournalThread {
             self.turn_off();
         }
         self.journal.follow_policy(&self.instance);
-        self.follow_history();
     }
 
     /// Has the files tell under which id the stream is known, and which databases that of a primary
-    /// selects.
-    fn follow_history(&mut self) {
+    /// selects. To be called when it is known up to where is written: units of a new id are put
+    /// after it is the present one, so none of them is written as one of the old.
+    pub(super) fn follow_history(&mut self, now: Steady) {
         let history = self.instance.replicas.history();
         if let Some(history) = &history {
             self.id = history.id();
         }
         let Some(log) = &mut self.log else { return };
-        log.set_history(self.id, history.map_or_else(String::new, |it| it.earlier_text()));
+        log.set_history(self.id, history.map_or_else(String::new, |it| it.earlier_text()), now);
         let selections = std::mem::take(&mut *self.journal.selections.lock());
         for (position, database) in selections {
             log.note_selected_database(position, database);
@@ -239,7 +240,9 @@ impl JournalThread {
         if self.waiting.is_some() {
             return;
         }
-        let Some(log) = &mut self.log else {
+        self.follow_history(now);
+        let (Some(consumer), Some(log)) = (&mut self.consumer, &mut self.log) else {
+            let Some(consumer) = &mut self.consumer else { return };
             // What is behind a cut is for the file that is about to begin.
             self.journal.written.store(limit, Relaxed);
             return consumer.release(limit);

@@ -39,6 +39,8 @@ pub struct Contents {
     pub places: Places,
     /// What the files told last of the ids that the stream had before: the id then, and their text.
     pub history: Option<(ReplicationId, Vec<u8>)>,
+    /// True if there were replicas when one of the files was written.
+    pub had_replicas: bool,
 }
 
 /// A file of the set, which is opened when it is looked at: there may be more than can be open.
@@ -177,6 +179,7 @@ fn load_file(
         }
     }
     let (database, places) = (replay.database(), replay.take_places());
+    contents.had_replicas |= replay.had_replicas();
     contents.history = replay.take_history().or(contents.history.take());
     let (name, executed) = (it.name.to_owned(), from..replay.reached());
     contents.places.push(FilePlaces { name, executed, places });

@@ -89,6 +89,8 @@ pub struct Recovered {
     pub stream: Option<KnownStream>,
     /// The newest bytes of that stream, as far as files have them.
     pub newest: Spool,
+    /// True if there were replicas when the files were written, which may come back.
+    pub had_replicas: bool,
 }
 
 /// The stream of which data is all up to an offset.
@@ -180,7 +182,7 @@ pub fn load(
             }
             load_rdb(instance, thread, &name, file, wanted)?;
             let stream = stream_of_rdb(instance);
-            Ok(Recovered { begin: None, stream, newest: Spool::default() })
+            Ok(Recovered { begin: None, stream, newest: Spool::default(), had_replicas: false })
         }
     }
 }
@@ -238,7 +240,8 @@ pub fn load_set(
     let newest = stream.as_ref().map(|it| newest_of(instance, &set, &contents.places, it.offset));
     let newest = newest.unwrap_or_default();
     let begin = Begin { set, unsafe_end, position, selected, id, end, base };
-    Ok(Recovered { begin: Some(begin), stream, newest })
+    let had_replicas = contents.had_replicas;
+    Ok(Recovered { begin: Some(begin), stream, newest, had_replicas })
 }
 
 /// Reads the newest bytes of the stream, which ends at `end`, again. Without them replicas that

@@ -41,6 +41,8 @@ pub struct Replay<'a> {
     places: Vec<(u64, u64)>,
     /// What the file told of the ids that the stream had before.
     history: Option<(ReplicationId, Vec<u8>)>,
+    /// True if there were replicas when the file was written.
+    had_replicas: bool,
     /// Commands that could not be executed and were left out, or failed and changed nothing.
     failed: u64,
     /// Commands that change no data, by name.
@@ -76,6 +78,7 @@ impl<'a> Replay<'a> {
             reached: 0,
             places: Vec::new(),
             history: None,
+            had_replicas: false,
             failed: 0,
             passed_over: BTreeMap::new(),
         }
@@ -103,6 +106,7 @@ impl<'a> Replay<'a> {
         };
         self.pass(reader.whole())?;
         self.history = reader.history().cloned();
+        self.had_replicas = reader.had_replicas();
         self.report();
         Ok(is_whole)
     }
@@ -115,6 +119,11 @@ impl<'a> Replay<'a> {
     /// The ids that the stream had before, if the file told them.
     pub fn take_history(&mut self) -> Option<(ReplicationId, Vec<u8>)> {
         self.history.take()
+    }
+
+    /// True if there were replicas when the file was written.
+    pub fn had_replicas(&self) -> bool {
+        self.had_replicas
     }
 
     /// Where in the file units of the stream begin.

@@ -62,7 +62,12 @@ impl SenderThread {
 
     /// Has a replica that is gone keep its place, as long as `repl-backlog-time` says.
     pub(super) fn keep_place(&mut self, link: &Link, who: &str) {
-        let State::Follows(position) = link.state else { return };
+        if let State::Follows(position) = link.state {
+            self.keep_lost(who.to_owned(), position);
+        }
+    }
+
+    fn keep_lost(&mut self, who: String, position: u64) {
         let now = self.instance.clock.steady();
         let millis = u64::from(rows::REPL_BACKLOG_TIME.get(&self.instance.settings)) * 1000;
         if self.backlog.is_none() || millis == 0 {
@@ -71,7 +76,7 @@ impl SenderThread {
         if self.lost.len() == LOST_MAX {
             self.lost.remove(0);
         }
-        self.lost.push(Lost { who: who.to_owned(), position, until: now.after(millis) });
+        self.lost.push(Lost { who, position, until: now.after(millis) });
     }
 
     /// Looks after what changes slowly.
@@ -139,8 +144,13 @@ impl SenderThread {
             journal.reasons.add(store, Reason::REPLICAS);
             Backlog::of(journal.ring())
         });
-        backlog.put_before(self.door.take_newest());
+        let (newest, had_replicas) = self.door.take_newest();
+        backlog.put_before(newest);
+        let place = had_replicas.then(|| backlog.first());
         self.backlog = Some(backlog);
+        if let Some(position) = place {
+            self.keep_lost("of before the start".to_owned(), position);
+        }
         self.instance.replicas.backlog.is_kept.store(true, Relaxed);
     }
 
