@@ -33,6 +33,8 @@ pub struct Parcel {
 struct State {
     /// The newest bytes, in pieces.
     pieces: VecDeque<Arc<Vec<u8>>>,
+    /// Memory of one that nobody needs any more, for the next.
+    spare: Vec<u8>,
     /// Bytes before the first of them, and behind the last.
     first: u64,
     end: u64,
@@ -68,6 +70,7 @@ impl Parcel {
     pub fn new(memory_max: usize, directory: PathBuf, door: Arc<Door>) -> Arc<Parcel> {
         let state = State {
             pieces: VecDeque::new(),
+            spare: Vec::new(),
             first: 0,
             end: 0,
             file: None,
@@ -131,10 +134,12 @@ impl Parcel {
     }
 
     fn push(&self, bytes: &[u8]) {
-        let piece = Arc::new(bytes.to_vec());
+        let mut piece = std::mem::take(&mut self.state().spare);
+        piece.clear();
+        piece.extend_from_slice(bytes);
         let mut state = self.state();
-        state.end += piece.len() as u64;
-        state.pieces.push_back(piece);
+        state.end += bytes.len() as u64;
+        state.pieces.push_back(Arc::new(piece));
         drop(state);
         self.make_room();
         self.door.nudge();
@@ -164,7 +169,10 @@ impl Parcel {
                 }
                 None => {}
             }
-            state.pieces.pop_front();
+            drop(piece);
+            if let Some(piece) = state.pieces.pop_front().and_then(Arc::into_inner) {
+                state.spare = piece;
+            }
             state.first = end;
         }
     }

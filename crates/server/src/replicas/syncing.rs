@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Least bytes of a snapshot that may be in memory, and the divisor of the data for more.
-const PARCEL_MIN: u64 = 16 << 20;
-const PARCEL_PART: u64 = 32;
+const PARCEL_MIN: u64 = 8 << 20;
+const PARCEL_PART: u64 = 64;
 /// Time from a snapshot that has ended before its cut to the next one.
 const NO_CUT_MILLIS: u64 = 1000;
 
