@@ -69,6 +69,7 @@ class Primary:
         """Takes a connection, and answers all that is said before PSYNC; what that asks for."""
         self.socket, _ = self.listener.accept()
         self.socket.settimeout(PATIENCE)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
         while True:
             words = self.request()
@@ -550,6 +551,27 @@ def a_snapshot_of_the_same_history_is_loaded_beside_what_clients_read():
             assert db.command("CONFIG", "SET", "key-load-delay", "0") == b"OK"
             caught_up(other, replica)
             assert db.command("DBSIZE") == 1 and db.command("FCALL_RO", "f", "0") == Error(b"ERR Function not found")
+
+
+def the_stream_is_taken_while_a_snapshot_is_loaded():
+    with server() as donor:
+        donor.db.command("MSET", *[word for number in range(20) for word in ("k%d" % number, "v")])
+        donor.db.command("SAVE")
+        snapshot = pathlib.Path(donor.folder, "dump.rdb").read_bytes()
+    with follower("--key-load-delay", "1000000") as (primary, replica):
+        before = replica.resident_mib()
+        primary.sync(snapshot)
+        value = random.Random(2).randbytes(100000)
+        sent = encoded("SELECT", "0") + b"".join(encoded("SET", "k%d" % number, value) for number in range(1000))
+        # A primary that could not send this would have to keep it, or to give the link up.
+        primary.send(sent)
+        end = encoded("SET", "end", "1")
+        primary.send(end)
+        replica.until(lambda: fields(replica.db, "persistence")["loading"] == "1", 5)
+        assert replica.resident_mib() - before < 60, replica.resident_mib() - before
+        assert replica.db.command("CONFIG", "SET", "key-load-delay", "0") == b"OK"
+        primary.acknowledged(len(sent) + len(end))
+        assert replica.db.command("DBSIZE") == 1001 and replica.db.command("GET", "k999") == value
 
 
 def stale_data_is_served_or_refused_as_the_settings_say():

@@ -4,14 +4,17 @@ use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread, upstream_state};
 use crate::limits;
 use crate::load::{Loaded, load_beside};
-use base::Steady;
 use replication::{Ending, History, ReplicationId, transfer::Transfer};
-use session::LinkState;
+use session::{Instance, LinkState};
 use settings::general::DIR;
 use settings::replication as rows;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::thread;
 
 /// Longest line before a snapshot.
 const LINE_BYTES_MAX: usize = 1024;
@@ -97,12 +100,21 @@ impl LinkThread {
             return Err(Ended::Snapshot("data is being loaded already".to_owned()));
         }
         limits::apply(instance);
-        let now = instance.clock.steady();
-        let input = Living { file: BufReader::new(file), socket, link: self.signs(), said_at: now };
         let may_be_empty = !rows::REPLICA_REFUSE_EMPTY_PRIMARY.get(&instance.settings)
             || self.roles.was_asked_for.load(Acquire)
             || instance.store.keys() == 0;
-        let loaded = load_beside(instance, &mut self.thread, (input, bytes), may_be_empty);
+        let (clock, is_loaded) = (Arc::clone(instance), AtomicBool::new(false));
+        let loaded = thread::scope(|scope| {
+            let wait = || while_it_loads(socket, &clock, &is_loaded);
+            let waiting = thread::Builder::new().name("link-ahead".to_owned());
+            let waiting = waiting.spawn_scoped(scope, wait);
+            let source = (BufReader::new(file), bytes);
+            let loaded = load_beside(&clock, &mut self.thread, source, may_be_empty);
+            is_loaded.store(true, Release);
+            // Without it the primary hears nothing, and may give the link up.
+            waiting.map(drop).unwrap_or_else(|error| tracing::warn!("a thread: {error}"));
+            loaded
+        });
         let loaded = loaded.map_err(|error| Ended::Snapshot(error.to_string()));
         let outcome = loaded.map(|loaded| self.begin_history(loaded, id, offset));
         self.instance.end_loading();
@@ -124,11 +136,6 @@ impl LinkThread {
             && history.is_some_and(|history| {
                 history.id() == id || history.earlier().iter().any(|it| it.id == id)
             })
-    }
-
-    fn signs(&self) -> Signs {
-        let instance = std::sync::Arc::clone(&self.instance);
-        Signs(Box::new(move || instance.clock.steady()))
     }
 
     /// Has the data of the primary take the place of what there is, and its stream be the one of
@@ -154,25 +161,18 @@ impl LinkThread {
     }
 }
 
-/// The moment now.
-struct Signs(Box<dyn Fn() -> Steady + Send>);
-
-/// A snapshot that is read while its primary is told, now and then, that this server lives.
-struct Living<'s> {
-    file: BufReader<File>,
-    socket: &'s mut Socket,
-    link: Signs,
-    said_at: Steady,
-}
-
-impl Read for Living<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let now = (self.link.0)();
-        if now.since(self.said_at) >= SIGN_MILLIS {
-            self.said_at = now;
+/// While a snapshot is loaded: takes what the primary sends behind it, and tells it now and then that
+/// this server lives.
+fn while_it_loads(socket: &mut Socket, instance: &Instance, is_loaded: &AtomicBool) {
+    let directory = PathBuf::from(&*DIR.get(&instance.settings));
+    let mut said_at = instance.clock.steady();
+    while !is_loaded.load(Acquire) {
+        let now = instance.clock.steady();
+        if now.since(said_at) >= SIGN_MILLIS {
+            said_at = now;
             // A broken connection shows when the stream is read.
-            let _ = self.socket.send(b"\n");
+            let _ = socket.send(b"\n");
         }
-        self.file.read(into)
+        socket.read_ahead(&directory, now);
     }
 }

@@ -1,12 +1,15 @@
 //! The socket of the link: bytes as they come, and lines among them.
 
 use crate::peer_stream::PeerStream;
+use crate::spool::Spool;
 use crate::tls::Tls;
 use base::Steady;
 use session::Primary;
 use socket2::{Domain, Protocol, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 /// Connects to an address, from one of this machine if that can be.
@@ -23,6 +26,8 @@ fn connect(to: SocketAddr, from: Option<IpAddr>, timeout: Duration) -> io::Resul
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
+/// Wait for bytes that nobody can make use of yet.
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// The socket, and what has come and was not taken yet.
 pub struct Socket {
@@ -32,6 +37,12 @@ pub struct Socket {
     wait: Duration,
     room: Vec<u8>,
     pub received: Vec<u8>,
+    /// What has come behind that, before somebody could make use of it; and how much of it was
+    /// taken.
+    ahead: Spool,
+    taken: u64,
+    /// Why nothing more can be read.
+    failure: Option<io::Error>,
     /// When something came last.
     pub heard_at: Steady,
 }
@@ -64,8 +75,17 @@ impl Socket {
                 Some(tls) => tls.connect(&primary.host, plain)?,
                 None => Box::new(plain),
             };
-            let (room, received) = (vec![0; READ_BYTES], Vec::new());
-            return Ok(Socket { stream, raw, wait: timeout, room, received, heard_at: now });
+            return Ok(Socket {
+                stream,
+                raw,
+                wait: timeout,
+                room: vec![0; READ_BYTES],
+                received: Vec::new(),
+                ahead: Spool::default(),
+                taken: 0,
+                failure: None,
+                heard_at: now,
+            });
         }
         Err(failure)
     }
@@ -83,6 +103,39 @@ impl Socket {
     /// # Errors
     /// When the connection is broken or at its end.
     pub fn read(&mut self, most: Duration, now: Steady) -> io::Result<usize> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        let bytes = match self.ahead.end() {
+            Some(end) if self.taken < end => {
+                let bytes = self.ahead.read(self.taken, &mut self.room)?;
+                self.taken += bytes as u64;
+                self.ahead.forget(self.taken);
+                bytes
+            }
+            _ => self.receive(most, now)?,
+        };
+        self.received.extend_from_slice(&self.room[..bytes]);
+        Ok(bytes)
+    }
+
+    /// Waits a moment for bytes, and keeps them in files of a directory: a primary that has to keep
+    /// them itself for long gives the link up. What fails is told by the next `read`.
+    pub fn read_ahead(&mut self, directory: &Path, now: Steady) {
+        if self.failure.is_some() {
+            return thread::sleep(MOMENT);
+        }
+        let end = self.ahead.end().unwrap_or(self.taken);
+        let received = self.receive(MOMENT, now);
+        let kept = received.and_then(|bytes| match bytes {
+            0 => Ok(()),
+            _ => self.ahead.push(directory, end, &self.room[..bytes]),
+        });
+        self.failure = kept.err();
+    }
+
+    /// Receives into the room. Returns how many bytes, none if the time of the wait is over.
+    fn receive(&mut self, most: Duration, now: Steady) -> io::Result<usize> {
         if self.wait != most {
             self.raw.set_read_timeout(Some(most))?;
             self.wait = most;
@@ -90,7 +143,6 @@ impl Socket {
         match self.stream.read(&mut self.room) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => {
-                self.received.extend_from_slice(&self.room[..bytes]);
                 self.heard_at = now;
                 Ok(bytes)
             }
