@@ -403,8 +403,10 @@ def who_is_slow_costs_files_and_no_memory_and_gets_every_byte():
             db.command("SET", "k", value)
             quick.follow(value)
             quick.stream.clear()
-        facts = fields(db, "replication")
+        facts, memory = fields(db, "replication"), fields(db, "memory")
         assert int(facts["repl_backlog_file_bytes"]) > 120 << 20, facts
+        assert 1 << 19 < int(memory["mem_replication_backlog"]) < 3 << 20, memory
+        assert int(memory["mem_total_replication_buffers"]) >= int(memory["mem_replication_backlog"])
         assert server.resident_mib() - before < 50, server.resident_mib() - before
         assert not [path for path in pathlib.Path(server.folder).iterdir() if "tmp" in path.name], "the files have no names"
         db.command("SET", "end", "1")

@@ -132,6 +132,10 @@ pub struct BacklogFacts {
     pub first: AtomicU64,
     /// Bytes of it that are in files.
     pub bytes_in_files: AtomicU64,
+    /// Bytes of it that are in memory.
+    pub bytes_in_memory: AtomicU64,
+    /// Bytes of a snapshot on its way that are in memory.
+    pub snapshot_bytes: AtomicU64,
 }
 
 /// Counts of synchronizations.

@@ -161,8 +161,8 @@ impl LinkThread {
     }
 }
 
-/// While a snapshot is loaded: takes what the primary sends behind it, and tells it now and then that
-/// this server lives.
+/// While a snapshot is loaded: takes what the primary sends behind it, and tells it now and then
+/// that this server lives.
 fn while_it_loads(socket: &mut Socket, instance: &Instance, is_loaded: &AtomicBool) {
     let directory = PathBuf::from(&*DIR.get(&instance.settings));
     let mut said_at = instance.clock.steady();

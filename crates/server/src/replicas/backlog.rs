@@ -46,6 +46,11 @@ impl Backlog {
         self.held.whole()
     }
 
+    /// Bytes in memory, as far as they are whole.
+    pub fn bytes_in_memory(&mut self) -> u64 {
+        self.held.whole() - self.held.position()
+    }
+
     /// Bytes of the files.
     pub fn bytes_in_files(&self) -> u64 {
         self.spool.bytes()

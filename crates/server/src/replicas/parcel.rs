@@ -121,8 +121,7 @@ impl Parcel {
     }
 
     /// Bytes in memory.
-    #[cfg(test)]
-    fn bytes_in_memory(&self) -> u64 {
+    pub fn bytes_in_memory(&self) -> u64 {
         let state = self.state();
         state.end - state.first
     }

@@ -37,6 +37,9 @@ impl SenderThread {
         let in_files = backlog.bytes_in_files();
         facts.first.store(backlog.first().wrapping_add(self.journal.shift()), Relaxed);
         facts.bytes_in_files.store(in_files, Relaxed);
+        facts.bytes_in_memory.store(backlog.bytes_in_memory(), Relaxed);
+        let of_snapshot = self.sync.as_ref().map_or(0, |sync| sync.parcel.bytes_in_memory());
+        facts.snapshot_bytes.store(of_snapshot, Relaxed);
         let reason = match outcome {
             Err(error) => format!("it is slow, and what it lacks cannot be kept in `dir`: {error}"),
             Ok(()) if in_files > disk_max => {
@@ -163,5 +166,6 @@ impl SenderThread {
         let facts = &self.instance.replicas.backlog;
         facts.is_kept.store(false, Relaxed);
         facts.bytes_in_files.store(0, Relaxed);
+        facts.bytes_in_memory.store(0, Relaxed);
     }
 }

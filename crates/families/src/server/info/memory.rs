@@ -151,6 +151,9 @@ fn limits(text: &mut Text, call: &Call<'_>) {
 fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     let (used, active, resident) = (facts.used, facts.active(), facts.resident);
     let fixed = |ratio: f64| format!("{ratio:.2}");
+    let kept = &call.instance.replicas.backlog;
+    let of_backlog = kept.bytes_in_memory.load(Relaxed);
+    let of_snapshot = kept.snapshot_bytes.load(Relaxed);
     text.fields(&[
         ("allocator_frag_ratio", &fixed(ratio(active, used))),
         ("allocator_frag_bytes", &MemoryFacts::excess(active, used)),
@@ -161,8 +164,8 @@ fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("mem_fragmentation_ratio", &fixed(ratio(resident, used))),
         ("mem_fragmentation_bytes", &MemoryFacts::excess(resident, used)),
         ("mem_not_counted_for_evict", &call.instance.store.retained_in_records()),
-        ("mem_replication_backlog", &0),
-        ("mem_total_replication_buffers", &0),
+        ("mem_replication_backlog", &of_backlog),
+        ("mem_total_replication_buffers", &(of_backlog + of_snapshot)),
         ("mem_replicas_repl_buffer", &0),
         ("mem_clients_slaves", &0),
         ("mem_clients_normal", &facts.clients),
