@@ -5,7 +5,7 @@
 use journal::disk::Files;
 use journal::disk::simulated::SimulatedFiles;
 use journal::inspect::{State, inspect};
-use journal::reader::AofReader;
+use journal::reader::{AofReader, Piece};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -32,4 +32,24 @@ fuzz_target!(|bytes: &[u8]| {
     }
     assert_eq!((units, reader.whole()), (found.units, found.whole));
     assert!(argument_bytes <= bytes.len());
+    // Piece by piece it is the same stream: from the last line on, as many bytes as the position says.
+    let mut pieces = AofReader::between(&file, 0, found.whole);
+    let (mut lines, mut since_line) = (0, 0_u64);
+    while let Some(piece) = pieces.next_piece().expect("inspected before") {
+        match piece {
+            Piece::Stream(bytes) => since_line += bytes.len() as u64,
+            Piece::Gap(bytes) => since_line = since_line.saturating_add(bytes),
+            Piece::Line => {}
+        }
+        let end = pieces.verified().end;
+        if end != lines {
+            (lines, since_line) = (end, 0);
+        }
+    }
+    if let (Some(line), Some(position)) = (reader.verified().line, reader.position()) {
+        assert_eq!(position, line.position.saturating_add(since_line));
+    }
+    if let Some((_, earlier)) = reader.history() {
+        assert!(earlier.len() < 1024);
+    }
 });

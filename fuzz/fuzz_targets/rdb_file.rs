@@ -34,6 +34,7 @@ fuzz_target!(|data: &[u8]| {
         now: NOW,
         expired: if data.len().is_multiple_of(2) { Expired::GoUntold } else { Expired::Stay },
         replaces: data.len().is_multiple_of(3),
+        beside: None,
         checks: Checks { checksum: false, version: true },
         progress: &progress,
     };

@@ -279,3 +279,61 @@ const ACK_EVERY: Duration = Duration::from_secs(1);
 /// Longest time in which a sink does not look whether it is over.
 const LOOK_AROUND: Duration = Duration::from_millis(50);
 const SYNC_MAX: Duration = Duration::from_secs(600);
+
+#[cfg(test)]
+mod tests {
+    use super::{SYNC_MAX, Sinks};
+    use crate::control::encode;
+    use crate::fake;
+    use std::io::{BufRead, BufReader, Write};
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    #[test]
+    fn a_sink_takes_a_snapshot_and_acknowledges_what_follows() {
+        let (listener, port) = fake::listen();
+        let (tell, acknowledged) = channel();
+        let primary = thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let (mut link, mut said) = (stream.try_clone().unwrap(), BufReader::new(stream));
+            let mut await_line = |wanted: &str| {
+                let mut line = String::new();
+                while line.trim_end() != wanted {
+                    line.clear();
+                    assert!(said.read_line(&mut line).unwrap() > 0, "no {wanted}");
+                }
+            };
+            for last in ["PING", "1", "psync2", "9.1.2"] {
+                await_line(last);
+                link.write_all(b"+OK\r\n").unwrap();
+            }
+            await_line("-1");
+            let mark = "m".repeat(40);
+            // An empty line says that the primary lives.
+            let begin = format!("+FULLRESYNC {} 100\r\n\n$EOF:{mark}\r\n", "f".repeat(40));
+            for piece in [begin.as_str(), "snap", "shot", &mark[..7], &mark[7..]] {
+                link.write_all(piece.as_bytes()).unwrap();
+            }
+            await_line("100");
+            link.write_all(encode(["REPLCONF", "GETACK", "*"]).as_bytes()).unwrap();
+            await_line("137");
+            tell.send(()).unwrap();
+            link
+        });
+        let mut sinks = Sinks::join(&port.into(), 1, Some(1 << 20));
+        let snapshot = sinks.wait_until_whole().unwrap();
+        assert_eq!(snapshot.bytes, 8);
+        assert!(snapshot.transfer <= snapshot.since_asked);
+        acknowledged.recv_timeout(SYNC_MAX).unwrap();
+        let link = primary.join().unwrap();
+        sinks.leave().unwrap();
+        drop(link);
+    }
+
+    #[test]
+    fn a_primary_that_refuses_fails_the_sink() {
+        let port = fake::serve(|_| Some(b"-ERR no\r\n".to_vec()));
+        let refused = Sinks::join(&port.into(), 1, None).wait_until_whole();
+        assert!(format!("{:#}", refused.unwrap_err()).contains("ERR no"));
+    }
+}
