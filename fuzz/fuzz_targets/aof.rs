@@ -32,7 +32,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     assert_eq!((units, reader.whole()), (found.units, found.whole));
     assert!(argument_bytes <= bytes.len());
-    // Piece by piece it is the same stream: from the last line on, as many bytes as the position says.
+    // Piece by piece it is the same stream: as many bytes behind the last line as the position
+    // says.
     let mut pieces = AofReader::between(&file, 0, found.whole);
     let (mut lines, mut since_line) = (0, 0_u64);
     while let Some(piece) = pieces.next_piece().expect("inspected before") {
