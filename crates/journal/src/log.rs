@@ -195,14 +195,22 @@ impl<F: Files> Log<F> {
     }
 
     /// Has what is written from now on be known as the stream of this id, and tell of those before
-    /// it. A line says so at once where that can be; no unit is written before one.
-    pub fn set_history(&mut self, id: ReplicationId, earlier: String, now: Steady) {
-        if id != self.id || earlier != self.earlier {
-            (self.id, self.earlier) = (id, earlier);
-            self.writer.set_history(id, &self.earlier);
-            // What fails is done with the next write.
-            let _ = self.writer.write_safe_line(now);
+    /// it. A line says so at once.
+    ///
+    /// # Errors
+    /// Those of a write; then no unit is written before such a line.
+    pub fn set_history(
+        &mut self,
+        id: ReplicationId,
+        earlier: String,
+        now: Steady,
+    ) -> Result<(), WriteError> {
+        if id == self.id && earlier == self.earlier {
+            return Ok(());
         }
+        (self.id, self.earlier) = (id, earlier);
+        self.writer.set_history(id, &self.earlier);
+        self.writer.write_safe_line(now)
     }
 
     fn begin_file(&mut self, file: F::File, start: Start, now: Steady) {

@@ -47,14 +47,14 @@ impl JournalThread {
     fn open_log(&mut self, begin: Box<Begin>, now: Steady) -> Result<(), (Box<Begin>, SetError)> {
         let start = begin.start(self.id);
         self.log = Some(begin.open(start, now)?);
-        // Replicas are told the present id, so the files have it first.
-        self.follow_history(now);
         self.retry.end();
         self.journal.is_waiting.store(false, Release);
         self.turn_on();
         let probed = self.log.as_mut().map_or(Ok(()), |log| log.probe(now));
-        if let Err(error) = probed {
-            self.note_failure(&LogError::Write(error));
+        match probed {
+            // Replicas are told the present id, so the files have it first.
+            Ok(()) => self.follow_history(now),
+            Err(error) => self.note_failure(&LogError::Write(error)),
         }
         Ok(())
     }

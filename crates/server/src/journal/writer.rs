@@ -218,10 +218,13 @@ impl JournalThread {
             self.id = history.id();
         }
         let Some(log) = &mut self.log else { return };
-        log.set_history(self.id, history.map_or_else(String::new, |it| it.earlier_text()), now);
         let selections = std::mem::take(&mut *self.journal.selections.lock());
         for (position, database) in selections {
             log.note_selected_database(position, database);
+        }
+        let earlier = history.map_or_else(String::new, |it| it.earlier_text());
+        if let Err(error) = log.set_history(self.id, earlier, now) {
+            self.note_failure(&LogError::Write(error));
         }
     }
 
