@@ -299,6 +299,7 @@ def ids_before_the_newest_two_are_known_after_many_starts():
                         assert Replica(server, *VALKEY, psync=(who, place + 1)).line().startswith(b"+FULLRESYNC"), "eight are kept"
                     if kind[0] == "--appendonly" or number == 0:
                         replica = Replica(server, *VALKEY).take()
+                        server.db.command("PUBLISH", "news", "by which its files tell that there are replicas")
                         server.db.command("SET", "k", number)
                     facts = fields(server.db, "replication")
                     who, place = facts["master_replid"].encode(), int(facts["master_repl_offset"])

@@ -237,7 +237,9 @@ pub fn load_set(
         offset: position,
         database: selected,
     });
-    let newest = stream.as_ref().map(|it| newest_of(instance, &set, &contents.places, it.offset));
+    // Where nobody follows, nobody lacks anything.
+    let followed = stream.as_ref().filter(|_| contents.had_replicas);
+    let newest = followed.map(|it| newest_of(instance, &set, &contents.places, it.offset));
     let newest = newest.unwrap_or_default();
     let begin = Begin { set, unsafe_end, position, selected, id, end, base };
     let had_replicas = contents.had_replicas;
