@@ -208,6 +208,15 @@ def who_is_lost_keeps_its_place_for_a_time_and_as_long_as_the_disk_may_hold_it()
     with primary("--repl-backlog-size", "100000", "--repl-backlog-time", "3600", "--repl-disk-max", "5mb", *quiet) as server:
         db = server.db
         in_files = lambda: int(fields(db, "replication")["repl_backlog_file_bytes"])
+        early = Replica(server, *VALKEY).take()
+        early.close()  # before it has said that it has the snapshot
+        server.until(lambda: fields(db, "replication")["connected_slaves"] == "0")
+        for _ in range(10):
+            db.command("SET", "k", b"x" * 100000)
+        back = Replica(server, *VALKEY, psync=(early.id, early.offset + 1))
+        assert back.line().startswith(b"+CONTINUE")
+        back.close()
+        assert db.command("FLUSHALL") == b"OK"
         replica = Replica(server, *VALKEY).take()
         replica.acknowledge()
         replica.follow(encoded("SELECT", "0"))

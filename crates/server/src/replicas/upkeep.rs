@@ -65,7 +65,7 @@ impl SenderThread {
 
     /// Has a replica that is gone keep its place, as long as `repl-backlog-time` says.
     pub(super) fn keep_place(&mut self, link: &Link, who: &str) {
-        if let State::Follows(position) = link.state {
+        if let State::Follows(position) | State::Loads(position) = link.state {
             self.keep_lost(who.to_owned(), position);
         }
     }
