@@ -21,8 +21,9 @@ pub struct Door {
     /// The stream's newest bytes from before a start, which are to be kept too, and whether
     /// replicas of that time may come back.
     newest: Mutex<(Spool, bool)>,
-    /// Who waits until the sender has parted, or keeps the stream.
-    awaited: Mutex<Option<Sender<()>>>,
+    /// Who waits until the sender has parted, and who until it keeps the stream.
+    parted: Mutex<Option<Sender<()>>>,
+    kept: Mutex<Option<Sender<()>>>,
 }
 
 impl Door {
@@ -36,7 +37,8 @@ impl Door {
             lets_go: AtomicBool::new(false),
             keeps: AtomicBool::new(false),
             newest: Mutex::default(),
-            awaited: Mutex::default(),
+            parted: Mutex::default(),
+            kept: Mutex::default(),
         }
     }
 
@@ -79,17 +81,20 @@ impl Door {
     /// thread is outside the gate.
     pub fn part_and_wait(&self) {
         let (done, is_done) = bounded(1);
-        *self.awaited.lock() = Some(done);
+        *self.parted.lock() = Some(done);
         self.part();
         // An error is ignored: the sender has ended, and with it all replicas.
         let _ = is_done.recv();
     }
 
-    /// Tells that what was waited for is done.
-    pub fn end_waiting(&self) {
-        if let Some(done) = self.awaited.lock().take() {
-            let _ = done.send(());
-        }
+    /// Tells that replicas have been let go.
+    pub fn end_parting(&self) {
+        tell(&self.parted);
+    }
+
+    /// Tells that the stream is kept.
+    pub fn end_keeping(&self) {
+        tell(&self.kept);
     }
 
     /// Has all replicas come back, so that they hear of the present id.
@@ -109,7 +114,7 @@ impl Door {
     pub fn keep_and_wait(&self, newest: (Spool, bool)) {
         *self.newest.lock() = newest;
         let (done, is_done) = bounded(1);
-        *self.awaited.lock() = Some(done);
+        *self.kept.lock() = Some(done);
         self.keep();
         // An error is ignored: the sender has ended.
         let _ = is_done.recv();
@@ -145,5 +150,12 @@ impl Door {
     pub fn take_wish(&self) -> bool {
         self.wants_acknowledgements.load(Acquire)
             && self.wants_acknowledgements.swap(false, Acquire)
+    }
+}
+
+/// Tells who waits, if somebody does. One who does not any more is ignored.
+fn tell(waiting: &Mutex<Option<Sender<()>>>) {
+    if let Some(done) = waiting.lock().take() {
+        let _ = done.send(());
     }
 }

@@ -231,14 +231,14 @@ impl SenderThread {
     fn round(&mut self, events: &Events) -> Progress {
         if self.door.take_parting() {
             self.part();
-            self.door.end_waiting();
+            self.door.end_parting();
         }
         if self.door.take_letting_go() {
             self.close_all("its primary has another id now");
         }
         if self.door.take_keeping() {
             self.begin_backlog();
-            self.door.end_waiting();
+            self.door.end_keeping();
         }
         self.read_mail();
         self.follow_cut();
