@@ -217,6 +217,7 @@ impl<F: Files> Log<F> {
         self.writer = Writer::new(file, start, now);
         if !self.earlier.is_empty() {
             self.writer.set_history(self.id, &self.earlier);
+            // What fails is done with the first unit; the files before this one tell it until then.
             let _ = self.writer.write_safe_line(now);
         }
     }

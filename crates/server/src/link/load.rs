@@ -111,8 +111,12 @@ impl LinkThread {
             let source = (BufReader::new(file), bytes);
             let loaded = load_beside(&clock, &mut self.thread, source, may_be_empty);
             is_loaded.store(true, Release);
-            // Without it the primary hears nothing, and may give the link up.
-            waiting.map(drop).unwrap_or_else(|error| tracing::warn!("a thread: {error}"));
+            if let Err(error) = waiting {
+                tracing::warn!(
+                    "The primary, which heard nothing while its snapshot was loaded, may give the \
+                     link up: {error}"
+                );
+            }
             loaded
         });
         let loaded = loaded.map_err(|error| Ended::Snapshot(error.to_string()));
