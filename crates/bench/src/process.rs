@@ -72,6 +72,13 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
+/// Resident memory of a process without what it has of files, as its program; otherwise as
+/// [`resident_bytes`].
+pub fn anonymous_bytes(pid: u32) -> Result<u64> {
+    let pages = process(pid)?.statm().context(GONE)?;
+    Ok(pages.resident.saturating_sub(pages.shared) * rustix::param::page_size() as u64)
+}
+
 /// Resident memory of a process, and what its children have for themselves: pages that a child
 /// shares with its parent count once.
 pub fn memory_with_children(pid: u32) -> Result<u64> {

@@ -51,13 +51,13 @@ pub(super) fn watch(server: &Server, place: &Place, peak: &Peak, slack: u64, mos
 /// bytes a moment later, and the time that it took.
 pub(super) fn come_to_rest(server: &Server, limit: u64, patience: Duration) -> (u64, Duration) {
     let began = Instant::now();
-    while began.elapsed() < patience && server.resident() > limit {
+    while began.elapsed() < patience && server.resident_of_its_own() > limit {
         sleep(SAMPLED_EVERY);
     }
     let came = began.elapsed();
     // It may still fall, which the result shows.
     sleep(Duration::from_secs(2));
-    (server.resident(), came)
+    (server.resident_of_its_own(), came)
 }
 
 const SAMPLED_EVERY: Duration = Duration::from_millis(50);

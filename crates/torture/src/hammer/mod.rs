@@ -75,8 +75,8 @@ pub struct Arguments {
     /// Phases with a memory limit
     #[arg(long, value_enum, default_value_t = Busy::Sometimes)]
     eviction: Busy,
-    /// Most resident megabytes at the end, with all keys removed
-    #[arg(long, default_value_t = 48)]
+    /// Most resident megabytes at the end, with all keys removed, besides the program itself
+    #[arg(long, default_value_t = 40)]
     rest_mb: u64,
     /// Resident megabytes allowed above `maxmemory`: 16 for what waits for the disk and 16 for what
     /// a snapshot holds, which have budgets of their own, and 48 for the process, as at rest

@@ -4,7 +4,7 @@ use crate::addresses::{Addresses, free_port};
 use crate::client::{Client, Reply};
 use anyhow::{Context, Result, bail, ensure};
 use bench::Certificates;
-use bench::process::{core, resident_bytes};
+use bench::process::{anonymous_bytes, core, resident_bytes};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -140,6 +140,11 @@ impl Server {
     /// Returns the resident memory in bytes; zero if the server has ended.
     pub(super) fn resident(&self) -> u64 {
         resident_bytes(self.pid).unwrap_or(0)
+    }
+
+    /// Resident memory without the pages of its program, which are no fewer without keys.
+    pub(super) fn resident_of_its_own(&self) -> u64 {
+        anonymous_bytes(self.pid).unwrap_or(0)
     }
 
     /// Binds all threads to the given cores.
