@@ -10,7 +10,7 @@
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
 # LANES         how many parts run at the same time (default 3). Each has servers, ports and folders of its own
 # SUMMARY       a file to which the seconds of all parts are added
-# FAILURES      a file to which the last lines of each part that failed are added
+# FAILURES      a file to which what failed in each part is added
 #
 # What a part prints is shown when it has ended; the seconds of all parts stand at the end.
 set -uo pipefail
@@ -41,6 +41,11 @@ part() {
   names[$!]=$1 began[$!]=$SECONDS
 }
 
+# what_failed FILE   what a part printed of the cases that failed, or its last lines where it names none
+what_failed() {
+  if grep -q '^FAILED ' "$1"; then awk '/^(passed|FAILED|process:) / { shown = /^FAILED/ } shown' "$1" | tail -n 30; else tail -n 8 "$1"; fi
+}
+
 # Waits for the first part that ends.
 end_one() {
   local pid status=0 outcome=ok name
@@ -51,7 +56,7 @@ end_one() {
   if [[ $status != 0 ]]; then
     echo "blackbox: $name failed with status $status"
     outcome=FAILED failed=1
-    [[ -z ${FAILURES:-} ]] || { echo "-- $name, status $status"; tail -n 8 "$folder/$name"; } >>"$FAILURES"
+    [[ -z ${FAILURES:-} ]] || { echo "-- $name, status $status"; what_failed "$folder/$name"; } >>"$FAILURES"
   fi
   summary+=("$(printf '%-24s %-8s %4d s' "$name" "$outcome" $((SECONDS - began[$pid])))")
   unset "names[$pid]" "began[$pid]"

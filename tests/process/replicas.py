@@ -251,8 +251,13 @@ def who_is_lost_keeps_its_place_for_a_time_and_as_long_as_the_disk_may_hold_it()
         server.until(lambda: in_files() == 0)
 
 
-def a_start_reads_the_newest_bytes_of_its_files_again_for_who_lacks_some():
-    settings = ("--appendonly", "yes", "--repl-ping-replica-period", "3600")
+def a_start_reads_its_files_again_for_who_lacks_some_of_them():
+    for synced in ("everysec", "always"):  # between few units of the files, and between all, stands a line of a sync
+        start_reads_its_files_again(synced)
+
+
+def start_reads_its_files_again(synced):
+    settings = ("--appendonly", "yes", "--appendfsync", synced, "--repl-ping-replica-period", "3600")
     with tempfile.TemporaryDirectory() as folder:
         with primary(*settings, "--dir", folder, "--repl-backlog-size", "4mb") as server:
             db = server.db
@@ -274,10 +279,10 @@ def a_start_reads_the_newest_bytes_of_its_files_again_for_who_lacks_some():
             server.process.kill()
             server.process.wait()
         stream, begin = bytes(replica.stream), replica.offset
-        with primary(*settings, "--dir", folder, "--repl-backlog-size", "2mb") as server:
-            kept = int(fields(server.db, "replication")["repl_backlog_first_byte_offset"]) - 1 - begin
-            assert places[-1] - 2200000 < kept < places[-1] - 1800000, (kept, places[-1])
-            for place in [place for place in places if place >= kept][::17] + [kept, kept + 5, places[-1] - 1, places[-1]]:
+        with primary(*settings, "--dir", folder, "--repl-backlog-size", "1mb") as server:
+            assert int(fields(server.db, "replication")["repl_backlog_first_byte_offset"]) - 1 - begin == places[-1], "nothing is read before"
+            of_last_file = [place for number, place in enumerate(places) if number > 151]
+            for place in [places[-1], places[-1] - 1, *of_last_file[::-17], of_last_file[0], of_last_file[0] + 5]:
                 back = Replica(server, *VALKEY, psync=(replica.id, begin + place + 1))
                 assert back.line().startswith(b"+CONTINUE "), place
                 server.db.command("SET", "end", place)
@@ -288,8 +293,19 @@ def a_start_reads_the_newest_bytes_of_its_files_again_for_who_lacks_some():
                 back.close()
             lacks_more = Replica(server, *VALKEY, psync=(replica.id, begin + places[0] + 1))
             assert lacks_more.line().startswith(b"+FULLRESYNC")
-        with primary("--dir", folder, "--appendonly", "yes", "--repl-backlog-size", "1") as server:
-            assert server.db.command("SCARD", "s") == 300
+        for settings, rotates in ((("--repl-disk-max", "1mb"), False), (("--repl-backlog-time", "0"), False), ((), True)):
+            with primary("--appendonly", "yes", "--dir", folder, *settings) as server:
+                assert server.db.command("SCARD", "s") == 300
+                if rotates:
+                    server.db.command("BGREWRITEAOF")
+                    server.until(lambda: fields(server.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                facts = fields(server.db, "replication")
+                has_all = (facts["master_replid"].encode(), int(facts["master_repl_offset"]) + 1)
+                lacks_some = (replica.id, begin + places[-1] - 2000000 + 1)
+                for who, line in ((has_all, b"+CONTINUE"), (lacks_some, b"+FULLRESYNC")):
+                    back = Replica(server, *VALKEY, psync=who)
+                    assert back.line().startswith(line), (settings, line)
+                    back.close()
 
 
 def ids_before_the_newest_two_are_known_after_many_starts():

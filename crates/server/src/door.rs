@@ -1,8 +1,8 @@
 //! The way to the thread that serves replicas.
 
 use crate::connection::Connection;
+use crate::load::StreamInFiles;
 use crate::mail::{Mail, Mailbox};
-use crate::spool::Spool;
 use base::mutex::Mutex;
 use crossbeam_channel::{Sender, bounded};
 use session::Owner;
@@ -18,9 +18,8 @@ pub struct Door {
     has_parted: AtomicBool,
     lets_go: AtomicBool,
     keeps: AtomicBool,
-    /// The stream's newest bytes from before a start, which are to be kept too, and whether
-    /// replicas of that time may come back.
-    newest: Mutex<(Spool, bool)>,
+    /// The stream from before a start, for replicas of that time, if there were some.
+    in_files: Mutex<Option<StreamInFiles>>,
     /// Who waits until the sender has parted, and who until it keeps the stream.
     parted: Mutex<Option<Sender<()>>>,
     kept: Mutex<Option<Sender<()>>>,
@@ -36,7 +35,7 @@ impl Door {
             has_parted: AtomicBool::new(false),
             lets_go: AtomicBool::new(false),
             keeps: AtomicBool::new(false),
-            newest: Mutex::default(),
+            in_files: Mutex::default(),
             parted: Mutex::default(),
             kept: Mutex::default(),
         }
@@ -109,10 +108,10 @@ impl Door {
         self.wake();
     }
 
-    /// Has the stream kept together with its newest bytes from before a start, and waits until it
-    /// is; for replicas of that time, if there were some. The thread is outside the gate.
-    pub fn keep_and_wait(&self, newest: (Spool, bool)) {
-        *self.newest.lock() = newest;
+    /// Has the stream kept from now on, and waits until it is; for replicas from before a start, if
+    /// there were some, with what files have of it. The thread is outside the gate.
+    pub fn keep_and_wait(&self, in_files: Option<StreamInFiles>) {
+        *self.in_files.lock() = in_files;
         let (done, is_done) = bounded(1);
         *self.kept.lock() = Some(done);
         self.keep();
@@ -121,8 +120,8 @@ impl Door {
     }
 
     /// What `keep_and_wait` has brought.
-    pub fn take_newest(&self) -> (Spool, bool) {
-        std::mem::take(&mut *self.newest.lock())
+    pub fn take_stream_in_files(&self) -> Option<StreamInFiles> {
+        self.in_files.lock().take()
     }
 
     /// True once after `keep`.

@@ -57,6 +57,15 @@ impl Spool {
         Ok(())
     }
 
+    /// Puts in front what ends where this begins; `end` is where that is if there is nothing here.
+    /// Nothing changes if that is not so.
+    pub fn put_before(&mut self, earlier: Spool, end: u64) {
+        if earlier.end() == Some(self.first().unwrap_or(end)) {
+            let later = std::mem::replace(self, earlier);
+            self.parts.extend(later.parts);
+        }
+    }
+
     /// Reads what stands from a position on, into as much of `room` as is here.
     ///
     /// # Errors

@@ -26,7 +26,6 @@ use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
 use crate::services::Services;
 use crate::signals;
-use crate::spool::Spool;
 use crate::tls::{Handshakes, Tls};
 use crate::users::{self, UsersError};
 use crate::worker::{Worker, WorkerParts};
@@ -353,10 +352,8 @@ fn start_journal(
     recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
     let is_loading = recovered.is_some();
-    let (begin, known, newest) = match recovered {
-        Some(it) => (it.begin, it.stream, (it.newest, it.had_replicas)),
-        None => (None, None, (Spool::default(), false)),
-    };
+    let (begin, known, in_files) =
+        recovered.map_or((None, None, None), |it| (it.begin, it.stream, it.in_files));
     let Services { journal, saver, .. } = services.clone();
     if let Some(known) = &known {
         if begin.is_none() {
@@ -370,7 +367,7 @@ fn start_journal(
     let writer = JournalThread::start(Arc::clone(instance), journal, saver, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;
     if let Some(door) = door {
-        door.keep_and_wait(newest);
+        door.keep_and_wait(in_files);
     }
     if is_loading {
         instance.end_loading();

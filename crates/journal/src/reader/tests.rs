@@ -89,6 +89,30 @@ fn lines_for_what_is_no_data_count_for_the_position_also_within_a_transaction() 
 }
 
 #[test]
+fn what_was_read_is_read_again_in_pieces_from_any_unit_on() {
+    let (bytes, ends) = with_lines();
+    let again = |offset: usize| {
+        with_file(&bytes, |file| {
+            let mut reader = AofReader::again(file, offset as u64, bytes.len() as u64);
+            let mut pieces = (String::new(), Vec::new());
+            while let Some(piece) = reader.next_piece().expect("whole") {
+                match piece {
+                    Piece::Stream(bytes) => pieces.0.push_str(str::from_utf8(bytes).expect("text")),
+                    piece => pieces.1.push(format!("{piece:?}")),
+                }
+            }
+            (pieces.0, pieces.1.len(), reader.verified().line.map(|line| line.position))
+        })
+    };
+    let position = Some(6 * SET.len() as u64);
+    for (left, begin) in [(6, 0), (4, ends[0]), (2, ends[1])] {
+        let lines = left / 2;
+        assert_eq!(again(begin), (SET.repeat(left), lines, position), "behind a line");
+        assert_eq!(again(begin + SET.len()), (SET.repeat(left - 1), lines, position));
+    }
+}
+
+#[test]
 fn a_tail_that_ends_within_a_command_is_torn() {
     let file = format!("{SET}{SET}");
     for len in 1..SET.len() {

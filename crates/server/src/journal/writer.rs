@@ -388,7 +388,8 @@ impl JournalThread {
     /// Makes the database the selected one of which most units are, if those outside of it take
     /// much of the stream.
     fn select_busiest_database(&mut self) {
-        if self.journal.reasons.all().is_empty() || self.journal.reasons.follows() {
+        let reasons = &self.journal.reasons;
+        if reasons.all().is_empty() || reasons.follows() {
             return;
         }
         let unselected = self.journal.unselected.count.load(Relaxed) - self.second.unselected;
@@ -400,11 +401,12 @@ impl JournalThread {
         let lane = &mut self.lane;
         // A long command must not hold up clients that wait for a sync: there is a next second.
         let moved = self.instance.store.exclusively_at_once(&self.thread, |_| {
-            let position = lane.select_database(database);
+            // The role may have changed just now: what a replica has is its primary's alone.
+            let position = (!reasons.follows()).then(|| lane.select_database(database));
             lane.withdraw();
             position
         });
-        if let (Some(position), Some(log)) = (moved, &mut self.log) {
+        if let (Some(Some(position)), Some(log)) = (moved, &mut self.log) {
             log.note_selected_database(position, database);
         }
     }

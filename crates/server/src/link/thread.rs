@@ -294,9 +294,9 @@ impl LinkThread {
         self.instance.clients.admit(u64::MAX);
         let client = self.instance.clients.add(endpoint, owner, self.instance.clock.steady());
         client.set_flag(ClientFlags::PRIMARY, true);
-        let database = self.follower.database();
         self.follower = Follower::new(&self.instance, self.table, client);
-        self.follower.select(database);
+        // That of the stream where it goes on, also behind a start and another role.
+        self.follower.select(self.journal.ring().selected_database());
     }
 
     /// Says who this server is, and hears how it is to go on.

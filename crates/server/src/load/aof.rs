@@ -6,9 +6,9 @@
 //! ```
 
 use super::error::LoadFailed;
-use super::newest::{FilePlaces, Places};
 use super::rdb::{self, FrontToBack, Wanted};
 use super::replay::Replay;
+use super::stream_in_files::{FilePlaces, StreamInFiles};
 use command::Table;
 use journal::disk::{Directory, File, Files, OpenFile};
 use journal::inspect::{Inspection, State, glance, inspect};
@@ -35,8 +35,8 @@ pub struct Contents {
     pub database: usize,
     /// True if nothing of the stream is in the last file.
     pub is_last_bare: bool,
-    /// Where in the files units of the stream begin.
-    pub places: Places,
+    /// The stream, as the files have it.
+    pub in_files: StreamInFiles,
     /// What the files told last of the ids that the stream had before: the id then, and their text.
     pub history: Option<(ReplicationId, Vec<u8>)>,
     /// True if there were replicas when one of the files was written.
@@ -181,8 +181,8 @@ fn load_file(
     let (database, places) = (replay.database(), replay.take_places());
     contents.had_replicas |= replay.had_replicas();
     contents.history = replay.take_history().or(contents.history.take());
-    let (name, executed) = (it.name.to_owned(), from..replay.reached());
-    contents.places.push(FilePlaces { name, executed, places });
+    let executed = from..replay.reached();
+    contents.in_files.push(FilePlaces { file, executed, places });
     if let State::Torn { offset, why } = found.state {
         let (bytes, whole) = (found.bytes_behind, found.whole);
         tracing::warn!(

@@ -8,7 +8,7 @@
 //! | `adopt.rs` | a single file of an old server becomes a set |
 //! | `aof.rs` | the files of a set, in order |
 //! | `replay.rs` | the commands of one file |
-//! | `newest.rs` | the stream's newest bytes in them, for replicas |
+//! | `stream_in_files.rs` | the stream as they have it, for replicas that lack some |
 //! | `snapshot_of_primary.rs` | a snapshot, beside what there is |
 //! | `debug.rs` | DEBUG RELOAD and LOADAOF |
 //! | `error.rs` | why data was not loaded |
@@ -24,18 +24,18 @@ mod aof;
 mod debug;
 mod error;
 mod first_base;
-mod newest;
 mod rdb;
 mod replay;
 mod snapshot_of_primary;
+mod stream_in_files;
 
 pub use debug::Files;
 pub use error::LoadFailed;
 pub use rdb::add_libraries_to;
 pub use snapshot_of_primary::{Loaded, load_beside};
+pub use stream_in_files::StreamInFiles;
 
 use crate::journal::{Begin, UnsafeEnd, append_folder};
-use crate::spool::Spool;
 use aof::Contents;
 use command::Table;
 use first_base::first_base;
@@ -43,18 +43,15 @@ use journal::disk::Directory;
 use journal::set::{Set, SetError};
 use journal::sync_line::ReplicationId;
 use journal::writer::End;
-use newest::Places;
 use rdb::Wanted;
 use replication::History;
 use session::Instance;
-use settings::general::DIR;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
-use settings::replication::{REPL_BACKLOG_SIZE, REPLICAOF};
+use settings::replication::REPLICAOF;
 use settings::snapshots::DBFILENAME;
 use snapshot::Expired;
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use store::ThreadContext;
@@ -87,10 +84,9 @@ pub struct Recovered {
     pub begin: Option<Begin>,
     /// Which stream the data is of, if that is known.
     pub stream: Option<KnownStream>,
-    /// The newest bytes of that stream, as far as files have them.
-    pub newest: Spool,
-    /// True if there were replicas when the files were written, which may come back.
-    pub had_replicas: bool,
+    /// The stream in these files, if there were replicas when they were written, which may come
+    /// back.
+    pub in_files: Option<StreamInFiles>,
 }
 
 /// The stream of which data is all up to an offset.
@@ -182,7 +178,7 @@ pub fn load(
             }
             load_rdb(instance, thread, &name, file, wanted)?;
             let stream = stream_of_rdb(instance);
-            Ok(Recovered { begin: None, stream, newest: Spool::default(), had_replicas: false })
+            Ok(Recovered { begin: None, stream, in_files: None })
         }
     }
 }
@@ -238,23 +234,9 @@ pub fn load_set(
         database: selected,
     });
     // Where nobody follows, nobody lacks anything.
-    let followed = stream.as_ref().filter(|_| contents.had_replicas);
-    let newest = followed.map(|it| newest_of(instance, &set, &contents.places, it.offset));
-    let newest = newest.unwrap_or_default();
+    let in_files = contents.had_replicas.then_some(contents.in_files);
     let begin = Begin { set, unsafe_end, position, selected, id, end, base };
-    let had_replicas = contents.had_replicas;
-    Ok(Recovered { begin: Some(begin), stream, newest, had_replicas })
-}
-
-/// Reads the newest bytes of the stream, which ends at `end`, again. Without them replicas that
-/// lack some need a snapshot, so the start goes on where that fails.
-fn newest_of(instance: &Instance, set: &Set<Directory>, places: &Places, end: u64) -> Spool {
-    let wanted = end.saturating_sub(REPL_BACKLOG_SIZE.get(&instance.settings))..end;
-    let read = places.read(set.files(), wanted, Path::new(&*DIR.get(&instance.settings)));
-    read.unwrap_or_else(|error| {
-        tracing::warn!("Replicas that are behind need a snapshot: reading the stream: {error}");
-        Spool::default()
-    })
+    Ok(Recovered { begin: Some(begin), stream, in_files })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.

@@ -1,7 +1,7 @@
 //! Execution of the commands of an append-only file.
 
 use super::error::LoadFailed;
-use super::newest;
+use super::stream_in_files;
 use command::{Applier, Followed, Next, NotApplied, Table};
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};
@@ -101,7 +101,7 @@ impl<'a> Replay<'a> {
                     return Err(LoadFailed::of_system("reading", self.path)(error));
                 }
             }
-            newest::note(&mut self.places, reader.whole(), || reader.position());
+            stream_in_files::note(&mut self.places, reader.whole(), || reader.position());
             self.pass(reader.whole())?;
         };
         self.pass(reader.whole())?;

@@ -9,7 +9,9 @@ use mio::event::Source;
 use mio::{Interest, Token};
 use replication::{Decision, FullSync, History};
 use session::{ClientFlags, Replica, StreamRequest};
+use settings::general::DIR;
 use settings::replication as rows;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -57,13 +59,18 @@ impl SenderThread {
     /// Lets a replica go on with what is kept of the stream, if it can.
     pub(super) fn go_on(&mut self, token: usize, id: &[u8], first: i64) {
         let Some(history) = self.instance.replicas.history() else { return };
-        let Some(link) = self.links.get_mut(&token) else { return };
         let (end, shift) = (self.journal.offset(), self.journal.shift());
         let kept = self.backlog.as_ref().map(|it| (it.first().wrapping_add(shift), end));
         let decision = match kept {
-            Some(kept) => history.decide(id, first, kept),
+            Some(kept) => match history.decide(id, first, kept) {
+                Decision::Full(FullSync::Gone(bytes)) if self.read_again(bytes) => {
+                    Decision::Continue(kept.0 - bytes)
+                }
+                decision => decision,
+            },
             None => Decision::Full(FullSync::Unknown),
         };
+        let Some(link) = self.links.get_mut(&token) else { return };
         let (syncs, who) = (&self.instance.replicas.syncs, name(link));
         let why = match decision {
             Decision::Continue(at) => {
@@ -107,6 +114,24 @@ impl SenderThread {
                  that it lacks are not kept (`repl-backlog-size`, `repl-backlog-time`)"
             ),
         }
+    }
+
+    /// Reads so many bytes of the stream, which stand right before what is kept, from the files that
+    /// the server was started with. False if they are not there.
+    fn read_again(&mut self, bytes: u64) -> bool {
+        let may_keep = bytes <= self.disk_max();
+        let Some((in_files, _)) = self.in_files.as_ref().filter(|_| may_keep) else { return false };
+        let Some(backlog) = &mut self.backlog else { return false };
+        let end = backlog.first();
+        let Some(begin) = end.checked_sub(bytes) else { return false };
+        let directory = PathBuf::from(&*DIR.get(&self.instance.settings));
+        match in_files.read(begin..end, &directory) {
+            Ok(spool) => backlog.put_before(spool),
+            Err(error) => {
+                tracing::warn!("Reading the stream from before the start again: {error}");
+            }
+        }
+        backlog.first() == begin
     }
 }
 

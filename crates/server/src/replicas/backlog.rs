@@ -29,11 +29,9 @@ impl Backlog {
         Backlog { held: ring.read_from_end(), spool: Spool::default() }
     }
 
-    /// Keeps what stands before it in the stream, too; nothing if that is not known.
-    pub fn put_before(&mut self, spool: Spool) {
-        if spool.end() == Some(self.held.position()) {
-            self.spool = spool;
-        }
+    /// Keeps what stands right before it in the stream, too.
+    pub fn put_before(&mut self, earlier: Spool) {
+        self.spool.put_before(earlier, self.held.position());
     }
 
     /// First position that is kept.

@@ -9,7 +9,7 @@
 //! A replica is a position in the stream. Nothing is buffered for it: what it lacks is in the ring,
 //! as far back as `repl-backlog-size`, and in files without a name behind that. So one that is slow
 //! costs disk, and neither memory nor the time of clients. One that was lost keeps its place for
-//! `repl-backlog-time`, and a server that starts reads the newest bytes of its files again. A
+//! `repl-backlog-time`, and what its files have of before a start is read again when one asks. A
 //! snapshot goes to its sockets while it is made; what the slowest has not taken of it goes to such
 //! a file too, so the saver waits for nobody.
 //!

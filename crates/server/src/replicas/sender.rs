@@ -14,6 +14,7 @@ use crate::door::Door;
 use crate::event_loop::MAILBOX;
 use crate::journal::Journal;
 use crate::limits;
+use crate::load::StreamInFiles;
 use crate::mail::{Inbox, Mail, Mailbox};
 use crate::saver::Saver;
 use base::Steady;
@@ -67,6 +68,8 @@ pub struct SenderThread {
     pub(super) sync: Option<Sync>,
     /// Replicas whose connections were lost, which keep their places for a while.
     pub(super) lost: Vec<Lost>,
+    /// The stream from before the start, for replicas that lack some of it, and until when.
+    pub(super) in_files: Option<(StreamInFiles, Steady)>,
     /// Replicas for which there was no snapshot, and until when each rests: it asks again at once.
     pub(super) unserved: HashMap<String, Steady>,
     room: Vec<u8>,
@@ -154,6 +157,7 @@ impl ReplicaSender {
             backlog: None,
             sync: None,
             lost: Vec::new(),
+            in_files: None,
             unserved: HashMap::new(),
             room: vec![0; TURN_BYTES],
             ciphertext: Vec::new(),

@@ -22,6 +22,7 @@ impl SenderThread {
     /// Keeps of the stream what replicas need, and what the settings ask for.
     pub(super) fn trim(&mut self) {
         let settings = &self.instance.settings;
+        let disk_max = self.disk_max();
         let Some(backlog) = &mut self.backlog else { return };
         let directory = PathBuf::from(&*DIR.get(settings));
         let of_links = self.links.values().filter_map(Link::needs);
@@ -29,10 +30,6 @@ impl SenderThread {
         let needed = needed.unwrap_or(u64::MAX);
         let memory_max = rows::REPL_BACKLOG_SIZE.get(settings);
         let outcome = backlog.trim(memory_max, needed, &directory);
-        let disk_max = match rows::REPL_DISK_MAX.get(settings) {
-            0 => self.instance.store.live_bytes().max(DISK_MIN),
-            bytes => bytes,
-        };
         let facts = &self.instance.replicas.backlog;
         let in_files = backlog.bytes_in_files();
         facts.first.store(backlog.first().wrapping_add(self.journal.shift()), Relaxed);
@@ -56,6 +53,14 @@ impl SenderThread {
         let last = self.links.iter().filter_map(|(token, link)| Some((link.needs()?, *token)));
         if let Some((_, token)) = last.min() {
             self.close(token, &Gone::Because(reason));
+        }
+    }
+
+    /// Most bytes of the stream in files.
+    pub(super) fn disk_max(&self) -> u64 {
+        match rows::REPL_DISK_MAX.get(&self.instance.settings) {
+            0 => self.instance.store.live_bytes().max(DISK_MIN),
+            bytes => bytes,
         }
     }
 
@@ -115,6 +120,7 @@ impl SenderThread {
         }
         limits::grant_writes(&self.instance);
         self.lost.retain(|it| it.until > now);
+        self.in_files.take_if(|(_, until)| *until <= now);
         self.give_up_backlog(now);
         // Clients that do not wait any more are forgotten.
         command::answer_acknowledged(&self.instance);
@@ -143,16 +149,15 @@ impl SenderThread {
             return;
         }
         let journal = &self.journal;
-        let mut backlog = self.instance.store.exclusively(&self.thread, |store| {
+        let backlog = self.instance.store.exclusively(&self.thread, |store| {
             journal.reasons.add(store, Reason::REPLICAS);
             Backlog::of(journal.ring())
         });
-        let (newest, had_replicas) = self.door.take_newest();
-        backlog.put_before(newest);
-        let place = had_replicas.then(|| backlog.first());
+        let position = backlog.first();
         self.backlog = Some(backlog);
-        if let Some(position) = place {
+        if let Some(in_files) = self.door.take_stream_in_files() {
             self.keep_lost("of before the start".to_owned(), position);
+            self.in_files = self.lost.last().map(|it| (in_files, it.until));
         }
         self.instance.replicas.backlog.is_kept.store(true, Relaxed);
     }
@@ -163,6 +168,7 @@ impl SenderThread {
         self.instance.store.exclusively(&self.thread, drop_reason);
         self.backlog = None;
         self.lost.clear();
+        self.in_files = None;
         let facts = &self.instance.replicas.backlog;
         facts.is_kept.store(false, Relaxed);
         facts.bytes_in_files.store(0, Relaxed);
