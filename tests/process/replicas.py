@@ -417,6 +417,33 @@ def who_has_been_refused_rests_for_ten_seconds_and_holds_nobody_up():
         assert 5 < time.monotonic() - began < 60
 
 
+def who_knows_no_deadlines_of_fields_is_let_go_at_the_first_one_in_the_stream():
+    of_old, value = (("listening-port", "1"), ("capa", "eof"), ("capa", "psync2"), ("version", "8.1.0")), encoded("HPERSIST", "h", "FIELDS", "1", "f")
+    with primary("--repl-ping-replica-period", "3600") as server:
+        db = server.db
+        old, new = Replica(server, *of_old).take(), Replica(server, *VALKEY).take()
+        for replica in (old, new):
+            replica.acknowledge()
+            replica.follow(encoded("SELECT", "0"))
+        for number in range(50):
+            db.command("SET", "k%d" % number, value * 1000)
+            db.command("HSET", "h", "f", number)
+        old.follow(encoded("HSET", "h", "f", 49))
+        place = old.offset + len(old.stream)
+        db.command("HSETEX", "h", "EX", "1000", "FIELDS", "1", "f", "v")
+        new.follow(encoded("FIELDS", "1", "f")[4:])
+        assert old.is_closed()
+        assert "knows no deadlines of fields, and HPEXPIREAT" in server.output.read_text()
+        again = Replica(server, *of_old, psync=(old.id, place + 1))
+        db.command("DEL", "h")
+        again.take()
+        assert b"k49" in again.snapshot, "it needs a snapshot, as the stream would bring the same again"
+        again.acknowledge()
+        db.command("SET", "end", "1")
+        again.follow(encoded("SET", "end", "1"))
+        assert fields(db, "stats")["sync_full"] == "3"
+
+
 def who_is_slow_costs_files_and_no_memory_and_gets_every_byte():
     with primary("--repl-backlog-size", "1mb", "--repl-ping-replica-period", "3600") as server:
         db = server.db

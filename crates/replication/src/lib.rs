@@ -21,6 +21,7 @@
 
 pub mod handshake;
 pub mod history;
+pub mod names;
 pub mod reader;
 pub mod spoken;
 pub mod transfer;
@@ -29,6 +30,7 @@ pub mod units;
 pub use handshake::{Handshake, Next, Own, Synced};
 pub use history::{Decision, Earlier, FullSync, History};
 pub use journal::sync_line::ReplicationId;
+pub use names::Names;
 pub use reader::{Filter, Reader, Unusable};
 pub use spoken::Said;
 pub use transfer::{Ending, Transfer};

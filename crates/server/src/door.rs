@@ -1,8 +1,8 @@
 //! The way to the thread that serves replicas.
 
 use crate::connection::Connection;
-use crate::load::StreamInFiles;
 use crate::mail::{Mail, Mailbox};
+use crate::stream_in_files::StreamInFiles;
 use base::mutex::Mutex;
 use crossbeam_channel::{Sender, bounded};
 use session::Owner;

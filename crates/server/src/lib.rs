@@ -65,6 +65,7 @@ mod signals;
 mod spool;
 mod start;
 mod stream;
+mod stream_in_files;
 mod timers;
 mod tls;
 #[cfg(feature = "tls")]

@@ -8,7 +8,7 @@
 use super::error::LoadFailed;
 use super::rdb::{self, FrontToBack, Wanted};
 use super::replay::Replay;
-use super::stream_in_files::{FilePlaces, StreamInFiles};
+use crate::stream_in_files::{FilePlaces, StreamInFiles};
 use command::Table;
 use journal::disk::{Directory, File, Files, OpenFile};
 use journal::inspect::{Inspection, State, glance, inspect};

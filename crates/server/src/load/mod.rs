@@ -8,7 +8,6 @@
 //! | `adopt.rs` | a single file of an old server becomes a set |
 //! | `aof.rs` | the files of a set, in order |
 //! | `replay.rs` | the commands of one file |
-//! | `stream_in_files.rs` | the stream as they have it, for replicas that lack some |
 //! | `snapshot_of_primary.rs` | a snapshot, beside what there is |
 //! | `debug.rs` | DEBUG RELOAD and LOADAOF |
 //! | `error.rs` | why data was not loaded |
@@ -27,15 +26,14 @@ mod first_base;
 mod rdb;
 mod replay;
 mod snapshot_of_primary;
-mod stream_in_files;
 
 pub use debug::Files;
 pub use error::LoadFailed;
 pub use rdb::add_libraries_to;
 pub use snapshot_of_primary::{Loaded, load_beside};
-pub use stream_in_files::StreamInFiles;
 
 use crate::journal::{Begin, UnsafeEnd, append_folder};
+use crate::stream_in_files::StreamInFiles;
 use aof::Contents;
 use command::Table;
 use first_base::first_base;

@@ -1,7 +1,7 @@
 //! Execution of the commands of an append-only file.
 
 use super::error::LoadFailed;
-use super::stream_in_files;
+use crate::stream_in_files;
 use command::{Applier, Followed, Next, NotApplied, Table};
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Batch, ReadError};

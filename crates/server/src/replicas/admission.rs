@@ -37,9 +37,8 @@ impl SenderThread {
         let replica = Arc::new(Replica::new(client, about, now));
         self.instance.replicas.add(Arc::clone(&replica));
         let mut link = Link::new(connection, replica, (&request, wish), now);
-        if let Some(until) = self.unserved.get(&name(&link)) {
-            link.not_before = *until;
-        }
+        let until = self.unserved.get(&name(&link)).copied().filter(|until| *until > now);
+        link.not_before = until.unwrap_or(now);
         tracing::info!("Replica {} asks for synchronization", name(&link));
         let who = name(&link);
         self.links.insert(token, link);
@@ -47,7 +46,10 @@ impl SenderThread {
         if let Err(error) = registered {
             return self.close(token, &error.into());
         }
-        if let StreamRequest::From(id, first) = &request {
+        // What it has met in the stream is still there, so it needs a snapshot.
+        if let StreamRequest::From(id, first) = &request
+            && until.is_none()
+        {
             self.go_on(token, id, *first);
         }
         // It has a place of its own now, or needs none of the stream so far.
@@ -116,8 +118,8 @@ impl SenderThread {
         }
     }
 
-    /// Reads so many bytes of the stream, which stand right before what is kept, from the files that
-    /// the server was started with. False if they are not there.
+    /// Reads so many bytes of the stream, which stand right before what is kept, from the files
+    /// that the server was started with. False if they are not there.
     fn read_again(&mut self, bytes: u64) -> bool {
         let may_keep = bytes <= self.disk_max();
         let Some((in_files, _)) = self.in_files.as_ref().filter(|_| may_keep) else { return false };

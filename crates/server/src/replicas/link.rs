@@ -13,7 +13,8 @@ use super::parcel::{Parcel, Part};
 use super::sync::Wish;
 use crate::connection::Connection;
 use base::Steady;
-use replication::Said;
+use replication::names::is_about_field_deadlines;
+use replication::{Names, Said};
 use session::{Phase, Replica, StreamRequest};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -98,6 +99,8 @@ pub struct Link {
     pub not_before: Steady,
     /// What goes out before all else.
     lines: Vec<u8>,
+    /// Names of commands up to a position of the stream, for one that does not know all of them.
+    names: Option<(Names, u64)>,
     /// True from when its socket is full until events tell that it takes bytes.
     is_blocked: bool,
 }
@@ -119,6 +122,7 @@ impl Link {
             since: now,
             not_before: now,
             lines: Vec::new(),
+            names: None,
             is_blocked: false,
         }
     }
@@ -138,6 +142,7 @@ impl Link {
     /// Has it follow the stream from a position on.
     pub fn follow(&mut self, at: u64) {
         self.state = State::Follows(at);
+        self.names = self.wish.knows_no_field_deadlines().then(|| (Names::default(), at));
         self.replica.set_phase(Phase::Online);
     }
 
@@ -208,10 +213,27 @@ impl Link {
                     Some(backlog) if *at < limit => (*at, backlog),
                     _ => return Ok(0),
                 };
-                let sent = self.write(backlog.read(at, limit, room)?)?;
+                let bytes = backlog.read(at, limit, room)?;
+                self.look_at_names(at, bytes)?;
+                let sent = self.write(bytes)?;
                 self.state = State::Follows(at + sent as u64);
                 Ok(sent)
             }
+        }
+    }
+
+    /// Holds the names of commands that stand at a position against what it knows.
+    fn look_at_names(&mut self, at: u64, bytes: &[u8]) -> Result<(), Gone> {
+        let Some((names, seen)) = &mut self.names else { return Ok(()) };
+        // What its socket did not take was looked at before.
+        let skipped = narrow::to_usize(seen.saturating_sub(at)).min(bytes.len());
+        *seen = (*seen).max(at + bytes.len() as u64);
+        match names.find(&bytes[skipped..], is_about_field_deadlines) {
+            None => Ok(()),
+            Some(name) => Err(Gone::Unserved(format!(
+                "it knows no deadlines of fields, and {} is in the stream now",
+                name.escape_ascii()
+            ))),
         }
     }
 

@@ -46,6 +46,11 @@ impl Wish {
         };
         Wish { timed, filter: about.filter }
     }
+
+    /// True for a reader that does not know what commands about deadlines of fields mean.
+    pub fn knows_no_field_deadlines(&self) -> bool {
+        self.timed.is_none()
+    }
 }
 
 /// What the sender is told at the cut.

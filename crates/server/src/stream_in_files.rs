@@ -1,13 +1,13 @@
-//! The stream from before a start, as the files that were loaded have it: a replica that lacked some
-//! when the server ended goes on with it.
+//! The stream from before a start, as the files that were loaded have it: a replica that lacked
+//! some when the server ended goes on with it.
 //!
 //! ```text
 //! file   | unit | unit | #varve line | unit | #gap 14 | unit |
 //! spool  | unit | unit               | unit | PING    | unit |  up to the end of the stream
 //! ```
 //! Where units begin is noted while a file is executed: nobody looks for it in bytes that clients
-//! have sent. Nothing is read again before a replica asks for it, and what a rotation has removed by
-//! then cannot be read.
+//! have sent. Nothing is read again before a replica asks for it, and what a rotation has removed
+//! by then cannot be read.
 
 use crate::spool::Spool;
 use journal::disk::OpenFile;
