@@ -277,6 +277,36 @@ def what_cannot_be_applied_stops_the_link_and_the_data_stays():
             assert primary.accept() == [b"PSYNC", b"?", b"-1"], bad
 
 
+def what_cannot_be_applied_is_left_out_where_the_settings_say_so():
+    refused, unknown = encoded("INCR", "text"), encoded("NOSUCH", "k") + encoded("SET", "text")
+    some_refused = encoded("MULTI") + encoded("LPUSH", "text", "x") + encoded("SET", "inside", "1") + encoded("EXEC")
+    some_unknown = encoded("MULTI") + encoded("SET", "never", "1") + encoded("NOSUCH", "k") + encoded("EXEC")
+    with tempfile.TemporaryDirectory() as folder, follower("--propagation-error-behavior", "ignore", "--appendonly", "yes", "--dir", folder) as (primary, replica):
+        primary.sync()
+        stream = encoded("SELECT", "0") + encoded("SET", "text", "abc") + refused + unknown + some_refused + some_unknown + encoded("SET", "behind", "1")
+        primary.send(stream)
+        primary.acknowledged(len(stream))
+        has = lambda db: (db.command("GET", "text"), db.command("EXISTS", "behind", "inside"), db.command("EXISTS", "never"))
+        assert has(replica.db) == (b"abc", 2, 0)
+        assert fields(replica.db, "stats")["unexpected_error_replies"] == "5"
+        assert "5 units were left out; 'NOSUCH' is refused" in replica.output.read_text()
+        primary.send(encoded("SELECT", "99"))
+        replica.until(lambda: "master_link_stopped" in link(replica))
+        replica.process.kill()
+        replica.process.wait()
+        with server("--propagation-error-behavior", "ignore", "--appendonly", "yes", "--dir", folder) as again:
+            assert has(again.db) == (b"abc", 2, 0)
+    with follower("--replica-read-only", "no") as (primary, replica):
+        primary.sync()
+        replica.until(lambda: link(replica)["master_link_status"] == "up")
+        replica.db.command("SET", "own", "text")
+        primary.send(encoded("SELECT", "0") + encoded("LPUSH", "own", "1") + encoded("SET", "behind", "1"))
+        replica.until(lambda: replica.db.command("EXISTS", "behind") == 1)
+        assert replica.db.command("GET", "own") == b"text"
+        primary.send(encoded("NOSUCH"))
+        replica.until(lambda: "master_link_stopped" in link(replica))
+
+
 def a_primary_that_sends_rubbish_costs_no_data():
     with server() as first:
         first.db.command("SET", "kept", "1")

@@ -34,6 +34,9 @@ const OF_CLIENTS: Needs = Needs::NAMED
 const SHOWN_WORDS: usize = 12;
 const SHOWN_BYTES: usize = 64;
 
+/// Ends a frame of which nothing is to be executed.
+const FRAME_GIVEN_UP: &[u8] = b"DISCARD";
+
 const UNKNOWN: &[u8] = b"there is no such command, or it has a wrong number of arguments";
 
 /// What a unit was.
@@ -55,6 +58,19 @@ pub struct Parted {
     pub reason: String,
     /// The begin of the request, for the log.
     pub request: String,
+    /// What may be done about it.
+    pub kind: PartedKind,
+}
+
+/// What is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartedKind {
+    /// A command that nobody knows here.
+    Unknown,
+    /// A command that is known, of the data as it is here.
+    Refused,
+    /// The choice of a database: what follows would go elsewhere.
+    Database,
 }
 
 /// Who applies a stream.
@@ -102,7 +118,8 @@ impl Follower {
     /// Applies a unit. The thread is inside the gate, or has closed it.
     ///
     /// # Errors
-    /// When a command of it is unknown or refused. Those before it have been applied.
+    /// When a command of it is unknown or refused. All others have been applied, but for those of a
+    /// frame with one that nobody knows: none of them.
     pub fn apply(
         &mut self,
         instance: &Instance,
@@ -113,11 +130,14 @@ impl Follower {
         if unit.is_framed && unit.commands().len() > 0 {
             followed.is_data = true;
             self.frame(instance, thread, FRAME_BEGIN)?;
+            let mut queued = Ok(());
             for (bytes, spans) in unit.commands() {
-                self.run(instance, thread, Args::new(bytes, spans), &mut followed)?;
+                let next = self.run(instance, thread, Args::new(bytes, spans), &mut followed);
+                queued = queued.and(next);
             }
-            self.frame(instance, thread, FRAME_END)?;
-            return Ok(followed);
+            let end = if queued.is_ok() { FRAME_END } else { FRAME_GIVEN_UP };
+            let ended = self.frame(instance, thread, end);
+            return queued.and(ended).map(|()| followed);
         }
         for (bytes, spans) in unit.commands() {
             self.run(instance, thread, Args::new(bytes, spans), &mut followed)?;
@@ -155,7 +175,7 @@ impl Follower {
             let is_known = row.id != self.nameless();
             let asks = args.len() > 1 && args.get(1).eq_ignore_ascii_case(b"GETACK");
             followed.wants_acknowledgement |= asks;
-            return if is_known { Ok(()) } else { Err(parted(args, UNKNOWN)) };
+            return if is_known { Ok(()) } else { Err(parted(args, UNKNOWN, PartedKind::Unknown)) };
         }
         self.execute(instance, thread, row, args)
     }
@@ -189,7 +209,12 @@ impl Follower {
         }
         let is_refused = statistics.server.refusals.get() != refusals
             || matches!(execution, Execution::Postponed | Execution::Waits);
-        if is_refused { Err(parted(args, self.refusal())) } else { Ok(()) }
+        if !is_refused {
+            return Ok(());
+        }
+        let selects = row.spec.flags.contains(Flags::SELECTS);
+        let kind = if selects { PartedKind::Database } else { PartedKind::Refused };
+        Err(parted(args, self.refusal(), kind))
     }
 
     /// The first refusal in the reply.
@@ -200,7 +225,7 @@ impl Follower {
     }
 }
 
-fn parted(args: Args<'_>, reason: &[u8]) -> Parted {
+fn parted(args: Args<'_>, reason: &[u8], kind: PartedKind) -> Parted {
     let name = args.get(0);
     let words: Vec<String> = args
         .from(0)
@@ -211,5 +236,6 @@ fn parted(args: Args<'_>, reason: &[u8]) -> Parted {
         command: name[..name.len().min(64)].escape_ascii().to_string(),
         reason: reason[..reason.len().min(256)].escape_ascii().to_string(),
         request: words.join(" "),
+        kind,
     }
 }

@@ -75,7 +75,7 @@ pub use find_row::RowMemo;
 pub use flags::{
     Categories, FindDatabases, Flags, Group, LetsIn, Locks, NamesChannels, ReachesDatabases, Wakes,
 };
-pub use follower::{Followed as FollowedUnit, Follower, Parted};
+pub use follower::{Followed as FollowedUnit, Follower, Parted, PartedKind};
 pub use forget::{forget_all, forget_subscriptions, forget_tracking};
 pub use key_spec::{FoundKeys, KeyFlags, KeySearch, KeySpec};
 pub use migration::{ArrivalOutcome, answer_migration, finish_arrived, pack};

@@ -68,6 +68,8 @@ pub struct Upstream {
     pub received: AtomicU64,
     /// The snapshot on its way.
     pub transfer: Transfer,
+    /// Units of the stream that were left out, as a command of theirs was refused.
+    pub left_out: AtomicU64,
 }
 
 #[derive(Debug, Default)]

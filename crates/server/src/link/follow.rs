@@ -2,18 +2,25 @@
 
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread, upstream_state};
-use command::FollowedUnit;
+use command::{FollowedUnit, Follower, Parted, PartedKind};
 use replication::spoken::acknowledgement;
 use replication::{ReplicationId, Unit, Units};
-use session::LinkState;
+use session::{Instance, LinkState};
+use settings::PropagationErrorBehavior;
+use settings::journal::PROPAGATION_ERROR_BEHAVIOR;
+use settings::replication::REPLICA_READ_ONLY;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use store::ThreadContext;
 
 /// Units that are applied in one stay in the gate, at most.
 const UNITS_PER_STAY: usize = 64;
 /// Bytes of them from which on no more are.
 const BYTES_PER_STAY: usize = 256 << 10;
+/// Units that are left out and logged one by one; from then on one of so many is.
+const LOGGED_MAX: u64 = 10;
+const LOGGED_EACH: u64 = 1000;
 /// Milliseconds between two acknowledgements where something has changed, and where nothing has.
 const ACK_MILLIS: u64 = 10;
 const QUIET_ACK_MILLIS: u64 = 1000;
@@ -141,7 +148,8 @@ impl LinkThread {
                 run = Run { from: *at + bytes, to: *at + bytes, is_data: true };
                 self.apply_alone(&unit)
             } else {
-                self.follower.apply(&self.instance, &mut self.thread, &unit).inspect(|followed| {
+                let (instance, thread) = (&self.instance, &mut self.thread);
+                apply(&mut self.follower, instance, thread, &unit).inspect(|followed| {
                     if followed.is_data != run.is_data {
                         put(&mut self.lane, received, run);
                         run = Run { from: *at, to: *at, is_data: followed.is_data };
@@ -178,7 +186,7 @@ impl LinkThread {
     fn apply_alone(&mut self, unit: &Unit<'_>) -> Result<FollowedUnit, command::Parted> {
         let (instance, lane, follower) = (&self.instance, &mut self.lane, &mut self.follower);
         instance.store.alone(&mut self.thread, |thread| {
-            let followed = follower.apply(instance, thread, unit)?;
+            let followed = apply(follower, instance, thread, unit)?;
             let bytes = unit.bytes();
             put(lane, bytes, Run { from: 0, to: bytes.len(), is_data: followed.is_data });
             Ok(followed)
@@ -214,6 +222,40 @@ impl LinkThread {
         self.acknowledged = (offset, now);
         Ok(!is_asked || is_written)
     }
+}
+
+/// Applies a unit. One that is refused is left out where the settings say so: files and other
+/// replicas get it all the same, and decide for themselves.
+fn apply(
+    follower: &mut Follower,
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    unit: &Unit<'_>,
+) -> Result<FollowedUnit, Parted> {
+    follower.apply(instance, thread, unit).or_else(|parted| match leaves_out(instance, &parted) {
+        true => Ok(FollowedUnit { is_data: true, wants_acknowledgement: false }),
+        false => Err(parted),
+    })
+}
+
+/// Returns true if what is refused is only logged.
+fn leaves_out(instance: &Instance, parted: &Parted) -> bool {
+    let settings = &instance.settings;
+    let ignores = PROPAGATION_ERROR_BEHAVIOR.get(settings) == PropagationErrorBehavior::Ignore;
+    // Where clients write too, a key may be of another type than at the primary.
+    let is_writable = !REPLICA_READ_ONLY.get(settings);
+    let is_left_out = match parted.kind {
+        PartedKind::Unknown => ignores,
+        PartedKind::Refused => ignores || is_writable,
+        PartedKind::Database => false,
+    };
+    if is_left_out {
+        let count = 1 + instance.upstream.left_out.fetch_add(1, Relaxed);
+        if count <= LOGGED_MAX || count.is_multiple_of(LOGGED_EACH) {
+            tracing::error!("Of the stream of the primary {count} units were left out; {parted}");
+        }
+    }
+    is_left_out
 }
 
 fn put(lane: &mut journal::Lane, received: &[u8], run: Run) {

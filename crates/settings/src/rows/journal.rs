@@ -32,7 +32,8 @@ super::declare::rows! { from super::snapshots::END;
         PropagationErrorBehavior::NAMES, PropagationErrorBehavior::Panic as usize,
         "What becomes of an append-only file with a command that cannot be executed: it stops the \
          start, so that nothing is missing unnoticed, or, with `ignore`, which is Valkey's \
-         default, and `panic-on-replicas`, it is loaded without such commands.");
+         default, and `panic-on-replicas`, it is loaded without such commands. A replica stops its \
+         link at one, unless this is `ignore`.");
     AOF_TIMESTAMP_ENABLED: bool = yes_no("aof-timestamp-enabled", false,
         "Write the time into the append-only file, once a second at most.");
     AOF_REWRITE_INCREMENTAL_FSYNC: bool = yes_no("aof-rewrite-incremental-fsync", true,

@@ -183,9 +183,11 @@ fn work(text: &mut Text, call: &Call<'_>) {
     let server = sums.server;
     let loop_nanos = sums.command_nanos().saturating_sub(server.outstanding_nanos);
     let denied = |reason| call.instance.access.log.count(reason);
+    let left_out = call.instance.loading.left_out.load(Relaxed)
+        + call.instance.upstream.left_out.load(Relaxed);
     let mean_micros = rates.iteration_nanos / rates.iterations.max(1.0) / 1000.0;
     text.fields(&[
-        ("unexpected_error_replies", &call.instance.loading.left_out.load(Relaxed)),
+        ("unexpected_error_replies", &left_out),
         ("total_error_replies", &statistics.refusals()),
         ("dump_payload_sanitizations", &0),
         ("total_reads_processed", &server.reads),
