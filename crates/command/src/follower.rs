@@ -16,7 +16,7 @@ use crate::observer::{Observer, Seen};
 use crate::row::{Call, Row, Table, Turn};
 use crate::run::Execution;
 use replication::Unit;
-use replication::units::{FRAME_BEGIN, FRAME_END};
+use replication::units::{FRAME_BEGIN, FRAME_END, FRAME_GIVEN_UP};
 use session::{AccessModes, Args, Client, Instance, Needs, Session, WorkerStatistics};
 use std::sync::Arc;
 use store::ThreadContext;
@@ -33,9 +33,6 @@ const OF_CLIENTS: Needs = Needs::NAMED
 /// Words of a request, and bytes of each, that are shown in the log.
 const SHOWN_WORDS: usize = 12;
 const SHOWN_BYTES: usize = 64;
-
-/// Ends a frame of which nothing is to be executed.
-const FRAME_GIVEN_UP: &[u8] = b"DISCARD";
 
 const UNKNOWN: &[u8] = b"there is no such command, or it has a wrong number of arguments";
 

@@ -23,6 +23,8 @@ const LIMITS: Limits = Limits {
 pub const FRAME_BEGIN: &[u8] = b"MULTI";
 /// See `FRAME_BEGIN`.
 pub const FRAME_END: &[u8] = b"EXEC";
+/// Ends a frame of which nothing is to be executed. It stands in no stream.
+pub const FRAME_GIVEN_UP: &[u8] = b"DISCARD";
 
 /// Reason why bytes are no stream of units. The link is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
