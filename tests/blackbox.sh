@@ -123,6 +123,7 @@ else
   process replicas
   process following
   process links
+  process failover
   process one_core
   process busy
   process functions

@@ -255,6 +255,10 @@ pub fn without(
         Needs::NAMED => misnamed.map(|it| it.refusal.clone()),
         Needs::PERMITTED => denied(call, purpose),
         Needs::SLOT => Some(SLOT_NOT_SERVED),
+        // Both servers may be replicas now: who is sent away would be sent back.
+        Needs::DIRECT if call.instance.replicas.failover.is_active() => {
+            return postponed_if(redirection(call).is_some());
+        }
         Needs::DIRECT => redirection(call),
         // Nothing is evicted in a pause, so nothing is refused for lack of memory.
         Needs::MEMORY if pause != Pause::Nothing => None,

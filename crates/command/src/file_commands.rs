@@ -57,9 +57,6 @@ impl NotApplied {
     }
 }
 
-/// Commands that change no data and are no rows here.
-const OTHERS: [&str; 1] = ["FAILOVER"];
-
 /// True for commands that change data. Nodes of a cluster tell their replicas, and their files, how
 /// slots move; the keys that come and go with a slot are in commands of their own.
 pub fn changes_data(row: &Row) -> bool {
@@ -77,7 +74,6 @@ pub(crate) fn follow_other(row: &'static Row, args: Args<'_>) -> Result<Followed
     match named {
         // Without a row of its own, it names no subcommand.
         Some(row) if row.spec.subcommands.is_empty() || args.len() < 2 => Err(NotApplied::Misused),
-        None if OTHERS.iter().any(|name| args.is(0, name)) => Ok(Followed::PassedOver),
         _ => Err(NotApplied::Unknown),
     }
 }

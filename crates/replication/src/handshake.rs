@@ -37,6 +37,8 @@ pub struct Own {
     pub version: &'static str,
     /// Id and offset of the bytes that it has, if it has any.
     pub has: Option<(ReplicationId, u64)>,
+    /// True if the other side, which is its replica so far, is to be the primary.
+    pub fails_over: bool,
 }
 
 /// A password is in no log.
@@ -87,6 +89,17 @@ pub enum Refused {
     /// No answer that there could be.
     #[error("the primary answers {0} with what is no answer: '{1}'")]
     Garbage(&'static str, String),
+}
+
+impl Refused {
+    /// True for an answer to PSYNC.
+    pub fn is_of_psync(&self) -> bool {
+        match self {
+            Refused::NotYet(_) | Refused::Psync(_) => true,
+            Refused::Garbage(asked, _) => *asked == Asked::Psync.name(),
+            Refused::Ping(_) | Refused::Auth(_) => false,
+        }
+    }
 }
 
 /// What an answer is for.
@@ -176,7 +189,11 @@ impl Handshake {
         match &self.own.has {
             Some((id, offset)) => {
                 let first = (u128::from(*offset) + 1).to_string();
-                request(&[b"PSYNC", id.as_str().as_bytes(), first.as_bytes()])
+                let (id, first) = (id.as_str().as_bytes(), first.as_bytes());
+                match self.own.fails_over {
+                    true => request(&[b"PSYNC", id, first, b"FAILOVER"]),
+                    false => request(&[b"PSYNC", id, first]),
+                }
             }
             None => request(&[b"PSYNC", b"?", b"-1"]),
         }
@@ -190,7 +207,7 @@ impl Handshake {
             let quoted = quoted(line);
             return Err(if is_not_yet { Refused::NotYet(quoted) } else { Refused::Psync(quoted) });
         }
-        let garbage = || Refused::Garbage("PSYNC", quoted(line));
+        let garbage = || Refused::Garbage(Asked::Psync.name(), quoted(line));
         let mut words = line.split(|byte| *byte == b' ');
         let (name, id, offset) = (words.next(), words.next(), words.next());
         let id = id.map(|id| ReplicationId::parse(&id.to_ascii_lowercase()).ok_or_else(garbage));

@@ -8,7 +8,7 @@ use crate::saver::{Saver, saves_by_itself};
 use crate::services::Services;
 use base::Steady;
 use crossbeam_channel::{Receiver, select};
-use session::{Instance, Phase, Replica, Shutdown};
+use session::{Holder, Instance, Phase, Replica, Shutdown};
 use settings::{Settings, ShutdownFlags, general};
 use signal_hook::consts::SIGINT;
 use snapshot::SaveError;
@@ -64,7 +64,7 @@ pub fn wait(instance: &Instance, services: &Services, asked: &Receiver<()>) {
             return;
         }
         instance.shutdown.abort(&instance.loading, &instance.statistics);
-        instance.clients.postpone_writes(false);
+        instance.clients.let_writes_flow(Holder::End);
     }
 }
 
@@ -109,7 +109,7 @@ impl Scripts<'_> {
 /// Has the journal make all data safe, while writes are postponed. Returns true if the server may
 /// end as far as the journal is concerned.
 fn is_journal_safe(instance: &Instance, journal: &Journal, asked: &Receiver<()>) -> bool {
-    instance.clients.postpone_writes(true);
+    instance.clients.postpone_writes(Holder::End);
     let position = journal.hurry();
     let may_end = loop {
         let Some(how) = instance.shutdown.requested() else { break false };

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU64};
 
 /// Number of parts of the registry.
 const PARTS: usize = 16;
@@ -41,8 +41,8 @@ pub struct Clients {
     /// Commands that CLIENT PAUSE postpones, as the number of a `Pause`, and until when.
     pub(crate) paused: AtomicU8,
     pub(crate) paused_until: AtomicU64,
-    /// True while writes are postponed because the server is about to end.
-    pub(crate) postpones_writes: AtomicBool,
+    /// Who postpones writes until further notice: bits of `Holder`.
+    pub(crate) holders: AtomicU8,
 }
 
 impl fmt::Debug for Clients {

@@ -17,7 +17,7 @@ use crate::needs::Needs;
 use crate::notice::Notice;
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
-use crate::pause::Pause;
+use crate::pause::{Holder, Pause};
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::replicas::Replicas;
@@ -461,6 +461,13 @@ impl Instance {
                 client.notify(Notice::Close(client.id));
             }
         }
+    }
+
+    /// Lets writes go on that a failover has held back: it has ended.
+    pub fn let_writes_flow_after_failover(&self) {
+        self.clients.let_writes_flow(Holder::Failover);
+        self.keep_expired();
+        self.replicas.look_at_failover();
     }
 
     /// Returns the pause in force.

@@ -1,5 +1,5 @@
 //! Commands of all clients that are postponed for a while: by CLIENT PAUSE, before the server ends,
-//! and where the disk is far behind.
+//! during a failover, and where the disk is far behind. Each ends its own.
 //!
 //! ```text
 //! pause, postpone_writes ──▶ `UNPAUSED` or `WRITES_FLOW` is not granted ──▶ postponed, of the
@@ -23,6 +23,16 @@ pub enum Pause {
     Writes = 1,
     /// All.
     Everything = 2,
+}
+
+/// Who postpones writes without a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Holder {
+    /// The end of the server: its last snapshot is made.
+    End = 1,
+    /// A failover.
+    Failover = 2,
 }
 
 impl Clients {
@@ -50,22 +60,32 @@ impl Clients {
         self.look_again();
     }
 
-    /// Postpones writes while the last snapshot is made before the end, or lets them flow again.
-    pub fn postpone_writes(&self, holds: bool) {
+    /// Postpones writes until `let_writes_flow` for the same holder.
+    pub fn postpone_writes(&self, holder: Holder) {
+        let _pausing = self.pausing.lock();
+        self.holders.fetch_or(holder as u8, Relaxed);
+        self.grants.withdraw(Needs::WRITES_FLOW);
+    }
+
+    /// Lets writes flow again, as far as one holder is concerned.
+    pub fn let_writes_flow(&self, holder: Holder) {
         let pausing = self.pausing.lock();
-        self.postpones_writes.store(holds, Relaxed);
-        if holds {
-            self.grants.withdraw(Needs::WRITES_FLOW);
-        }
+        let held = self.holders.fetch_and(!(holder as u8), Relaxed) & holder as u8 != 0;
         drop(pausing);
-        if !holds {
+        if held {
             self.look_again();
         }
     }
 
-    /// Returns true while writes are postponed because the server is about to end.
+    /// Returns true while somebody postpones writes without a time.
     pub fn postpones_writes(&self) -> bool {
-        self.postpones_writes.load(Relaxed)
+        self.holders.load(Relaxed) != 0
+    }
+
+    /// Returns who postpones writes without a time.
+    pub fn holder(&self) -> Option<Holder> {
+        let holders = self.holders.load(Relaxed);
+        [Holder::End, Holder::Failover].into_iter().find(|it| holders & *it as u8 != 0)
     }
 
     /// Returns the pause in force at `now`. Grants `WRITES_FLOW` and `UNPAUSED` again when the time
@@ -99,7 +119,7 @@ impl Clients {
         }
     }
 
-    /// Returns the end of the pause in force at `now`. While the server postpones writes, and no
+    /// Returns the end of the pause in force at `now`. While somebody postpones writes, and no
     /// client everything, there is none: `i64::MAX`, as INFO shows it.
     pub fn paused_until(&self, now: Steady) -> Steady {
         let is_open = self.postpones_writes() && self.paused(now) != Pause::Everything;

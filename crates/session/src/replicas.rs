@@ -8,6 +8,7 @@
 //! ```
 
 use crate::client::Client;
+use crate::failover::Failover;
 use crate::upstream::Primary;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
@@ -178,6 +179,9 @@ pub trait Stream: Send + Sync {
 
     /// Has others follow a change of the role, once the gate is open.
     fn follow_role(&self);
+
+    /// Wakes who looks after a failover: one has begun, or has ended.
+    fn look_at_failover(&self);
 }
 
 /// Replicas of this server.
@@ -191,6 +195,8 @@ pub struct Replicas {
     pub backlog: BacklogFacts,
     /// How replicas were synchronized.
     pub syncs: SyncCounts,
+    /// The failover at work.
+    pub failover: Failover,
     stream: OnceLock<Box<dyn Stream>>,
 }
 
@@ -229,9 +235,37 @@ impl Replicas {
     /// Changes the role of the server: it follows a primary, or is one. The thread is inside the
     /// gate, or has closed it.
     pub fn change_role(&self, store: &Store, thread: &ThreadContext, primary: Option<Primary>) {
-        let Some(stream) = self.stream.get() else { return };
-        store.exclusively(thread, |_| stream.change_role(primary));
-        stream.follow_role();
+        self.change_role_if(store, thread, primary, || true);
+    }
+
+    /// Changes the role as `change_role` does, if a condition holds while the gate is closed.
+    /// Returns whether it did.
+    pub fn change_role_if(
+        &self,
+        store: &Store,
+        thread: &ThreadContext,
+        primary: Option<Primary>,
+        holds: impl FnOnce() -> bool,
+    ) -> bool {
+        let Some(stream) = self.stream.get() else { return false };
+        let changes = store.exclusively(thread, |_| {
+            let changes = holds();
+            if changes {
+                stream.change_role(primary);
+            }
+            changes
+        });
+        if changes {
+            stream.follow_role();
+        }
+        changes
+    }
+
+    /// Wakes who looks after a failover.
+    pub fn look_at_failover(&self) {
+        if let Some(stream) = self.stream.get() {
+            stream.look_at_failover();
+        }
     }
 
     /// Asks all replicas for an acknowledgement.

@@ -33,6 +33,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("copy", "an option of MIGRATE"),
     ("debug", "a section of INFO"),
     ("dump", "a subcommand of FUNCTION"),
+    ("failover", "an option of PSYNC and SHUTDOWN"),
     ("get", "a step of BITFIELD, an option of SET and SORT"),
     ("incr", "an option of ZADD"),
     ("incrby", "a step of BITFIELD"),

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `sync.rs` | REPLCONF, PSYNC, SYNC |
 //! | `replicaof.rs` | REPLICAOF, SLAVEOF |
+//! | `failover.rs` | FAILOVER |
 //! | `role.rs` | ROLE |
 //!
 //! PSYNC takes the connection away from its worker: the thread that serves replicas has it then,
 //! and answers. What both sides say is in the crate `replication`.
 
+mod failover;
 mod replicaof;
 pub(crate) mod role;
 mod sync;

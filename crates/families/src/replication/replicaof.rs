@@ -3,11 +3,15 @@
 use command::{Call, Outcome, Turn};
 use session::{LinkState, Primary, Refusal};
 
+const FAILS_OVER: Refusal = Refusal::of("ERR REPLICAOF not allowed while failing over.");
 const BAD_PORT: Refusal = Refusal::of("ERR Invalid master port");
 
 /// Has the server follow a primary, or be one. Within a transaction the role changes behind it, so
 /// what stands in it is one unit of the role that there was.
 pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
+    if call.instance.replicas.failover.is_active() {
+        return Err(FAILS_OVER.into());
+    }
     let primary = wanted(call)?;
     let facts = call.instance.upstream.facts();
     let is_stopped = facts.as_ref().is_some_and(|facts| facts.link == LinkState::Stopped);
@@ -20,14 +24,19 @@ pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
         }
         return Ok(());
     }
+    change_role(call, primary);
+    call.reply.ok();
+    Ok(())
+}
+
+/// Changes the role now, or behind the transaction in which the command stands.
+pub(super) fn change_role(call: &mut Call<'_>, primary: Option<Primary>) {
     if call.turn == Turn::Only {
         call.session.wants_role = Some(Box::new(primary));
     } else {
         let instance = call.instance;
         instance.replicas.change_role(&instance.store, call.thread, primary);
     }
-    call.reply.ok();
-    Ok(())
 }
 
 fn wanted(call: &Call<'_>) -> Result<Option<Primary>, Refusal> {

@@ -1,7 +1,7 @@
 //! REPLCONF, PSYNC and SYNC: what a replica, or a program that reads like one, says to its primary.
 
 use command::{Call, Outcome, Unanswered};
-use replication::{Filter, Reader, Unusable};
+use replication::{Filter, History, Reader, Unusable};
 use session::{Refusal, StreamRequest};
 
 const NOT_INTEGER: Refusal = Refusal::of("ERR value is not an integer or out of range");
@@ -9,6 +9,7 @@ const NOT_BIT: Refusal = Refusal::of("ERR value is out of range, value must betw
 const FILTER_MISSING: Refusal = Refusal::of("ERR Missing rdb-filter-only values");
 const NO_LINK: Refusal = Refusal::of("NOMASTERLINK Can't SYNC while not connected with my master");
 const NEEDS_MARK: Refusal = Refusal::of("ERR Filtered replica requires EOF capability");
+const OTHER_ID: Refusal = Refusal::of("ERR PSYNC FAILOVER replid must match my replid.");
 const NO_REPLICA: Refusal = Refusal::of("ERR PSYNC FAILOVER can't be sent to a master.");
 
 /// Takes what a reader tells of itself. What replicas alone say has no reply.
@@ -55,13 +56,28 @@ fn refusal(unusable: Unusable) -> Refusal {
 
 pub(super) fn psync(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 3 && call.args.is(3, "FAILOVER") {
-        return Err(NO_REPLICA.into());
+        take_over(call)?;
     }
     let is_ready = is_ready(call);
     let offset = call.args.integer(2);
     is_ready?;
     let request = StreamRequest::From(call.args.get(1).to_vec(), offset?);
     leave(call, request)
+}
+
+/// Has the server be the primary, as its own one wants.
+fn take_over(call: &mut Call<'_>) -> Result<(), Refusal> {
+    let instance = call.instance;
+    if !instance.upstream.is_replica() {
+        return Err(NO_REPLICA);
+    }
+    let is_same = |it: History| it.id().as_str().as_bytes().eq_ignore_ascii_case(call.args.get(1));
+    if !instance.replicas.history().is_some_and(is_same) {
+        return Err(OTHER_ID);
+    }
+    tracing::info!("Failover request received for replid {}.", call.args.get(1).escape_ascii());
+    instance.replicas.change_role(&instance.store, call.thread, None);
+    Ok(())
 }
 
 pub(super) fn sync(call: &mut Call<'_>) -> Outcome {

@@ -1,6 +1,6 @@
 //! Rows of the family.
 
-use super::{replicaof, role, sync};
+use super::{failover, replicaof, role, sync};
 use command::{Categories, Command, Flags, Group, Handler, Locks};
 
 /// Flags of what is answered at any time.
@@ -16,6 +16,14 @@ pub(super) const OF_REPLICAS: [&[u8]; 2] = [b"PSYNC", b"SYNC"];
 
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
+    Command {
+        locks: Locks::AllFree,
+        summary: "Has a replica become the primary, and the server its replica, without a write \
+                  that is lost.",
+        syntax: "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]",
+        complexity: "O(1)",
+        ..row("FAILOVER", -1, ADMIN.union(Flags::STALE), "6.2.0", failover::failover)
+    },
     Command {
         summary: "Asks for the stream of changes from an offset on, and for a snapshot before it \
                   if that is needed.",

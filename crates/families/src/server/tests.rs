@@ -1,7 +1,7 @@
 //! Tests of commands of the family, in process.
 
 use crate::testing::{BEGIN, STARTED, World, play};
-use session::Shutdown;
+use session::{Holder, Shutdown};
 use settings::Origin;
 use wire::Protocol;
 
@@ -97,11 +97,11 @@ fn a_shutdown_is_asked_for_and_taken_back() {
 fn info_tells_that_writes_are_postponed_before_the_end() {
     let mut world = World::new();
     let fields = ["paused_reason", "paused_actions", "paused_timeout_milliseconds"];
-    world.instance.clients.postpone_writes(true);
+    world.instance.clients.postpone_writes(Holder::End);
     let far = (i64::MAX.unsigned_abs() - BEGIN.0).to_string();
     let held = ["shutdown_in_progress", "write", far.as_str()];
     assert_eq!(fields.map(|field| info(&mut world, field)), held);
-    world.instance.clients.postpone_writes(false);
+    world.instance.clients.let_writes_flow(Holder::End);
     assert_eq!(fields.map(|field| info(&mut world, field)), ["none", "none", "0"]);
     world.answer("CLIENT PAUSE 500 WRITE");
     assert_eq!(fields.map(|field| info(&mut world, field)), ["client_pause", "write", "500"]);

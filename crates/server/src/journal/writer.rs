@@ -389,7 +389,9 @@ impl JournalThread {
     /// much of the stream.
     fn select_busiest_database(&mut self) {
         let reasons = &self.journal.reasons;
-        if reasons.all().is_empty() || reasons.follows() {
+        // While the server ends or fails over the offset stands still.
+        let stands_still = self.instance.clients.postpones_writes();
+        if reasons.all().is_empty() || reasons.follows() || stands_still {
             return;
         }
         let unselected = self.journal.unselected.count.load(Relaxed) - self.second.unselected;

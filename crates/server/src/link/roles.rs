@@ -123,11 +123,12 @@ impl Stream for Shared {
         roles.was_asked_for.store(follows && roles.has_begun.load(Acquire), Release);
         journal.reasons.follow(&instance.store, follows);
         instance.upstream.set(primary, instance.clock.steady());
+        // No write is admitted by the role that there was.
+        instance.follow_role();
     }
 
     fn follow_role(&self) {
         let Some(instance) = self.1.upgrade() else { return };
-        instance.follow_role();
         limits::apply(&instance);
         limits::grant_writes(&instance);
         let facts = instance.upstream.facts();
@@ -138,8 +139,13 @@ impl Stream for Shared {
         }
         // The error has been logged; the server runs with the score that it has.
         let _ = self.0.oom_score.follow(&instance.settings);
-        if instance.upstream.is_replica() {
+        // A failover that does not succeed disturbs nobody who waits.
+        let fails_over = instance.replicas.failover.is_active();
+        if instance.upstream.is_replica() && !fails_over {
             instance.unblock_for_role();
+        }
+        if !fails_over {
+            instance.let_writes_flow_after_failover();
         }
         if !instance.upstream.is_replica()
             && let Some(door) = self.0.journal.door()
@@ -147,5 +153,11 @@ impl Stream for Shared {
             door.let_go();
         }
         self.0.look_again(instance.upstream.changes());
+    }
+
+    fn look_at_failover(&self) {
+        if let Some(door) = self.0.journal.door() {
+            door.wake();
+        }
     }
 }

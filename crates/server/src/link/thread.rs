@@ -13,7 +13,8 @@ use journal::Lane;
 use replication::handshake::{LINE_BYTES_MAX, Refused};
 use replication::{Handshake, Next, NoUnit, Own, Synced};
 use session::{
-    ClientFlags, Endpoint, Instance, LinkState, Notice, Owner, Post, Primary, VALKEY_VERSION,
+    ClientFlags, Endpoint, FailoverPhase, Instance, LinkState, Notice, Owner, Post, Primary,
+    VALKEY_VERSION,
 };
 use settings::general::HIDE_USER_DATA_FROM_LOG;
 use settings::tls::TLS_REPLICATION;
@@ -276,8 +277,9 @@ impl LinkThread {
         self.go_on()?;
         self.become_client(endpoint);
         upstream_state(&self.instance, LinkState::Handshake);
-        let synced = self.shake_hands(&mut socket)?;
-        match synced {
+        let synced = self.shake_hands(&mut socket);
+        self.judge_failover(&synced);
+        match synced? {
             Synced::Continues(id) => self.continue_as(id),
             Synced::Snapshot(id, offset) => self.take_snapshot(&mut socket, id, offset)?,
         }
@@ -318,6 +320,31 @@ impl LinkThread {
         }
     }
 
+    /// Ends a failover in progress by what the target has answered: it is the primary, or this
+    /// server stays it. One that cannot be reached is tried again, as it may be the primary by now.
+    fn judge_failover(&mut self, synced: &Result<Synced, Ended>) {
+        let replicas = &self.instance.replicas;
+        match synced {
+            Ok(_) => {
+                let Some(attempt) = replicas.failover.end(FailoverPhase::InProgress) else {
+                    return;
+                };
+                tracing::info!("Failover to {} succeeded", attempt.target_name());
+                self.instance.unblock_for_role();
+                self.instance.let_writes_flow_after_failover();
+            }
+            Err(Ended::Refused(refused)) if refused.is_of_psync() => {
+                let Some(attempt) = replicas.failover.end(FailoverPhase::InProgress) else {
+                    return;
+                };
+                let target = attempt.target_name();
+                tracing::info!("FAILOVER to {target} aborted: {refused}");
+                replicas.change_role(&self.instance.store, &self.thread, None);
+            }
+            Err(_) => {}
+        }
+    }
+
     /// Takes note of when the primary was heard of, and ends a link that is silent for long.
     pub fn hear(&self, socket: &Socket) -> Result<(), Ended> {
         let now = self.instance.clock.steady();
@@ -345,6 +372,7 @@ impl LinkThread {
             address: (!address.is_empty()).then(|| address.as_bytes().to_vec()),
             version: VALKEY_VERSION,
             has: history.filter(|_| has_history).map(|it| (it.id(), self.journal.offset())),
+            fails_over: self.instance.replicas.failover.phase() == FailoverPhase::InProgress,
         }
     }
 }

@@ -25,6 +25,7 @@
 
 mod admission;
 mod backlog;
+mod failover;
 mod link;
 mod parcel;
 mod sender;

@@ -214,7 +214,7 @@ impl SenderThread {
         let has_news = self.backlog.is_some() && self.journal.tail() != self.tail_seen;
         let most = match () {
             () if progress == Progress::More => Duration::ZERO,
-            () if is_short => SHORT_REST,
+            () if is_short || self.instance.replicas.failover.is_active() => SHORT_REST,
             () if !may_sleep || has_news => Duration::ZERO,
             () if self.links.is_empty() => SLEEP,
             () => LONG_REST,
@@ -264,6 +264,7 @@ impl SenderThread {
             command::answer_acknowledged(&self.instance);
         }
         let now = self.instance.clock.steady();
+        self.follow_failover(now);
         self.begin_sync(now);
         if now.since(self.looked_at) >= LOOK_MILLIS {
             self.looked_at = now;
@@ -323,7 +324,9 @@ impl SenderThread {
     /// Asks replicas for acknowledgements, if somebody waits for some.
     fn ask_for_acknowledgements(&mut self) {
         // In the stream of a primary there is nothing of this server.
-        if self.door.take_wish() && self.has_online() && !self.journal.reasons.follows() {
+        let may_ask =
+            !self.journal.reasons.follows() && !self.instance.replicas.failover.is_active();
+        if may_ask && self.door.take_wish() && self.has_online() {
             self.lane.lock().put_aside(GETACK);
         }
     }

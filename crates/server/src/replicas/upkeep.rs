@@ -112,8 +112,8 @@ impl SenderThread {
             }
         }
         gone.into_iter().for_each(|(token, reason)| self.close(token, &reason));
-        // While the server ends the offset stands still, so that a start finds its replicas there.
-        let puts = !self.journal.reasons.follows() && self.instance.shutdown.requested().is_none();
+        // While the server ends or fails over the offset stands still.
+        let puts = !self.journal.reasons.follows() && !self.instance.clients.postpones_writes();
         if puts && self.has_online() && now.since(self.pinged_at) >= period {
             self.pinged_at = now;
             self.lane.lock().put_aside(PING);

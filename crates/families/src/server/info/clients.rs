@@ -2,7 +2,7 @@
 
 use super::text::Text;
 use command::Call;
-use session::{ClientFlags, Pause};
+use session::{ClientFlags, Holder, Pause};
 
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
@@ -19,8 +19,11 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let paused = clients.paused(now);
     let (reason, actions) = match paused {
         Pause::Nothing => ("none", "none"),
-        Pause::Writes if clients.postpones_writes() => ("shutdown_in_progress", "write"),
-        Pause::Writes => ("client_pause", "write"),
+        Pause::Writes => match clients.holder() {
+            Some(Holder::End) => ("shutdown_in_progress", "write"),
+            Some(Holder::Failover) => ("failover_in_progress", "write"),
+            None => ("client_pause", "write"),
+        },
         Pause::Everything => ("client_pause", "all"),
     };
     let is_paused = paused != Pause::Nothing;

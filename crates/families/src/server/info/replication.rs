@@ -44,7 +44,7 @@ pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
     let first = backlog.first.load(Relaxed);
     text.fields(&[
         ("replicas_waiting_psync", &0),
-        ("master_failover_state", &"no-failover"),
+        ("master_failover_state", &replicas.failover.phase().name()),
         ("master_replid", &id),
         ("master_replid2", &earlier.map_or(&*none, |it| it.id.as_str())),
         ("master_repl_offset", &offset),

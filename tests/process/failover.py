@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""FAILOVER between servers named by VARVE_SERVER, to and from peers where there are any, and with a target that is played.
+
+    VARVE_SERVER=target/release/varve-server tests/process/failover.py [CASE ...]
+"""
+
+import contextlib
+import itertools
+import os
+import random
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+from bounds import encoded
+from following import Primary, caught_up, link, replica_of, server
+from peers import ROOT, are_there, give_away, started
+from ports import free_port
+from replicas import VALKEY, Replica, digest, fields, write_at_random
+from resp import Closed, Connection, Error
+from run import PATIENCE, run
+
+QUIET = ("--repl-ping-replica-period", "3600")
+READONLY = Error(b"READONLY You can't write against a read only replica.")
+
+# What Valkey 9.1.2 answers that has one replica, at 127.0.0.1.
+ANSWERS = [
+    ("ABORT", "ERR No failover in progress."),
+    ("ABORT x", "ERR syntax error"),
+    ("nosuch", "ERR syntax error"),
+    ("TO 127.0.0.1", "ERR syntax error"),
+    ("TO 127.0.0.1 x", "ERR value is not an integer or out of range"),
+    ("TO 127.0.0.1 1", "ERR FAILOVER target HOST and PORT is not a replica."),
+    ("TO 127.0.0.1 99999999999", "ERR FAILOVER target HOST and PORT is not a replica."),
+    ("TO localhost PORT", "ERR FAILOVER target HOST and PORT is not a replica."),
+    ("TO 127.0.0.1 PORT TO 127.0.0.1 PORT", "ERR syntax error"),
+    ("TIMEOUT 0", "ERR FAILOVER timeout must be greater than 0"),
+    ("TIMEOUT -1", "ERR FAILOVER timeout must be greater than 0"),
+    ("TIMEOUT x", "ERR value is not an integer or out of range"),
+    ("TIMEOUT 5 TIMEOUT 6", "ERR syntax error"),
+    ("FORCE", "ERR FAILOVER with force option requires both a timeout and target HOST and IP."),
+    ("FORCE FORCE", "ERR syntax error"),
+    ("TIMEOUT 5 FORCE", "ERR FAILOVER with force option requires both a timeout and target HOST and IP."),
+    ("TO 127.0.0.1 PORT FORCE", "ERR FAILOVER with force option requires both a timeout and target HOST and IP."),
+]
+
+
+def phase(it):
+    return link(it)["master_failover_state"]
+
+
+def paused(it):
+    facts = fields(it.db, "clients")
+    return facts["paused_reason"], facts["paused_actions"]
+
+
+@contextlib.contextmanager
+def with_played_replica(*settings):
+    """A primary, and a replica of it that says only what it is told to, at a port where a played primary listens."""
+    with server(*QUIET, *settings) as primary, Primary() as target:
+        told = (("listening-port", str(target.port)), *VALKEY[1:])
+        replica = Replica(primary, *told).take()
+        replica.acknowledge()
+        primary.until(lambda: "state=online" in link(primary).get("slave0", ""))
+        primary.db.command("SET", "k", "1")
+        replica.follow(encoded("SET", "k", "1"))
+        yield primary, replica, target
+
+
+def held(it, *words):
+    """A client whose command waits."""
+    client = it.connect(PATIENCE)
+    it.send(client, *words)
+    return client
+
+
+def is_waiting(it):
+    return int(fields(it.db, "clients")["blocked_clients"])
+
+
+def what_is_wrong_is_refused_in_the_words_of_valkey():
+    with server() as primary:
+        assert primary.db.command("FAILOVER") == Error(b"ERR FAILOVER requires connected replicas.")
+        with replica_of(primary) as replica:
+            caught_up(primary, replica)
+            for words, answer in ANSWERS:
+                words = words.replace("PORT", str(replica.port)).split()
+                assert primary.db.command("FAILOVER", *words) == Error(answer.encode()), words
+            assert replica.db.command("FAILOVER") == Error(b"ERR FAILOVER is not valid when server is a replica.")
+            assert replica.db.command("FAILOVER", "TIMEOUT", "0") == Error(b"ERR FAILOVER timeout must be greater than 0")
+            assert replica.db.command("PSYNC", "x", "1", "FAILOVER") == Error(b"ERR PSYNC FAILOVER replid must match my replid.")
+            assert primary.db.command("PSYNC", "x", "1", "FAILOVER") == Error(b"ERR PSYNC FAILOVER can't be sent to a master.")
+            primary.db.command("MULTI")
+            primary.db.command("FAILOVER", "ABORT")
+            assert primary.db.command("EXEC") == [Error(b"ERR No failover in progress.")]
+            assert phase(primary) == "no-failover" and paused(primary) == ("none", "none")
+
+
+def writes_wait_for_the_end_and_reads_and_a_pause_of_clients_do_not():
+    with with_played_replica() as (primary, replica, target):
+        blocked = held(primary, "BLPOP", "list", 0)
+        primary.until(lambda: is_waiting(primary) == 1)
+        assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port) == b"OK"
+        assert (phase(primary), paused(primary)) == ("waiting-for-sync", ("failover_in_progress", "write"))
+        assert primary.db.command("FAILOVER") == Error(b"ERR FAILOVER already in progress.")
+        assert primary.db.command("REPLICAOF", "NO", "ONE") == Error(b"ERR REPLICAOF not allowed while failing over.")
+        offset = link(primary)["master_repl_offset"]
+        waiting = [held(primary, *words) for words in (("SET", "k", "2"), ("PUBLISH", "news", "x"), ("BLPOP", "other", "0"), ("EVAL", "return redis.call('INCR', 'n')", "0"))]
+        primary.until(lambda: is_waiting(primary) == 5)
+        assert primary.db.command("CLIENT", "PAUSE", "100000", "WRITE") == b"OK" and primary.db.command("CLIENT", "UNPAUSE") == b"OK"
+        assert primary.db.command("GET", "k") == b"1" and is_waiting(primary) == 5, "each ends its own"
+        assert primary.db.command("WAIT", 1, 10) == 0 and link(primary)["master_repl_offset"] == offset, "nothing asks the replica"
+        assert primary.db.command("FAILOVER", "ABORT") == b"OK"
+        assert [client.read() for client in waiting[:2]] == [b"OK", 0] and waiting[3].read() == 1
+        assert primary.db.command("RPUSH", "list", "x") == 1 and blocked.read() == [b"list", b"x"], "who waits waits on"
+        assert primary.db.command("FAILOVER", "TIMEOUT", "50") == b"OK"
+        assert held(primary, "SET", "k", "3").read() == b"OK"
+        assert phase(primary) == "no-failover" and paused(primary) == ("none", "none") and link(primary)["role"] == "master"
+        assert "Replica never caught up before timeout" in primary.output.read_text()
+
+
+def a_target_that_refuses_leaves_the_primary_what_it_was():
+    for answer in (b"-ERR no\r\n", b"-NOMASTERLINK Can't SYNC while not connected with my master\r\n", b"+WHAT\r\n"):
+        with with_played_replica() as (primary, replica, target):
+            blocked = held(primary, "BLPOP", "list", 0)
+            primary.until(lambda: is_waiting(primary) == 1)
+            identity = link(primary)["master_replid"]
+            assert primary.db.command("FAILOVER") == b"OK"
+            client = held(primary, "SET", "k", "2")
+            replica.acknowledge()
+            offset = replica.offset + len(replica.stream)
+            assert target.accept() == [b"PSYNC", identity.encode(), b"%d" % (offset + 1), b"FAILOVER"]
+            assert (phase(primary), link(primary)["role"]) == ("failover-in-progress", "slave")
+            late = primary.connect(PATIENCE)
+            assert late.command("SET", "k", "3") == READONLY
+            target.send(answer)
+            assert client.read() == b"OK", answer
+            assert (phase(primary), link(primary)["role"], link(primary)["master_replid2"]) == ("no-failover", "master", identity)
+            assert primary.db.command("RPUSH", "list", "x") == 1 and blocked.read() == [b"list", b"x"]
+            back = Replica(primary, *VALKEY, psync=(identity.encode(), offset + 1))
+            assert back.line().startswith(b"+CONTINUE ")
+            back.follow(encoded("SET", "k", "2"))
+
+
+def a_target_that_cannot_be_reached_is_tried_until_somebody_ends_that():
+    with with_played_replica() as (primary, replica, target):
+        assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port, "TIMEOUT", "100000") == b"OK"
+        replica.acknowledge()
+        for _ in range(2):
+            assert target.accept()[3] == b"FAILOVER"
+            target.socket.close()
+        client = held(primary, "CLIENT", "CAPA", "redirect")
+        assert client.read() == b"OK"
+        primary.send(client, "GET", "k")
+        primary.until(lambda: is_waiting(primary) == 1)
+        primary.db.command("MULTI")
+        assert primary.db.command("FAILOVER", "ABORT") == b"QUEUED" and primary.db.command("SET", "k", "2") == READONLY
+        assert primary.db.command("DISCARD") == b"OK"
+        primary.db.command("MULTI")
+        assert primary.db.command("FAILOVER", "ABORT") == b"QUEUED"
+        assert primary.db.command("EXEC") == [b"OK"]
+        assert client.read() == b"1", "it was neither sent to the other server nor away"
+        assert link(primary)["role"] == "master" and primary.db.command("SET", "k", "2") == b"OK"
+
+
+def who_is_told_to_does_so_without_the_target_when_the_time_is_over():
+    with with_played_replica() as (primary, replica, target):
+        primary.db.command("SET", "k", "2")
+        assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port, "TIMEOUT", "50", "FORCE") == b"OK"
+        asked = target.accept()
+        assert asked[2] == b"%d" % (int(link(primary)["master_repl_offset"]) + 1)
+        assert "time out exceeded, failing over. It has not acknowledged" in primary.output.read_text()
+        target.send(b"+CONTINUE " + b"e" * 40 + b"\r\n" + encoded("SELECT", "0") + encoded("SET", "k", "3"))
+        primary.until(lambda: primary.db.command("GET", "k") == b"3")
+        assert (phase(primary), link(primary)["role"], link(primary)["master_replid"]) == ("no-failover", "slave", "e" * 40)
+
+
+def who_waits_for_a_key_is_told_when_the_roles_have_changed():
+    with server() as primary, replica_of(primary) as replica:
+        caught_up(primary, replica)
+        blocked, redirected = held(primary, "BLPOP", "list", 0), primary.connect(PATIENCE)
+        assert redirected.command("CLIENT", "CAPA", "redirect") == b"OK"
+        primary.until(lambda: is_waiting(primary) == 1)
+        assert primary.db.command("FAILOVER", "TO", "127.0.0.1", replica.port) == b"OK"
+        assert blocked.read().startswith(b"UNBLOCKED ")
+        assert redirected.command("GET", "k") == Error(b"REDIRECT 127.0.0.1:%d" % replica.port)
+        assert replica.db.command("SET", "k", "1") == b"OK"
+        caught_up(replica, primary)
+        assert primary.db.command("GET", "k") == b"1" and primary.db.command("SET", "k", "2") == READONLY
+        syncs = fields(replica.db, "stats")
+        assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("0", "1"), syncs
+
+
+class Writers:
+    """Clients that append numbers to lists of their own, at whichever server takes them. Nothing that is acknowledged may be missing."""
+
+    def __init__(self, ports, count):
+        self.ports, self.is_over, self.errors, self.longest = ports, threading.Event(), set(), 0.0
+        self.acknowledged = [[] for _ in range(count)]
+        self.threads = [threading.Thread(target=self.write, args=(at,)) for at in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def write(self, at):
+        numbers, last = itertools.count(), time.monotonic()
+        for port in itertools.cycle(self.ports):
+            if self.is_over.is_set():
+                return
+            with contextlib.suppress(OSError, Closed):
+                db = Connection("127.0.0.1:%d" % port, PATIENCE)
+                while not self.is_over.is_set():
+                    number = next(numbers)
+                    reply = db.command("RPUSH", "list%d" % at, number)
+                    if isinstance(reply, Error):
+                        self.errors.add(bytes(reply).split(b" ")[0])
+                        break
+                    self.acknowledged[at].append(b"%d" % number)
+                    now = time.monotonic()
+                    self.longest, last = max(self.longest, now - last), now
+
+    def end(self):
+        self.is_over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def check(self, db):
+        for at, acknowledged in enumerate(self.acknowledged):
+            assert len(acknowledged) > 20, "it has written"
+            assert db.command("LRANGE", "list%d" % at, 0, -1) == acknowledged
+
+
+def is_online(primary, replica):
+    lines = [line for name, line in link(primary).items() if name.startswith("slave")]
+    return any("port=%d,state=online," % replica.port in line for line in lines)
+
+
+def nothing_that_was_acknowledged_is_lost_in_failovers_to_and_fro():
+    turns = int(os.environ.get("TURNS", "20"))
+    with server("--appendonly", "yes") as one, replica_of(one) as other, replica_of(other) as third:
+        caught_up(one, other, third)
+        writers = Writers([one.port, other.port], 4)
+        try:
+            primary, replica = one, other
+            for turn in range(turns):
+                before = len(writers.acknowledged[0])
+                primary.until(lambda: len(writers.acknowledged[0]) > before + 50)
+                primary.until(lambda: is_online(primary, replica))
+                is_alone = link(primary)["connected_slaves"] == "1"
+                words = () if is_alone else ("TO", "127.0.0.1", replica.port)
+                assert primary.db.command("FAILOVER", *words) == b"OK"
+                primary.until(lambda: phase(primary) == "no-failover")
+                assert link(primary)["role"] == "slave" and link(replica)["role"] == "master"
+                primary, replica = replica, primary
+        finally:
+            writers.end()
+        caught_up(primary, replica, third)
+        writers.check(primary.db)
+        assert digest(primary.db) == digest(replica.db) == digest(third.db)
+        assert writers.errors <= {b"READONLY", b"UNBLOCKED"}, writers.errors
+        full = [int(fields(it.db, "stats")["sync_full"]) for it in (one, other)]
+        assert full == [1, 1], "the first ones alone: %s" % full
+        return "longest time without a write in %d failovers: %d ms" % (turns, writers.longest * 1000)
+
+
+def what_a_sentinel_sends_changes_roles():
+    with tempfile.TemporaryDirectory() as folder:
+        config = os.path.join(folder, "varve.conf")
+        with open(config, "w") as file:
+            file.write("save \"\"\n")
+        with server() as primary, replica_of(primary) as replica:
+            caught_up(primary, replica)
+            for words in (("MULTI",), ("CLIENT", "PAUSE", "30000", "WRITE"), ("FAILOVER", "TO", "127.0.0.1", replica.port, "TIMEOUT", "30000")):
+                primary.db.command(*words)
+            assert primary.db.command("EXEC") == [b"OK", b"OK"]
+            primary.until(lambda: phase(primary) == "no-failover" and link(replica)["role"] == "master")
+            for it in (primary, replica):
+                other = it.connect(PATIENCE)
+                for words in (("MULTI",), ("CLIENT", "KILL", "TYPE", "normal"), ("CLIENT", "KILL", "TYPE", "pubsub"), ("CLIENT", "UNPAUSE")):
+                    other.command(*words)
+                assert other.command("EXEC")[1:] == [0, b"OK"]
+                it.db = it.connect(PATIENCE)
+            assert replica.db.command("SET", "k", "1") == b"OK"
+            caught_up(replica, primary)
+            replica.db.command("FAILOVER", "TIMEOUT", "100000")
+            for words in (("MULTI",), ("FAILOVER", "ABORT"), ("SLAVEOF", "NO", "ONE")):
+                replica.db.command(*words)
+            aborted = replica.db.command("EXEC")
+            assert aborted[1:] == [b"OK"] and aborted[0] in (b"OK", Error(b"ERR No failover in progress.")), aborted
+
+
+def peers_fail_over_to_us_and_back():
+    if not are_there():
+        return "no peers"
+    for program in ("valkey-server", "redis-server"):
+        with tempfile.TemporaryDirectory(prefix="varve-peer-", dir=ROOT / "tmp") as place:
+            give_away(place)
+            with started(program, place) as peer:
+                port = int(peer.command("CONFIG", "GET", "port")[1])
+                facts = lambda: fields(peer, "replication")
+                write_at_random(peer, random.Random(5), 500)
+                with server("--replicaof", "127.0.0.1 %d" % port) as ours:
+                    ours.until(lambda: link(ours)["master_link_status"] == "up")
+                    ours.until(lambda: "state=online" in facts().get("slave0", ""))
+                    writers = Writers([port, ours.port], 2)
+                    try:
+                        for _ in range(2):
+                            assert peer.command("FAILOVER") == b"OK"
+                            ours.until(lambda: facts()["master_failover_state"] == "no-failover")
+                            assert link(ours)["role"] == "master" and facts()["role"] == "slave", program
+                            ours.until(lambda: "state=online" in link(ours).get("slave0", ""))
+                            assert ours.db.command("FAILOVER", "TO", "127.0.0.1", port) == b"OK"
+                            ours.until(lambda: phase(ours) == "no-failover")
+                            assert link(ours)["role"] == "slave" and facts()["role"] == "master", program
+                            ours.until(lambda: "state=online" in facts().get("slave0", ""))
+                    finally:
+                        writers.end()
+                    ours.until(lambda: facts()["master_repl_offset"] == link(ours)["slave_repl_offset"])
+                    writers.check(peer)
+                    assert peer.command("DEBUG", "DIGEST") == digest(ours.db), program
+                    assert writers.errors <= {b"READONLY", b"UNBLOCKED"}, writers.errors
+
+
+if __name__ == "__main__":
+    sys.exit(run(globals()))
