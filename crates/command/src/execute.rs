@@ -152,7 +152,8 @@ fn spoiling(call: &mut Call<'_>, refusal: Refusal) -> Refusal {
         call.session.discard_queue();
         call.session.forget_watches(&call.instance.watches);
         show(call);
-        return refusal.aborting();
+        // Valkey sends such a client elsewhere without a word about its transaction.
+        return if refusal.code() == "REDIRECT" { refusal } else { refusal.aborting() };
     }
     call.session.spoil_queue();
     refusal

@@ -4,6 +4,7 @@
 use crate::access_control::AccessControl;
 use crate::acknowledged::Acknowledged;
 use crate::carrier::Carrier;
+use crate::client::ClientFlags;
 use crate::clients::Clients;
 use crate::data_files::{Reload, Rewrite};
 use crate::departures::Departures;
@@ -29,7 +30,7 @@ use crate::tls_facts::TlsFacts;
 use crate::tracking::Tracking;
 use crate::transaction::Watches;
 use crate::troubles::WriteTroubles;
-use crate::upstream::Upstream;
+use crate::upstream::{Primary, Upstream, UpstreamFacts};
 use crate::waiter::Late;
 use crate::waiters::Waiters;
 use base::{Clock, Stopwatch};
@@ -450,14 +451,26 @@ impl Instance {
         }
     }
 
-    /// Ends the waits of all clients, and closes them: what they wait for comes from elsewhere now.
-    /// Clients of other threads' work, as of MIGRATE, are answered by those.
+    /// Ends the waits of clients: what they wait for comes from elsewhere now. Clients that can be
+    /// redirected are, and wait on if they only read and have asked for the data of a replica;
+    /// others are closed. Clients of other threads' work, as of MIGRATE, are answered by those.
     pub fn unblock_for_role(&self) {
+        let Some(UpstreamFacts { primary: Primary { host, port }, .. }) = self.upstream.facts()
+        else {
+            return;
+        };
+        let redirected = Refusal::new(format!("REDIRECT {host}:{port}"));
         for client in self.clients.list() {
             let waiter = client.waiter().as_ref().map(Arc::clone);
             let Some(waiter) = waiter.filter(|it| it.late() != Late::Never) else { continue };
-            let answer = |reply: &mut Reply<'_>| reply.error(Refusal::OTHER_ROLE.text());
-            if self.waiters.answer(&self.clients, &waiter, answer) {
+            let is_redirected = !waiter.client_state.grants.contains(Needs::DIRECT);
+            let is_reader = !waiter.writes && client.flags().contains(ClientFlags::READONLY);
+            if is_redirected && is_reader {
+                continue;
+            }
+            let refusal = if is_redirected { &redirected } else { &Refusal::OTHER_ROLE };
+            let answer = |reply: &mut Reply<'_>| reply.error(refusal.text());
+            if self.waiters.answer(&self.clients, &waiter, answer) && !is_redirected {
                 client.notify(Notice::Close(client.id));
             }
         }

@@ -21,6 +21,8 @@ pub struct Waiter {
     pub client: u64,
     /// Id of its command's row.
     pub command: usize,
+    /// True if it needs a primary.
+    pub writes: bool,
     /// The request that runs when its turn comes.
     pub request: Request,
     /// The one that the client has sent, if that is another.

@@ -4,8 +4,8 @@ use super::Timeout;
 use crate::row::{Call, Outcome, Row, Turn, Unanswered};
 use base::mutex::Mutex;
 use session::{
-    Args, Client, ClientState, DatabaseKey, Instance, Late, Refusal, ReplyMode, Request, State,
-    Waiter, Wants,
+    Args, Client, ClientState, DatabaseKey, Instance, Late, Needs, Refusal, ReplyMode, Request,
+    State, Waiter, Wants,
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -90,6 +90,7 @@ impl Wait<'_> {
             ticket: waiters.ticket(),
             client: self.client.id,
             command: self.row.id,
+            writes: self.row.needs.contains(Needs::PRIMARY),
             request: Request::of(request).ok_or(Refusal::OUT_OF_MEMORY)?,
             sent: is_other.then(|| Request::of(&sent)).flatten(),
             client_state: self.client_state,

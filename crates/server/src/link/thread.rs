@@ -338,7 +338,9 @@ impl LinkThread {
                     return;
                 };
                 let target = attempt.target_name();
-                tracing::info!("FAILOVER to {target} aborted: {refused}");
+                tracing::info!(
+                    "FAILOVER to {target} aborted: Failover target rejected psync request: {refused}"
+                );
                 replicas.change_role(&self.instance.store, &self.thread, None);
             }
             Err(_) => {}
