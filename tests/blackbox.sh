@@ -124,6 +124,7 @@ else
   process following
   process links
   process failover
+  process sentinel
   process one_core
   process busy
   process functions

@@ -205,6 +205,25 @@ def who_is_promoted_goes_on_and_others_follow_without_a_snapshot():
             assert digest(first.db) == digest(second.db) and first.db.command("EXISTS", "parted") == 0
 
 
+def who_has_not_synced_yet_shows_sentinels_no_priority():
+    with tempfile.TemporaryDirectory() as folder, follower("--replica-priority", "7", "--appendonly", "yes", "--dir", folder) as (primary, replica):
+        assert link(replica)["slave_priority"] == "0"
+        assert replica.db.command("CONFIG", "SET", "replica-hides-unsynced", "no") == b"OK" and link(replica)["slave_priority"] == "7"
+        assert replica.db.command("CONFIG", "SET", "replica-hides-unsynced", "yes") == b"OK" and link(replica)["slave_priority"] == "0"
+        primary.sync()
+        primary.acknowledged(0)
+        assert link(replica)["slave_priority"] == "7"
+        replica.until(lambda: fields(replica.db, "persistence")["aof_rewrite_in_progress"] == "0")
+        replica.process.kill()
+        replica.process.wait()
+        with replica_of(primary, "--replica-priority", "7", "--appendonly", "yes", "--dir", folder) as replica:
+            primary.accept()
+            assert link(replica)["slave_priority"] == "7", "its files have what a primary has sent"
+            replica.db.command("REPLICAOF", "NO", "ONE")
+            replica.db.command("REPLICAOF", "127.0.0.1", primary.port)
+            assert link(replica)["slave_priority"] == "0", "it may have changes of its own"
+
+
 def units_are_applied_whole_or_not_at_all():
     with follower() as (primary, replica):
         primary.sync(offset=100)

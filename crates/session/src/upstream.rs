@@ -62,6 +62,8 @@ pub struct Upstream {
     is_replica: AtomicBool,
     /// How often the role has changed.
     changes: AtomicU64,
+    /// True once its data is that of the primary, as of some time.
+    has_synced: AtomicBool,
     /// When the link heard of the primary last.
     pub heard_at: AtomicU64,
     /// Offset up to which the stream was received.
@@ -120,7 +122,10 @@ impl Upstream {
 
     /// Changes the role. To be called while the gate is closed.
     pub fn set(&self, primary: Option<Primary>, now: Steady) {
-        self.is_replica.store(primary.is_some(), Release);
+        let was_replica = self.is_replica.swap(primary.is_some(), Release);
+        if !was_replica && self.changes() > 0 {
+            self.has_synced.store(false, Release);
+        }
         let down_since = primary.is_some().then_some(now);
         *self.state() = State { primary, down_since, ..State::default() };
         self.changes.fetch_add(1, Release);
@@ -130,11 +135,23 @@ impl Upstream {
     pub fn set_link(&self, link: LinkState, now: Steady) {
         let mut state = self.state();
         if link == LinkState::Connected {
+            self.note_synced();
             state.down_since = None;
         } else if state.link == LinkState::Connected {
             state.down_since = Some(now);
         }
         state.link = link;
+    }
+
+    /// Takes note that the data is that of a primary, as files of it say.
+    pub fn note_synced(&self) {
+        self.has_synced.store(true, Release);
+    }
+
+    /// Returns true for a replica that has no data but what a primary is yet to send, or data of
+    /// its own: it must not take over.
+    pub fn is_unsynced(&self) -> bool {
+        self.is_replica() && !self.has_synced.load(Acquire)
     }
 
     /// Takes note that the link has stopped for good, and why.

@@ -2,6 +2,7 @@
 
 use command::{Call, Outcome, Turn};
 use session::{LinkState, Primary, Refusal};
+use settings::replication::REPLICAOF;
 
 const FAILS_OVER: Refusal = Refusal::of("ERR REPLICAOF not allowed while failing over.");
 const BAD_PORT: Refusal = Refusal::of("ERR Invalid master port");
@@ -32,6 +33,10 @@ pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
 /// Changes the role now, or behind the transaction in which the command stands.
 pub(super) fn change_role(call: &mut Call<'_>, primary: Option<Primary>) {
     if call.turn == Turn::Only {
+        // What stands behind it there, as CONFIG REWRITE, sees the role to come.
+        let port = primary.as_ref().map(|it| it.port.to_string());
+        let words = primary.as_ref().zip(port.as_deref()).map(|(it, port)| [&*it.host, port]);
+        call.instance.settings.note(REPLICAOF.name(), words.as_ref().map_or(&[], |it| &it[..]));
         call.session.wants_role = Some(Box::new(primary));
     } else {
         let instance = call.instance;

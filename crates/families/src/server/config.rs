@@ -56,6 +56,7 @@ pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
     instance.data_files.reset_counts();
     instance.scripts.cache.reset_evicted();
     instance.loading.left_out.store(0, Relaxed);
+    instance.upstream.left_out.store(0, Relaxed);
     instance.replicas.syncs.reset();
     call.reply.ok();
     Ok(())

@@ -139,6 +139,8 @@ impl Link {
         if rows::REPLICAOF.get(&instance.settings).is_empty() {
             let Ok(id) = new_id() else { return };
             history.rename(id, known.offset);
+        } else {
+            instance.upstream.note_synced();
         }
         instance.replicas.set_history(history);
         self.roles.note_history();
@@ -339,7 +341,8 @@ impl LinkThread {
                 };
                 let target = attempt.target_name();
                 tracing::info!(
-                    "FAILOVER to {target} aborted: Failover target rejected psync request: {refused}"
+                    "FAILOVER to {target} aborted: Failover target rejected psync request: \
+                     {refused}"
                 );
                 replicas.change_role(&self.instance.store, &self.thread, None);
             }

@@ -63,6 +63,9 @@ super::declare::rows! { from super::tls::END;
          same.");
     REPLICA_PRIORITY: u32 = integer("replica-priority", 0..=INT_MAX, 100,
         "Order in which Sentinel prefers replicas. 0: never.").alias("slave-priority");
+    REPLICA_HIDES_UNSYNCED: bool = yes_no("replica-hides-unsynced", true,
+        "Whether a replica that does not have the data of its primary yet shows Sentinel a \
+         priority of 0, so that it is not made the primary.");
     REPLICA_IGNORE_MAXMEMORY: bool = yes_no("replica-ignore-maxmemory", true,
         "Whether a replica leaves eviction to its primary.").alias("slave-ignore-maxmemory");
     REPLICA_ANNOUNCED: bool = yes_no("replica-announced", true,

@@ -7,7 +7,7 @@ use command::Call;
 use session::{LinkState, Phase};
 use settings::replication::{
     MIN_REPLICAS_MAX_LAG, MIN_REPLICAS_TO_WRITE, REPL_BACKLOG_SIZE, REPLICA_ANNOUNCED,
-    REPLICA_PRIORITY, REPLICA_READ_ONLY,
+    REPLICA_HIDES_UNSYNCED, REPLICA_PRIORITY, REPLICA_READ_ONLY,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -94,8 +94,11 @@ fn upstream(text: &mut Text, call: &Call<'_>) {
     if let Some(reason) = &facts.stopped {
         text.field("master_link_stopped", reason);
     }
+    // Sentinels pass over those with none.
+    let is_hidden = REPLICA_HIDES_UNSYNCED.get(settings) && upstream.is_unsynced();
+    let priority = if is_hidden { 0 } else { REPLICA_PRIORITY.get(settings) };
     text.fields(&[
-        ("slave_priority", &REPLICA_PRIORITY.get(settings)),
+        ("slave_priority", &priority),
         ("slave_read_only", &u8::from(REPLICA_READ_ONLY.get(settings))),
         ("replica_announced", &u8::from(REPLICA_ANNOUNCED.get(settings))),
     ]);

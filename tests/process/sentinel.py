@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Three servers named by VARVE_SERVER under three sentinels of each peer, where there are peers.
+
+    VARVE_SERVER=target/release/varve-server tests/process/sentinel.py [CASE ...]
+"""
+
+import contextlib
+import itertools
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from following import caught_up, link
+from peers import PEERS, ROOT, answering, are_there, give_away
+from ports import free_port
+from replicas import AT_ONCE, DEBUG, digest
+from resp import Closed, Connection, Error
+from run import PATIENCE, Server, run
+
+KINDS = ("valkey-sentinel", "redis-sentinel")
+RULES = "+subscribe +publish +failover +script|kill +ping +info +multi +slaveof +config +client +exec &__sentinel__:hello"
+
+
+class Node:
+    """A server whose settings and data outlast it."""
+
+    def __init__(self, stack, *settings):
+        self.stack, self.port, self.settings = stack, free_port(), settings
+        self.folder = stack.enter_context(tempfile.TemporaryDirectory())
+        self.config = "appendonly yes\n"
+        self.begin()
+
+    def begin(self, *settings):
+        files = ("--dir", self.folder)
+        self.it = self.stack.enter_context(Server(*AT_ONCE, *DEBUG, *self.settings, *settings, *files, config=self.config, port=self.port))
+        self.it.db = self.db = self.it.connect(PATIENCE)
+
+    def end(self, how):
+        self.it.process.send_signal(how)
+        self.it.process.wait()
+        self.config = self.it.config.read_text()
+
+    def role(self):
+        with contextlib.suppress(OSError, Closed):
+            return self.it.connect(PATIENCE).command("ROLE")[0]
+
+    def again(self):
+        """A connection in place of one that a sentinel has closed."""
+        self.it.db = self.db = self.it.connect(PATIENCE)
+        return self.db
+
+
+class Sentinels:
+    def __init__(self, stack, program, primary, *lines):
+        self.all = []
+        for _ in range(3):
+            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="varve-peer-", dir=ROOT / "tmp", ignore_cleanup_errors=True))
+            port = free_port()
+            monitor = "sentinel monitor all 127.0.0.1 %d 2" % primary.port
+            times = ["sentinel down-after-milliseconds all 1000", "sentinel failover-timeout all 10000", "sentinel parallel-syncs all 1"]
+            config = pathlib.Path(place, "sentinel.conf")
+            config.write_text("\n".join(["port %d" % port, "bind 127.0.0.1", monitor, *times, *lines, ""]))
+            give_away(place)
+            log = pathlib.Path(place, "log")
+            with log.open("wb") as output:
+                command = [PEERS, "run", program, "/" + os.path.relpath(config, ROOT)]
+                process = subprocess.Popen(command, stdout=output, stderr=output)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            self.all.append(answering(process, port, log))
+            self.log = log
+
+    def primary(self):
+        """The port at which all say that the primary is, if they agree."""
+        said = {self.all[at].command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "all")[1] for at in range(3)}
+        return int(said.pop()) if len(said) == 1 else None
+
+    def know_all(self, replicas):
+        """True once each knows the others and all replicas."""
+        for db in self.all:
+            reply = db.command("SENTINEL", "MASTER", "all")
+            facts = dict(zip(reply[::2], reply[1::2]))
+            if (facts[b"num-slaves"], facts[b"num-other-sentinels"]) != (b"%d" % replicas, b"2") or facts[b"flags"] != b"master":
+                return False
+        return True
+
+
+@contextlib.contextmanager
+def watched(program, *lines, settings=()):
+    """Three nodes, the first of which is the primary, and sentinels."""
+    with contextlib.ExitStack() as stack:
+        nodes = [Node(stack, *settings) for _ in range(3)]
+        for node in nodes[1:]:
+            assert node.db.command("REPLICAOF", "127.0.0.1", nodes[0].port) == b"OK"
+            assert node.db.command("CONFIG", "REWRITE") == b"OK"
+        caught_up(*(node.it for node in nodes))
+        sentinels = Sentinels(stack, program, nodes[0], *lines)
+        nodes[0].it.until(lambda: sentinels.know_all(2))
+        yield nodes, sentinels
+
+
+class Writer:
+    """A client that writes to whichever node is the primary, and knows which numbers so many replicas had acknowledged."""
+
+    def __init__(self, nodes, replicas=1):
+        self.ports, self.replicas, self.is_over, self.safe = [node.port for node in nodes], replicas, threading.Event(), []
+        self.thread = threading.Thread(target=self.write)
+        self.thread.start()
+
+    def write(self):
+        numbers = itertools.count()
+        for port in itertools.cycle(self.ports):
+            if self.is_over.is_set():
+                return
+            with contextlib.suppress(OSError, Closed):
+                db = Connection("127.0.0.1:%d" % port, 2)
+                while not self.is_over.is_set():
+                    number = next(numbers)
+                    if isinstance(db.command("RPUSH", "list", number), Error):
+                        break
+                    count = db.command("WAIT", self.replicas, 1000)
+                    if isinstance(count, Error):
+                        break
+                    if count >= self.replicas:
+                        self.safe.append(b"%d" % number)
+            time.sleep(0.01)
+
+    def end(self):
+        self.is_over.set()
+        self.thread.join()
+
+
+def are_one(nodes, primary):
+    """True once one is the primary and the others follow it with the same data."""
+    for node in nodes:
+        try:
+            facts = link(node.it)
+        except (OSError, Closed):
+            node.again()
+            return False
+        if node is primary and facts["role"] != "master" or node is not primary and (facts["role"], facts.get("master_port"), facts.get("master_link_status")) != ("slave", str(primary.port), "up"):
+            return False
+    return True
+
+
+def check(nodes, sentinels, writer, port):
+    primary = next(node for node in nodes if node.port == port)
+    primary.it.until(lambda: are_one(nodes, primary))
+    writer.end()
+    for node in nodes:
+        node.again()
+    caught_up(primary.it, *(node.it for node in nodes if node is not primary))
+    found = set(primary.db.command("LRANGE", "list", 0, -1))
+    lost = [number for number in writer.safe if number not in found]
+    assert len(writer.safe) > 20 and not lost, (len(writer.safe), lost[:10])
+    assert len({digest(node.db) for node in nodes}) == 1
+    return primary
+
+
+def a_primary_that_dies_is_replaced_and_comes_back_as_a_replica():
+    if not are_there():
+        return "no peers"
+    for program in KINDS:
+        with watched(program) as (nodes, sentinels):
+            writer = Writer(nodes)
+            try:
+                nodes[0].it.until(lambda: len(writer.safe) > 50)
+                dead = nodes[0]
+                dead.end(signal.SIGKILL)
+                nodes[1].it.until(lambda: sentinels.primary() not in (None, dead.port))
+                port = sentinels.primary()
+                before = len(writer.safe)
+                nodes[1].it.until(lambda: len(writer.safe) > before + 20)
+                dead.begin()
+                nodes[1].it.until(lambda: dead.role() == b"slave")
+                check(nodes, sentinels, writer, port)
+                assert "replicaof 127.0.0.1 %d" % port in dead.it.config.read_text(), dead.it.config.read_text()
+            finally:
+                writer.end()
+
+
+def a_primary_that_stands_still_is_replaced_and_follows():
+    if not are_there():
+        return "no peers"
+    for program in KINDS:
+        with watched(program) as (nodes, sentinels):
+            writer = Writer(nodes)
+            try:
+                nodes[0].it.until(lambda: len(writer.safe) > 50)
+                still = nodes[0]
+                still.it.process.send_signal(signal.SIGSTOP)
+                nodes[1].it.until(lambda: sentinels.primary() not in (None, still.port))
+                port = sentinels.primary()
+                still.it.process.send_signal(signal.SIGCONT)
+                nodes[1].it.until(lambda: still.role() == b"slave")
+                before = len(writer.safe)
+                nodes[1].it.until(lambda: len(writer.safe) > before + 20)
+                check(nodes, sentinels, writer, port)
+            finally:
+                writer.end()
+
+
+def roles_change_when_somebody_asks_a_sentinel():
+    if not are_there():
+        return "no peers"
+    for program in KINDS:
+        with watched(program) as (nodes, sentinels):
+            # The primary goes on until it is told, with the replica that was not chosen.
+            writer = Writer(nodes, 2)
+            try:
+                for words in ((), ("COORDINATED",)):
+                    if words and program != "valkey-sentinel":
+                        continue
+                    old = sentinels.primary()
+                    before = len(writer.safe)
+                    nodes[0].it.until(lambda: len(writer.safe) > before + 50 and sentinels.know_all(2))
+                    asked = lambda: sentinels.all[0].command("SENTINEL", "FAILOVER", "all", *words)
+                    nodes[0].it.until(lambda: asked() == b"OK")
+                    nodes[0].it.until(lambda: sentinels.primary() not in (None, old))
+                check(nodes, sentinels, writer, sentinels.primary())
+            finally:
+                writer.end()
+
+
+def a_sentinel_is_a_user_with_few_rights():
+    if not are_there():
+        return "no peers"
+    settings = ("--user", "watcher on >secret %s" % RULES, "--primaryauth", "own", "--requirepass", "own")
+    with contextlib.ExitStack() as stack:
+        nodes = []
+        for _ in range(3):
+            node = Node.__new__(Node)
+            node.stack, node.port, node.settings, node.config = stack, free_port(), (), "appendonly yes\nuser watcher on >secret %s\n" % RULES
+            node.folder = stack.enter_context(tempfile.TemporaryDirectory())
+            node.begin()
+            nodes.append(node)
+        for node in nodes[1:]:
+            assert node.db.command("REPLICAOF", "127.0.0.1", nodes[0].port) == b"OK"
+        caught_up(*(node.it for node in nodes))
+        sentinels = Sentinels(stack, "valkey-sentinel", nodes[0], "sentinel auth-user all watcher", "sentinel auth-pass all secret")
+        nodes[0].it.until(lambda: sentinels.know_all(2))
+        nodes[0].end(signal.SIGKILL)
+        nodes[1].it.until(lambda: sentinels.primary() not in (None, nodes[0].port))
+        assert nodes[1].again().command("ACL", "LOG") == []
+
+
+if __name__ == "__main__":
+    sys.exit(run(globals()))
