@@ -129,6 +129,7 @@ def a_target_that_refuses_leaves_the_primary_what_it_was():
             identity = link(primary)["master_replid"]
             assert primary.db.command("FAILOVER") == b"OK"
             client = held(primary, "SET", "k", "2")
+            primary.until(lambda: is_waiting(primary) == 2)
             replica.acknowledge()
             offset = replica.offset + len(replica.stream)
             assert target.accept() == [b"PSYNC", identity.encode(), b"%d" % (offset + 1), b"FAILOVER"]
@@ -271,16 +272,25 @@ def what_a_sentinel_sends_changes_roles():
             file.write("save \"\"\n")
         with server() as primary, replica_of(primary) as replica:
             caught_up(primary, replica)
+            primary.db.command("CLIENT", "PAUSE", "30000", "WRITE")
+            waiting = held(primary, "SET", "k", "0")
+            primary.until(lambda: is_waiting(primary) == 1)
             for words in (("MULTI",), ("CLIENT", "PAUSE", "30000", "WRITE"), ("FAILOVER", "TO", "127.0.0.1", replica.port, "TIMEOUT", "30000")):
                 primary.db.command(*words)
             assert primary.db.command("EXEC") == [b"OK", b"OK"]
             primary.until(lambda: phase(primary) == "no-failover" and link(replica)["role"] == "master")
+            assert is_waiting(primary) == 1, "the pause of the sentinel goes on, and until it ends nobody is told that the role is another"
             for it in (primary, replica):
                 other = it.connect(PATIENCE)
                 for words in (("MULTI",), ("CLIENT", "KILL", "TYPE", "normal"), ("CLIENT", "KILL", "TYPE", "pubsub"), ("CLIENT", "UNPAUSE")):
                     other.command(*words)
                 assert other.command("EXEC")[1:] == [0, b"OK"]
                 it.db = it.connect(PATIENCE)
+            with contextlib.suppress(Closed):
+                raise AssertionError(waiting.read())
+            waiting = primary.connect(PATIENCE)
+            primary.db.command("CLIENT", "PAUSE", "100", "WRITE")
+            assert waiting.command("SET", "k", "0") == READONLY
             assert replica.db.command("SET", "k", "1") == b"OK"
             caught_up(replica, primary)
             replica.db.command("FAILOVER", "TIMEOUT", "100000")

@@ -227,6 +227,11 @@ pub fn look_closely(
         _ => call.instance.paused(),
     };
     let missing = needs.difference(granted);
+    // The role may have changed in the pause that has postponed it: until that is over, nobody is
+    // told.
+    if call.session.resumes && missing.contains(Needs::WRITES_FLOW) {
+        without(Needs::WRITES_FLOW, call, purpose, pause, None)?;
+    }
     for need in missing.iter() {
         without(need, call, purpose, pause, misnamed.as_ref())?;
     }

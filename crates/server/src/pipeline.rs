@@ -336,11 +336,15 @@ impl Pipeline {
     pub fn serve_on(&mut self, connection: &mut Connection) -> Fate {
         if connection.is_postponed() {
             connection.session.client.set_flag(ClientFlags::PAUSED, false);
+            connection.session.resumes = true;
         }
         if connection.session.apart.is_some() {
-            return self.serve_apart(connection);
+            let fate = self.serve_apart(connection);
+            connection.session.resumes = false;
+            return fate;
         }
         self.serve_query(connection);
+        connection.session.resumes = false;
         self.executor.finish(connection)
     }
 }

@@ -81,6 +81,8 @@ pub struct Session {
     pub wants_stream: Option<Box<StreamRequest>>,
     /// The role that the server is to have behind its transaction: a primary to follow, or none.
     pub wants_role: Option<Box<Option<Primary>>>,
+    /// True while requests are served that a pause has postponed.
+    pub resumes: bool,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
     /// Protocol of the messages to it: that of before RESET until RESET is answered, as
@@ -128,6 +130,7 @@ impl Session {
             reader: None,
             wants_stream: None,
             wants_role: None,
+            resumes: false,
             last_unit: 0,
             message_protocol: Protocol::Resp2,
             yields: false,
