@@ -218,14 +218,7 @@ pub fn look_closely(
             return Err(Rejection::Refused(not_in_a_transaction(call.row)));
         }
     }
-    let pause = match purpose {
-        Purpose::Fresh if granted.contains(Needs::MAY_WAIT) => {
-            call.instance.clients.postponed(call.instance.clock.steady())
-        }
-        // `postponed` would grant `WRITES_FLOW` again, and waiters that were postponed must run
-        // before that.
-        _ => call.instance.paused(),
-    };
+    let pause = pause_for(call, granted, purpose);
     let missing = needs.difference(granted);
     // The role may have changed in the pause that has postponed it: until that is over, nobody is
     // told.
@@ -245,6 +238,18 @@ pub fn look_closely(
         return Err(Rejection::Observed);
     }
     Ok(())
+}
+
+/// Returns the pause in force for a call, and grants what it has withheld if it is over.
+fn pause_for(call: &Call<'_>, granted: Needs, purpose: Purpose) -> Pause {
+    match purpose {
+        Purpose::Fresh if granted.contains(Needs::MAY_WAIT) => {
+            call.instance.clients.postponed(call.instance.clock.steady())
+        }
+        // `postponed` would grant `WRITES_FLOW` again, and waiters that were postponed must run
+        // before that.
+        _ => call.instance.paused(),
+    }
 }
 
 /// Says what becomes of a call without one of its needs: `Ok` if the next one is to be looked at.
