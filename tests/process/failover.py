@@ -221,6 +221,11 @@ class Writers:
                     now = time.monotonic()
                     self.longest, last = max(self.longest, now - last), now
 
+    def have_written(self, more):
+        """A condition that holds once each has written so many more."""
+        before = [len(acknowledged) for acknowledged in self.acknowledged]
+        return lambda: all(len(now) >= then + more for now, then in zip(self.acknowledged, before))
+
     def end(self):
         self.is_over.set()
         for thread in self.threads:
@@ -245,8 +250,7 @@ def nothing_that_was_acknowledged_is_lost_in_failovers_to_and_fro():
         try:
             primary, replica = one, other
             for turn in range(turns):
-                before = len(writers.acknowledged[0])
-                primary.until(lambda: len(writers.acknowledged[0]) > before + 50)
+                primary.until(writers.have_written(20))
                 primary.until(lambda: is_online(primary, replica))
                 is_alone = link(primary)["connected_slaves"] == "1"
                 words = () if is_alone else ("TO", "127.0.0.1", replica.port)
@@ -316,10 +320,12 @@ def peers_fail_over_to_us_and_back():
                     writers = Writers([port, ours.port], 2)
                     try:
                         for _ in range(2):
+                            ours.until(writers.have_written(10))
                             assert peer.command("FAILOVER") == b"OK"
                             ours.until(lambda: facts()["master_failover_state"] == "no-failover")
                             assert link(ours)["role"] == "master" and facts()["role"] == "slave", program
                             ours.until(lambda: "state=online" in link(ours).get("slave0", ""))
+                            ours.until(writers.have_written(10))
                             assert ours.db.command("FAILOVER", "TO", "127.0.0.1", port) == b"OK"
                             ours.until(lambda: phase(ours) == "no-failover")
                             assert link(ours)["role"] == "slave" and facts()["role"] == "master", program
