@@ -194,6 +194,32 @@ def who_waits_for_a_key_is_told_when_the_roles_have_changed():
         assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("0", "1"), syncs
 
 
+def a_thousand_attempts_and_ends_leave_a_primary_as_it_was():
+    with with_played_replica() as (primary, replica, target):
+        identity, offset = link(primary)["master_replid"], link(primary)["master_repl_offset"]
+        for _ in range(1000):
+            assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port) == b"OK"
+            assert primary.db.command("FAILOVER", "ABORT") == b"OK"
+        assert (link(primary)["master_replid"], link(primary)["master_repl_offset"]) == (identity, offset)
+        assert paused(primary) == ("none", "none") and primary.db.command("SET", "k", "2") == b"OK"
+
+
+def who_follows_itself_or_those_who_follow_it_can_be_told_to_be_the_primary():
+    with server() as one, server() as other:
+        one.db.command("SET", "k", "1")
+        for _ in range(3):
+            assert one.db.command("REPLICAOF", "127.0.0.1", one.port) == b"OK"
+            assert one.db.command("GET", "k") == b"1" and link(one)["master_link_status"] == "down"
+            assert other.db.command("REPLICAOF", "127.0.0.1", one.port) == b"OK"
+            assert one.db.command("REPLICAOF", "127.0.0.1", other.port) == b"OK"
+            assert one.db.command("GET", "k") == b"1"
+            assert one.db.command("REPLICAOF", "no such host", "1") == b"OK"
+            assert one.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+            caught_up(one, other)
+            assert other.db.command("GET", "k") == b"1"
+            assert other.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+
+
 class Writers:
     """Clients that append numbers to lists of their own, at whichever server takes them. Nothing that is acknowledged may be missing."""
 
@@ -246,7 +272,7 @@ def nothing_that_was_acknowledged_is_lost_in_failovers_to_and_fro():
     turns = int(os.environ.get("TURNS", "20"))
     with server("--appendonly", "yes") as one, replica_of(one) as other, replica_of(other) as third:
         caught_up(one, other, third)
-        writers = Writers([one.port, other.port], 4)
+        writers, began = Writers([one.port, other.port], 4), time.monotonic()
         try:
             primary, replica = one, other
             for turn in range(turns):
@@ -260,13 +286,14 @@ def nothing_that_was_acknowledged_is_lost_in_failovers_to_and_fro():
                 primary, replica = replica, primary
         finally:
             writers.end()
+        rate = sum(map(len, writers.acknowledged)) / (time.monotonic() - began)
         caught_up(primary, replica, third)
         writers.check(primary.db)
         assert digest(primary.db) == digest(replica.db) == digest(third.db)
         assert writers.errors <= {b"READONLY", b"UNBLOCKED"}, writers.errors
         full = [int(fields(it.db, "stats")["sync_full"]) for it in (one, other)]
         assert full == [1, 1], "the first ones alone: %s" % full
-        return "longest time without a write in %d failovers: %d ms" % (turns, writers.longest * 1000)
+        return "longest time without a write in %d failovers: %d ms, at %d writes per second" % (turns, writers.longest * 1000, rate)
 
 
 def what_a_sentinel_sends_changes_roles():

@@ -64,7 +64,8 @@ impl LinkThread {
         loop {
             self.go_on()?;
             let now = self.instance.clock.steady();
-            let owes = wants_acknowledgement || self.acknowledged.0 != self.acknowledgeable();
+            // What is applied and not yet written is acknowledged as soon as it is.
+            let owes = wants_acknowledgement || self.acknowledged.0 != self.journal.offset();
             let read = socket.read(if owes { SHORT_LOOK } else { LOOK }, now)?;
             self.hear(socket)?;
             has_more |= read > 0;
