@@ -106,11 +106,13 @@ def writes_wait_for_the_end_and_reads_and_a_pause_of_clients_do_not():
         assert (phase(primary), paused(primary)) == ("waiting-for-sync", ("failover_in_progress", "write"))
         assert primary.db.command("FAILOVER") == Error(b"ERR FAILOVER already in progress.")
         assert primary.db.command("REPLICAOF", "NO", "ONE") == Error(b"ERR REPLICAOF not allowed while failing over.")
+        assert primary.connect().command("PSYNC", "?", "-1") == Error(b"NOMASTERLINK Can't SYNC while failing over")
         offset = link(primary)["master_repl_offset"]
         waiting = [held(primary, *words) for words in (("SET", "k", "2"), ("PUBLISH", "news", "x"), ("BLPOP", "other", "0"), ("EVAL", "return redis.call('INCR', 'n')", "0"))]
         primary.until(lambda: is_waiting(primary) == 5)
         assert primary.db.command("CLIENT", "PAUSE", "100000", "WRITE") == b"OK" and primary.db.command("CLIENT", "UNPAUSE") == b"OK"
-        assert primary.db.command("GET", "k") == b"1" and is_waiting(primary) == 5, "each ends its own"
+        assert primary.db.command("GET", "k") == b"1" and paused(primary) == ("failover_in_progress", "write"), "each ends its own"
+        primary.until(lambda: is_waiting(primary) == 5)
         assert primary.db.command("WAIT", 1, 10) == 0 and link(primary)["master_repl_offset"] == offset, "nothing asks the replica"
         assert primary.db.command("FAILOVER", "ABORT") == b"OK"
         assert [client.read() for client in waiting[:2]] == [b"OK", 0] and waiting[3].read() == 1
@@ -166,6 +168,23 @@ def a_target_that_cannot_be_reached_is_tried_until_somebody_ends_that():
         assert link(primary)["role"] == "master" and primary.db.command("SET", "k", "2") == b"OK"
 
 
+def a_target_whose_answer_was_lost_is_followed_when_it_says_that_it_is_the_primary():
+    with with_played_replica() as (primary, replica, target):
+        identity = link(primary)["master_replid"]
+        assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port) == b"OK"
+        client = held(primary, "SET", "k", "2")
+        primary.until(lambda: is_waiting(primary) == 1)
+        replica.acknowledge()
+        assert target.accept()[3] == b"FAILOVER"
+        target.socket.close()
+        asked = target.accept()
+        assert asked[3] == b"FAILOVER"
+        target.send(b"-ERR PSYNC FAILOVER can't be sent to a master.\r\n")
+        assert client.read() == READONLY
+        assert target.accept() == asked[:3], "now as any replica"
+        assert (phase(primary), link(primary)["role"], link(primary)["master_replid"]) == ("no-failover", "slave", identity)
+
+
 def who_is_told_to_does_so_without_the_target_when_the_time_is_over():
     with with_played_replica() as (primary, replica, target):
         primary.db.command("SET", "k", "2")
@@ -218,6 +237,21 @@ def who_follows_itself_or_those_who_follow_it_can_be_told_to_be_the_primary():
             caught_up(one, other)
             assert other.db.command("GET", "k") == b"1"
             assert other.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+
+
+def servers_that_know_each_other_by_addresses_of_version_six_change_roles():
+    with contextlib.closing(socket.socket(socket.AF_INET6)) as probe:
+        try:
+            probe.bind(("::1", 0))
+        except OSError:
+            return "no such addresses"
+    with server() as primary, server("--replicaof", "::1 %d" % primary.port) as replica:
+        caught_up(primary, replica)
+        assert link(primary)["slave0"].startswith("ip=::1,port=%d," % replica.port)
+        assert primary.db.command("FAILOVER", "TO", "::1", replica.port) == b"OK"
+        primary.until(lambda: phase(primary) == "no-failover")
+        assert (link(primary)["role"], link(primary)["master_host"]) == ("slave", "::1")
+        caught_up(replica, primary)
 
 
 class Writers:
@@ -310,7 +344,7 @@ def what_a_sentinel_sends_changes_roles():
                 primary.db.command(*words)
             assert primary.db.command("EXEC") == [b"OK", b"OK"]
             primary.until(lambda: phase(primary) == "no-failover" and link(replica)["role"] == "master")
-            assert is_waiting(primary) == 1, "the pause of the sentinel goes on, and until it ends nobody is told that the role is another"
+            primary.until(lambda: is_waiting(primary) == 1)  # the pause of the sentinel goes on, and until it ends nobody is told that the role is another
             for it in (primary, replica):
                 other = it.connect(PATIENCE)
                 for words in (("MULTI",), ("CLIENT", "KILL", "TYPE", "normal"), ("CLIENT", "KILL", "TYPE", "pubsub"), ("CLIENT", "UNPAUSE")):

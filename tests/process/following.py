@@ -309,8 +309,9 @@ def what_cannot_be_applied_is_left_out_where_the_settings_say_so():
         assert has(replica.db) == (b"abc", 2, 0)
         assert fields(replica.db, "stats")["unexpected_error_replies"] == "5"
         assert "5 units were left out; 'NOSUCH' is refused" in replica.output.read_text()
-        primary.send(encoded("SELECT", "99"))
+        primary.send(encoded("MULTI") + encoded("SELECT", "99") + encoded("SET", "never", "1") + encoded("EXEC"))
         replica.until(lambda: "master_link_stopped" in link(replica))
+        assert has(replica.db) == (b"abc", 2, 0), "what is meant for another database is in none"
         replica.process.kill()
         replica.process.wait()
         with server("--propagation-error-behavior", "ignore", "--appendonly", "yes", "--dir", folder) as again:

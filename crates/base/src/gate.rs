@@ -36,6 +36,8 @@ pub const MEMBERS_MAX: usize = match () {
 pub struct Gate {
     closed: AtomicU32,
     closer: crate::lock::Lock,
+    /// Closers that have not begun to act.
+    waiting: AtomicU32,
     visits: Box<[CachePadded<Visits>]>,
     members: AtomicU32,
 }
@@ -58,6 +60,7 @@ impl Gate {
         Gate {
             closed: AtomicU32::new(0),
             closer: crate::lock::Lock::new(),
+            waiting: AtomicU32::new(0),
             visits: (0..MEMBERS_MAX).map(|_| CachePadded::new(Visits::new())).collect(),
             members: AtomicU32::new(0),
         }
@@ -148,6 +151,8 @@ impl Gate {
     /// Does what `close` does, and tells for how long others were kept out.
     pub fn close_timed<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> (T, Duration) {
         let own = &self.visits[member.number];
+        // Before it counts as outside: a closer that acts sees the one or the other.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         let was_inside = own.end();
         let _closer = self.closer.lock();
         let (mut patience, earlier) = (Patience::new(), self.visits_under_way());
@@ -158,6 +163,7 @@ impl Gate {
                 patience.pause(self.have_ended(&earlier));
             }
         }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
         let done = act();
         if was_inside {
             own.begin();
@@ -183,6 +189,12 @@ impl Gate {
             self.enter(member);
         }
         done
+    }
+
+    /// Returns true if others wait to close the gate as well. They may have been inside before, and
+    /// go on behind the caller with what they have begun. To be called while it is closed.
+    pub fn is_awaited(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
     }
 
     /// Returns true if a member has said that it stays for long.

@@ -49,8 +49,11 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     call.session.forget_watches(&call.instance.watches);
     call.session.keep_queue(queue);
     if let Some(primary) = call.session.wants_role.take() {
-        let instance = call.instance;
-        instance.replicas.change_role(&instance.store, call.thread, *primary);
+        let (instance, replicas) = (call.instance, &call.instance.replicas);
+        let may_change = || !replicas.failover.is_active();
+        if !replicas.change_role_if(&instance.store, call.thread, *primary, may_change) {
+            tracing::warn!("The role stays: a failover has begun during the transaction.");
+        }
     }
     if call.session.answers_by_mail {
         return answer_by_mail(call, *mark, position);

@@ -34,6 +34,7 @@ const OF_CLIENTS: Needs = Needs::NAMED
 const SHOWN_WORDS: usize = 12;
 const SHOWN_BYTES: usize = 64;
 
+const NO_DATABASE: &[u8] = b"ERR DB index is out of range";
 const UNKNOWN: &[u8] = b"there is no such command, or it has a wrong number of arguments";
 
 /// What a unit was.
@@ -164,6 +165,9 @@ impl Follower {
         let row = self.memo.find(&args);
         let flags = row.spec.flags;
         let selects = flags.contains(Flags::SELECTS);
+        if selects && !is_there(instance, &args) {
+            return Err(parted(args, NO_DATABASE, PartedKind::Database));
+        }
         let is_message = flags.contains(Flags::PUBSUB);
         if changes_data(row) && !is_message || selects {
             followed.is_data = true;
@@ -220,6 +224,12 @@ impl Follower {
         let refusal = lines.filter_map(|line| line.strip_prefix(b"-")).next();
         refusal.map_or(b"it does not run".as_slice(), <[u8]>::trim_ascii_end)
     }
+}
+
+/// Returns true if the database that is selected exists.
+fn is_there(instance: &Instance, args: &Args<'_>) -> bool {
+    let number = args.integer(1).ok().and_then(|number| usize::try_from(number).ok());
+    number.is_some_and(|number| number < instance.store.databases())
 }
 
 fn parted(args: Args<'_>, reason: &[u8], kind: PartedKind) -> Parted {

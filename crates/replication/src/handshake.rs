@@ -92,6 +92,12 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// True if it is a primary itself, and so cannot be told to become one.
+    pub fn is_of_primary(&self) -> bool {
+        let says = |text: &String| text.contains("PSYNC FAILOVER can't be sent to a master");
+        matches!(self, Refused::Psync(text) if says(text))
+    }
+
     /// True for an answer to PSYNC.
     pub fn is_of_psync(&self) -> bool {
         match self {

@@ -102,6 +102,11 @@ impl Door {
         self.wake();
     }
 
+    /// True from `let_go` until replicas have been let go.
+    pub fn lets_go(&self) -> bool {
+        self.lets_go.load(Acquire)
+    }
+
     /// Has the stream kept from now on, for replicas that know it from before a start.
     pub fn keep(&self) {
         self.keeps.store(true, Release);

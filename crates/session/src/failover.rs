@@ -119,15 +119,24 @@ impl Failover {
         }
     }
 
-    /// Ends it in this phase: nobody else does. Returns what was asked for, or `None` if it is in
-    /// another phase.
-    pub fn end(&self, phase: FailoverPhase) -> Option<Attempt> {
+    /// Ends it in this phase, and has `release` let writes flow, before another one can begin.
+    /// Nobody else ends it. Returns what was asked for, or `None` if it is in another phase.
+    pub fn end(&self, phase: FailoverPhase, release: impl FnOnce()) -> Option<Attempt> {
         let mut present = self.lock();
         if self.phase() != phase {
             return None;
         }
         self.phase.store(FailoverPhase::Nothing as u8, Release);
+        release();
         present.take()
+    }
+
+    /// Acts while there is none, and none begins. Does nothing if there is one.
+    pub fn without_one(&self, act: impl FnOnce()) {
+        let present = self.lock();
+        if present.is_none() {
+            act();
+        }
     }
 }
 
@@ -142,10 +151,10 @@ mod tests {
         let target = Primary { host: "10.0.0.1".to_owned(), port: 7000 };
         assert!(!failover.proceed(&target) && failover.begin(attempt.clone(), || {}));
         assert!(!failover.begin(attempt.clone(), || panic!("held twice")));
-        assert!(failover.end(FailoverPhase::InProgress).is_none());
+        assert!(failover.end(FailoverPhase::InProgress, || panic!("released")).is_none());
         assert!(failover.proceed(&target) && !failover.proceed(&target));
-        assert!(failover.end(FailoverPhase::WaitsForSync).is_none());
-        let ended = failover.end(FailoverPhase::InProgress).expect("it was in progress");
+        assert!(failover.end(FailoverPhase::WaitsForSync, || {}).is_none());
+        let ended = failover.end(FailoverPhase::InProgress, || {}).expect("it was in progress");
         assert_eq!(ended.target_name(), "10.0.0.1:7000");
         assert!(!failover.is_active() && failover.attempt().is_none());
         assert_eq!(attempt.target_name(), "any replica");

@@ -8,6 +8,7 @@ use crate::client::ClientFlags;
 use crate::clients::Clients;
 use crate::data_files::{Reload, Rewrite};
 use crate::departures::Departures;
+use crate::failover::{Attempt, FailoverPhase};
 use crate::identity::Identity;
 use crate::journal_state::JournalState;
 use crate::libraries::Libraries;
@@ -476,11 +477,14 @@ impl Instance {
         }
     }
 
-    /// Lets writes go on that a failover has held back: it has ended.
-    pub fn let_writes_flow_after_failover(&self) {
-        self.clients.let_writes_flow(Holder::Failover);
+    /// Ends a failover in this phase, and lets writes go on that it has held back. Returns what was
+    /// asked for, or `None` if it is in another phase.
+    pub fn end_failover(&self, phase: FailoverPhase) -> Option<Attempt> {
+        let release = || self.clients.let_writes_flow(Holder::Failover);
+        let attempt = self.replicas.failover.end(phase, release)?;
         self.keep_expired();
         self.replicas.look_at_failover();
+        Some(attempt)
     }
 
     /// Returns the pause in force.

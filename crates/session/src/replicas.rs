@@ -120,7 +120,8 @@ impl Replica {
             return String::from_utf8_lossy(&self.about.address).into_owned();
         }
         let address = &self.client.address;
-        address.rsplit_once(':').map_or_else(|| address.clone(), |(host, _)| host.to_owned())
+        let host = address.rsplit_once(':').map_or(&**address, |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']').to_owned()
     }
 }
 
@@ -248,7 +249,8 @@ impl Replicas {
         holds: impl FnOnce() -> bool,
     ) -> bool {
         let Some(stream) = self.stream.get() else { return false };
-        let changes = store.exclusively(thread, |_| {
+        // What was admitted by the role that there is has ended then.
+        let changes = store.exclusively_last(thread, |_| {
             let changes = holds();
             if changes {
                 stream.change_role(primary);

@@ -12,6 +12,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// Entries that a bucket of an index has room for.
+/// Time for others to close the gate first.
+const BETWEEN_TRIES: Duration = Duration::from_micros(50);
 const ENTRIES_PER_BUCKET: u64 = 7;
 
 /// Figures of a database, as INFO shows them.
@@ -137,6 +139,23 @@ impl Store {
     /// first.
     pub fn exclusively<T>(&self, thread: &ThreadContext, act: impl FnOnce(&Store) -> T) -> T {
         self.exclusively_timed(thread, act).0
+    }
+
+    /// Does what `exclusively` does, once nobody else is in the middle of something that acts on
+    /// everything: what others have begun has ended then.
+    pub fn exclusively_last<T>(&self, thread: &ThreadContext, act: impl FnOnce(&Store) -> T) -> T {
+        let mut act = Some(act);
+        loop {
+            let done = self.exclusively(thread, |store| {
+                let may_act = thread.is_alone || !store.gate.is_awaited();
+                act.take_if(|_| may_act).map(|act| act(store))
+            });
+            match done {
+                Some(done) => return done,
+                // Others go on now.
+                None => std::thread::sleep(BETWEEN_TRIES),
+            }
+        }
     }
 
     /// Makes one try to do what `exclusively` does, which takes half a millisecond at most; `None`

@@ -1,7 +1,7 @@
 //! FAILOVER: a replica becomes the primary, and the server its replica.
 
 use super::replicaof::change_role;
-use command::{Call, Outcome};
+use command::{Call, Outcome, Turn};
 use session::{Attempt, FailoverPhase, Holder, Phase, Primary, Refusal, Replica};
 use std::sync::Arc;
 
@@ -96,20 +96,27 @@ fn find(all: &[Arc<Replica>], (host, port): &(String, i64)) -> Result<Primary, R
 /// Ends the failover at work. The server is the primary afterwards.
 fn abort(call: &mut Call<'_>) -> Outcome {
     let instance = call.instance;
-    let failover = &instance.replicas.failover;
-    let waited = failover.end(FailoverPhase::WaitsForSync);
-    let attempt = match &waited {
-        Some(attempt) => attempt.clone(),
-        None => failover.end(FailoverPhase::InProgress).ok_or(NONE_AT_WORK)?,
+    let phase = instance.replicas.failover.phase();
+    let attempt = match phase {
+        FailoverPhase::Nothing => None,
+        // Within a transaction the role changes behind it.
+        FailoverPhase::InProgress if call.turn == Turn::Only => instance.end_failover(phase),
+        FailoverPhase::InProgress => {
+            let mut ended = None;
+            let ends = || {
+                ended = instance.end_failover(phase);
+                ended.is_some()
+            };
+            instance.replicas.change_role_if(&instance.store, call.thread, None, ends);
+            ended
+        }
+        FailoverPhase::WaitsForSync => instance.end_failover(phase),
     };
-    let target = attempt.target_name();
-    tracing::info!("FAILOVER to {target} aborted: Failover manually aborted");
-    if waited.is_some() {
-        instance.let_writes_flow_after_failover();
-    } else {
-        // Writes flow once the role is the one that it was.
+    let target = attempt.ok_or(NONE_AT_WORK)?.target_name();
+    if phase == FailoverPhase::InProgress && call.turn == Turn::Only {
         change_role(call, None);
     }
+    tracing::info!("FAILOVER to {target} aborted: Failover manually aborted");
     call.reply.ok();
     Ok(())
 }

@@ -25,22 +25,27 @@ pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
         }
         return Ok(());
     }
-    change_role(call, primary);
+    if !change_role(call, primary) {
+        return Err(FAILS_OVER.into());
+    }
     call.reply.ok();
     Ok(())
 }
 
-/// Changes the role now, or behind the transaction in which the command stands.
-pub(super) fn change_role(call: &mut Call<'_>, primary: Option<Primary>) {
+/// Changes the role now, or behind the transaction in which the command stands. Returns false if a
+/// failover is at work.
+pub(super) fn change_role(call: &mut Call<'_>, primary: Option<Primary>) -> bool {
     if call.turn == Turn::Only {
         // What stands behind it there, as CONFIG REWRITE, sees the role to come.
         let port = primary.as_ref().map(|it| it.port.to_string());
         let words = primary.as_ref().zip(port.as_deref()).map(|(it, port)| [&*it.host, port]);
         call.instance.settings.note(REPLICAOF.name(), words.as_ref().map_or(&[], |it| &it[..]));
         call.session.wants_role = Some(Box::new(primary));
+        true
     } else {
-        let instance = call.instance;
-        instance.replicas.change_role(&instance.store, call.thread, primary);
+        let (instance, replicas) = (call.instance, &call.instance.replicas);
+        let may_change = || !replicas.failover.is_active();
+        replicas.change_role_if(&instance.store, call.thread, primary, may_change)
     }
 }
 

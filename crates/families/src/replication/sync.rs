@@ -9,6 +9,7 @@ const NOT_BIT: Refusal = Refusal::of("ERR value is out of range, value must betw
 const FILTER_MISSING: Refusal = Refusal::of("ERR Missing rdb-filter-only values");
 const NO_LINK: Refusal = Refusal::of("NOMASTERLINK Can't SYNC while not connected with my master");
 const NEEDS_MARK: Refusal = Refusal::of("ERR Filtered replica requires EOF capability");
+const FAILS_OVER: Refusal = Refusal::of("NOMASTERLINK Can't SYNC while failing over");
 const OTHER_ID: Refusal = Refusal::of("ERR PSYNC FAILOVER replid must match my replid.");
 const NO_REPLICA: Refusal = Refusal::of("ERR PSYNC FAILOVER can't be sent to a master.");
 
@@ -71,12 +72,16 @@ fn take_over(call: &mut Call<'_>) -> Result<(), Refusal> {
     if !instance.upstream.is_replica() {
         return Err(NO_REPLICA);
     }
-    let is_same = |it: History| it.id().as_str().as_bytes().eq_ignore_ascii_case(call.args.get(1));
-    if !instance.replicas.history().is_some_and(is_same) {
+    let (replicas, id) = (&instance.replicas, call.args.get(1));
+    let is_same = |it: History| it.id().as_str().as_bytes().eq_ignore_ascii_case(id);
+    let may_take_over = || {
+        let is_replica = instance.upstream.is_replica() && !replicas.failover.is_active();
+        is_replica && replicas.history().is_some_and(is_same)
+    };
+    if !replicas.change_role_if(&instance.store, call.thread, None, may_take_over) {
         return Err(OTHER_ID);
     }
-    tracing::info!("Failover request received for replid {}.", call.args.get(1).escape_ascii());
-    instance.replicas.change_role(&instance.store, call.thread, None);
+    tracing::info!("Failover request received for replid {}.", id.escape_ascii());
     Ok(())
 }
 
@@ -87,6 +92,9 @@ pub(super) fn sync(call: &mut Call<'_>) -> Outcome {
 
 /// Refuses what could not be served.
 fn is_ready(call: &Call<'_>) -> Result<(), Refusal> {
+    if call.instance.replicas.failover.is_active() {
+        return Err(FAILS_OVER);
+    }
     let upstream = &call.instance.upstream;
     if upstream.is_replica() && !upstream.is_up() {
         return Err(NO_LINK);

@@ -1,11 +1,11 @@
 //! The stream of a primary: applied unit by unit, and put into this server's stream as it came.
 
 use super::socket::Socket;
-use super::thread::{Ended, LOOK, LinkThread, upstream_state};
+use super::thread::{Ended, LOOK, LinkThread};
 use command::{FollowedUnit, Follower, Parted, PartedKind};
 use replication::spoken::acknowledgement;
 use replication::{ReplicationId, Unit, Units};
-use session::{Instance, LinkState};
+use session::Instance;
 use settings::PropagationErrorBehavior;
 use settings::journal::PROPAGATION_ERROR_BEHAVIOR;
 use settings::replication::REPLICA_READ_ONLY;
@@ -57,7 +57,6 @@ impl LinkThread {
 
     /// Follows the stream until something ends that.
     pub(super) fn follow(&mut self, socket: &mut Socket) -> Result<Infallible, Ended> {
-        upstream_state(&self.instance, LinkState::Connected);
         let mut units = Units::default();
         // What came with the end of the handshake, or of the snapshot, is there already.
         let (mut wants_acknowledgement, mut has_more) = (true, true);

@@ -6,7 +6,7 @@ use crate::oom_score::OomScoreFile;
 use crate::replicas::new_id;
 use base::mutex::Mutex;
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use session::{Instance, Primary, Stream};
+use session::{Holder, Instance, Primary, Stream};
 use settings::replication::REPLICAOF;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
@@ -117,6 +117,10 @@ impl Stream for Shared {
                     history.rename(id, journal.offset());
                     instance.replicas.set_history(history);
                 }
+                // They come back by the id that was, so they must get nothing behind its end.
+                if let Some(door) = journal.door() {
+                    door.let_go();
+                }
                 tracing::info!("MASTER MODE enabled");
             }
         }
@@ -140,18 +144,13 @@ impl Stream for Shared {
         // The error has been logged; the server runs with the score that it has.
         let _ = self.0.oom_score.follow(&instance.settings);
         // A failover that does not succeed disturbs nobody who waits.
-        let fails_over = instance.replicas.failover.is_active();
-        if instance.upstream.is_replica() && !fails_over {
+        let failover = &instance.replicas.failover;
+        if instance.upstream.is_replica() && !failover.is_active() {
             instance.unblock_for_role();
         }
-        if !fails_over {
-            instance.let_writes_flow_after_failover();
-        }
-        if !instance.upstream.is_replica()
-            && let Some(door) = self.0.journal.door()
-        {
-            door.let_go();
-        }
+        // Where it was ended within a transaction, the role is the one that it was only now.
+        failover.without_one(|| instance.clients.let_writes_flow(Holder::Failover));
+        instance.keep_expired();
         self.0.look_again(instance.upstream.changes());
     }
 

@@ -13,8 +13,8 @@ use journal::Lane;
 use replication::handshake::{LINE_BYTES_MAX, Refused};
 use replication::{Handshake, Next, NoUnit, Own, Synced};
 use session::{
-    ClientFlags, Endpoint, FailoverPhase, Instance, LinkState, Notice, Owner, Post, Primary,
-    VALKEY_VERSION,
+    Attempt, ClientFlags, Endpoint, FailoverPhase, Instance, LinkState, Notice, Owner, Post,
+    Primary, VALKEY_VERSION,
 };
 use settings::general::HIDE_USER_DATA_FROM_LOG;
 use settings::tls::TLS_REPLICATION;
@@ -75,6 +75,8 @@ pub(super) struct LinkThread {
     tls: Arc<Tls>,
     /// How often the role had changed when the present try began.
     changes: u64,
+    /// True if a target of a failover may have answered what did not arrive.
+    has_asked: bool,
     /// Offset that was acknowledged last, and when.
     pub acknowledged: (u64, Steady),
 }
@@ -125,6 +127,7 @@ impl Link {
             table,
             tls: Arc::clone(tls),
             changes: 0,
+            has_asked: false,
             acknowledged: (0, Steady(0)),
         };
         let run = move || link.run();
@@ -280,12 +283,12 @@ impl LinkThread {
         self.become_client(endpoint);
         upstream_state(&self.instance, LinkState::Handshake);
         let synced = self.shake_hands(&mut socket);
-        self.judge_failover(&synced);
-        match synced? {
-            Synced::Continues(id) => self.continue_as(id),
-            Synced::Snapshot(id, offset) => self.take_snapshot(&mut socket, id, offset)?,
+        let synced = synced.inspect_err(|ended| self.follow_refusal(ended))?;
+        self.accept(synced)?;
+        if let Synced::Snapshot(id, offset) = synced {
+            self.take_snapshot(&mut socket, id, offset)?;
         }
-        upstream_state(&self.instance, LinkState::Connected);
+        self.while_role_stays(|link| upstream_state(&link.instance, LinkState::Connected))?;
         self.instance.follow_role();
         self.follow(&mut socket)
     }
@@ -322,31 +325,65 @@ impl LinkThread {
         }
     }
 
-    /// Ends a failover in progress by what the target has answered: it is the primary, or this
-    /// server stays it. One that cannot be reached is tried again, as it may be the primary by now.
-    fn judge_failover(&mut self, synced: &Result<Synced, Ended>) {
-        let replicas = &self.instance.replicas;
-        match synced {
-            Ok(_) => {
-                let Some(attempt) = replicas.failover.end(FailoverPhase::InProgress) else {
-                    return;
-                };
-                tracing::info!("Failover to {} succeeded", attempt.target_name());
-                self.instance.unblock_for_role();
-                self.instance.let_writes_flow_after_failover();
+    /// Acts inside the gate, unless the role has changed since this try began.
+    fn while_role_stays<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> Result<T, Ended> {
+        self.instance.store.enter(&self.thread);
+        let done = if self.is_over() { Err(Ended::RoleChanged) } else { Ok(act(self)) };
+        self.instance.store.leave(&self.thread);
+        done
+    }
+
+    /// Takes note of how the primary goes on. A failover in progress has succeeded by that.
+    fn accept(&mut self, synced: Synced) -> Result<(), Ended> {
+        let ended = self.while_role_stays(|link| {
+            if let Synced::Continues(id) = synced {
+                link.continue_as(id);
             }
-            Err(Ended::Refused(refused)) if refused.is_of_psync() => {
-                let Some(attempt) = replicas.failover.end(FailoverPhase::InProgress) else {
-                    return;
-                };
-                let target = attempt.target_name();
-                tracing::info!(
-                    "FAILOVER to {target} aborted: Failover target rejected psync request: \
-                     {refused}"
-                );
-                replicas.change_role(&self.instance.store, &self.thread, None);
+            link.instance.end_failover(FailoverPhase::InProgress)
+        })?;
+        self.note_success(ended);
+        Ok(())
+    }
+
+    fn note_success(&mut self, ended: Option<Attempt>) {
+        self.has_asked = false;
+        if let Some(attempt) = ended {
+            tracing::info!("Failover to {} succeeded", attempt.target_name());
+            self.instance.unblock_for_role();
+        }
+    }
+
+    /// Ends a failover in progress that the target has refused: this server stays the primary. One
+    /// that cannot be reached is tried again, as it may be the primary by now; and if it then says
+    /// that it is, it is.
+    fn follow_refusal(&mut self, ended: &Ended) {
+        let instance = Arc::clone(&self.instance);
+        if self.is_over() || instance.replicas.failover.phase() != FailoverPhase::InProgress {
+            return;
+        }
+        match ended {
+            Ended::Refused(refused) if self.has_asked && refused.is_of_primary() => {
+                // Its stream is asked for at the next try.
+                let end = |link: &mut Self| link.instance.end_failover(FailoverPhase::InProgress);
+                let ended = self.while_role_stays(end);
+                self.note_success(ended.ok().flatten());
             }
-            Err(_) => {}
+            Ended::Refused(refused) if refused.is_of_psync() => {
+                let mut attempt = None;
+                let ends = || {
+                    attempt = instance.end_failover(FailoverPhase::InProgress);
+                    attempt.is_some()
+                };
+                instance.replicas.change_role_if(&instance.store, &self.thread, None, ends);
+                if let Some(target) = attempt.map(|it| it.target_name()) {
+                    tracing::info!(
+                        "FAILOVER to {target} aborted: Failover target rejected psync request: \
+                         {refused}"
+                    );
+                }
+            }
+            Ended::Refused(_) => {}
+            _ => self.has_asked = true,
         }
     }
 

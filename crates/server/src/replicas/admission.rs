@@ -122,12 +122,15 @@ impl SenderThread {
     /// that the server was started with. False if they are not there.
     fn read_again(&mut self, bytes: u64) -> bool {
         let may_keep = bytes <= self.disk_max();
-        let Some((in_files, _)) = self.in_files.as_ref().filter(|_| may_keep) else { return false };
+        let Some(before) = self.in_files.as_ref().filter(|_| may_keep) else { return false };
         let Some(backlog) = &mut self.backlog else { return false };
         let end = backlog.first();
+        if end > before.end {
+            return false;
+        }
         let Some(begin) = end.checked_sub(bytes) else { return false };
         let directory = PathBuf::from(&*DIR.get(&self.instance.settings));
-        match in_files.read(begin..end, &directory) {
+        match before.files.read(begin..end, &directory) {
             Ok(spool) => backlog.put_before(spool),
             Err(error) => {
                 tracing::warn!("Reading the stream from before the start again: {error}");

@@ -52,19 +52,17 @@ impl SenderThread {
     }
 
     fn give_failover_up(&self) {
-        let failover = &self.instance.replicas.failover;
-        let Some(attempt) = failover.end(FailoverPhase::WaitsForSync) else { return };
+        let Some(attempt) = self.instance.end_failover(FailoverPhase::WaitsForSync) else { return };
         let target = attempt.target_name();
         tracing::info!("FAILOVER to {target} aborted: Replica never caught up before timeout");
-        self.instance.let_writes_flow_after_failover();
     }
 }
 
 fn may_take_over(replica: &Arc<Replica>, attempt: &Attempt) -> bool {
-    let is_meant = |target: &Primary| place_of(replica).as_ref() == Some(target);
+    let Some(place) = place_of(replica) else { return false };
     replica.follows()
         && replica.phase() == Phase::Online
-        && attempt.target.as_ref().is_none_or(is_meant)
+        && attempt.target.as_ref().is_none_or(|target| place == *target)
 }
 
 /// Where a replica can be reached; `None` of one that has told no port.

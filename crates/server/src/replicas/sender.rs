@@ -68,8 +68,8 @@ pub struct SenderThread {
     pub(super) sync: Option<Sync>,
     /// Replicas whose connections were lost, which keep their places for a while.
     pub(super) lost: Vec<Lost>,
-    /// The stream from before the start, for replicas that lack some of it, and until when.
-    pub(super) in_files: Option<(StreamInFiles, Steady)>,
+    /// The stream from before the start, for replicas that lack some of it.
+    pub(super) in_files: Option<BeforeStart>,
     /// Replicas for which there was no snapshot, and until when each rests: it asks again at once.
     pub(super) unserved: HashMap<String, Steady>,
     room: Vec<u8>,
@@ -102,6 +102,15 @@ pub struct Lost {
     /// Position up to which it was sent the stream.
     pub(super) position: u64,
     /// When the place is given up.
+    pub(super) until: Steady,
+}
+
+/// The stream from before the start.
+pub struct BeforeStart {
+    pub(super) files: StreamInFiles,
+    /// Position up to which they have it.
+    pub(super) end: u64,
+    /// When they are given up.
     pub(super) until: Steady,
 }
 
@@ -343,6 +352,10 @@ impl SenderThread {
             Some(backlog) => self.journal.may_leave(backlog.whole()),
             None => 0,
         };
+        if self.door.lets_go() {
+            // What was put since is of another id.
+            return Progress::More;
+        }
         let (mut gone, mut total) = (Vec::new(), 0);
         let now = self.instance.clock.steady();
         for (token, link) in &mut self.links {

@@ -2,7 +2,7 @@
 
 use super::backlog::Backlog;
 use super::link::{Gone, Link, State};
-use super::sender::{Lost, SenderThread};
+use super::sender::{BeforeStart, Lost, SenderThread};
 use crate::journal::Reason;
 use crate::limits;
 use base::Steady;
@@ -120,7 +120,7 @@ impl SenderThread {
         }
         limits::grant_writes(&self.instance);
         self.lost.retain(|it| it.until > now);
-        self.in_files.take_if(|(_, until)| *until <= now);
+        self.in_files.take_if(|it| it.until <= now);
         self.give_up_backlog(now);
         // Clients that do not wait any more are forgotten.
         command::answer_acknowledged(&self.instance);
@@ -155,9 +155,10 @@ impl SenderThread {
         });
         let position = backlog.first();
         self.backlog = Some(backlog);
-        if let Some(in_files) = self.door.take_stream_in_files() {
+        if let Some(files) = self.door.take_stream_in_files() {
             self.keep_lost("of before the start".to_owned(), position);
-            self.in_files = self.lost.last().map(|it| (in_files, it.until));
+            let until = self.lost.last().map(|it| it.until);
+            self.in_files = until.map(|until| BeforeStart { files, end: position, until });
         }
         self.instance.replicas.backlog.is_kept.store(true, Relaxed);
     }
