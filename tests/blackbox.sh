@@ -124,7 +124,7 @@ else
   process following
   process links
   process failover
-  process sentinel
+  process sentinel a_primary_that_dies_is_replaced_and_comes_back_as_a_replica a_sentinel_is_a_user_with_few_rights
   process one_core
   process busy
   process functions
