@@ -12,8 +12,6 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// Entries that a bucket of an index has room for.
-/// Time for others to close the gate first.
-const BETWEEN_TRIES: Duration = Duration::from_micros(50);
 const ENTRIES_PER_BUCKET: u64 = 7;
 
 /// Figures of a database, as INFO shows them.
@@ -141,21 +139,15 @@ impl Store {
         self.exclusively_timed(thread, act).0
     }
 
-    /// Does what `exclusively` does, once nobody else is in the middle of something that acts on
-    /// everything: what others have begun has ended then.
+    /// Does what `exclusively` does, once no other thread is in the middle of something that acts
+    /// on everything: what others have begun has ended then.
     pub fn exclusively_last<T>(&self, thread: &ThreadContext, act: impl FnOnce(&Store) -> T) -> T {
-        let mut act = Some(act);
-        loop {
-            let done = self.exclusively(thread, |store| {
-                let may_act = thread.is_alone || !store.gate.is_awaited();
-                act.take_if(|_| may_act).map(|act| act(store))
-            });
-            match done {
-                Some(done) => return done,
-                // Others go on now.
-                None => std::thread::sleep(BETWEEN_TRIES),
-            }
+        if thread.is_alone {
+            return act(self);
         }
+        debug_assert!(thread.may_go_out(), "nobody closes the gate with locks");
+        debug_assert!(!thread.never_waits, "who must not wait does not close the gate");
+        self.gate.close_last(&thread.gate, || act(self))
     }
 
     /// Makes one try to do what `exclusively` does, which takes half a millisecond at most; `None`
