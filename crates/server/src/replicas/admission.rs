@@ -18,6 +18,8 @@ use std::sync::atomic::Ordering::Relaxed;
 impl SenderThread {
     /// Takes over a connection that has asked for the stream.
     pub(super) fn admit(&mut self, mut connection: Box<Connection>) {
+        // It comes by the id that there is now, and so is not among them.
+        self.let_go();
         let now = self.instance.clock.steady();
         let token = self.next_token;
         self.next_token += 1;

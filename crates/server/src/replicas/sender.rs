@@ -246,9 +246,7 @@ impl SenderThread {
             self.part();
             self.door.end_parting();
         }
-        if self.door.take_letting_go() {
-            self.close_all("its primary has another id now");
-        }
+        self.let_go();
         if self.door.take_keeping() {
             self.begin_backlog();
             self.door.end_keeping();
@@ -393,6 +391,13 @@ impl SenderThread {
         self.close_all("the data was replaced");
         if self.backlog.is_some() {
             self.drop_backlog();
+        }
+    }
+
+    /// Lets all replicas go, if that was asked for since the last time.
+    pub(super) fn let_go(&mut self) {
+        if self.door.take_letting_go() {
+            self.close_all("its primary has another id now");
         }
     }
 
