@@ -312,6 +312,7 @@ def what_cannot_be_applied_is_left_out_where_the_settings_say_so():
         primary.send(encoded("MULTI") + encoded("SELECT", "99") + encoded("SET", "never", "1") + encoded("EXEC"))
         replica.until(lambda: "master_link_stopped" in link(replica))
         assert has(replica.db) == (b"abc", 2, 0), "what is meant for another database is in none"
+        replica.until(lambda: fields(replica.db, "persistence")["aof_rewrite_in_progress"] == "0")
         replica.process.kill()
         replica.process.wait()
         with server("--propagation-error-behavior", "ignore", "--appendonly", "yes", "--dir", folder) as again:
