@@ -113,32 +113,40 @@ impl Follower {
         })
     }
 
-    /// Applies a unit. The thread is inside the gate, or has closed it.
+    /// Applies a unit. The thread is inside the gate, or has closed it. A command that is unknown
+    /// or refused is left out if `leaves_out` says so, as it is where files are loaded.
     ///
     /// # Errors
-    /// When a command of it is unknown or refused. All others have been applied, but for those of a
-    /// frame with one that nobody knows: none of them.
+    /// When another command of it is unknown or refused. Of a frame with one that nobody knows,
+    /// nothing has been applied.
     pub fn apply(
         &mut self,
         instance: &Instance,
         thread: &mut ThreadContext,
         unit: &Unit<'_>,
+        leaves_out: impl Fn(&Parted) -> bool,
     ) -> Result<Followed, Parted> {
         let mut followed = Followed { is_data: false, wants_acknowledgement: false };
-        if unit.is_framed && unit.commands().len() > 0 {
+        let pass_over = |parted| if leaves_out(&parted) { Ok(()) } else { Err(parted) };
+        let is_framed = unit.is_framed && unit.commands().len() > 0;
+        if is_framed {
             followed.is_data = true;
             self.frame(instance, thread, FRAME_BEGIN)?;
-            let mut queued = Ok(());
-            for (bytes, spans) in unit.commands() {
-                let next = self.run(instance, thread, Args::new(bytes, spans), &mut followed);
-                queued = queued.and(next);
-            }
-            let end = if queued.is_ok() { FRAME_END } else { FRAME_GIVEN_UP };
-            let ended = self.frame(instance, thread, end);
-            return queued.and(ended).map(|()| followed);
         }
         for (bytes, spans) in unit.commands() {
-            self.run(instance, thread, Args::new(bytes, spans), &mut followed)?;
+            let run = self.run(instance, thread, Args::new(bytes, spans), &mut followed);
+            if let Err(parted) = run.or_else(|parted| {
+                followed.is_data = true;
+                pass_over(parted)
+            }) {
+                if is_framed {
+                    self.frame(instance, thread, FRAME_GIVEN_UP)?;
+                }
+                return Err(parted);
+            }
+        }
+        if is_framed {
+            self.frame(instance, thread, FRAME_END).or_else(pass_over)?;
         }
         Ok(followed)
     }

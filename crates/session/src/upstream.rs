@@ -70,7 +70,7 @@ pub struct Upstream {
     pub received: AtomicU64,
     /// The snapshot on its way.
     pub transfer: Transfer,
-    /// Units of the stream that were left out, as a command of theirs was refused.
+    /// Commands of the stream that were left out, as they were refused.
     pub left_out: AtomicU64,
 }
 

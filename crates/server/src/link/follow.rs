@@ -2,7 +2,7 @@
 
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread};
-use command::{FollowedUnit, Follower, Parted, PartedKind};
+use command::{FollowedUnit, Parted, PartedKind};
 use replication::spoken::acknowledgement;
 use replication::{ReplicationId, Unit, Units};
 use session::Instance;
@@ -12,7 +12,6 @@ use settings::replication::REPLICA_READ_ONLY;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use store::ThreadContext;
 
 /// Units that are applied in one stay in the gate, at most.
 const UNITS_PER_STAY: usize = 64;
@@ -130,17 +129,15 @@ impl LinkThread {
         let mut run = Run { from: *at, to: *at, is_data: true };
         let (began, mut wants) = (*at, false);
         for _ in 0..UNITS_PER_STAY {
-            // The role changes in the closed gate, so it is the same until this stay ends.
+            // It changes in the closed gate, so it is the same until this stay ends.
             if self.is_over() {
                 self.put(received, run);
                 return Err(Ended::RoleChanged);
             }
-            let unit = match units.next(&received[*at..]) {
-                Ok(Some(unit)) => unit,
-                outcome => {
-                    self.put(received, run);
-                    return outcome.map(|_| (true, wants)).map_err(Into::into);
-                }
+            let next = units.next(&received[*at..]);
+            let Ok(Some(unit)) = next else {
+                self.put(received, run);
+                return next.map(|_| (true, wants)).map_err(Into::into);
             };
             let bytes = unit.bytes().len();
             let applied = if self.follower.closes_gate(&unit) {
@@ -149,7 +146,8 @@ impl LinkThread {
                 self.apply_alone(&unit)
             } else {
                 let (instance, thread) = (&self.instance, &mut self.thread);
-                apply(&mut self.follower, instance, thread, &unit).inspect(|followed| {
+                let leaves_out = leaving_out(instance);
+                self.follower.apply(instance, thread, &unit, leaves_out).inspect(|followed| {
                     if followed.is_data != run.is_data {
                         put(&mut self.lane, received, run);
                         run = Run { from: *at, to: *at, is_data: followed.is_data };
@@ -186,7 +184,7 @@ impl LinkThread {
     fn apply_alone(&mut self, unit: &Unit<'_>) -> Result<FollowedUnit, command::Parted> {
         let (instance, lane, follower) = (&self.instance, &mut self.lane, &mut self.follower);
         instance.store.alone(&mut self.thread, |thread| {
-            let followed = apply(follower, instance, thread, unit)?;
+            let followed = follower.apply(instance, thread, unit, leaving_out(instance))?;
             let bytes = unit.bytes();
             put(lane, bytes, Run { from: 0, to: bytes.len(), is_data: followed.is_data });
             Ok(followed)
@@ -224,21 +222,13 @@ impl LinkThread {
     }
 }
 
-/// Applies a unit. One that is refused is left out where the settings say so: files and other
-/// replicas get it all the same, and decide for themselves.
-fn apply(
-    follower: &mut Follower,
-    instance: &Instance,
-    thread: &mut ThreadContext,
-    unit: &Unit<'_>,
-) -> Result<FollowedUnit, Parted> {
-    follower.apply(instance, thread, unit).or_else(|parted| match leaves_out(instance, &parted) {
-        true => Ok(FollowedUnit { is_data: true, wants_acknowledgement: false }),
-        false => Err(parted),
-    })
+/// Tells of each command that is refused whether it is left out.
+fn leaving_out(instance: &Instance) -> impl Fn(&Parted) -> bool {
+    |parted| leaves_out(instance, parted)
 }
 
-/// Returns true if what is refused is only logged.
+/// Returns true if what is refused is only logged. Files and other replicas get it all the same,
+/// and decide for themselves.
 fn leaves_out(instance: &Instance, parted: &Parted) -> bool {
     let settings = &instance.settings;
     let ignores = PROPAGATION_ERROR_BEHAVIOR.get(settings) == PropagationErrorBehavior::Ignore;
@@ -252,7 +242,9 @@ fn leaves_out(instance: &Instance, parted: &Parted) -> bool {
     if is_left_out {
         let count = 1 + instance.upstream.left_out.fetch_add(1, Relaxed);
         if count <= LOGGED_MAX || count.is_multiple_of(LOGGED_EACH) {
-            tracing::error!("Of the stream of the primary {count} units were left out; {parted}");
+            tracing::error!(
+                "Of the stream of the primary {count} commands were left out; {parted}"
+            );
         }
     }
     is_left_out
