@@ -29,15 +29,13 @@ RULES = "+subscribe +publish +failover +script|kill +ping +info +multi +slaveof 
 class Node:
     """A server whose settings and data outlast it."""
 
-    def __init__(self, stack, *settings):
-        self.stack, self.port, self.settings = stack, free_port(), settings
+    def __init__(self, stack, lines=""):
+        self.stack, self.port, self.config = stack, free_port(), "appendonly yes\n" + lines
         self.folder = stack.enter_context(tempfile.TemporaryDirectory())
-        self.config = "appendonly yes\n"
         self.begin()
 
-    def begin(self, *settings):
-        files = ("--dir", self.folder)
-        self.it = self.stack.enter_context(Server(*AT_ONCE, *DEBUG, *self.settings, *settings, *files, config=self.config, port=self.port))
+    def begin(self):
+        self.it = self.stack.enter_context(Server(*AT_ONCE, *DEBUG, "--dir", self.folder, config=self.config, port=self.port))
         self.it.db = self.db = self.it.connect(PATIENCE)
 
     def end(self, how):
@@ -91,15 +89,15 @@ class Sentinels:
 
 
 @contextlib.contextmanager
-def watched(program, *lines, settings=()):
+def watched(program):
     """Three nodes, the first of which is the primary, and sentinels."""
     with contextlib.ExitStack() as stack:
-        nodes = [Node(stack, *settings) for _ in range(3)]
+        nodes = [Node(stack) for _ in range(3)]
         for node in nodes[1:]:
             assert node.db.command("REPLICAOF", "127.0.0.1", nodes[0].port) == b"OK"
             assert node.db.command("CONFIG", "REWRITE") == b"OK"
         caught_up(*(node.it for node in nodes))
-        sentinels = Sentinels(stack, program, nodes[0], *lines)
+        sentinels = Sentinels(stack, program, nodes[0])
         nodes[0].it.until(lambda: sentinels.know_all(2))
         yield nodes, sentinels
 
@@ -133,6 +131,15 @@ class Writer:
     def end(self):
         self.is_over.set()
         self.thread.join()
+
+
+@contextlib.contextmanager
+def writing(nodes, replicas=1):
+    writer = Writer(nodes, replicas)
+    try:
+        yield writer
+    finally:
+        writer.end()
 
 
 def are_one(nodes, primary):
@@ -174,81 +181,62 @@ def a_primary_that_dies_is_replaced_and_comes_back_as_a_replica():
     if not are_there():
         return "no peers"
     for program in KINDS:
-        with watched(program) as (nodes, sentinels):
-            writer = Writer(nodes)
-            try:
-                nodes[0].it.until(lambda: len(writer.safe) > 50)
-                dead = nodes[0]
-                dead.end(signal.SIGKILL)
-                nodes[1].it.until(lambda: sentinels.primary() not in (None, dead.port))
-                before = len(writer.safe)
-                nodes[1].it.until(lambda: len(writer.safe) > before + 20)
-                dead.begin()
-                nodes[1].it.until(lambda: dead.role() == b"slave")
-                port = check(nodes, sentinels, writer).port
-                dead.it.until(lambda: "replicaof 127.0.0.1 %d" % port in dead.it.config.read_text())
-            finally:
-                writer.end()
+        with watched(program) as (nodes, sentinels), writing(nodes) as writer:
+            nodes[0].it.until(lambda: len(writer.safe) > 50)
+            dead = nodes[0]
+            dead.end(signal.SIGKILL)
+            nodes[1].it.until(lambda: sentinels.primary() not in (None, dead.port))
+            before = len(writer.safe)
+            nodes[1].it.until(lambda: len(writer.safe) > before + 20)
+            dead.begin()
+            nodes[1].it.until(lambda: dead.role() == b"slave")
+            port = check(nodes, sentinels, writer).port
+            dead.it.until(lambda: "replicaof 127.0.0.1 %d" % port in dead.it.config.read_text())
 
 
 def a_primary_that_stands_still_is_replaced_and_follows():
     if not are_there():
         return "no peers"
     for program in KINDS:
-        with watched(program) as (nodes, sentinels):
-            writer = Writer(nodes)
-            try:
-                nodes[0].it.until(lambda: len(writer.safe) > 50)
-                still = nodes[0]
-                still.it.process.send_signal(signal.SIGSTOP)
-                nodes[1].it.until(lambda: sentinels.primary() not in (None, still.port))
-                port = sentinels.primary()
-                # Or who follows it yet would vouch for what it takes before it is told.
-                others = [node for node in nodes[1:] if node.port != port]
-                nodes[1].it.until(lambda: all(follows(node, port) for node in others))
-                still.it.process.send_signal(signal.SIGCONT)
-                nodes[1].it.until(lambda: still.role() == b"slave")
-                before = len(writer.safe)
-                nodes[1].it.until(lambda: len(writer.safe) > before + 20)
-                check(nodes, sentinels, writer)
-            finally:
-                writer.end()
+        with watched(program) as (nodes, sentinels), writing(nodes) as writer:
+            nodes[0].it.until(lambda: len(writer.safe) > 50)
+            still = nodes[0]
+            still.it.process.send_signal(signal.SIGSTOP)
+            nodes[1].it.until(lambda: sentinels.primary() not in (None, still.port))
+            port = sentinels.primary()
+            # Or who follows it yet would vouch for what it takes before it is told.
+            others = [node for node in nodes[1:] if node.port != port]
+            nodes[1].it.until(lambda: all(follows(node, port) for node in others))
+            still.it.process.send_signal(signal.SIGCONT)
+            nodes[1].it.until(lambda: still.role() == b"slave")
+            before = len(writer.safe)
+            nodes[1].it.until(lambda: len(writer.safe) > before + 20)
+            check(nodes, sentinels, writer)
 
 
 def roles_change_when_somebody_asks_a_sentinel():
     if not are_there():
         return "no peers"
     for program in KINDS:
-        with watched(program) as (nodes, sentinels):
+        with watched(program) as (nodes, sentinels), writing(nodes, 2) as writer:
             # The primary goes on until it is told, with the replica that was not chosen.
-            writer = Writer(nodes, 2)
-            try:
-                for words in ((), ("COORDINATED",)):
-                    if words and program != "valkey-sentinel":
-                        continue
-                    old = sentinels.primary()
-                    before = len(writer.safe)
-                    nodes[0].it.until(lambda: len(writer.safe) > before + 50 and sentinels.know_all(2))
-                    asked = lambda: sentinels.all[0].command("SENTINEL", "FAILOVER", "all", *words)
-                    nodes[0].it.until(lambda: asked() == b"OK")
-                    nodes[0].it.until(lambda: sentinels.primary() not in (None, old))
-                check(nodes, sentinels, writer)
-            finally:
-                writer.end()
+            for words in ((), ("COORDINATED",)):
+                if words and program != "valkey-sentinel":
+                    continue
+                old = sentinels.primary()
+                before = len(writer.safe)
+                nodes[0].it.until(lambda: len(writer.safe) > before + 50 and sentinels.know_all(2))
+                asked = lambda: sentinels.all[0].command("SENTINEL", "FAILOVER", "all", *words)
+                nodes[0].it.until(lambda: asked() == b"OK")
+                nodes[0].it.until(lambda: sentinels.primary() not in (None, old))
+            check(nodes, sentinels, writer)
 
 
 def a_sentinel_is_a_user_with_few_rights():
     if not are_there():
         return "no peers"
-    settings = ("--user", "watcher on >secret %s" % RULES, "--primaryauth", "own", "--requirepass", "own")
     with contextlib.ExitStack() as stack:
-        nodes = []
-        for _ in range(3):
-            node = Node.__new__(Node)
-            node.stack, node.port, node.settings, node.config = stack, free_port(), (), "appendonly yes\nuser watcher on >secret %s\n" % RULES
-            node.folder = stack.enter_context(tempfile.TemporaryDirectory())
-            node.begin()
-            nodes.append(node)
+        nodes = [Node(stack, "user watcher on >secret %s\n" % RULES) for _ in range(3)]
         for node in nodes[1:]:
             assert node.db.command("REPLICAOF", "127.0.0.1", nodes[0].port) == b"OK"
         caught_up(*(node.it for node in nodes))
@@ -321,7 +309,7 @@ def is_up(node):
     return False
 
 
-def a_client_writes_again_after_a_kill_as_soon_as_with_valkey():
+def a_client_writes_again_after_the_primary_was_killed():
     if not are_there():
         return "no peers"
     kills = int(os.environ.get("KILLS", "1"))

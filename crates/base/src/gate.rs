@@ -154,7 +154,7 @@ impl Gate {
     /// Does what `close` does, and tells for how long others were kept out.
     pub fn close_timed<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> (T, Duration) {
         let own = &self.visits[member.number];
-        // Before it counts as outside: who closes the gate for good sees the one or the other.
+        // Before it counts as outside: `close_last` sees the one or the other.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let was_inside = own.end();
         let _closer = self.closer.lock();

@@ -121,4 +121,26 @@ mod tests {
         assert!(spool.read(100, &mut room).is_err());
         assert!(spool.read(end + 3, &mut room).is_err());
     }
+
+    #[test]
+    fn what_stands_right_before_is_put_in_front_and_nothing_else() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let spool = |position, bytes: &[u8]| {
+            let mut spool = Spool::default();
+            spool.push(directory.path(), position, bytes).expect("room");
+            spool
+        };
+        let mut kept = Spool::default();
+        kept.put_before(spool(100, b"far"), 110);
+        assert_eq!(kept.first(), None, "there would be a hole");
+        kept.put_before(spool(107, b"cde"), 110);
+        kept.put_before(spool(100, b"far"), 110);
+        assert_eq!(kept.first(), Some(107));
+        kept.put_before(spool(105, b"ab"), 110);
+        let mut room = [0; 8];
+        assert_eq!((kept.first(), kept.end(), kept.bytes()), (Some(105), Some(110), 5));
+        assert_eq!(kept.read(105, &mut room).expect("there"), 2, "up to its file's end");
+        assert_eq!(kept.read(107, &mut room).expect("there"), 3);
+        assert_eq!(&room[..3], b"cde");
+    }
 }

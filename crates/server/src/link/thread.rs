@@ -75,8 +75,8 @@ pub(super) struct LinkThread {
     tls: Arc<Tls>,
     /// How often the role had changed when the present try began.
     changes: u64,
-    /// True if a target of a failover may have answered what did not arrive.
-    has_asked: bool,
+    /// `changes` of the failover whose target may have answered what did not arrive.
+    asked_in: Option<u64>,
     /// Offset that was acknowledged last, and when.
     pub acknowledged: (u64, Steady),
 }
@@ -127,7 +127,7 @@ impl Link {
             table,
             tls: Arc::clone(tls),
             changes: 0,
-            has_asked: false,
+            asked_in: None,
             acknowledged: (0, Steady(0)),
         };
         let run = move || link.run();
@@ -345,8 +345,7 @@ impl LinkThread {
         Ok(())
     }
 
-    fn note_success(&mut self, ended: Option<Attempt>) {
-        self.has_asked = false;
+    fn note_success(&self, ended: Option<Attempt>) {
         if let Some(attempt) = ended {
             tracing::info!("Failover to {} succeeded", attempt.target_name());
             self.instance.unblock_for_role();
@@ -362,7 +361,9 @@ impl LinkThread {
             return;
         }
         match ended {
-            Ended::Refused(refused) if self.has_asked && refused.is_of_primary() => {
+            Ended::Refused(refused)
+                if self.asked_in == Some(self.changes) && refused.is_of_primary() =>
+            {
                 // Its stream is asked for at the next try.
                 let end = |link: &mut Self| link.instance.end_failover(FailoverPhase::InProgress);
                 let ended = self.while_role_stays(end);
@@ -383,7 +384,7 @@ impl LinkThread {
                 }
             }
             Ended::Refused(_) => {}
-            _ => self.has_asked = true,
+            _ => self.asked_in = Some(self.changes),
         }
     }
 
