@@ -135,6 +135,7 @@ else
   process foreign_files
   process saving
   process migrate
+  process moving
   process expiring
   process messages
   process large_values

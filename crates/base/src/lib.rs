@@ -11,6 +11,7 @@
 //! wake    WakeState                                  wake-ups of an event loop
 //! clock   Clock       random  Random                 time and random numbers, as arguments
 //! pacer   Pacer                                      work in the background, in pieces
+//! spool   Spool                                      bytes in files without a name
 //! ```
 //!
 //! Owner: nobody; these are values and tools.
@@ -33,6 +34,7 @@ pub mod process;
 pub mod random;
 #[cfg(shuttle)]
 mod shuttle_futex;
+pub mod spool;
 pub(crate) mod sync;
 pub mod units;
 pub mod wake;
@@ -46,5 +48,6 @@ pub use memory::{PageBytes, Reservation};
 pub use outbox::Outbox;
 pub use pacer::Pacer;
 pub use random::Random;
+pub use spool::Spool;
 pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Steady, Tick};
 pub use wake::WakeState;

@@ -126,6 +126,12 @@ impl Condvar {
         guard
     }
 
+    /// Sleeps until it is woken, or for so long at most.
+    #[cfg(not(loom))]
+    pub fn wait_for<'m, T>(&self, guard: MutexGuard<'m, T>, most: Duration) -> MutexGuard<'m, T> {
+        self.0.wait_timeout(guard, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// Wakes one thread.
     pub fn notify_one(&self) {
         self.0.notify_one();

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::keys::{absolute, deadline_word, page};
 use crate::libraries::{Library, differences, of_server};
 use crate::meter::Meter;
+use crate::scope::Scope;
 use crate::server::{Link, Server};
 use base::mutex::{Mutex, MutexGuard};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -114,13 +115,14 @@ enum Verdict {
     OnlySecond,
 }
 
-/// Compares two servers.
+/// Compares what is taken of a server with another one.
 ///
 /// # Errors
 /// When a connection breaks.
 pub fn compare(
     first: &Server,
     second: &Server,
+    scope: &Scope,
     rules: Rules,
     meter: &Meter,
 ) -> Result<Comparison, Error> {
@@ -130,30 +132,39 @@ pub fn compare(
         begin.add_libraries(&of(first)?, &of(second)?, rules);
     }
     let found = Mutex::new(begin);
-    each_chunk(first, rules, meter, || {
+    let taken = |database| scope.target_of(database).map(|other| [database, other]);
+    each_chunk(first, (scope, &taken), rules, meter, || {
         let mut pair = Pair::open(first, second, rules)?;
         let found = &found;
-        Ok(move |database: u64, keys: &[Vec<u8>]| pair.compare(database, keys, found))
+        Ok(move |databases: [u64; 2], keys: &[Vec<u8>]| pair.compare(databases, keys, found))
     })?;
-    each_chunk(second, rules, meter, || {
+    let filled = |database| scope.source_of(database).map(|other| [other, database]);
+    each_chunk(second, (scope, &filled), rules, meter, || {
         let mut pair = Pair::open(first, second, rules)?;
         let found = &found;
-        Ok(move |database: u64, keys: &[Vec<u8>]| pair.look_for(database, keys, found))
+        Ok(move |databases: [u64; 2], keys: &[Vec<u8>]| pair.look_for(databases, keys, found))
     })?;
     Ok(found.into_inner())
 }
 
-/// Passes all keys of a server, in chunks, to several threads that `open` has made.
+/// The number of a database at the first and at the second.
+type Numbers = [u64; 2];
+
+/// Keys of a server that are taken: which, and the numbers of each of its databases.
+type Taken<'t> = (&'t Scope, &'t dyn Fn(u64) -> Option<Numbers>);
+
+/// Passes all keys of a server that are taken, in chunks, to several threads that `open` has made.
 fn each_chunk<W>(
     server: &Server,
+    taken: Taken<'_>,
     rules: Rules,
     meter: &Meter,
     open: impl Fn() -> Result<W, Error>,
 ) -> Result<(), Error>
 where
-    W: FnMut(u64, &[Vec<u8>]) -> Result<(), Error> + Send,
+    W: FnMut(Numbers, &[Vec<u8>]) -> Result<(), Error> + Send,
 {
-    let (sender, receiver) = sync_channel::<(u64, Vec<Vec<u8>>)>(CHUNKS_MAX);
+    let (sender, receiver) = sync_channel::<(Numbers, Vec<Vec<u8>>)>(CHUNKS_MAX);
     let receiver = Mutex::new(receiver);
     let workers: Vec<W> =
         (0..rules.connections.max(1)).map(|_| open()).collect::<Result<_, _>>()?;
@@ -162,12 +173,12 @@ where
         for mut work in workers {
             let (receiver, failure) = (&receiver, &failure);
             scope.spawn(move || {
-                while let Some((database, keys)) = next(receiver) {
+                while let Some((databases, keys)) = next(receiver) {
                     // After a failure the rest is taken and dropped, so that nobody waits.
                     if has_failed(failure) {
                         continue;
                     }
-                    if let Err(error) = work(database, &keys) {
+                    if let Err(error) = work(databases, &keys) {
                         lock(failure).get_or_insert(error);
                     }
                     meter.add(keys.len() as u64);
@@ -179,7 +190,7 @@ where
             let _ = sender.send(chunk);
             !has_failed(&failure)
         };
-        let scanned = scan(server, send);
+        let scanned = scan(server, taken, send);
         drop(sender);
         scanned
     });
@@ -198,14 +209,20 @@ fn next<T>(receiver: &Mutex<Receiver<T>>) -> Option<T> {
     lock(receiver).recv().ok()
 }
 
-/// Passes all keys of a server in chunks to `send`, until that returns false.
-fn scan(server: &Server, mut send: impl FnMut((u64, Vec<Vec<u8>>)) -> bool) -> Result<(), Error> {
+/// Passes the keys of a server that are taken in chunks to `send`, until that returns false.
+fn scan(
+    server: &Server,
+    (scope, numbers): Taken<'_>,
+    mut send: impl FnMut((Numbers, Vec<Vec<u8>>)) -> bool,
+) -> Result<(), Error> {
     let mut link = Link::open(&server.address)?;
-    for (database, _) in &server.databases {
+    let databases = server.databases.iter().map(|(number, _)| *number);
+    for (database, numbers) in databases.filter_map(|it| Some((it, numbers(it)?))) {
         let mut cursor = b"0".to_vec();
         loop {
-            let (next, keys) = page(&mut link, *database, &cursor)?;
-            if !keys.chunks(AT_ONCE).all(|keys| send((*database, keys.to_vec()))) {
+            let (next, mut keys) = page(&mut link, database, &cursor)?;
+            keys.retain(|key| scope.has(key));
+            if !keys.chunks(AT_ONCE).all(|keys| send((numbers, keys.to_vec()))) {
                 return Ok(());
             }
             if next == b"0" {
@@ -240,27 +257,31 @@ impl<'p> Pair<'p> {
 
     fn compare(
         &mut self,
-        database: u64,
+        databases: Numbers,
         keys: &[Vec<u8>],
         found: &Mutex<Comparison>,
     ) -> Result<(), Error> {
-        let verdicts = self.verdicts(database, keys)?;
+        let verdicts = self.verdicts(databases, keys)?;
         for (key, verdict) in keys.iter().zip(verdicts) {
             // A key that is gone on both sides is neither equal nor different.
             let again = match verdict {
                 Some(Verdict::Equal) | None => verdict,
-                Some(_) => self.verdicts(database, std::slice::from_ref(key))?[0],
+                Some(_) => self.verdicts(databases, std::slice::from_ref(key))?[0],
             };
             if let Some(verdict) = again {
-                lock(found).add(verdict, database, key, self.rules);
+                lock(found).add(verdict, databases[0], key, self.rules);
             }
         }
         Ok(())
     }
 
-    fn verdicts(&mut self, database: u64, keys: &[Vec<u8>]) -> Result<Vec<Option<Verdict>>, Error> {
-        let one = self.facts(0, database, keys)?;
-        let other = self.facts(1, database, keys)?;
+    fn verdicts(
+        &mut self,
+        databases: Numbers,
+        keys: &[Vec<u8>],
+    ) -> Result<Vec<Option<Verdict>>, Error> {
+        let one = self.facts(0, databases[0], keys)?;
+        let other = self.facts(1, databases[1], keys)?;
         let mut verdicts = Vec::with_capacity(keys.len());
         for ((key, one), other) in keys.iter().zip(one).zip(other) {
             verdicts.push(match (one, other) {
@@ -336,23 +357,23 @@ impl<'p> Pair<'p> {
     /// Looks in the first for keys of the second.
     fn look_for(
         &mut self,
-        database: u64,
+        databases: Numbers,
         keys: &[Vec<u8>],
         found: &Mutex<Comparison>,
     ) -> Result<(), Error> {
-        self.links[0].select(database)?;
+        self.links[0].select(databases[0])?;
         let requests: Vec<Vec<&[u8]>> = keys.iter().map(|key| vec![&b"EXISTS"[..], key]).collect();
         let replies = self.links[0].ask_all(&requests)?;
         for (key, reply) in keys.iter().zip(replies) {
             let is_missing = reply.integer() == Some(0);
             // It may have gone from both since it was named.
             let verdict = if is_missing {
-                self.verdicts(database, std::slice::from_ref(key))?[0]
+                self.verdicts(databases, std::slice::from_ref(key))?[0]
             } else {
                 None
             };
             if verdict == Some(Verdict::OnlySecond) {
-                lock(found).add(Verdict::OnlySecond, database, key, self.rules);
+                lock(found).add(Verdict::OnlySecond, databases[1], key, self.rules);
             }
         }
         Ok(())

@@ -111,7 +111,7 @@ fn from_live(
     let ((source, _), (server, _)) = (Server::meet(address)?, Server::meet(&options.target)?);
     let keys = source.databases.iter().chain(&server.databases).map(|(_, keys)| keys).sum();
     let meter = Meter::of_keys("comparing", keys, options.shows_progress);
-    let found = compare(&source, &server, options.rules, &meter);
+    let found = compare(&source, &server, &options.scope, options.rules, &meter);
     meter.end();
     found.map(Some)
 }

@@ -5,6 +5,7 @@ use crate::ledger::Ledger;
 use crate::libraries::Library;
 use crate::payload::{Use, Value};
 use crate::run::Run;
+use crate::scope::Scope;
 use crate::server::Link;
 use crate::sink::{Put, Shared, put, take_jobs};
 use base::mutex::Mutex;
@@ -33,6 +34,8 @@ pub struct Walked {
     pub end: u64,
     /// True if it was written to stand before commands.
     pub is_base: bool,
+    /// Number of the database that is selected in the stream behind it, if it tells that.
+    pub stream_database: Option<u64>,
 }
 
 /// Sends all keys of a file from an offset on.
@@ -47,7 +50,7 @@ pub fn fill(
     from: u64,
 ) -> Result<Walked, Error> {
     let (server, tally) = (run.server, run.tally);
-    let shared = Shared::new(server, tally, BUDGET_BYTES);
+    let shared = Shared::new(server, tally, BUDGET_BYTES).waiting(run.options.waits_when_full);
     let ledger = Ledger::new(from);
     let (sender, receiver) = sync_channel(JOBS_MAX);
     let receiver = Mutex::new(receiver);
@@ -68,7 +71,8 @@ pub fn fill(
             });
         }
         let takes_functions = run.options.takes_functions;
-        let mut reader = Reader { name, from, takes_functions, sender, shared, ledger };
+        let scope = &run.options.scope;
+        let mut reader = Reader { name, from, takes_functions, scope, sender, shared, ledger };
         reader.read(file, |safe| note(run, safe))
     });
     note(run, ledger.safe())?;
@@ -95,6 +99,7 @@ struct Reader<'r> {
     /// Offset up to which keys have arrived in an earlier run.
     from: u64,
     takes_functions: bool,
+    scope: &'r Scope,
     sender: SyncSender<Job>,
     shared: &'r Shared<'r>,
     ledger: &'r Ledger<u64>,
@@ -109,10 +114,15 @@ impl Reader<'_> {
         let name = self.name;
         let failed = |error| Error::walking(name, error);
         let mut walk = Walk::begin(file).map_err(failed)?;
-        let (mut database, mut is_base) = (0, false);
+        let (mut database, mut is_base, mut stream_database) = (0, false, None);
         loop {
             match walk.next_entry().map_err(failed)? {
-                Entry::Note(name, text) => is_base |= is_of_base(&name, &text),
+                Entry::Note(name, text) => {
+                    is_base |= is_of_base(&name, &text);
+                    if name == b"repl-stream-db" {
+                        stream_database = text::parse_u64(&text);
+                    }
+                }
                 Entry::Database(number) => database = number,
                 Entry::Function(source) if walk.at() > self.from => self.load_function(&source)?,
                 Entry::ModuleData(module) if walk.at() > self.from => {
@@ -124,12 +134,12 @@ impl Reader<'_> {
                 _ => {}
             }
             if self.shared.has_failed() {
-                return Ok(Walked { end: walk.at(), is_base });
+                return Ok(Walked { end: walk.at(), is_base, stream_database });
             }
             note(self.ledger.safe())?;
         }
         walk.end().map_err(failed)?;
-        Ok(Walked { end: walk.at(), is_base })
+        Ok(Walked { end: walk.at(), is_base, stream_database })
     }
 
     fn read_key(
@@ -142,9 +152,8 @@ impl Reader<'_> {
         let notes = walk
             .value(key.value_type, |bytes| raw.extend_from_slice(bytes), |_| parts += 1)
             .map_err(|error| Error::walking(self.name, error))?;
-        if walk.at() <= self.from {
-            return Ok(());
-        }
+        let target = self.scope.target_of(database).filter(|_| self.scope.has(&key.name));
+        let (Some(database), true) = (target, walk.at() > self.from) else { return Ok(()) };
         if parts == 0 && key.value_type.kind().is_never_empty() {
             self.shared.tally.empty.fetch_add(1, Relaxed);
             return Ok(());

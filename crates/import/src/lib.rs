@@ -5,6 +5,7 @@
 //! live       ─▶ SCAN ─▶ DUMP ──────┼─▶ jobs, bounded ─┼─▶ connection
 //! AOF        ─▶ units, as they are │                  └─▶ ...
 //!                 └─▶ one connection, in order
+//! follow     ─▶ PSYNC ─▶ snapshot, then the stream ─▶ transactions with the place they lead to
 //! compare    ─▶ SCAN of both ─▶ digest of each key ─▶ differences
 //! ```
 //! The thread that reads waits while more is on its way than `budget.rs` allows, so memory does not
@@ -13,7 +14,8 @@
 //! of others the run that is asked to stop (`stop.rs`) waits for the replies.
 //!
 //! Owner: the command line; nothing here is part of a server.
-//! Not here: formats (`rdb`, `journal`), walking through files (`check`).
+//! Not here: formats (`rdb`, `journal`), walking through files (`check`), what replicas say
+//! (`replication`), which words of a command are keys (`families`).
 //! Start at: `fill.rs`, then `sink.rs`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
@@ -24,6 +26,7 @@ pub mod compare;
 mod content;
 pub mod error;
 pub mod fill;
+pub mod follow;
 mod from_commands;
 mod from_rdb;
 pub mod from_server;
@@ -37,6 +40,7 @@ mod repeat;
 pub mod resp;
 pub mod resume;
 pub mod run;
+pub mod scope;
 pub mod server;
 mod sink;
 pub mod stop;

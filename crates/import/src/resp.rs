@@ -93,6 +93,28 @@ fn rules(encryption: &Encryption) -> io::Result<ClientRules> {
     ClientRules::new(own.transpose()?.as_ref(), &roots, &choices).map_err(io::Error::other)
 }
 
+/// Connects. Each read and each write may take as long as `patience`.
+///
+/// # Errors
+/// When nobody accepts.
+pub fn connect(to: &Address, patience: Duration) -> io::Result<ClientStream<TcpStream>> {
+    let rules = to.encryption.as_ref().map(rules).transpose()?;
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for address in to.place.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, patience) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))?;
+                let host = to.place.rsplit_once(':').map_or("", |(host, _)| host);
+                return ClientStream::establish(rules.as_ref(), host, stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
 /// A connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -107,23 +129,8 @@ impl Connection {
     /// # Errors
     /// When nobody accepts.
     pub fn open(to: &Address, patience: Duration) -> io::Result<Connection> {
-        let rules = to.encryption.as_ref().map(rules).transpose()?;
-        let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for address in to.place.to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, patience) {
-                Ok(stream) => {
-                    stream.set_nodelay(true)?;
-                    stream.set_read_timeout(Some(patience))?;
-                    stream.set_write_timeout(Some(patience))?;
-                    let host = to.place.rsplit_once(':').map_or("", |(host, _)| host);
-                    let stream = ClientStream::establish(rules.as_ref(), host, stream)?;
-                    let stream = BufReader::with_capacity(64 << 10, stream);
-                    return Ok(Connection { stream, output: Vec::new() });
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        let stream = BufReader::with_capacity(64 << 10, connect(to, patience)?);
+        Ok(Connection { stream, output: Vec::new() })
     }
 
     /// Adds a request to those that are to be sent.
@@ -138,6 +145,11 @@ impl Connection {
     /// Adds a request, and does not send any.
     pub fn add_request(&mut self, words: &[&[u8]]) {
         encode(&mut self.output, words);
+    }
+
+    /// Adds requests that are encoded, and does not send any.
+    pub fn add_encoded(&mut self, requests: &[u8]) {
+        self.output.extend_from_slice(requests);
     }
 
     /// Sends all requests.

@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::compare::Rules;
 use crate::meter::Meter;
 use crate::resume::{Mark, Resume};
+use crate::scope::Scope;
 use crate::server::Server;
 use crate::stop::Stop;
 use crate::tally::Tally;
@@ -27,6 +28,10 @@ pub struct Options {
     pub shows_progress: bool,
     /// True if a server is compared at the end.
     pub compares: bool,
+    /// Which databases and keys are taken.
+    pub scope: Scope,
+    /// True if a server that is full is waited for.
+    pub waits_when_full: bool,
     /// How it is compared.
     pub rules: Rules,
     /// What a signal does.

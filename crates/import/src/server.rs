@@ -57,9 +57,17 @@ impl Link {
     /// # Errors
     /// When nobody accepts, or not this user.
     pub fn open(address: &Address) -> Result<Link, Error> {
+        Link::open_within(address, PATIENCE)
+    }
+
+    /// Connects and authenticates. Each reply may take so long.
+    ///
+    /// # Errors
+    /// When nobody accepts, or not this user.
+    pub fn open_within(address: &Address, patience: Duration) -> Result<Link, Error> {
         let place = address.place.clone();
         let failed = |error| Error::Connection(place.clone(), error);
-        let connection = Connection::open(address, PATIENCE).map_err(failed)?;
+        let connection = Connection::open(address, patience).map_err(failed)?;
         let mut link = Link { connection, place, database: 0 };
         if let Some(password) = &address.password {
             let mut words = vec!["AUTH"];
@@ -112,6 +120,11 @@ impl Link {
     /// Adds a request to those that are to be sent, and does not send any.
     pub fn add_request(&mut self, words: &[&[u8]]) {
         self.connection.add_request(words);
+    }
+
+    /// Adds requests that are encoded, and does not send any.
+    pub fn add_encoded(&mut self, requests: &[u8]) {
+        self.connection.add_encoded(requests);
     }
 
     /// Sends all requests, and passes so many replies to `each`.
@@ -206,6 +219,18 @@ impl Server {
         };
         Ok((server, link))
     }
+}
+
+/// The databases of a server that have keys: number, keys.
+///
+/// # Errors
+/// When the connection breaks or the server does not tell.
+pub fn databases_of(link: &mut Link) -> Result<Vec<(u64, u64)>, Error> {
+    let info = link.ask(&["INFO", "keyspace"])?;
+    let Some(text) = info.bytes().map(String::from_utf8_lossy) else {
+        return Err(link.refused("INFO keyspace", &info));
+    };
+    Ok(text.lines().filter_map(parse_database).collect())
 }
 
 fn parse_version(text: &str) -> (u64, u64) {

@@ -8,6 +8,10 @@ use crate::tally::Tally;
 use base::mutex::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// Wait for a server that is full.
+const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
 /// A key to be given a value.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub struct Shared<'s> {
     pub tally: &'s Tally,
     /// Bytes on their way.
     pub budget: Budget,
+    /// True if a server that is full is waited for.
+    waits_when_full: bool,
     /// True once a connection has failed: nothing more is to be sent.
     has_failed: AtomicBool,
     failure: Mutex<Option<Error>>,
@@ -50,7 +56,12 @@ impl<'s> Shared<'s> {
     pub fn new(server: &'s Server, tally: &'s Tally, budget: usize) -> Shared<'s> {
         let budget = Budget::new(budget);
         let (has_failed, failure) = (AtomicBool::new(false), Mutex::new(None));
-        Shared { server, tally, budget, has_failed, failure }
+        Shared { server, tally, budget, waits_when_full: false, has_failed, failure }
+    }
+
+    /// The same, and whether a server that is full is waited for.
+    pub fn waiting(self, waits_when_full: bool) -> Shared<'s> {
+        Shared { waits_when_full, ..self }
     }
 
     /// True once a connection has failed.
@@ -123,11 +134,13 @@ pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Er
             }
         }
         link.flush()?;
+        let mut outcomes = Vec::with_capacity(sent.len());
         for (put, count) in sent {
-            let mut error = None;
-            for _ in 0..count {
-                let reply = link.reply()?;
-                error = error.or_else(|| reply.error());
+            outcomes.push((put, outcome_of(link, count)?));
+        }
+        for (put, mut error) in outcomes {
+            while shared.waits_when_full && error.as_ref().is_some_and(|it| is_full(it)) {
+                error = try_again(link, shared, put)?;
             }
             match error {
                 Some(error) => shared.tally.fail(put.database, &put.name, &error),
@@ -136,6 +149,31 @@ pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Er
         }
     }
     Ok(())
+}
+
+/// Reads so many replies, and returns the first error among them.
+fn outcome_of(link: &mut Link, count: usize) -> Result<Option<String>, Error> {
+    let mut error = None;
+    for _ in 0..count {
+        let reply = link.reply()?;
+        error = error.or_else(|| reply.error());
+    }
+    Ok(error)
+}
+
+fn is_full(error: &str) -> bool {
+    error.starts_with("OOM ")
+}
+
+/// Waits a while and sends a key again.
+fn try_again(link: &mut Link, shared: &Shared<'_>, put: &Put) -> Result<Option<String>, Error> {
+    shared.tally.note_full(&shared.server.address.place);
+    std::thread::sleep(BETWEEN_TRIES);
+    let requests = put.value.requests(&put.name, put.deadline, put.used, shared.server);
+    let requests = requests.unwrap_or_default();
+    send(link, &requests)?;
+    link.flush()?;
+    outcome_of(link, requests.len())
 }
 
 fn send(link: &mut Link, requests: &[Request]) -> Result<(), Error> {

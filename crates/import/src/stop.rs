@@ -36,6 +36,11 @@ impl Stop {
         Ok(())
     }
 
+    /// True once a signal has come while signals waited.
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(SeqCst)
+    }
+
     /// Has signals wait until `work` is done. Returns true if one has come meanwhile.
     ///
     /// # Errors

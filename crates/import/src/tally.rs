@@ -29,6 +29,8 @@ pub struct Tally {
     pub not_sent: AtomicU64,
     /// Keys, commands and function libraries that failed.
     pub failures: AtomicU64,
+    /// Times that a server was full.
+    full: AtomicU64,
 }
 
 impl Tally {
@@ -52,6 +54,13 @@ impl Tally {
         if self.mended.fetch_add(1, Relaxed) < TOLD_MAX {
             let name = shown(name);
             eprintln!("mended: database {database}, {name}: {found} entries, not {told}");
+        }
+    }
+
+    /// Tells, the first time, that a server is full.
+    pub fn note_full(&self, server: &str) {
+        if self.full.fetch_add(1, Relaxed) == 0 {
+            eprintln!("{server} is full (maxmemory); it is tried again until it has room");
         }
     }
 

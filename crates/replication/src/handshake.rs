@@ -29,7 +29,7 @@ pub struct Own {
     pub user: Option<Vec<u8>>,
     /// Password, if it logs in.
     pub password: Option<Vec<u8>>,
-    /// Port at which it can be reached.
+    /// Port at which it can be reached; zero if nobody can.
     pub port: u16,
     /// Address at which it can be reached, if that is not the one from which it comes.
     pub address: Option<Vec<u8>>,
@@ -180,8 +180,10 @@ impl Handshake {
                 None => say(&[b"AUTH", password], Asked::Auth),
             }
         }
-        let port = own.port.to_string();
-        say(&[b"REPLCONF", b"listening-port", port.as_bytes()], Asked::Fact);
+        if own.port != 0 {
+            let port = own.port.to_string();
+            say(&[b"REPLCONF", b"listening-port", port.as_bytes()], Asked::Fact);
+        }
         if let Some(address) = &own.address {
             say(&[b"REPLCONF", b"ip-address", address], Asked::Fact);
         }

@@ -62,7 +62,6 @@ mod saver;
 mod service_manager;
 mod services;
 mod signals;
-mod spool;
 mod start;
 mod stream;
 mod stream_in_files;

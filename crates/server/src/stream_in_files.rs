@@ -9,7 +9,7 @@
 //! have sent. Nothing is read again before a replica asks for it, and what a rotation has removed
 //! by then cannot be read.
 
-use crate::spool::Spool;
+use base::Spool;
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Piece, ReadError};
 use replication::spoken;

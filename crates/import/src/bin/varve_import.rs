@@ -1,21 +1,24 @@
-//! Fills a running server from files or from another server, and compares servers.
+//! Fills a running server from files or from another server, follows one, and compares servers.
 
 use clap::Parser;
 use import::address::{Address, Encryption};
 use import::compare::{Comparison, Rules, compare};
 use import::error::Error;
 use import::fill::{Origin, Outcome, import};
+use import::follow::{Followed, Following, follow};
 use import::meter::Meter;
 use import::run::Options;
+use import::scope::{Scope, parse_databases};
 use import::server::Server;
 use import::stop::Stop;
 use import::usage::Usage;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Fills a running server from an RDB file, an append-only file or its directory, or another
-/// server; or compares two servers.
+/// server; follows another server; or compares two servers.
 ///
 /// Passwords may stand in VARVE_PASSWORD (of --to, and of both with --compare) and
 /// VARVE_SOURCE_PASSWORD, or in an address: redis://USER:PASSWORD@HOST:PORT. The exit status is 0
@@ -35,6 +38,27 @@ struct Arguments {
     /// Compares two servers, key by key.
     #[arg(long, requires = "other")]
     compare: bool,
+    /// Takes all keys of a source that goes on working, and each change behind them, until clients
+    /// are moved by `cut-over`, which is typed, or a signal ends it.
+    #[arg(long, conflicts_with_all = ["compare", "other"])]
+    follow: bool,
+    /// Databases that are taken, and what each becomes: 0:3,1. Without it all are, as they are.
+    #[arg(long, value_name = "LIST", value_parser = DatabaseList::parse)]
+    databases: Option<DatabaseList>,
+    /// Takes only keys whose names match, as with KEYS.
+    #[arg(long = "match", value_name = "PATTERN")]
+    pattern: Option<String>,
+    /// With --follow, removes keys that the target has before it is filled. Without it there may be
+    /// none.
+    #[arg(long, requires = "follow")]
+    replace: bool,
+    /// With --follow, seconds for which writes may be held back at the source by `cut-over`.
+    #[arg(long, default_value_t = 30, value_name = "SECONDS")]
+    cut_over_time: u64,
+    /// With --follow, the directory of files for what has come and was not sent on yet. They have
+    /// no names, and take the space of a snapshot and of what came meanwhile.
+    #[arg(long, value_name = "DIRECTORY")]
+    spool: Option<PathBuf>,
     /// User of the server that is filled.
     #[arg(long)]
     user: Option<String>,
@@ -86,6 +110,16 @@ struct Arguments {
     quiet: bool,
 }
 
+/// The databases of --databases.
+#[derive(Clone, Debug)]
+struct DatabaseList(Vec<(u64, u64)>);
+
+impl DatabaseList {
+    fn parse(list: &str) -> Result<DatabaseList, String> {
+        parse_databases(list).map(DatabaseList)
+    }
+}
+
 fn usage(kind: &str) -> Result<Usage, String> {
     match kind {
         "idle" => Ok(Usage::Idle),
@@ -96,7 +130,11 @@ fn usage(kind: &str) -> Result<Usage, String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let done = if arguments.compare { run_comparison(&arguments) } else { run_import(&arguments) };
+    let done = match () {
+        () if arguments.compare => run_comparison(&arguments),
+        () if arguments.follow => run_follower(&arguments),
+        () => run_import(&arguments),
+    };
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
@@ -158,6 +196,30 @@ impl Arguments {
         }
     }
 
+    fn scope(&self) -> Scope {
+        let databases = self.databases.clone().map_or_else(Vec::new, |it| it.0);
+        Scope::new(databases, self.pattern.clone().map(String::into_bytes))
+    }
+
+    fn options(&self) -> Result<Options, Error> {
+        let stop = Stop::default();
+        stop.listen()
+            .map_err(|error| Error::Usage(format!("signals cannot be waited for: {error}")))?;
+        Ok(Options {
+            target: self.target(&self.to)?,
+            connections: self.connections,
+            usage: self.usage,
+            resume: self.resume.clone(),
+            takes_functions: !self.no_functions,
+            shows_progress: self.shows_progress(),
+            compares: !self.no_comparison,
+            scope: self.scope(),
+            waits_when_full: self.follow,
+            rules: self.rules(),
+            stop,
+        })
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             tolerance: self.tolerance,
@@ -178,27 +240,37 @@ fn run_comparison(arguments: &Arguments) -> Result<bool, Error> {
     let (second, _) = Server::meet(&arguments.target(other)?)?;
     let keys = first.databases.iter().chain(&second.databases).map(|(_, keys)| keys).sum();
     let meter = Meter::of_keys("comparing", keys, arguments.shows_progress());
-    let found = compare(&first, &second, arguments.rules(), &meter)?;
+    let found = compare(&first, &second, &arguments.scope(), arguments.rules(), &meter)?;
     meter.end();
     print(&found);
     Ok(found.is_equal())
 }
 
-fn run_import(arguments: &Arguments) -> Result<bool, Error> {
-    let stop = Stop::default();
-    stop.listen()
-        .map_err(|error| Error::Usage(format!("signals cannot be waited for: {error}")))?;
-    let options = Options {
-        target: arguments.target(&arguments.to)?,
-        connections: arguments.connections,
-        usage: arguments.usage,
-        resume: arguments.resume.clone(),
-        takes_functions: !arguments.no_functions,
-        shows_progress: arguments.shows_progress(),
-        compares: !arguments.no_comparison,
-        rules: arguments.rules(),
-        stop,
+fn run_follower(arguments: &Arguments) -> Result<bool, Error> {
+    let Origin::Server(source) = arguments.origin()? else {
+        return Err(Error::Usage("only a running server can be followed".to_owned()));
     };
+    let following = Following {
+        source,
+        options: arguments.options()?,
+        replaces: arguments.replace,
+        cut_over: Duration::from_secs(arguments.cut_over_time),
+        directory: arguments.spool.clone().unwrap_or_else(std::env::temp_dir),
+    };
+    let Followed { keys, commands, failures, is_switched } = follow(&following)?;
+    println!("{keys} keys and {commands} commands were sent; {failures} failed or were left out");
+    if is_switched {
+        println!("clients have been moved to {}", following.options.target.place);
+    }
+    Ok(failures == 0)
+}
+
+fn run_import(arguments: &Arguments) -> Result<bool, Error> {
+    let options = arguments.options()?;
+    if !options.scope.is_whole() {
+        let what = "--databases and --match choose with --follow and --compare only";
+        return Err(Error::Usage(what.to_owned()));
+    }
     let outcome = import(&arguments.origin()?, &options)?;
     let Outcome { keys, commands, libraries, left_out, failures, comparison, .. } = &outcome;
     println!("{keys} keys and {commands} commands were sent; {failures} failed");

@@ -1,9 +1,8 @@
 //! The socket of the link: bytes as they come, and lines among them.
 
 use crate::peer_stream::PeerStream;
-use crate::spool::Spool;
 use crate::tls::Tls;
-use base::Steady;
+use base::{Spool, Steady};
 use session::Primary;
 use socket2::{Domain, Protocol, Type};
 use std::io;

@@ -7,7 +7,7 @@
 //! the furthest behind         tail - repl-backlog-size
 //! ```
 
-use crate::spool::Spool;
+use base::Spool;
 use journal::{Consumer, Ring};
 use std::io;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Bytes of the stream that are in memory no more and that a replica still needs: in files without
-//! a name.
+//! Bytes of a stream that are kept until somebody has taken them: in files without a name.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -98,6 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "files")]
     fn what_was_pushed_is_read_again_until_it_is_forgotten() {
         let directory = tempfile::tempdir().expect("a directory");
         let (mut spool, piece) = (Spool::default(), vec![7; 600]);
@@ -123,6 +123,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "files")]
     fn what_stands_right_before_is_put_in_front_and_nothing_else() {
         let directory = tempfile::tempdir().expect("a directory");
         let spool = |position, bytes: &[u8]| {

@@ -1,0 +1,245 @@
+//! Commands on their way to the target, in one transaction with the place to which they bring it.
+//!
+//! ```text
+//! MULTI ─▶ SELECT, commands, SELECT, commands ... ─▶ SELECT, SET position ─▶ EXEC
+//! ```
+//! A transaction is executed whole or not at all, so after a broken connection the position tells
+//! which. A command that is refused before EXEC spoils it, and nothing of it was executed.
+
+use crate::error::Error;
+use crate::follow::position::Position;
+use crate::payload::Request;
+use crate::resp::{Reply, encode};
+use crate::server::Link;
+use std::ops::Range;
+
+/// Begins of errors that tell of the state of a server, not of a command: it is tried again.
+const OF_THE_SERVER: [&str; 11] = [
+    "OOM",
+    "LOADING",
+    "BUSY",
+    "MISCONF",
+    "NOREPLICAS",
+    "READONLY",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "REDIRECT",
+    "NOAUTH",
+];
+
+/// What is to be written down of how far the target is.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Name of the key.
+    pub key: Vec<u8>,
+    /// Number of its database.
+    pub database: u64,
+}
+
+/// Commands that are to be executed together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Requests, one behind the other.
+    encoded: Vec<u8>,
+    commands: Vec<Range<usize>>,
+    /// The database that is selected behind the commands so far.
+    database: Option<u64>,
+    /// True if databases are swapped.
+    swaps: bool,
+    /// Commands that are not SELECT.
+    pub count: usize,
+}
+
+/// How a transaction has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was executed. These of its commands have failed, each with the error.
+    Executed(Vec<(usize, String)>),
+    /// Nothing was executed, since the target does not take these.
+    Refused(Vec<(usize, String)>),
+    /// Nothing was executed, and it is to be tried again later.
+    NotNow(String),
+}
+
+impl Batch {
+    /// Bytes of the requests.
+    pub fn bytes(&self) -> usize {
+        self.encoded.len()
+    }
+
+    /// True if there is nothing to execute.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds a command, as it is encoded.
+    pub fn add_encoded(&mut self, database: u64, request: &[u8]) {
+        self.select(database);
+        let begin = self.encoded.len();
+        self.encoded.extend_from_slice(request);
+        self.added(begin);
+    }
+
+    /// Adds a command.
+    pub fn add(&mut self, database: u64, request: &Request) {
+        self.swaps |= request[0] == b"SWAPDB";
+        self.select(database);
+        let begin = self.encoded.len();
+        encode(&mut self.encoded, request);
+        self.added(begin);
+    }
+
+    fn added(&mut self, begin: usize) {
+        self.commands.push(begin..self.encoded.len());
+        self.count += 1;
+    }
+
+    fn select(&mut self, database: u64) {
+        if self.database != Some(database) {
+            let begin = self.encoded.len();
+            encode(&mut self.encoded, &["SELECT".to_owned(), database.to_string()]);
+            self.commands.push(begin..self.encoded.len());
+            self.database = Some(database);
+        }
+    }
+
+    /// The begin of a command, for people: its name and what may be its key.
+    pub fn shown(&self, command: usize) -> Vec<u8> {
+        let request = &self.encoded[self.commands[command].clone()];
+        first_words(request).unwrap_or_default()
+    }
+
+    /// The database of a command.
+    pub fn database_of(&self, command: usize) -> u64 {
+        let before = (0..command).rev().map(|at| self.shown(at));
+        let number = |shown: Vec<u8>| text::parse_u64(shown.strip_prefix(b"SELECT ")?);
+        before.filter_map(number).next().unwrap_or(0)
+    }
+
+    /// Leaves commands out.
+    pub fn remove(&mut self, commands: &[usize]) {
+        let mut kept = Batch { database: self.database, swaps: self.swaps, ..Batch::default() };
+        for (at, range) in self.commands.iter().enumerate() {
+            if !commands.contains(&at) {
+                let begin = kept.encoded.len();
+                kept.encoded.extend_from_slice(&self.encoded[range.clone()]);
+                kept.added(begin);
+            }
+        }
+        *self = kept;
+    }
+
+    /// Has all executed, together with a note of the position behind it.
+    ///
+    /// # Errors
+    /// When the connection breaks: nobody knows then whether it was executed.
+    pub fn execute(
+        &self,
+        link: &mut Link,
+        place: &Place,
+        position: &Position,
+    ) -> Result<Ended, Error> {
+        let select = ["SELECT".to_owned(), place.database.to_string()];
+        link.request(&["MULTI"])?;
+        if self.swaps {
+            // The key would go where its database goes.
+            link.request(&select)?;
+            link.request(&[&b"DEL"[..], &place.key])?;
+        }
+        link.add_encoded(&self.encoded);
+        link.request(&select)?;
+        link.request(&[&b"SET"[..], &place.key, &position.value()])?;
+        link.request(&["EXEC"])?;
+        link.flush()?;
+        let before = if self.swaps { 2 } else { 0 };
+        let queued = before + self.commands.len() + 2;
+        let begun = link.reply()?;
+        let (mut refused, mut not_now) = (Vec::new(), begun.error());
+        for at in 0..queued {
+            let Some(error) = link.reply()?.error() else { continue };
+            let own = at.checked_sub(before).filter(|own| *own < self.commands.len());
+            match own {
+                Some(own) if !is_of_server(&error) => refused.push((own, error)),
+                _ => drop(not_now.get_or_insert(error)),
+            }
+        }
+        let done = link.reply()?;
+        if let Some(error) = not_now {
+            return Ok(Ended::NotNow(error));
+        }
+        if !refused.is_empty() {
+            return Ok(Ended::Refused(refused));
+        }
+        let Reply::Array(replies) = &done else {
+            return Ok(Ended::NotNow(done.shown()));
+        };
+        let own = replies.get(before..before + self.commands.len()).unwrap_or_default();
+        let failed = |(at, reply): (usize, &Reply)| Some((at, reply.error()?));
+        Ok(Ended::Executed(own.iter().enumerate().filter_map(failed).collect()))
+    }
+}
+
+fn is_of_server(error: &str) -> bool {
+    let word = error.split(' ').next().unwrap_or_default();
+    OF_THE_SERVER.contains(&word)
+}
+
+/// The first two words of a request.
+fn first_words(request: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = request;
+    let count = size_of_line(&mut rest)?;
+    let mut words = Vec::new();
+    for _ in 0..count.min(2) {
+        let size = size_of_line(&mut rest)?;
+        words.push(rest.get(..size)?);
+        rest = rest.get(size + 2..)?;
+    }
+    Some(words.join(&b' '))
+}
+
+/// Takes a line, and returns the number behind its first byte.
+fn size_of_line(rest: &mut &[u8]) -> Option<usize> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let number = text::parse_u64(rest.get(1..end.checked_sub(1)?)?)?;
+    *rest = &rest[end + 1..];
+    usize::try_from(number).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(words: &[&str]) -> Request {
+        words.iter().map(|word| word.as_bytes().to_vec()).collect()
+    }
+
+    fn text(batch: &Batch) -> String {
+        let commands = batch.commands.iter().enumerate();
+        let shown = commands.map(|(at, _)| String::from_utf8_lossy(&batch.shown(at)).into_owned());
+        shown.collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn databases_are_selected_where_they_change_and_what_is_removed_is_gone() {
+        let mut batch = Batch::default();
+        batch.add(0, &request(&["SET", "a", "1"]));
+        batch.add_encoded(0, b"*2\r\n$3\r\nDEL\r\n$1\r\nb\r\n");
+        batch.add(3, &request(&["PING"]));
+        assert_eq!(text(&batch), "SELECT 0; SET a; DEL b; SELECT 3; PING");
+        assert_eq!((batch.count, batch.is_empty()), (3, false));
+        batch.remove(&[1, 4]);
+        assert_eq!(text(&batch), "SELECT 0; DEL b; SELECT 3");
+        assert!(batch.bytes() > 0 && Batch::default().is_empty());
+    }
+
+    #[test]
+    fn errors_of_a_server_are_not_errors_of_a_command() {
+        for error in ["OOM command not allowed when used memory > 'maxmemory'.", "LOADING x"] {
+            assert!(is_of_server(error), "{error}");
+        }
+        for error in ["ERR unknown command 'x'", "WRONGTYPE x", "NOPERM x", ""] {
+            assert!(!is_of_server(error), "{error}");
+        }
+    }
+}

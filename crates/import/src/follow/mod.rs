@@ -1,0 +1,101 @@
+//! A target that follows a source of which neither can be told REPLICAOF: this program is a replica
+//! on one side and a client on the other.
+//!
+//! ```text
+//! source ─▶ receiver ─▶ backlog, in files ─▶ follower ─▶ translate ─▶ batch ─▶ target
+//!           PSYNC        │                     │           MULTI ... SET position EXEC
+//!                        └─ a snapshot ────────┴─▶ RESTORE over several connections
+//! console: cut-over ─▶ pause at the source ─▶ drained ─▶ counts ─▶ "switch now" ─▶ switched
+//! ```
+//! 1. The target itself says how far it is, in a key that is written in the transaction of the
+//!    commands before it: whichever process dies, nothing is executed twice or left out.
+//! 2. What is received waits in files, so a slow target costs the source no memory, and memory here
+//!    is that of the largest unit.
+//! 3. What a target has that follows is this program's: it may be emptied to be filled again. At
+//!    first it must be empty, unless it was said that it may be emptied.
+//! 4. What is not sent is counted and named.
+//!
+//! Owner: the command line.
+//! Not here: what is said to a source (`replication`), how an RDB file is read (`from_rdb.rs`).
+//! Start at: `follower.rs`, then `batch.rs`.
+
+mod backlog;
+mod batch;
+mod console;
+mod control;
+mod cut_over;
+mod follower;
+mod following;
+mod gather;
+mod phase;
+mod position;
+mod receiver;
+mod report;
+mod start;
+mod state;
+mod target;
+mod translate;
+
+use crate::error::Error;
+use crate::server::Server;
+use crate::tally::Tally;
+use console::Console;
+use follower::{Ended, Follower};
+pub use following::Following;
+use report::Report;
+use state::State;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How it has ended.
+#[derive(Clone, Debug, Default)]
+pub struct Followed {
+    /// Keys of snapshots that have arrived.
+    pub keys: u64,
+    /// Commands that were executed.
+    pub commands: u64,
+    /// Keys, commands and libraries that failed, and commands that were left out.
+    pub failures: u64,
+    /// True if clients have been switched.
+    pub is_switched: bool,
+}
+
+/// Follows until clients are switched or a signal comes.
+///
+/// # Errors
+/// When it cannot go on.
+pub fn follow(following: &Following) -> Result<Followed, Error> {
+    let options = &following.options;
+    let tally = Tally::default();
+    // It must be there at the begin; later it is waited for, as the source is.
+    let (target, _) = Server::meet(&options.target)?;
+    let mut state = State::open(
+        options.resume.as_deref(),
+        &following.source.place,
+        &target.address.place,
+        &options.scope.shown(),
+    )?;
+    let mut report = Report::new(options.shows_progress);
+    let console = Console::listen();
+    let mut is_switched = false;
+    options.stop.wait_for(|| -> Result<(), Error> {
+        loop {
+            let ended =
+                Follower::run(following, &target, &tally, &mut state, &mut report, &console)?;
+            match ended {
+                Ended::Again => {}
+                Ended::Stopped => return Ok(()),
+                Ended::Switched => {
+                    is_switched = true;
+                    return Ok(());
+                }
+            }
+        }
+    })?;
+    report.end();
+    Ok(Followed {
+        keys: tally.keys.load(Relaxed),
+        commands: tally.commands.load(Relaxed),
+        failures: tally.failures(),
+        is_switched,
+    })
+}

@@ -1,0 +1,123 @@
+//! The file of `--resume` of one that follows: which key of the target tells how far it is. What
+//! the key says counts; the place in the file is for people.
+
+use crate::error::Error;
+use base::Random;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Contents of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// Address of the source.
+    pub source: String,
+    /// Address of the target.
+    pub target: String,
+    /// Which databases and keys are taken.
+    pub scope: String,
+    /// By which its key is known.
+    pub identity: String,
+    /// True once keys of the source have been sent: what the target holds is this program's.
+    pub has_begun: bool,
+    /// True once the target's import mode was turned on, which is to be undone at the end.
+    pub turned_import_mode_on: bool,
+    /// True once clients have been switched.
+    pub is_done: bool,
+    /// Whose stream was followed up to where, when it was written.
+    pub position: String,
+}
+
+/// The file, if there is one.
+#[derive(Debug)]
+pub struct State {
+    path: Option<PathBuf>,
+    /// What it holds.
+    pub contents: Contents,
+}
+
+impl State {
+    /// Opens the file of an earlier run, or begins a new one, with an identity that is drawn.
+    ///
+    /// # Errors
+    /// When it cannot be read, belongs to another move, or to one that is done.
+    pub fn open(
+        path: Option<&Path>,
+        source: &str,
+        target: &str,
+        scope: &str,
+    ) -> Result<State, Error> {
+        let before = path.map(read).transpose()?.flatten();
+        let named = || path.map(|it| it.display().to_string()).unwrap_or_default();
+        if let Some(before) = &before {
+            if [&before.source, &before.target, &before.scope] != [source, target, scope] {
+                let what = "is of another source, target, or choice of keys: remove it";
+                return Err(Error::Usage(format!("{}: {what}", named())));
+            }
+            if before.is_done {
+                let what = "is of a move that is done: remove it to begin another one";
+                return Err(Error::Usage(format!("{}: {what}", named())));
+            }
+        }
+        let [source, target, scope] = [source, target, scope].map(str::to_owned);
+        let new = || {
+            let time = base::Clock::Wall.micros();
+            let identity = format!("{:016x}", Random::seeded(time).next());
+            let position = String::new();
+            Contents { source, target, scope, identity, position, ..Contents::default() }
+        };
+        let contents = before.unwrap_or_else(new);
+        let state = State { path: path.map(Path::to_owned), contents };
+        state.write()?;
+        Ok(state)
+    }
+
+    /// True if there is a file.
+    pub fn is_kept(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Writes the file, in place of the one before in one step.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self) -> Result<(), Error> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let failed = |error| Error::File(path.display().to_string(), error);
+        let text = serde_json::to_string(&self.contents).map_err(|error| failed(error.into()))?;
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".new");
+        fs::write(&temporary, text + "\n").map_err(failed)?;
+        fs::rename(&temporary, path).map_err(failed)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Contents>, Error> {
+    let failed = |error| Error::File(path.display().to_string(), error);
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_run_has_the_same_identity_unless_it_is_another_move() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state");
+        let open = |target| State::open(Some(&path), "a:1", target, "");
+        let mut first = open("b:1").expect("new");
+        assert_eq!(open("b:1").expect("again").contents, first.contents);
+        assert!(matches!(open("b:2"), Err(Error::Usage(_))));
+        first.contents.is_done = true;
+        first.write().expect("written");
+        assert!(matches!(open("b:1"), Err(Error::Usage(_))));
+        let one = State::open(None, "a:1", "b:1", "").expect("without a file").contents;
+        assert_ne!(one.identity, first.contents.identity);
+    }
+}
