@@ -10,12 +10,26 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use serde::Deserialize;
 
 use crate::control::encode;
 use crate::generator::{Batch, Chance, Template};
 use crate::measure::cpu_time_at_rest;
+use crate::moving::Importer;
+use crate::process;
 use crate::protocol::Protocol;
 use crate::servers::Server;
+
+/// What follows a feed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The server, as a replica.
+    #[default]
+    Server,
+    /// `varve-import`, for the server.
+    Import,
+}
 
 /// What a replica needed for a stream.
 pub struct Applied {
@@ -30,18 +44,28 @@ pub struct Applied {
 ///
 /// # Errors
 /// If the server does not follow, or does not acknowledge everything in time.
-pub fn feed(server: &Server, request: &str, keys: u64, count: u64) -> Result<Applied> {
+pub fn feed(server: &Server, by: By, request: &str, keys: u64, count: u64) -> Result<Applied> {
     let pieces = pieces(request, keys)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let port = listener.local_addr()?.port().to_string();
-    let mut control = server.control()?;
-    control.run(["REPLICAOF", "127.0.0.1", &port])?;
-    let applied = listener.accept().map_err(Into::into).and_then(|(stream, _)| {
+    let port = listener.local_addr()?.port();
+    let serve_next = |cpu_time: &dyn Fn() -> Result<Duration>| {
+        let (stream, _) = listener.accept()?;
         stream.set_nodelay(true)?;
-        serve(server, stream, &pieces, count).context("the replica of a feed")
-    });
-    control.run(["REPLICAOF", "NO", "ONE"])?;
-    applied
+        serve(cpu_time, stream, &pieces, count).context("the replica of a feed")
+    };
+    match by {
+        By::Server => {
+            let mut control = server.control()?;
+            control.run(["REPLICAOF", "127.0.0.1", &port.to_string()])?;
+            let applied = serve_next(&|| cpu_time_at_rest(server));
+            control.run(["REPLICAOF", "NO", "ONE"])?;
+            applied
+        }
+        By::Import => {
+            let importer = Importer::follow(port, server.port, &["--replace"])?;
+            serve_next(&|| process::cpu_time(importer.pid()))
+        }
+    }
 }
 
 /// Returns pieces of the stream, of `PER_PIECE` commands each, for all keys.
@@ -57,7 +81,12 @@ fn pieces(request: &str, keys: u64) -> Result<Vec<Vec<u8>>> {
     Ok((0..keys).step_by(PER_PIECE as usize).map(piece).collect())
 }
 
-fn serve(server: &Server, stream: TcpStream, pieces: &[Vec<u8>], count: u64) -> Result<Applied> {
+fn serve(
+    cpu_time: &dyn Fn() -> Result<Duration>,
+    stream: TcpStream,
+    pieces: &[Vec<u8>],
+    count: u64,
+) -> Result<Applied> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let (mut link, mut replies) = (stream.try_clone()?, BufReader::new(stream));
@@ -65,7 +94,7 @@ fn serve(server: &Server, stream: TcpStream, pieces: &[Vec<u8>], count: u64) -> 
     let acknowledged = AtomicU64::new(NOTHING);
     thread::scope(|scope| {
         let reading = scope.spawn(|| read_acknowledgements(&mut replies, &acknowledged));
-        let applied = send(server, &mut link, pieces, count, &acknowledged);
+        let applied = send(cpu_time, &mut link, pieces, count, &acknowledged);
         let _ = link.shutdown(Shutdown::Both);
         let read = reading.join().map_err(|_| anyhow!("the reader broke"))?;
         // The end of the link ends the reader, so its error tells something only beside another.
@@ -75,14 +104,14 @@ fn serve(server: &Server, stream: TcpStream, pieces: &[Vec<u8>], count: u64) -> 
 
 /// Sends the stream, once the replica has its snapshot, and waits until all of it is acknowledged.
 fn send(
-    server: &Server,
+    cpu_time: &dyn Fn() -> Result<Duration>,
     link: &mut TcpStream,
     pieces: &[Vec<u8>],
     count: u64,
     acknowledged: &AtomicU64,
 ) -> Result<Applied> {
     wait_for(acknowledged, 0)?;
-    let (before, began) = (cpu_time_at_rest(server)?, Instant::now());
+    let (before, began) = (cpu_time()?, Instant::now());
     let select = encode(["SELECT", "0"]);
     link.write_all(select.as_bytes())?;
     let mut sent = select.len() as u64;
@@ -94,7 +123,7 @@ fn send(
     link.write_all(encode(["REPLCONF", "GETACK", "*"]).as_bytes())?;
     wait_for(acknowledged, sent)?;
     let took = began.elapsed().as_secs_f64();
-    let used = cpu_time_at_rest(server)?.saturating_sub(before).as_secs_f64();
+    let used = cpu_time()?.saturating_sub(before).as_secs_f64();
     let count = (turns as u64 * PER_PIECE) as f64;
     Ok(Applied { per_second: count / took, us: used * 1e6 / count })
 }

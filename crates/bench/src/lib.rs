@@ -6,6 +6,7 @@
 //!                    ├────▶ generator (load over TCP) ──────────────┤        │
 //!                    ├────▶ valkey_benchmark (beside it) ───────────┤        │
 //!                    ├────▶ sink, feed (its replica, its primary) ──┤        │
+//!                    ├────▶ moving (its clients, to another one) ───┤        │
 //!                    ├────▶ ycsb (its workloads and connectors) ────┘        │
 //!                    ├────▶ process (CPU and resident memory) ◀── /proc ─────┘
 //!                    └────▶ report (tables and aims) ──▶ text, Markdown, JSON, HTML
@@ -32,6 +33,7 @@ mod fake;
 mod feed;
 mod generator;
 mod measure;
+mod moving;
 pub mod null;
 pub mod process;
 mod protocol;

@@ -9,7 +9,9 @@ use super::run::Running;
 use super::steps::{Step, Steps};
 use crate::feed::feed;
 use crate::measure::cpu_time_at_rest;
+use crate::moving::{Importer, Writers, move_and_back, oldest_arrival};
 use crate::process;
+use crate::servers::{Launch, Server};
 use crate::sink::Sinks;
 
 impl Running<'_> {
@@ -19,8 +21,8 @@ impl Running<'_> {
             Step::Sinks { name, count, rate, steps } => {
                 self.beside_sinks(&name, count, rate, &steps)?;
             }
-            Step::Feed { name, request, keys, count } => {
-                let applied = feed(&self.server, &request, keys, count)?;
+            Step::Feed { name, by, request, keys, count } => {
+                let applied = feed(&self.server, by, &request, keys, count)?;
                 let all = [("per_second", applied.per_second), ("us", applied.us)];
                 self.values.set_all(&name, all);
             }
@@ -41,8 +43,45 @@ impl Running<'_> {
                 let all = own + process::time_of_ended_children(self.server.pid)?;
                 self.values.set(&name, all.as_secs_f64());
             }
+            Step::Follow { name, to, marks } => self.follow(&name, &to, marks)?,
+            Step::Move { name, to, way, connections, rate, keys } => {
+                let Some(to) = self.start_another(&to)? else { return Ok(()) };
+                let writers = Writers { connections, rate, keys };
+                let noticed = move_and_back(way, &self.server, &to, writers)?;
+                let all = [
+                    ("there_ms", noticed.there_ms),
+                    ("back_ms", noticed.back_ms),
+                    ("per_second", noticed.per_second),
+                    ("lost", noticed.lost),
+                    ("errors", noticed.errors),
+                ];
+                self.values.set_all(&name, all);
+            }
             step => bail!("{step:?} is no step for a server"),
         }
+        Ok(())
+    }
+
+    /// Starts a server of another program, on the last core; `None` if it is not installed.
+    fn start_another(&self, program: &str) -> Result<Option<Server>> {
+        let last = process::cores().saturating_sub(1);
+        let launch = Launch::on(1, 1).on_core(Some(last)).with("repl-diskless-sync-delay", 0);
+        self.bench.program(program)?.map(|it| it.start(&launch)).transpose()
+    }
+
+    fn follow(&mut self, name: &str, to: &str, marks: u64) -> Result<()> {
+        let Some(to) = self.start_another(to)? else { return Ok(()) };
+        let mut importer = Importer::follow(self.server.port, to.port, &[])?;
+        importer.hears("the stream follows")?;
+        // The first of them waits for all that came while the snapshot was on its way.
+        oldest_arrival(&self.server, &to, 1)?;
+        let (mut control, field) = (self.server.control()?, "total_commands_processed");
+        let mut count = || -> Result<f64> { control.info_number(field)?.context("INFO") };
+        let before = (process::cpu_time(importer.pid())?, count()?);
+        let oldest = oldest_arrival(&self.server, &to, marks)?;
+        let used = process::cpu_time(importer.pid())?.saturating_sub(before.0).as_secs_f64();
+        let all = [("oldest_ms", oldest), ("cpu_us", used * 1e6 / (count()? - before.1))];
+        self.values.set_all(name, all);
         Ok(())
     }
 

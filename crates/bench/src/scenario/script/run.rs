@@ -41,7 +41,7 @@ pub struct Running<'p> {
     again: Option<(Program, Launch)>,
     /// Another server of the program, beside which it is measured.
     pub(super) other: Option<Box<Self>>,
-    bench: &'p Bench,
+    pub(super) bench: &'p Bench,
     /// Steps by name.
     routines: &'p BTreeMap<String, Steps>,
     pub points: Vec<Point>,

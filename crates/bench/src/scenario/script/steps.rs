@@ -11,7 +11,9 @@ use toml::Value;
 use super::pairs::Exchange;
 use super::values::{Values, with_texts};
 use crate::audience::Seats;
+use crate::feed::By;
 use crate::generator::{Arrival, Load, Stop};
+use crate::moving::Way;
 use crate::sampler::Watch;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -58,9 +60,28 @@ pub enum Step {
     /// `NAME.per_second`, `NAME.us`.
     Feed {
         name: String,
+        #[serde(default)]
+        by: By,
         request: String,
         keys: u64,
         count: u64,
+    },
+    /// A server of another program follows this one by `varve-import`: `NAME.oldest_ms` of so many
+    /// writes that arrive, `NAME.cpu_us` of `varve-import` for a command of the stream.
+    Follow {
+        name: String,
+        to: String,
+        marks: u64,
+    },
+    /// Clients are moved to a server of another program and back while they write:
+    /// `NAME.there_ms`, `NAME.back_ms`, `NAME.per_second`, `NAME.lost`, `NAME.errors`.
+    Move {
+        name: String,
+        to: String,
+        way: Way,
+        connections: usize,
+        rate: u64,
+        keys: u64,
     },
     /// Seconds until the other server, its replica, has all that it has now.
     CaughtUp(String),
