@@ -58,8 +58,8 @@ test:
 compat:
 	@scripts/compat $(ARGS)
 
-# Queues, locks and a cache that are made of scripts, beside the libraries' own tests.
-PROGRAMS := bullmq rq celery sidekiq redisson django
+# Queues, locks and a cache that are made of scripts, and clients under sentinels, beside the libraries' own tests.
+PROGRAMS := bullmq rq celery sidekiq redisson django sentinels
 
 clients: build
 	@export VARVE_SERVER="$${VARVE_SERVER:-$(SERVER)}"; \

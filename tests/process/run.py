@@ -51,11 +51,13 @@ class Server:
     """A server process with a folder of its own; stopped and removed at the end of a `with` block."""
 
     awaits_data = True  # or clients may be told LOADING, also of files that are made at the start
+    host = "127.0.0.1"
+    before = ()  # words before those that start it
 
     def __init__(self, *settings, config=None, descriptors=None, port=None):
         self.folder = tempfile.mkdtemp(prefix="varve-process-")
         self.port = port or free_port()
-        command = shlex.split(os.environ["VARVE_SERVER"])
+        command = [*self.before, *shlex.split(os.environ["VARVE_SERVER"])]
         if config is not None:
             self.config = pathlib.Path(self.folder, "varve.conf")
             self.config.write_text(config)
@@ -99,7 +101,7 @@ class Server:
 
     def connect(self, patience=PATIENCE):
         """A new connection."""
-        return Connection("127.0.0.1:%d" % self.port, patience)
+        return Connection("%s:%d" % (self.host, self.port), patience)
 
     @staticmethod
     def send(client, *words):

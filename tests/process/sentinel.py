@@ -4,10 +4,12 @@
     VARVE_SERVER=target/release/varve-server tests/process/sentinel.py [CASE ...]
 """
 
+import collections
 import contextlib
 import itertools
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -89,7 +91,7 @@ class Sentinels:
 
 
 @contextlib.contextmanager
-def watched(program):
+def watched(program, **how):
     """Three nodes, the first of which is the primary, and sentinels."""
     with contextlib.ExitStack() as stack:
         nodes = [Node(stack) for _ in range(3)]
@@ -97,7 +99,7 @@ def watched(program):
             assert node.db.command("REPLICAOF", "127.0.0.1", nodes[0].port) == b"OK"
             assert node.db.command("CONFIG", "REWRITE") == b"OK"
         caught_up(*(node.it for node in nodes))
-        sentinels = Sentinels(stack, program, nodes[0])
+        sentinels = Sentinels(stack, program, nodes[0], **how)
         nodes[0].it.until(lambda: sentinels.know_all(2))
         yield nodes, sentinels
 
@@ -307,6 +309,49 @@ def is_up(node):
         facts = fields(Connection("127.0.0.1:%d" % node.port, 2), "replication")
         return facts.get("master_link_status") == "up"
     return False
+
+
+def settled(nodes, sentinels):
+    """True once all sentinels know all nodes, and two follow the third."""
+    return sentinels.know_all(2) and sum(is_up(node) for node in nodes) == 2
+
+
+def whatever_happens_to_nodes_nothing_that_wait_has_counted_is_lost():
+    """FAULTS of them, drawn from SEED: deaths, stops, deaths of all at once. Between two, all is well again."""
+    if not are_there():
+        return "no peers"
+    faults, seed = int(os.environ.get("FAULTS", "1")), int(os.environ.get("SEED", "1"))
+    chance, counts, slowest = random.Random(seed), collections.Counter(), 0
+    with watched(KINDS[seed % 2], down_after=1000) as (nodes, sentinels), writing(nodes) as writer:
+        for _ in range(faults):
+            nodes[0].it.until(lambda: settled(nodes, sentinels))
+            before = len(writer.safe)
+            nodes[0].it.until(lambda: len(writer.safe) > before + 20)
+            primary = next(node for node in nodes if node.port == sentinels.primary())
+            replica = chance.choice([node for node in nodes if node is not primary])
+            fault = chance.choice(["kill primary"] * 4 + ["stop primary", "kill replica", "kill all", "kill two"])
+            counts[fault] += 1
+            began = time.monotonic()
+            victims = {"kill all": nodes, "kill two": [primary, replica], "kill replica": [replica]}.get(fault, [primary])
+            if fault == "stop primary":
+                primary.it.process.send_signal(signal.SIGSTOP)
+                replica.it.until(lambda: sentinels.primary() not in (None, primary.port))
+                port = sentinels.primary()
+                # What takes writes until it is told has no replica then that would vouch for them.
+                others = [node for node in nodes if node.port not in (port, primary.port)]
+                replica.it.until(lambda: all(follows(node, port) for node in others))
+                primary.it.process.send_signal(signal.SIGCONT)
+            else:
+                for node in victims:
+                    node.end(signal.SIGKILL)
+                time.sleep(chance.random() * 4)
+                for node in victims:
+                    node.begin()
+            nodes[0].it.until(lambda: settled(nodes, sentinels))
+            slowest = max(slowest, time.monotonic() - began)
+        check(nodes, sentinels, writer)
+    told = ", ".join("%d x %s" % (count, fault) for fault, count in sorted(counts.items()))
+    return "%s; %d writes that a replica had, none lost; all well again within %.0f s" % (told, len(writer.safe), slowest)
 
 
 def a_client_writes_again_after_the_primary_was_killed():

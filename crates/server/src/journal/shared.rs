@@ -24,6 +24,10 @@ const SPAN_BYTES: usize = 16 << 30;
 const WAKE_BYTES: u64 = 1 << 20;
 /// Time between two looks at what was written.
 const FLUSH_WAIT: Duration = Duration::from_millis(1);
+/// Wait for what was put to be written, and each step of it. The system rounds waits for sockets up
+/// to several milliseconds, but not these.
+const WRITTEN_WITHIN: Duration = Duration::from_millis(1);
+const WRITTEN_STEP: Duration = Duration::from_micros(50);
 /// Least bytes that may wait for the file before changes are stalled.
 const BUDGET_MIN: u64 = 16 << 20;
 /// Divisor of the live bytes: so much may wait for the file, if that is more.
@@ -294,6 +298,17 @@ impl Journal {
     /// Has what was put written without delay.
     pub fn write_soon(&self) {
         self.rest.end_if(true);
+    }
+
+    /// Has what was put written, and waits a little for that: for an acknowledgement that a client
+    /// waits for. A disk that takes longer is not waited for.
+    pub fn wait_until_written(&self) {
+        let (tail, mut left) = (self.tail(), WRITTEN_WITHIN);
+        while self.may_leave(tail) < tail && !left.is_zero() {
+            self.write_soon();
+            std::thread::sleep(WRITTEN_STEP);
+            left = left.saturating_sub(WRITTEN_STEP);
+        }
     }
 
     /// Lets changes go on that were stalled, if there is room for them again, or if they are

@@ -203,12 +203,12 @@ impl LinkThread {
     /// Acknowledges what there is, if that is due or asked for. Returns true if nothing is owed to
     /// one who has asked.
     fn acknowledge(&mut self, socket: &mut Socket, is_asked: bool) -> Result<bool, Ended> {
+        if is_asked {
+            self.journal.wait_until_written();
+        }
         let (now, offset) = (self.instance.clock.steady(), self.acknowledgeable());
         let (before, at) = self.acknowledged;
         let is_written = offset == self.journal.offset();
-        if is_asked && !is_written {
-            self.journal.write_soon();
-        }
         let gap = if offset == before { QUIET_ACK_MILLIS } else { ACK_MILLIS };
         let is_due = now.since(at) >= gap;
         if !(is_due || is_asked && is_written) {

@@ -335,6 +335,8 @@ impl SenderThread {
             !self.journal.reasons.follows() && !self.instance.replicas.failover.is_active();
         if may_ask && self.door.take_wish() && self.has_online() {
             self.lane.lock().put_aside(GETACK);
+            // Replicas are sent what was written, and a client waits.
+            self.journal.wait_until_written();
         }
     }
 
