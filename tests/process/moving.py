@@ -127,13 +127,13 @@ class Follower:
         while True:
             times, began = len(self.lines), time.monotonic()
             self.type("cut-over")
-            self.wait(lambda: any("not yet" in line or "type `switched`" in line for line in self.lines[times:]), "an answer to cut-over")
-            if any("type `switched`" in line for line in self.lines[times:]):
+            self.wait(lambda: any("not yet" in line or "Type `switch`" in line for line in self.lines[times:]), "an answer to cut-over")
+            if any("Type `switch`" in line for line in self.lines[times:]):
                 break
             time.sleep(0.1)
-        paused = time.monotonic() - began
-        self.type("switched")
-        return paused
+        self.type("switch")
+        self.hears("switch clients to")
+        return time.monotonic() - began
 
 
 def caught_up(follower, source, target):
@@ -197,7 +197,7 @@ def a_source_of_each_maker_is_followed_until_clients_are_moved():
             has_the_same(source, target)
             assert target.db.command("FUNCTION", "LIST")[0][1] == b"one"
             assert target.db.command("CONFIG", "GET", "import-mode")[1] == b"no"
-    return "drained in " + ", ".join(said)
+    return "from cut-over to switch " + ", ".join(said)
 
 
 def varve_is_left_for_each_maker_in_the_same_way():
@@ -305,6 +305,8 @@ def databases_and_names_are_chosen_and_what_a_choice_cuts_is_named():
             follower.hears("the stream follows")
             source.db.command("MSET", "user:new", "1", "other:new", "2")
             source.db.command("RENAME", "user:7", "other:7")
+            source.db.command("SET", "other:6", "another")
+            source.db.command("RENAME", "other:6", "user:6")
             source.db.command("DEL", "user:8", "other:8")
             source.db.command("MOVE", "user:9", 1)
             source.db.command("SELECT", 1)
@@ -316,10 +318,10 @@ def databases_and_names_are_chosen_and_what_a_choice_cuts_is_named():
             source.db.command("SET", "user:end", "x")
             target.db.command("SELECT", 3)
             follower.wait(lambda: target.db.command("EXISTS", "user:end") == 1, "the last key")
-            follower.hears("RENAME user:7")
+            follower.hears("RENAME other:6")
             status, said = compared(source, target, *choice)
-            assert status == 1 and "1 only in the second" in said, said
-            target.db.command("DEL", "user:7")
+            assert status == 1 and "1 have another value" in said, said
+            target.db.command("SET", "user:6", "another")
             equal(source, target, *choice)
             follower.switch()
             assert "1 failed or were left out" in follower.ends(1)
@@ -333,10 +335,10 @@ def without_an_answer_in_time_clients_go_on_where_they_were():
     with varve() as source, varve() as target:
         with Follower(source.port, target.port, "--cut-over-time", "1") as follower:
             follower.hears("the stream follows")
-            follower.type("switched")
+            follower.type("switch")
             follower.hears("type `cut-over` first")
             follower.type("cut-over")
-            follower.hears("type `switched`")
+            follower.hears("Type `switch`")
             began = time.monotonic()
             assert source.db.command("SET", "held", "back") == b"OK"
             assert time.monotonic() - began > 0.3
@@ -344,9 +346,9 @@ def without_an_answer_in_time_clients_go_on_where_they_were():
             assert target.db.command("CONFIG", "GET", "import-mode")[1] == b"yes"
             caught_up(follower, source, target)
             follower.type("cut-over")
-            follower.hears("type `switched`", times=2)
+            follower.hears("Type `switch`", times=2)
             follower.type("back")
-            follower.hears("clients stay where they are")
+            follower.hears("clients stay at", times=2)
             assert source.db.command("SET", "not", "held back") == b"OK"
             caught_up(follower, source, target)
             follower.switch()
@@ -381,6 +383,113 @@ def a_target_that_is_full_is_waited_for():
             equal(source, target)
             follower.switch()
             follower.ends(0)
+
+
+def two_that_follow_for_the_same_target_execute_nothing_twice():
+    with varve() as source, varve() as target, tempfile.TemporaryDirectory() as folder:
+        state = pathlib.Path(folder, "state")
+        with Follower(source.port, target.port, "--resume", state) as one:
+            one.hears("the stream follows")
+            with Follower(source.port, target.port, "--resume", state) as other:
+                other.hears("goes on where it was left")
+                for _ in range(2000):
+                    source.db.command("INCR", "count")
+                caught_up(one, source, target)
+                assert target.db.command("GET", "count") == b"2000"
+                assert "another process" in one.said() + other.said()
+
+
+def a_connection_that_an_idle_limit_closes_changes_no_database():
+    with varve() as source, varve("--timeout", "1") as target:
+        with Follower(source.port, target.port) as follower:
+            follower.hears("the stream follows")
+            target.db = target.connect()
+            until = time.monotonic() + 4
+            while time.monotonic() < until:  # the other connection of varve-import rests meanwhile
+                source.db.command("INCR", "count")
+            source.db.command("MULTI")
+            source.db.command("INCR", "count")
+            source.db.command("SELECT", 5)
+            source.db.command("SET", "other", "x")
+            source.db.command("EXEC")
+            source.db.command("SELECT", 0)
+            caught_up(follower, source, target)
+            equal(source, target)
+            assert target.connect().command("DBSIZE") == source.db.command("DBSIZE") + 2, "its own two keys"
+
+
+def a_target_that_takes_no_transactions_is_sent_nothing():
+    with varve() as source, varve() as target:
+        target.db.command("ACL", "SETUSER", "default", "-multi")
+        source.db.command("INCR", "count")
+        assert "answered MULTI with: NOPERM" in Follower(source.port, target.port).ends(2)
+        assert target.db.command("DBSIZE") == 0
+
+
+def keys_are_waited_for_that_a_target_does_not_take_at_first():
+    with varve() as source, varve("--min-replicas-to-write", "1") as target:
+        source.db.command("MSET", *(word for number in range(5000) for word in ("key:%d" % number, "v")))
+        with Follower(source.port, target.port) as follower:
+            follower.hears("NOREPLICAS")
+            target.db.command("CONFIG", "SET", "min-replicas-to-write", "0")
+            caught_up(follower, source, target)
+            equal(source, target)
+            follower.switch()
+            follower.ends(0)
+
+
+def keys_past_their_deadline_are_emptied_with_the_others():
+    with varve() as source, varve() as target:
+        with Follower(source.port, target.port, "--match", "l*") as follower:
+            follower.hears("the stream follows")
+            source.db.command("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+            source.db.command("MULTI")
+            source.db.command("RPUSH", "list", "old")
+            source.db.command("PEXPIRE", "list", "50")
+            source.db.command("EXEC")
+            follower.wait(lambda: target.db.command("PEXPIRETIME", "list") != -2 or True, "it")
+            time.sleep(0.2)
+            source.db.command("FLUSHDB")
+            source.db.command("RPUSH", "list", "new")
+            source.db.command("SET", "last", "x")
+            follower.wait(lambda: target.db.command("EXISTS", "last") == 1, "the last key")
+            assert target.db.command("LRANGE", "list", 0, -1) == [b"new"] and target.db.command("PTTL", "list") == -1
+
+
+def import_mode_ends_also_after_a_run_that_was_killed():
+    with varve() as source, varve() as target:
+        with Follower(source.port, target.port) as follower:
+            follower.hears("the stream follows")
+        assert target.db.command("CONFIG", "GET", "import-mode")[1] == b"yes"
+        with Follower(source.port, target.port, "--replace") as follower:
+            follower.hears("the stream follows")
+            follower.switch()
+            follower.ends(0)
+        assert target.db.command("CONFIG", "GET", "import-mode")[1] == b"no"
+        target.db.command("CONFIG", "SET", "import-mode", "yes")
+        source.db.command("CLIENT", "UNPAUSE")
+        with Follower(source.port, target.port, "--replace") as follower:
+            follower.hears("stays so at the end")
+            follower.hears("the stream follows")
+            follower.switch()
+            follower.ends(0)
+        assert target.db.command("CONFIG", "GET", "import-mode")[1] == b"yes"
+
+
+def clients_are_not_moved_from_a_source_that_has_become_another():
+    with varve() as source, varve() as target, varve() as third:
+        with Follower(source.port, target.port) as follower:
+            follower.hears("the stream follows")
+            follower.type("cut-over")
+            follower.hears("Type `switch`")
+            third.db.command("REPLICAOF", "127.0.0.1", source.port)
+            third.until(lambda: fields(third.db, "replication")["master_link_status"] == "up")
+            third.db.command("REPLICAOF", "NO", "ONE")
+            assert source.db.command("REPLICAOF", "127.0.0.1", third.port) == b"OK"
+            assert third.db.command("SET", "acknowledged", "x") == b"OK"
+            follower.type("switch")
+            follower.hears("clients stay at")
+            follower.wait(lambda: target.db.command("EXISTS", "acknowledged") == 1, "what was acknowledged")
 
 
 def what_a_target_does_not_know_is_left_out_and_named():

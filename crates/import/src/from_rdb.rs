@@ -50,7 +50,8 @@ pub fn fill(
     from: u64,
 ) -> Result<Walked, Error> {
     let (server, tally) = (run.server, run.tally);
-    let shared = Shared::new(server, tally, BUDGET_BYTES).waiting(run.options.waits_when_full);
+    let until = run.options.waits_when_full.then(|| run.options.stop.clone());
+    let shared = Shared::new(server, tally, BUDGET_BYTES).waiting(until);
     let ledger = Ledger::new(from);
     let (sender, receiver) = sync_channel(JOBS_MAX);
     let receiver = Mutex::new(receiver);
@@ -73,7 +74,11 @@ pub fn fill(
         let takes_functions = run.options.takes_functions;
         let scope = &run.options.scope;
         let mut reader = Reader { name, from, takes_functions, scope, sender, shared, ledger };
-        reader.read(file, |safe| note(run, safe))
+        let read = reader.read(file, |safe| note(run, safe));
+        if read.is_err() {
+            shared.give_up();
+        }
+        read
     });
     note(run, ledger.safe())?;
     run.resume.write()?;

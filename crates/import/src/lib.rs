@@ -36,6 +36,7 @@ pub mod libraries;
 pub mod meter;
 mod past;
 pub mod payload;
+mod refusals;
 mod repeat;
 pub mod resp;
 pub mod resume;

@@ -3,14 +3,16 @@
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::payload::{Request, Use, Value};
+use crate::refusals::is_of_server;
 use crate::server::{Link, Server};
+use crate::stop::Stop;
 use crate::tally::Tally;
 use base::mutex::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Wait for a server that is full.
+/// Wait for a server that takes nothing now.
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
 /// A key to be given a value.
@@ -44,8 +46,8 @@ pub struct Shared<'s> {
     pub tally: &'s Tally,
     /// Bytes on their way.
     pub budget: Budget,
-    /// True if a server that is full is waited for.
-    waits_when_full: bool,
+    /// If a server that takes nothing now, since it is full for example, is waited for: until when.
+    waits_until: Option<Stop>,
     /// True once a connection has failed: nothing more is to be sent.
     has_failed: AtomicBool,
     failure: Mutex<Option<Error>>,
@@ -56,17 +58,22 @@ impl<'s> Shared<'s> {
     pub fn new(server: &'s Server, tally: &'s Tally, budget: usize) -> Shared<'s> {
         let budget = Budget::new(budget);
         let (has_failed, failure) = (AtomicBool::new(false), Mutex::new(None));
-        Shared { server, tally, budget, waits_when_full: false, has_failed, failure }
+        Shared { server, tally, budget, waits_until: None, has_failed, failure }
     }
 
-    /// The same, and whether a server that is full is waited for.
-    pub fn waiting(self, waits_when_full: bool) -> Shared<'s> {
-        Shared { waits_when_full, ..self }
+    /// The same, and whether a server that takes nothing now is waited for, until it is stopped.
+    pub fn waiting(self, waits_until: Option<Stop>) -> Shared<'s> {
+        Shared { waits_until, ..self }
     }
 
     /// True once a connection has failed.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Relaxed)
+    }
+
+    /// Has nothing more sent.
+    pub fn give_up(&self) {
+        self.has_failed.store(true, Relaxed);
     }
 
     /// Notes the failure of a connection.
@@ -139,8 +146,13 @@ pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Er
             outcomes.push((put, outcome_of(link, count)?));
         }
         for (put, mut error) in outcomes {
-            while shared.waits_when_full && error.as_ref().is_some_and(|it| is_full(it)) {
-                error = try_again(link, shared, put)?;
+            while let (Some(stop), Some(why)) = (&shared.waits_until, &error)
+                && is_of_server(why)
+            {
+                if stop.is_asked() || shared.has_failed() {
+                    return Err(Error::Interrupted("all keys are sent again"));
+                }
+                error = try_again(link, shared, put, why)?;
             }
             match error {
                 Some(error) => shared.tally.fail(put.database, &put.name, &error),
@@ -161,13 +173,14 @@ fn outcome_of(link: &mut Link, count: usize) -> Result<Option<String>, Error> {
     Ok(error)
 }
 
-fn is_full(error: &str) -> bool {
-    error.starts_with("OOM ")
-}
-
 /// Waits a while and sends a key again.
-fn try_again(link: &mut Link, shared: &Shared<'_>, put: &Put) -> Result<Option<String>, Error> {
-    shared.tally.note_full(&shared.server.address.place);
+fn try_again(
+    link: &mut Link,
+    shared: &Shared<'_>,
+    put: &Put,
+    error: &str,
+) -> Result<Option<String>, Error> {
+    shared.tally.note_wait(&shared.server.address.place, error);
     std::thread::sleep(BETWEEN_TRIES);
     let requests = put.value.requests(&put.name, put.deadline, put.used, shared.server);
     let requests = requests.unwrap_or_default();

@@ -29,8 +29,8 @@ pub struct Tally {
     pub not_sent: AtomicU64,
     /// Keys, commands and function libraries that failed.
     pub failures: AtomicU64,
-    /// Times that a server was full.
-    full: AtomicU64,
+    /// Times that a server took nothing.
+    waits: AtomicU64,
 }
 
 impl Tally {
@@ -57,11 +57,21 @@ impl Tally {
         }
     }
 
-    /// Tells, the first time, that a server is full.
-    pub fn note_full(&self, server: &str) {
-        if self.full.fetch_add(1, Relaxed) == 0 {
-            eprintln!("{server} is full (maxmemory); it is tried again until it has room");
+    /// Tells, the first time, that a server takes nothing now.
+    pub fn note_wait(&self, server: &str, why: &str) {
+        if self.waits.fetch_add(1, Relaxed) == 0 {
+            eprintln!("{server} takes nothing now, and is tried again: {why}");
         }
+    }
+
+    /// True if the next failure is told by itself.
+    pub fn tells_failures(&self) -> bool {
+        self.failures() < TOLD_MAX
+    }
+
+    /// Counts a failure of which nobody is told.
+    pub fn fail_silently(&self) {
+        self.failures.fetch_add(1, Relaxed);
     }
 
     fn count_failure(&self, what: &dyn Display, why: &str) {

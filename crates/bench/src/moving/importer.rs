@@ -90,7 +90,7 @@ impl Importer {
     pub fn cut_over(&mut self) -> Result<()> {
         for _ in 0..TRIES {
             self.say("cut-over")?;
-            if self.hears_one(&["type `switched`", "not yet"])? == 0 {
+            if self.hears_one(&["Type `switch`", "not yet"])? == 0 {
                 return Ok(());
             }
             thread::sleep(BETWEEN_TRIES);

@@ -73,8 +73,9 @@ pub fn move_and_back(way: Way, from: &Server, to: &Server, writers: Writers) -> 
             None => fail_over(old, new)?,
             Some(mut importer) => {
                 importer.cut_over()?;
+                importer.say("switch")?;
+                importer.hears("switch clients to")?;
                 clients.switch(new.port);
-                importer.say("switched")?;
                 importer.end()?;
             }
         }

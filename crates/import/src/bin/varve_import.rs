@@ -54,6 +54,7 @@ struct Arguments {
     replace: bool,
     /// With --follow, seconds for which writes may be held back at the source by `cut-over`.
     #[arg(long, default_value_t = 30, value_name = "SECONDS")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
     cut_over_time: u64,
     /// With --follow, the directory of files for what has come and was not sent on yet. They have
     /// no names, and take the space of a snapshot and of what came meanwhile.

@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub id: ReplicationId,
     /// Bytes of the stream that it stands for.
     pub offset: u64,
+    /// Number of the stream that follows, among those that came; see `Backlog::next`.
+    pub generation: u64,
 }
 
 /// What is to be applied next.
@@ -53,6 +55,8 @@ pub struct Backlog {
 
 #[derive(Debug)]
 struct State {
+    /// Counts snapshots: what is told of an older stream counts for nothing.
+    generation: u64,
     spool: Spool,
     /// Whose stream it is, and how much of it has come.
     received: Option<(ReplicationId, u64)>,
@@ -84,6 +88,7 @@ impl Backlog {
     /// Nothing has come but what `has` tells. Files are made in a directory.
     pub fn new(directory: PathBuf, has: Option<(ReplicationId, u64)>) -> Backlog {
         let state = State {
+            generation: 0,
             spool: Spool::default(),
             received: has,
             snapshot: None,
@@ -123,12 +128,13 @@ impl Backlog {
     }
 
     /// Puts a snapshot in the place of all that has come.
-    pub fn put_snapshot(&self, snapshot: Snapshot) {
+    pub fn put_snapshot(&self, file: File, id: ReplicationId, offset: u64) {
         let mut state = self.state();
         state.spool.clear();
         state.notes.clear();
-        state.received = Some((snapshot.id, snapshot.offset));
-        state.snapshot = Some(snapshot);
+        state.generation += 1;
+        state.received = Some((id, offset));
+        state.snapshot = Some(Snapshot { file, id, offset, generation: state.generation });
         state.is_connected = true;
         self.applied.store(0, SeqCst);
         self.changed.notify_all();
@@ -154,15 +160,26 @@ impl Backlog {
         self.state().is_connected = false;
     }
 
-    /// Returns a snapshot, or bytes of the stream from an offset on, if something comes within a
-    /// time.
+    /// True while a snapshot waits to be taken.
+    pub fn has_snapshot(&self) -> bool {
+        self.state().snapshot.is_some()
+    }
+
+    /// Returns a snapshot, or bytes of the stream of a generation from an offset on, if something
+    /// comes within a time.
     ///
     /// # Errors
     /// Those of the system.
-    pub fn next(&self, from: u64, room: &mut [u8], most: Duration) -> io::Result<Next> {
+    pub fn next(
+        &self,
+        (generation, from): (u64, u64),
+        room: &mut [u8],
+        most: Duration,
+    ) -> io::Result<Next> {
         let mut state = self.state();
         let is_there = |state: &State| {
-            state.snapshot.is_some() || state.received.is_some_and(|(_, end)| end > from)
+            let has_more = state.received.is_some_and(|(_, end)| end > from);
+            state.snapshot.is_some() || state.generation == generation && has_more
         };
         if !is_there(&state) {
             state = self.changed.wait_for(state, most);
@@ -177,8 +194,11 @@ impl Backlog {
     }
 
     /// Notes that the target has the stream up to an offset, and forgets what is before it.
-    pub fn applied(&self, offset: u64) {
+    pub fn applied(&self, generation: u64, offset: u64) {
         let mut state = self.state();
+        if state.generation != generation {
+            return;
+        }
         state.spool.forget(offset);
         while state.notes.front().is_some_and(|it| it.received <= offset) {
             state.notes.pop_front();
@@ -193,9 +213,10 @@ impl Backlog {
         state.notes.get(at).map_or_else(wall, |note| note.wall)
     }
 
-    /// Whose stream it is now.
-    pub fn id(&self) -> Option<ReplicationId> {
-        self.state().received.map(|(id, _)| id)
+    /// Whose stream it is now, if it is still that of a generation.
+    pub fn id(&self, generation: u64) -> Option<ReplicationId> {
+        let state = self.state();
+        state.received.filter(|_| state.generation == generation).map(|(id, _)| id)
     }
 
     /// How far it is.
@@ -281,22 +302,26 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let backlog = Backlog::new(directory.path().to_owned(), Some((id(b'a'), 100)));
         let mut room = [0; 8];
-        assert!(matches!(backlog.next(100, &mut room, NOTHING), Ok(Next::Nothing)));
+        assert!(matches!(backlog.next((0, 100), &mut room, NOTHING), Ok(Next::Nothing)));
         backlog.push(b"abc").expect("room");
-        assert!(matches!(backlog.next(100, &mut room, NOTHING), Ok(Next::Bytes(3))));
+        assert!(matches!(backlog.next((0, 100), &mut room, NOTHING), Ok(Next::Bytes(3))));
         assert_eq!((&room[..3], backlog.received()), (&b"abc"[..], Some((id(b'a'), 103))));
         assert!(backlog.progress().behind > Duration::ZERO);
-        backlog.applied(103);
+        backlog.applied(0, 103);
         assert_eq!(backlog.progress().behind, Duration::ZERO);
         backlog.goes_on(Some(id(b'b')));
-        assert_eq!(backlog.id(), Some(id(b'b')));
+        assert_eq!(backlog.id(0), Some(id(b'b')));
         backlog.push(b"lost").expect("room");
         let file = backlog.file().expect("a file");
-        backlog.put_snapshot(Snapshot { file, id: id(b'c'), offset: 7 });
+        backlog.put_snapshot(file, id(b'c'), 7);
+        assert!(backlog.has_snapshot() && backlog.id(0).is_none());
         backlog.push(b"x").expect("room");
-        let next = backlog.next(103, &mut room, NOTHING);
-        assert!(matches!(next, Ok(Next::Snapshot(Snapshot { offset: 7, .. }))));
-        assert!(matches!(backlog.next(7, &mut room, NOTHING), Ok(Next::Bytes(1))));
+        // What is told of the stream before does not touch this one.
+        backlog.applied(0, 107);
+        let next = backlog.next((0, 103), &mut room, NOTHING);
+        assert!(matches!(next, Ok(Next::Snapshot(Snapshot { offset: 7, generation: 1, .. }))));
+        assert!(matches!(backlog.next((0, 0), &mut room, NOTHING), Ok(Next::Nothing)));
+        assert!(matches!(backlog.next((1, 7), &mut room, NOTHING), Ok(Next::Bytes(1))));
         assert_eq!(backlog.received(), Some((id(b'c'), 8)));
     }
 

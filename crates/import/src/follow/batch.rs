@@ -1,32 +1,20 @@
 //! Commands on their way to the target, in one transaction with the place to which they bring it.
 //!
 //! ```text
-//! MULTI ─▶ SELECT, commands, SELECT, commands ... ─▶ SELECT, SET position ─▶ EXEC
+//! MULTI ─▶ SELECT, commands, SELECT, commands ... ─▶ SELECT, SET position ─▶ EXEC ─▶ WATCH
 //! ```
+//! EXEC does nothing if the position has been changed since: by the same transaction that came by
+//! another way after all, or by another process that follows.
+//!
 //! A transaction is executed whole or not at all, so after a broken connection the position tells
 //! which. A command that is refused before EXEC spoils it, and nothing of it was executed.
 
 use crate::error::Error;
-use crate::follow::position::Position;
 use crate::payload::Request;
+use crate::refusals::is_of_server;
 use crate::resp::{Reply, encode};
 use crate::server::Link;
 use std::ops::Range;
-
-/// Begins of errors that tell of the state of a server, not of a command: it is tried again.
-const OF_THE_SERVER: [&str; 11] = [
-    "OOM",
-    "LOADING",
-    "BUSY",
-    "MISCONF",
-    "NOREPLICAS",
-    "READONLY",
-    "MASTERDOWN",
-    "CLUSTERDOWN",
-    "TRYAGAIN",
-    "REDIRECT",
-    "NOAUTH",
-];
 
 /// What is to be written down of how far the target is.
 #[derive(Clone, Debug)]
@@ -37,14 +25,22 @@ pub struct Place {
     pub database: u64,
 }
 
+/// A command of a batch.
+#[derive(Clone, Debug)]
+struct Command {
+    /// Where its request is.
+    request: Range<usize>,
+    /// The database that it is for; of SELECT, the one that it selects.
+    database: u64,
+    selects: bool,
+}
+
 /// Commands that are to be executed together.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Requests, one behind the other.
     encoded: Vec<u8>,
-    commands: Vec<Range<usize>>,
-    /// The database that is selected behind the commands so far.
-    database: Option<u64>,
+    commands: Vec<Command>,
     /// True if databases are swapped.
     swaps: bool,
     /// Commands that are not SELECT.
@@ -60,6 +56,8 @@ pub enum Ended {
     Refused(Vec<(usize, String)>),
     /// Nothing was executed, and it is to be tried again later.
     NotNow(String),
+    /// Nothing was executed, since another client has changed the position.
+    Moved,
 }
 
 impl Batch {
@@ -78,7 +76,7 @@ impl Batch {
         self.select(database);
         let begin = self.encoded.len();
         self.encoded.extend_from_slice(request);
-        self.added(begin);
+        self.added(begin, database, false);
     }
 
     /// Adds a command.
@@ -87,59 +85,65 @@ impl Batch {
         self.select(database);
         let begin = self.encoded.len();
         encode(&mut self.encoded, request);
-        self.added(begin);
+        self.added(begin, database, false);
     }
 
-    fn added(&mut self, begin: usize) {
-        self.commands.push(begin..self.encoded.len());
-        self.count += 1;
+    fn added(&mut self, begin: usize, database: u64, selects: bool) {
+        self.commands.push(Command { request: begin..self.encoded.len(), database, selects });
+        self.count += usize::from(!selects);
     }
 
     fn select(&mut self, database: u64) {
-        if self.database != Some(database) {
+        if self.commands.last().is_none_or(|last| last.database != database) {
             let begin = self.encoded.len();
             encode(&mut self.encoded, &["SELECT".to_owned(), database.to_string()]);
-            self.commands.push(begin..self.encoded.len());
-            self.database = Some(database);
+            self.added(begin, database, true);
         }
     }
 
     /// The begin of a command, for people: its name and what may be its key.
     pub fn shown(&self, command: usize) -> Vec<u8> {
-        let request = &self.encoded[self.commands[command].clone()];
-        first_words(request).unwrap_or_default()
+        first_words(&self.encoded[self.commands[command].request.clone()]).unwrap_or_default()
     }
 
     /// The database of a command.
     pub fn database_of(&self, command: usize) -> u64 {
-        let before = (0..command).rev().map(|at| self.shown(at));
-        let number = |shown: Vec<u8>| text::parse_u64(shown.strip_prefix(b"SELECT ")?);
-        before.filter_map(number).next().unwrap_or(0)
+        self.commands[command].database
     }
 
-    /// Leaves commands out.
+    /// Databases that are selected, some of them more than once.
+    pub fn databases(&self) -> impl Iterator<Item = u64> {
+        self.commands.iter().filter(|it| it.selects).map(|it| it.database)
+    }
+
+    /// The largest command: its begin and its bytes.
+    pub fn largest(&self) -> Option<(Vec<u8>, usize)> {
+        let bytes = |at: &usize| self.commands[*at].request.len();
+        let at = (0..self.commands.len()).max_by_key(bytes)?;
+        Some((self.shown(at), bytes(&at)))
+    }
+
+    /// Leaves commands out, which are named in ascending order.
     pub fn remove(&mut self, commands: &[usize]) {
-        let mut kept = Batch { database: self.database, swaps: self.swaps, ..Batch::default() };
-        for (at, range) in self.commands.iter().enumerate() {
-            if !commands.contains(&at) {
+        let mut kept = Batch { swaps: self.swaps, ..Batch::default() };
+        let mut removed = commands.iter().peekable();
+        for (at, command) in self.commands.iter().enumerate() {
+            if removed.next_if(|it| **it == at).is_none() {
                 let begin = kept.encoded.len();
-                kept.encoded.extend_from_slice(&self.encoded[range.clone()]);
-                kept.added(begin);
+                kept.encoded.extend_from_slice(&self.encoded[command.request.clone()]);
+                kept.added(begin, command.database, command.selects);
             }
         }
         *self = kept;
     }
 
-    /// Has all executed, together with a note of the position behind it.
+    /// Has all executed, together with a note of the position behind it, unless another client has
+    /// changed that since the last time.
     ///
     /// # Errors
-    /// When the connection breaks: nobody knows then whether it was executed.
-    pub fn execute(
-        &self,
-        link: &mut Link,
-        place: &Place,
-        position: &Position,
-    ) -> Result<Ended, Error> {
+    /// When the connection breaks: nobody knows then whether it was executed. When the target does
+    /// not take MULTI, and has executed all behind it.
+    pub fn execute(&self, link: &mut Link, place: &Place, value: &[u8]) -> Result<Ended, Error> {
         let select = ["SELECT".to_owned(), place.database.to_string()];
         link.request(&["MULTI"])?;
         if self.swaps {
@@ -149,13 +153,14 @@ impl Batch {
         }
         link.add_encoded(&self.encoded);
         link.request(&select)?;
-        link.request(&[&b"SET"[..], &place.key, &position.value()])?;
+        link.request(&[&b"SET"[..], &place.key, value])?;
         link.request(&["EXEC"])?;
+        link.request(&[&b"WATCH"[..], &place.key])?;
         link.flush()?;
         let before = if self.swaps { 2 } else { 0 };
         let queued = before + self.commands.len() + 2;
         let begun = link.reply()?;
-        let (mut refused, mut not_now) = (Vec::new(), begun.error());
+        let (mut refused, mut not_now) = (Vec::new(), None);
         for at in 0..queued {
             let Some(error) = link.reply()?.error() else { continue };
             let own = at.checked_sub(before).filter(|own| *own < self.commands.len());
@@ -164,25 +169,25 @@ impl Batch {
                 _ => drop(not_now.get_or_insert(error)),
             }
         }
-        let done = link.reply()?;
-        if let Some(error) = not_now {
+        let (done, watched) = (link.reply()?, link.reply()?);
+        if begun.error().is_some() {
+            return Err(link.refused("MULTI", &begun));
+        }
+        if let Some(error) = not_now.or(watched.error()) {
             return Ok(Ended::NotNow(error));
         }
         if !refused.is_empty() {
             return Ok(Ended::Refused(refused));
         }
-        let Reply::Array(replies) = &done else {
-            return Ok(Ended::NotNow(done.shown()));
+        let replies = match &done {
+            Reply::Array(replies) => replies,
+            Reply::Nil => return Ok(Ended::Moved),
+            other => return Ok(Ended::NotNow(other.shown())),
         };
         let own = replies.get(before..before + self.commands.len()).unwrap_or_default();
         let failed = |(at, reply): (usize, &Reply)| Some((at, reply.error()?));
         Ok(Ended::Executed(own.iter().enumerate().filter_map(failed).collect()))
     }
-}
-
-fn is_of_server(error: &str) -> bool {
-    let word = error.split(' ').next().unwrap_or_default();
-    OF_THE_SERVER.contains(&word)
 }
 
 /// The first two words of a request.
@@ -228,18 +233,10 @@ mod tests {
         batch.add(3, &request(&["PING"]));
         assert_eq!(text(&batch), "SELECT 0; SET a; DEL b; SELECT 3; PING");
         assert_eq!((batch.count, batch.is_empty()), (3, false));
+        assert_eq!((batch.database_of(2), batch.database_of(4)), (0, 3));
+        assert!(batch.databases().eq([0, 3]));
         batch.remove(&[1, 4]);
-        assert_eq!(text(&batch), "SELECT 0; DEL b; SELECT 3");
+        assert_eq!((text(&batch).as_str(), batch.count), ("SELECT 0; DEL b; SELECT 3", 1));
         assert!(batch.bytes() > 0 && Batch::default().is_empty());
-    }
-
-    #[test]
-    fn errors_of_a_server_are_not_errors_of_a_command() {
-        for error in ["OOM command not allowed when used memory > 'maxmemory'.", "LOADING x"] {
-            assert!(is_of_server(error), "{error}");
-        }
-        for error in ["ERR unknown command 'x'", "WRONGTYPE x", "NOPERM x", ""] {
-            assert!(!is_of_server(error), "{error}");
-        }
     }
 }

@@ -14,8 +14,8 @@ pub enum Word {
     CutOver,
     /// The same, and nobody writes to the source any more.
     CutOverStopped,
-    /// Clients have been moved.
-    Switched,
+    /// The target is to be left alone, and clients are moved then.
+    Switch,
     /// Clients stay where they are.
     Back,
     /// How far is it?
@@ -57,7 +57,7 @@ fn parse(line: &str) -> Word {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["cut-over"] => Word::CutOver,
         ["cut-over", "stopped"] => Word::CutOverStopped,
-        ["switched"] => Word::Switched,
+        ["switch"] => Word::Switch,
         ["back"] => Word::Back,
         ["status"] => Word::Status,
         ["quit" | "exit"] => Word::Quit,

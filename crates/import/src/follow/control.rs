@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::error::Error;
 use crate::resp::Reply;
 use crate::server::Link;
+use replication::ReplicationId;
 use std::time::{Duration, Instant};
 
 /// Time that one answer may take.
@@ -18,6 +19,8 @@ pub struct Told {
     pub is_replica: bool,
     /// Bytes of its stream.
     pub offset: u64,
+    /// Whose stream it is, if it tells that.
+    pub id: Option<ReplicationId>,
 }
 
 /// A connection to the source that is made when it is needed.
@@ -32,6 +35,11 @@ impl Control {
     /// Nothing is connected yet.
     pub fn new(address: Address) -> Control {
         Control { address, link: None, failed_at: None }
+    }
+
+    /// Has the next question asked over another connection.
+    pub fn forget_link(&mut self) {
+        self.link = None;
     }
 
     /// How far the source is, if it tells that now. It is not waited for again and again.
@@ -95,7 +103,8 @@ fn parse_told(info: &str) -> Option<Told> {
         (offset("master_repl_offset"), offset("slave_repl_offset"));
     let is_replica = field("role") == Some("slave");
     let offset = if is_replica { of_primary.max(own) } else { own };
-    Some(Told { is_replica, offset: offset? })
+    let id = field("master_replid").and_then(|it| ReplicationId::parse(it.as_bytes()));
+    Some(Told { is_replica, offset: offset?, id })
 }
 
 #[cfg(test)]
@@ -105,9 +114,9 @@ mod tests {
     #[test]
     fn a_source_tells_how_far_it_is() {
         let primary = "# Replication\r\nrole:master\r\nmaster_repl_offset:77\r\n";
-        assert_eq!(parse_told(primary), Some(Told { is_replica: false, offset: 77 }));
+        assert_eq!(parse_told(primary), Some(Told { is_replica: false, offset: 77, id: None }));
         let replica = "role:slave\r\nslave_repl_offset:80\r\nmaster_repl_offset:77\r\n";
-        assert_eq!(parse_told(replica), Some(Told { is_replica: true, offset: 80 }));
+        assert_eq!(parse_told(replica), Some(Told { is_replica: true, offset: 80, id: None }));
         assert_eq!(parse_told("role:master\r\n"), None);
     }
 }

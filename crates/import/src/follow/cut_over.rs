@@ -1,106 +1,117 @@
 //! Moving clients from the source to the target.
 //!
 //! ```text
-//! cut-over ─▶ CLIENT PAUSE ... WRITE ─▶ Draining: up to where the source is
-//!          ─▶ Asking: counts, "switch now"
-//!    switched ─▶ the source stays paused for a day, the target is left alone
+//! cut-over ─▶ CLIENT PAUSE ... WRITE ─▶ Draining: up to where the source is ─▶ Asking: counts
+//!    switch ─▶ all is as it was? ─▶ the target is let go, and clients are moved
 //!    back, or no answer in time ─▶ CLIENT UNPAUSE, and it goes on following
 //! ```
-//! Nobody writes on either side between the pause and the answer, so nothing is lost whichever it
-//! is.
+//! 1. Clients are moved when this program has let the target go, and not before: until then it may
+//!    fill it anew.
+//! 2. Nothing is let go before the source has said once more that it holds writes back, that it is
+//!    what it was, and that it has nothing the target lacks.
 
 use crate::error::Error;
+use crate::follow::control::Told;
 use crate::follow::follower::{Ended, Follower};
 use crate::follow::phase::Phase;
-use crate::follow::target::{self, count};
+use crate::follow::target::{self, Has, count};
 use crate::server::databases_of;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// How much longer the source holds writes back than an answer is waited for, so that a late one
 /// finds them held back.
-const MARGIN: Duration = Duration::from_secs(2);
-/// How long it holds them back once clients have been moved.
+const MARGIN: Duration = Duration::from_secs(5);
+/// How long it holds them back once clients are moved.
 const AFTERWARDS: Duration = Duration::from_hours(24);
 /// Age of what the target lacks above which there is no point in a pause.
 const BEHIND_MAX: Duration = Duration::from_secs(1);
 
 impl Follower<'_> {
     /// Begins to move clients, if the target is near enough.
-    pub(super) fn begin_cut_over(&mut self, pauses: bool) -> Result<(), Error> {
+    pub(super) fn begin_cut_over(&mut self, pauses: bool) {
         if self.phase != Phase::Following {
-            println!("that is under way already");
-            return Ok(());
+            return println!("that is under way already");
         }
         let lag = self.lag();
         let is_near = lag.progress.behind <= BEHIND_MAX && lag.progress.is_connected;
-        if self.position.is_none() || !is_near {
-            println!("not yet: {}", self.report.text(&lag));
-            return Ok(());
+        if self.position.is_none() || !is_near || self.backlog.has_snapshot() {
+            return println!("not yet: {}", self.report.text(&lag));
         }
         let since = Instant::now();
-        if pauses && let Err(why) = self.pause() {
-            println!(
+        // The pause comes first: what the source tells behind it is all that there will be.
+        let held = match pauses {
+            true => self.same_source().and_then(|_| self.control.pause(self.pause_time())),
+            false => Ok(()),
+        };
+        if let Err(why) = held {
+            return println!(
                 "{} does not hold writes back ({why}). Stop all clients that write to it, then \
                  type `cut-over stopped`",
                 self.following.source.place
             );
-            return Ok(());
         }
-        // The pause comes first: what the source tells now is all that there will be.
-        let Some(told) = self.control.told() else {
-            self.phase = Phase::Draining { since, to: u64::MAX, pauses };
-            return self.give_up_cut_over("the source does not tell how far it is");
-        };
-        self.phase = Phase::Draining { since, to: told.offset, pauses };
-        Ok(())
+        self.phase = Phase::Draining { since, to: u64::MAX, pauses };
+        match self.same_source() {
+            Ok(told) => self.phase = Phase::Draining { since, to: told.offset, pauses },
+            Err(why) => self.give_up_cut_over(&why),
+        }
     }
 
-    fn pause(&mut self) -> Result<(), String> {
+    fn pause_time(&self) -> Duration {
+        self.following.cut_over + MARGIN
+    }
+
+    /// What the source tells, if its stream is the one that is followed.
+    fn same_source(&mut self) -> Result<Told, String> {
         let told = self.control.told().ok_or("it does not answer INFO replication")?;
         if told.is_replica {
             return Err("it is a replica, and its primary goes on".to_owned());
         }
-        self.control.pause(self.following.cut_over + MARGIN)
+        let own = self.backlog.id(self.generation);
+        if self.backlog.has_snapshot() || told.id.is_some_and(|id| own != Some(id)) {
+            return Err("it has another history now".to_owned());
+        }
+        Ok(told)
     }
 
     /// Goes on with what was begun: looks whether all has come, and whether the time is over.
     pub(super) fn go_on_cutting_over(&mut self) -> Result<(), Error> {
-        let (Phase::Draining { since, .. } | Phase::Asking { since, .. }) = self.phase else {
-            return Ok(());
+        let (since, drained) = match self.phase {
+            Phase::Following => return Ok(()),
+            Phase::Asking { since, .. } => (since, None),
+            Phase::Draining { since, to, pauses } => {
+                let has_all = self.position.is_some_and(|it| it.offset >= to);
+                (since, has_all.then_some(pauses))
+            }
         };
         if since.elapsed() >= self.following.cut_over {
             let seconds = self.following.cut_over.as_secs();
-            return self.give_up_cut_over(&format!("{seconds} s are over"));
+            self.give_up_cut_over(&format!("{seconds} s are over"));
+        } else if let Some(pauses) = drained {
+            self.phase = Phase::Asking { since, pauses };
+            self.ask(since);
         }
-        match self.phase {
-            Phase::Draining { to, pauses, .. }
-                if self.position.is_some_and(|it| it.offset >= to) =>
-            {
-                self.ask(since, pauses)
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Both sides have the same: the operator's answer is wanted.
-    fn ask(&mut self, since: Instant, pauses: bool) -> Result<(), Error> {
-        self.end_import_mode()?;
-        let commands = self.tally.commands.load(Relaxed);
-        self.phase = Phase::Asking { since, commands, pauses };
-        let (source, target) =
-            (self.following.source.place.clone(), self.following.options.target.place.clone());
+    fn ask(&mut self, since: Instant) {
         match self.counts() {
             Ok(lines) => lines.iter().for_each(|line| println!("{line}")),
-            Err(error) => println!("keys could not be counted: {error}"),
+            Err(error) => {
+                // The reply to what was asked may come later.
+                self.control.forget_link();
+                println!("keys could not be counted: {error}");
+            }
         }
         let left = self.following.cut_over.saturating_sub(since.elapsed());
         println!(
-            "{target} has all that {source} has. Switch clients to it, then type `switched`; \
-             `back`, or nothing within {:.0} s, lets them go on at {source}",
+            "{} has all that {} has. Type `switch` to move clients; `back`, or nothing within \
+             {:.0} s, lets them go on where they are",
+            self.following.options.target.place,
+            self.following.source.place,
             left.as_secs_f64()
         );
-        Ok(())
     }
 
     /// How many keys there are on both sides, a line for each database.
@@ -131,55 +142,86 @@ impl Follower<'_> {
         Ok(lines)
     }
 
-    /// Clients have been moved.
-    pub(super) fn switched(&mut self) -> Result<Option<Ended>, Error> {
-        let Phase::Asking { commands, pauses, .. } = self.phase else {
-            println!("nobody was asked to switch clients: type `cut-over` first");
+    /// Lets the target go, and has clients moved to it.
+    pub(super) fn switch(&mut self) -> Result<Option<Ended>, Error> {
+        let Phase::Asking { since, pauses } = self.phase else {
+            println!("type `cut-over` first");
             return Ok(None);
         };
-        let later = self.tally.commands.load(Relaxed) - commands;
-        if later > 0 {
-            println!("{later} commands came from the source meanwhile, and were executed");
+        if let Err(why) = self.make_sure(since, pauses)? {
+            self.give_up_cut_over(&why);
+            return Ok(None);
         }
-        let source = self.following.source.place.clone();
-        if pauses {
-            match self.control.pause(AFTERWARDS) {
-                Ok(()) => println!(
-                    "{source} holds writes back for a day, so that nobody writes there by mistake: \
-                     shut it down, or end that by CLIENT UNPAUSE"
-                ),
-                Err(why) => println!("{source} does not hold writes back any longer: {why}"),
-            }
-        }
-        self.end_import_mode()?;
-        target::forget(&mut self.aside, &self.place)?;
         self.state.contents.is_done = true;
         self.state.write()?;
+        // From here on nothing is undone.
+        let (source, target) = (&self.following.source.place, &self.following.options.target.place);
+        println!("switch clients to {target} now");
+        if pauses {
+            println!(
+                "{source} holds writes back for a day, so that nobody writes there by mistake: \
+                 shut it down, or end that by CLIENT UNPAUSE"
+            );
+        }
+        if let Err(error) = self.let_go() {
+            println!(
+                "{error}: DEL {} in database {} of {target}, and CONFIG SET import-mode no there",
+                text::quote(&self.place.key),
+                self.place.database
+            );
+        }
         Ok(Some(Ended::Switched))
     }
 
-    /// Lets clients go on at the source, if they were to be moved.
-    pub(super) fn give_up_cut_over(&mut self, why: &str) -> Result<(), Error> {
-        let (Phase::Draining { pauses, .. } | Phase::Asking { pauses, .. }) = self.phase else {
-            return Ok(());
+    /// Returns why clients cannot be moved now, if they cannot.
+    fn make_sure(&mut self, since: Instant, pauses: bool) -> Result<Result<(), String>, Error> {
+        let told = match pauses {
+            true => self.control.pause(AFTERWARDS).and_then(|()| self.same_source()),
+            // A replica may be left whose primary has been stopped.
+            false => self.control.told().ok_or("the source does not answer".to_owned()),
         };
-        let was_asking = matches!(self.phase, Phase::Asking { .. });
-        self.phase = Phase::Following;
-        if pauses && let Err(error) = self.control.end_pause() {
-            println!("the pause of the source ends by itself; CLIENT UNPAUSE failed: {error}");
+        let told = match told {
+            Ok(told) => told,
+            Err(why) => return Ok(Err(why)),
+        };
+        while self.position.is_none_or(|it| it.offset < told.offset) {
+            if since.elapsed() >= self.following.cut_over || self.backlog.has_snapshot() {
+                return Ok(Err("more has come, and has not arrived".to_owned()));
+            }
+            self.step()?;
         }
-        println!("clients stay at {}: {why}; it goes on following", self.following.source.place);
-        if was_asking && self.state.contents.turned_import_mode_on {
-            target::set_import_mode(&mut self.aside, true)?;
+        let has = target::has(&mut self.aside, &self.place)?;
+        if self.noted.is_none_or(|noted| has != Has::Position(noted)) {
+            return Ok(Err("the target has lost something".to_owned()));
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
-    /// Has the target remove keys whose deadline has come again, if it did before.
-    pub(super) fn end_import_mode(&mut self) -> Result<(), Error> {
-        if self.state.contents.turned_import_mode_on {
-            target::set_import_mode(&mut self.aside, false)?;
+    /// Lets clients go on at the source, if they were to be moved.
+    pub(super) fn give_up_cut_over(&mut self, why: &str) {
+        let (Phase::Draining { pauses, .. } | Phase::Asking { pauses, .. }) = self.phase else {
+            return;
+        };
+        self.phase = Phase::Following;
+        let source = self.following.source.place.clone();
+        if pauses {
+            let mut ended = self.control.end_pause();
+            if ended.is_err() {
+                self.control.forget_link();
+                ended = self.control.end_pause();
+            }
+            if let Err(error) = ended {
+                println!("CLIENT UNPAUSE {source} by hand: it may hold writes back ({error})");
+            }
         }
-        Ok(())
+        println!("clients stay at {source}: {why}; it goes on following");
+    }
+
+    /// Leaves nothing of this program at the target.
+    pub(super) fn let_go(&mut self) -> Result<(), Error> {
+        if self.state.contents.turned_import_mode_on {
+            target::end_import_mode(&mut self.aside, &self.place)?;
+        }
+        target::forget(&mut self.aside, &self.place)
     }
 }

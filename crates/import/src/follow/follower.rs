@@ -1,23 +1,19 @@
 //! What follows: takes what has come, has it executed at the target, and notes how far that is.
 
 use crate::error::Error;
-use crate::follow::backlog::{Backlog, Next, Snapshot};
-use crate::follow::batch::{self, Batch, Place};
+use crate::follow::backlog::{Backlog, Next};
+use crate::follow::batch::{Batch, Place};
 use crate::follow::console::{Console, HELP, Word};
 use crate::follow::control::Control;
 use crate::follow::following::Following;
 use crate::follow::phase::Phase;
-use crate::follow::position::{INCOMPLETE, Position, key_of};
+use crate::follow::position::{Position, key_of};
 use crate::follow::receiver::receive;
 use crate::follow::report::{Lag, Report};
 use crate::follow::start;
 use crate::follow::state::State;
 use crate::follow::target::{self, Has};
 use crate::follow::translate::Translator;
-use crate::from_rdb;
-use crate::meter::Meter;
-use crate::resume::Resume;
-use crate::run::Run;
 use crate::server::{Link, Server};
 use crate::tally::Tally;
 use replication::Units;
@@ -29,11 +25,7 @@ use std::time::{Duration, Instant};
 /// Bytes that are taken from the backlog at once.
 const ROOM_BYTES: usize = 1 << 20;
 /// Wait for bytes, after which it is seen whether something else is to be done.
-const WAIT: Duration = Duration::from_millis(20);
-/// Wait before a target is tried again that cannot take commands now.
-const BETWEEN_TRIES: Duration = Duration::from_millis(200);
-/// Time between two notes of a position behind which there are no commands.
-const BETWEEN_NOTES: Duration = Duration::from_secs(1);
+pub(super) const WAIT: Duration = Duration::from_millis(20);
 
 /// How it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,14 +56,14 @@ pub struct Pending {
 /// One that follows, from one look at what the target has on.
 pub struct Follower<'f> {
     pub(super) following: &'f Following,
-    server: &'f Server,
+    pub(super) server: &'f Server,
     pub(super) tally: &'f Tally,
     pub(super) state: &'f mut State,
     pub(super) report: &'f mut Report,
     console: &'f Console,
     pub(super) backlog: &'f Backlog,
     /// For transactions.
-    link: Link,
+    pub(super) link: Link,
     /// For everything else.
     pub(super) aside: Link,
     pub(super) place: Place,
@@ -83,11 +75,15 @@ pub struct Follower<'f> {
     /// Up to where the target has the stream; `None` before it has a snapshot.
     pub(super) position: Option<Position>,
     /// The same, as the target's key has it.
-    noted: Option<Position>,
-    noted_at: Instant,
+    pub(super) noted: Option<Position>,
+    pub(super) noted_at: Instant,
+    /// Which of the streams that have come is followed.
+    pub(super) generation: u64,
     pub(super) pending: Option<Pending>,
     /// Why the target could not take commands, as it was told.
-    told: String,
+    pub(super) told: String,
+    /// Connections to the target that were lost since something was executed.
+    pub(super) breaks: u32,
     /// Databases of the target that are there.
     pub(super) databases: BTreeSet<u64>,
     pub(super) control: Control,
@@ -111,12 +107,18 @@ impl<'f> Follower<'f> {
         let scope = &following.options.scope;
         let key = key_of(&state.contents.identity);
         let place = Place { key, database: scope.first_target() };
-        let Some((link, mut aside)) = start::connect(following, state, report)? else {
+        let Some((mut link, mut aside)) = start::connect(following, &place, report)? else {
             return Ok(Ended::Stopped);
         };
-        let position = begin_from(&mut aside, &place, following, state, report)?;
-        let known = position.map(|it| (it.id, it.offset));
-        let backlog = Backlog::new(following.directory.clone(), known);
+        let position = match begin_from((&mut link, &mut aside), &place, following, state, report) {
+            Err(error) if start::may_pass(&error) => {
+                report.tell(&format!("{error}; it is tried again"));
+                return Ok(Ended::Again);
+            }
+            begun => begun?,
+        };
+        let backlog =
+            Backlog::new(following.directory.clone(), position.map(|it| (it.id, it.offset)));
         let (takes_functions, database) =
             (following.options.takes_functions, position.map_or(0, |it| it.database));
         let tell = report.teller();
@@ -140,8 +142,10 @@ impl<'f> Follower<'f> {
                 position,
                 noted: position,
                 noted_at: Instant::now(),
+                generation: 0,
                 pending: None,
                 told: String::new(),
+                breaks: 0,
                 databases: BTreeSet::new(),
                 control: Control::new(following.source.clone()),
                 source_offset: 0,
@@ -158,21 +162,23 @@ impl<'f> Follower<'f> {
             if self.following.options.stop.is_asked() {
                 return self.stop();
             }
-            if let Some(ended) = self.hear()? {
-                return Ok(ended);
-            }
-            let stepped = self.step().and_then(|()| self.go_on_cutting_over());
-            match stepped {
-                Ok(()) => {}
+            match self.turn() {
+                Ok(None) => {}
+                Ok(Some(ended)) => return Ok(ended),
                 Err(Error::Interrupted(_)) => return self.stop(),
                 // Those of the source do not come here.
                 Err(error @ Error::Connection(..)) => {
-                    self.report.tell(&format!("{error}; the target is connected to again"));
-                    if !self.recover()? {
-                        self.give_up_cut_over("the target has lost something")?;
+                    if !self.recover(&error)? {
+                        self.give_up_cut_over("the target has lost something");
                         return Ok(Ended::Again);
                     }
                 }
+                Err(error @ Error::Moved(_)) => {
+                    self.report.tell(&error.to_string());
+                    self.give_up_cut_over("the target is not this program's alone");
+                    return Ok(Ended::Again);
+                }
+                Err(error) if start::may_pass(&error) => self.wait_for_target(&error.to_string()),
                 Err(error) => return Err(error),
             }
             if self.report.is_due(self.tally.commands.load(Relaxed)) {
@@ -186,14 +192,25 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// Does what is to be done next, or waits a moment for it.
-    fn step(&mut self) -> Result<(), Error> {
-        if self.pending.is_some() {
+    /// One look at what is to be done.
+    fn turn(&mut self) -> Result<Option<Ended>, Error> {
+        // The time of a word that is typed may be over.
+        self.go_on_cutting_over()?;
+        if let Some(ended) = self.hear()? {
+            return Ok(Some(ended));
+        }
+        self.step().map(|()| None)
+    }
+
+    /// Does what is to be done next with what has come, or waits a moment for it.
+    pub(super) fn step(&mut self) -> Result<(), Error> {
+        if self.pending.is_some() && !self.backlog.has_snapshot() {
             return self.execute();
         }
         let end = self.position.map_or(0, |it| it.offset) + self.received.len() as u64;
+        let from = (self.generation, end);
         let disk = |error| Error::File("what has come".to_owned(), error);
-        match self.backlog.next(end, &mut self.room, WAIT).map_err(disk)? {
+        match self.backlog.next(from, &mut self.room, WAIT).map_err(disk)? {
             Next::Snapshot(snapshot) => self.load(snapshot),
             Next::Nothing => self.note_now_and_then(),
             Next::Bytes(bytes) => {
@@ -209,159 +226,14 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// Fills the target with a snapshot.
-    fn load(&mut self, snapshot: Snapshot) -> Result<(), Error> {
-        self.give_up_cut_over("the source sends all its keys again")?;
-        let (following, options) = (self.following, &self.following.options);
-        (self.units, self.pending) = (Units::default(), None);
-        self.received.clear();
-        (self.position, self.noted) = (None, None);
-        if self.state.contents.has_begun || following.replaces {
-            target::empty(&mut self.aside, &options.scope, options.takes_functions)?;
-        }
-        self.state.contents.has_begun = true;
-        self.state.write()?;
-        target::note(&mut self.aside, &self.place, INCOMPLETE)?;
-        let disk = |error| Error::File("the snapshot".to_owned(), error);
-        let bytes = snapshot.file.metadata().map_err(disk)?.len();
-        self.report.tell(&format!("{bytes} bytes of keys have come and are sent on"));
-        let mut run = Run {
-            options,
-            server: self.server,
-            tally: self.tally,
-            meter: Meter::of_bytes("copying", bytes, options.shows_progress),
-            resume: Resume::open(None, "", "", "")?,
-            bytes_before: 0,
-            selected: 0,
-        };
-        let note = |run: &mut Run<'_>, safe| {
-            run.meter.set(safe);
-            let is_asked = options.stop.is_asked();
-            if is_asked { Err(Error::Interrupted("all keys are sent again")) } else { Ok(()) }
-        };
-        let walked = from_rdb::fill(&mut run, "the snapshot", snapshot.file, note, 0)?;
-        run.meter.end();
-        let database = walked.stream_database.unwrap_or(0);
-        let position = Position { id: snapshot.id, offset: snapshot.offset, database };
-        self.translator.database = database;
-        self.note(position)?;
-        self.position = Some(position);
-        self.backlog.applied(position.offset);
-        self.report.tell("the keys are there, and the stream follows");
-        if options.shows_progress || options.resume.is_none() {
-            self.report.tell(HELP);
-        }
-        Ok(())
-    }
-
-    /// Has the pending transaction executed, if the target takes it now.
-    fn execute(&mut self) -> Result<(), Error> {
-        let Some(mut pending) = self.pending.take() else { return Ok(()) };
-        if pending.not_before.is_some_and(|it| it > Instant::now()) {
-            self.pending = Some(pending);
-            thread::sleep(WAIT);
-            return Ok(());
-        }
-        if pending.batch.is_empty() {
-            self.arrived(&pending);
-            return Ok(());
-        }
-        let ended = pending.batch.execute(&mut self.link, &self.place, &pending.position);
-        match ended {
-            Err(error) => {
-                self.pending = Some(pending);
-                return Err(error);
-            }
-            Ok(batch::Ended::Executed(failed)) => {
-                self.name(&pending.batch, &failed);
-                let done = pending.batch.count.saturating_sub(failed.len());
-                self.tally.commands.fetch_add(done as u64, Relaxed);
-                self.told.clear();
-                (self.noted, self.noted_at) = (Some(pending.position), Instant::now());
-                self.arrived(&pending);
-            }
-            Ok(batch::Ended::Refused(refused)) => {
-                self.name(&pending.batch, &refused);
-                let at: Vec<usize> = refused.iter().map(|(at, _)| *at).collect();
-                pending.batch.remove(&at);
-                self.pending = Some(pending);
-            }
-            Ok(batch::Ended::NotNow(error)) => {
-                if self.told != error {
-                    self.report.tell(&format!(
-                        "the target takes nothing now, and is tried again: {error}"
-                    ));
-                    self.told = error;
-                }
-                pending.not_before = Some(Instant::now() + BETWEEN_TRIES);
-                self.pending = Some(pending);
-            }
-        }
-        Ok(())
-    }
-
-    fn name(&self, batch: &Batch, failed: &[(usize, String)]) {
-        for (at, error) in failed {
-            self.tally.fail(batch.database_of(*at), &batch.shown(*at), error);
-        }
-    }
-
-    /// The target has what a transaction stands for.
-    fn arrived(&mut self, pending: &Pending) {
-        self.received.drain(..pending.bytes);
-        self.position = Some(pending.position);
-        self.backlog.applied(pending.position.offset);
-        if pending.is_asked {
-            self.backlog.ask();
-        }
-    }
-
-    fn note(&mut self, position: Position) -> Result<(), Error> {
-        target::note(&mut self.aside, &self.place, &position.value())?;
-        (self.noted, self.noted_at) = (Some(position), Instant::now());
-        Ok(())
-    }
-
-    fn note_now_and_then(&mut self) -> Result<(), Error> {
-        match self.position {
-            Some(position)
-                if self.noted != Some(position) && self.noted_at.elapsed() >= BETWEEN_NOTES =>
-            {
-                self.note(position)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Connects to the target again. Returns false if it has something else than was thought.
-    fn recover(&mut self) -> Result<bool, Error> {
-        let Some((link, aside)) = start::connect(self.following, self.state, self.report)? else {
-            return Ok(true);
-        };
-        (self.link, self.aside) = (link, aside);
-        self.databases.clear();
-        let Has::Position(has) = target::has(&mut self.aside, &self.place)? else {
-            return Ok(false);
-        };
-        if self.pending.as_ref().is_some_and(|it| it.position == has)
-            && let Some(pending) = self.pending.take()
-        {
-            self.tally.commands.fetch_add(pending.batch.count as u64, Relaxed);
-            self.noted = Some(has);
-            self.arrived(&pending);
-            return Ok(true);
-        }
-        Ok(self.noted == Some(has))
-    }
-
     /// What the operator has typed.
     fn hear(&mut self) -> Result<Option<Ended>, Error> {
         match self.console.word() {
             None => {}
-            Some(Word::CutOver) => self.begin_cut_over(true)?,
-            Some(Word::CutOverStopped) => self.begin_cut_over(false)?,
-            Some(Word::Switched) => return self.switched(),
-            Some(Word::Back) => self.give_up_cut_over("clients stay where they are")?,
+            Some(Word::CutOver) => self.begin_cut_over(true),
+            Some(Word::CutOverStopped) => self.begin_cut_over(false),
+            Some(Word::Switch) => return self.switch(),
+            Some(Word::Back) => self.give_up_cut_over("that was asked for"),
             Some(Word::Status) => {
                 let lag = self.lag();
                 println!("{}", self.report.text(&lag));
@@ -396,13 +268,12 @@ impl<'f> Follower<'f> {
 
     /// Ends it. With a file another run goes on; without one nothing can, and nothing stays behind.
     fn stop(&mut self) -> Result<Ended, Error> {
-        self.give_up_cut_over("it was asked to stop")?;
+        self.give_up_cut_over("it was asked to stop");
         self.write_state()?;
         if self.state.is_kept() {
             self.report.tell("stopped; the same command goes on from here");
         } else {
-            self.end_import_mode()?;
-            target::forget(&mut self.aside, &self.place)?;
+            self.let_go()?;
             self.report.tell("stopped; without --resume nothing can go on from here");
         }
         Ok(Ended::Stopped)
@@ -411,16 +282,17 @@ impl<'f> Follower<'f> {
 
 /// What the target has of the stream, if that can be gone on from.
 fn begin_from(
-    aside: &mut Link,
+    (link, aside): (&mut Link, &mut Link),
     place: &Place,
     following: &Following,
     state: &mut State,
     report: &Report,
 ) -> Result<Option<Position>, Error> {
+    let mut begun = None;
     match target::has(aside, place)? {
         Has::Position(position) => {
             state.contents.has_begun = true;
-            return Ok(Some(position));
+            begun = Some(position);
         }
         Has::Incomplete => state.contents.has_begun = true,
         Has::Nothing if state.contents.has_begun => {
@@ -429,5 +301,6 @@ fn begin_from(
         Has::Nothing if !following.replaces => start::refuse_keys(aside, following)?,
         Has::Nothing => {}
     }
-    Ok(None)
+    start::prepare(aside, link, place, state, report)?;
+    Ok(begun)
 }

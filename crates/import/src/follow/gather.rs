@@ -20,6 +20,8 @@ impl Follower<'_> {
     pub(super) fn gather(&mut self) -> Result<bool, Error> {
         let Some(position) = self.position else { return Ok(false) };
         let came_at = self.backlog.came_at(position.offset);
+        // What was received may have been looked at before, when the connection broke.
+        self.translator.database = position.database;
         let (mut batch, mut at, mut is_asked) = (Batch::default(), 0, false);
         let received = std::mem::take(&mut self.received);
         let mut units = std::mem::take(&mut self.units);
@@ -45,7 +47,7 @@ impl Follower<'_> {
         if at == 0 {
             return Ok(false);
         }
-        let id = self.backlog.id().unwrap_or(position.id);
+        let id = self.backlog.id(self.generation).unwrap_or(position.id);
         let (offset, database) = (position.offset + at as u64, self.translator.database);
         let position = Position { id, offset, database };
         self.pending = Some(Pending { batch, position, bytes: at, is_asked, not_before: None });
@@ -107,7 +109,7 @@ impl Follower<'_> {
     }
 
     /// Makes sure that the target has a database: in a transaction it would be noticed too late.
-    fn look_for(&mut self, database: u64) -> Result<(), Error> {
+    pub(super) fn look_for(&mut self, database: u64) -> Result<(), Error> {
         if !self.databases.contains(&database) {
             self.aside.select(database)?;
             self.databases.insert(database);

@@ -5,12 +5,12 @@
 //! source ─▶ receiver ─▶ backlog, in files ─▶ follower ─▶ translate ─▶ batch ─▶ target
 //!           PSYNC        │                     │           MULTI ... SET position EXEC
 //!                        └─ a snapshot ────────┴─▶ RESTORE over several connections
-//! console: cut-over ─▶ pause at the source ─▶ drained ─▶ counts ─▶ "switch now" ─▶ switched
+//! console: cut-over ─▶ pause at the source ─▶ drained ─▶ counts ─▶ switch ─▶ both are let go
 //! ```
 //! 1. The target itself says how far it is, in a key that is written in the transaction of the
 //!    commands before it: whichever process dies, nothing is executed twice or left out.
 //! 2. What is received waits in files, so a slow target costs the source no memory, and memory here
-//!    is that of the largest unit.
+//!    is some times that of the largest unit.
 //! 3. What a target has that follows is this program's: it may be emptied to be filled again. At
 //!    first it must be empty, unless it was said that it may be emptied.
 //! 4. What is not sent is counted and named.
@@ -27,6 +27,7 @@ mod cut_over;
 mod follower;
 mod following;
 mod gather;
+mod load;
 mod phase;
 mod position;
 mod receiver;
@@ -34,6 +35,7 @@ mod report;
 mod start;
 mod state;
 mod target;
+mod transact;
 mod translate;
 
 use crate::error::Error;
@@ -45,6 +47,11 @@ pub use following::Following;
 use report::Report;
 use state::State;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+/// Wait before the target is asked again what it has.
+const BEFORE_ANOTHER: Duration = Duration::from_millis(200);
 
 /// How it has ended.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +89,7 @@ pub fn follow(following: &Following) -> Result<Followed, Error> {
             let ended =
                 Follower::run(following, &target, &tally, &mut state, &mut report, &console)?;
             match ended {
-                Ended::Again => {}
+                Ended::Again => thread::sleep(BEFORE_ANOTHER),
                 Ended::Stopped => return Ok(()),
                 Ended::Switched => {
                     is_switched = true;

@@ -16,12 +16,10 @@ pub enum Phase {
         /// True if this program holds writes back.
         pauses: bool,
     },
-    /// Both sides have the same, and the operator is asked to move clients.
+    /// Both sides have the same, and the operator is asked whether clients are to be moved.
     Asking {
         /// When it began.
         since: Instant,
-        /// Commands that had been executed then.
-        commands: u64,
         /// True if this program holds writes back.
         pauses: bool,
     },

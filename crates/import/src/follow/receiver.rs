@@ -2,12 +2,11 @@
 
 use crate::address::Address;
 use crate::error::Error;
-use crate::follow::backlog::{Backlog, Snapshot};
+use crate::follow::backlog::Backlog;
 use crate::resp::connect;
 use replication::{
     Ending, Handshake, Next, Own, ReplicationId, Synced, Transfer, handshake, spoken,
 };
-use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::net::TcpStream;
 use std::thread;
@@ -42,6 +41,9 @@ pub fn receive(source: &Address, backlog: &Backlog, tell: &(dyn Fn(&str) + Sync)
         });
         backlog.disconnected();
         let Err(error) = ended else { return };
+        if backlog.has_ended() {
+            return;
+        }
         let error = error.to_string();
         // The same failure is told once.
         if error != told {
@@ -156,15 +158,14 @@ impl<'s> Session<'s> {
                 told += TOLD_BYTES;
             }
             self.read_some()?;
+            if self.backlog.has_ended() {
+                return Err(self.wrong("it was asked to stop"));
+            }
         }
         file.rewind().map_err(disk)?;
-        self.put(file, id, offset);
+        self.backlog.put_snapshot(file, id, offset);
         // Some sources wait for a word before they go on. It says that nothing has arrived yet.
         self.acknowledge(0)
-    }
-
-    fn put(&self, file: File, id: ReplicationId, offset: u64) {
-        self.backlog.put_snapshot(Snapshot { file, id, offset });
     }
 
     /// Keeps the stream until the backlog ends it.

@@ -1,40 +1,34 @@
 //! Connections to the target, and what it must be like.
 
 use crate::error::Error;
+use crate::follow::batch::Place;
 use crate::follow::following::Following;
 use crate::follow::report::Report;
 use crate::follow::state::State;
-use crate::follow::target;
+use crate::follow::target::{self, ImportMode};
+use crate::refusals::is_of_server;
 use crate::server::Link;
-use std::io;
 use std::thread;
 use std::time::Duration;
 
 /// Wait before a target is connected to again.
 const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 
-/// Connects to the target, and waits for it. `None` if it is asked to stop meanwhile.
+/// Connects to the target, and waits for it: a connection for transactions, and one for all else.
+/// `None` if it is asked to stop meanwhile.
+///
+/// # Errors
+/// When the target cannot be filled.
 pub fn connect(
     following: &Following,
-    state: &mut State,
+    place: &Place,
     report: &Report,
 ) -> Result<Option<(Link, Link)>, Error> {
     let mut told = String::new();
     while !following.options.stop.is_asked() {
-        let mut open = || -> Result<(Link, Link), Error> {
-            let address = &following.options.target;
-            let (mut link, mut aside) = (Link::open(address)?, Link::open(address)?);
-            // While it loads, it is there and cannot be asked.
-            let reply = aside.ask(&["GET", "varve-import:position:"])?;
-            if let Some(error) = reply.error().filter(|it| it.starts_with("LOADING")) {
-                return Err(Error::Connection(address.place.clone(), io::Error::other(error)));
-            }
-            begin_import_mode(&mut aside, &mut link, state, report)?;
-            Ok((link, aside))
-        };
-        match open() {
+        match open(following, place) {
             Ok(links) => return Ok(Some(links)),
-            Err(error @ Error::Connection(..)) => {
+            Err(error) if may_pass(&error) => {
                 let error = error.to_string();
                 if error != told {
                     report.tell(&format!("{error}; it is tried again"));
@@ -48,7 +42,76 @@ pub fn connect(
     Ok(None)
 }
 
+/// True if what has failed may succeed later.
+pub fn may_pass(error: &Error) -> bool {
+    match error {
+        Error::Connection(..) => true,
+        Error::Refused { reply, .. } => is_of_server(reply),
+        _ => false,
+    }
+}
+
+fn open(following: &Following, place: &Place) -> Result<(Link, Link), Error> {
+    let address = &following.options.target;
+    let (mut link, mut aside) = (Link::open(address)?, Link::open(address)?);
+    let reply = aside.ask(&["INFO", "cluster"])?;
+    if reply.bytes().is_some_and(|text| find(text, b"cluster_enabled:1")) {
+        let what = "is a node of a cluster, which takes no transactions over several slots";
+        return Err(Error::Usage(format!("{} {what}", address.place)));
+    }
+    // While it loads, it is there and cannot be asked.
+    target::has(&mut aside, place)?;
+    // Were MULTI refused, what is sent behind it would be executed one by one.
+    for word in ["MULTI", "DISCARD"] {
+        let reply = link.ask(&[word])?;
+        if reply.error().is_some() {
+            return Err(link.refused(word, &reply));
+        }
+    }
+    Ok((link, aside))
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> bool {
+    text.windows(wanted.len()).any(|it| it == wanted)
+}
+
+/// Has the target keep keys past their deadlines, for these connections, and execute nothing once
+/// another client has changed how far it is. It takes the first of a connection only once it is in
+/// import mode.
+///
+/// # Errors
+/// When the connection breaks, or the target takes nothing now.
+pub fn prepare(
+    aside: &mut Link,
+    link: &mut Link,
+    place: &Place,
+    state: &mut State,
+    report: &Report,
+) -> Result<(), Error> {
+    let mode = target::begin_import_mode(aside, place)?;
+    if mode == ImportMode::TurnedOn && !state.contents.turned_import_mode_on {
+        state.contents.turned_import_mode_on = true;
+        state.write()?;
+    }
+    let is_source = target::is_import_source(link)? && target::is_import_source(aside)?;
+    match mode {
+        ImportMode::None => report.tell(
+            "the target has no import mode: what is done to a key shortly before its deadline may \
+             come behind it there, and act as on a new key",
+        ),
+        ImportMode::WasOn if !state.contents.turned_import_mode_on => {
+            report.tell("the target's import mode is on already, and stays so at the end");
+        }
+        _ if !is_source => report.tell("the target refuses CLIENT IMPORT-SOURCE"),
+        _ => {}
+    }
+    target::watch(link, place)
+}
+
 /// Makes sure that the target has nothing that would be mixed with what comes.
+///
+/// # Errors
+/// When there is something, or the connection breaks.
 pub fn refuse_keys(aside: &mut Link, following: &Following) -> Result<(), Error> {
     let Some((database, key)) = target::find_key(aside, &following.options.scope)? else {
         return Ok(());
@@ -59,29 +122,4 @@ pub fn refuse_keys(aside: &mut Link, following: &Following) -> Result<(), Error>
         following.options.target.place,
         text::quote(&key[..key.len().min(200)])
     )))
-}
-
-/// Has the target keep keys past their deadlines, for the connection on which commands go. It takes
-/// that of a connection only once it is in that mode.
-fn begin_import_mode(
-    aside: &mut Link,
-    link: &mut Link,
-    state: &mut State,
-    report: &Report,
-) -> Result<(), Error> {
-    let mut is_on = target::import_mode(aside)? == Some(true);
-    if !is_on {
-        is_on = target::set_import_mode(aside, true)?;
-        if is_on && !state.contents.turned_import_mode_on {
-            state.contents.turned_import_mode_on = true;
-            state.write()?;
-        }
-    }
-    if !is_on || !target::is_import_source(link)? {
-        report.tell(
-            "the target has no import mode: what is done to a key shortly before its deadline may \
-             come behind it there, and act as on a new key",
-        );
-    }
-    Ok(())
 }

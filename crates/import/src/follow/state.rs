@@ -5,7 +5,7 @@ use crate::error::Error;
 use base::Random;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Contents of the file.
@@ -88,8 +88,12 @@ impl State {
         let text = serde_json::to_string(&self.contents).map_err(|error| failed(error.into()))?;
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(".new");
-        fs::write(&temporary, text + "\n").map_err(failed)?;
-        fs::rename(&temporary, path).map_err(failed)
+        let written = fs::File::create(&temporary).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.sync_all()
+        });
+        written.and_then(|()| fs::rename(&temporary, path)).map_err(failed)
     }
 }
 

@@ -42,13 +42,15 @@ pub fn has(link: &mut Link, place: &Place) -> Result<Has, Error> {
     }
 }
 
-/// Notes how far the target is.
+/// Has nothing executed on a connection once another client has changed the note.
 ///
 /// # Errors
-/// When it does not take that.
-pub fn note(link: &mut Link, place: &Place, value: &[u8]) -> Result<(), Error> {
+/// When the target does not do it.
+pub fn watch(link: &mut Link, place: &Place) -> Result<(), Error> {
     link.select(place.database)?;
-    done(link, "SET", &[b"SET", &place.key, value])
+    // What has changed before does not count any more.
+    done(link, "UNWATCH", &[b"UNWATCH"])?;
+    done(link, "WATCH", &[b"WATCH", &place.key])
 }
 
 /// Takes the note away.
@@ -168,8 +170,13 @@ pub fn count(
     if scope.takes_all_keys() {
         let reply = link.ask(&["DBSIZE"])?;
         let Some(keys) = reply.integer() else { return Err(link.refused("DBSIZE", &reply)) };
-        let is_here = place.is_some_and(|place| place.database == database);
-        return Ok(u64::try_from(keys).unwrap_or(0).saturating_sub(u64::from(is_here)));
+        let own = match place.filter(|place| place.database == database) {
+            None => 0,
+            Some(place) => {
+                link.ask(&[b"EXISTS", &place.key[..], TURNED_ON])?.integer().unwrap_or(0)
+            }
+        };
+        return Ok(u64::try_from(keys.saturating_sub(own)).unwrap_or(0));
     }
     let mut count = 0;
     each_page(link, database, scope, |_, keys| {
@@ -205,15 +212,48 @@ fn each_page(
     }
 }
 
-/// Import mode of a target: whether it keeps keys past their deadlines for this program, since
-/// commands that are late may still change them. `None` if it has no such thing.
+/// Name of the key by which a target knows that its import mode was turned on by this program.
+const TURNED_ON: &[u8] = b"varve-import:position:import-mode";
+
+/// Import mode of a target, in which it keeps keys past their deadlines for this program, since
+/// commands that are late may still change them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportMode {
+    /// There is no such thing, or it cannot be turned on.
+    None,
+    /// This program has turned it on, in this run or before.
+    TurnedOn,
+    /// It was on.
+    WasOn,
+}
+
+/// Turns import mode on.
 ///
 /// # Errors
 /// When the connection breaks.
-pub fn import_mode(link: &mut Link) -> Result<Option<bool>, Error> {
+pub fn begin_import_mode(link: &mut Link, place: &Place) -> Result<ImportMode, Error> {
     let reply = link.ask(&["CONFIG", "GET", "import-mode"])?;
-    let Some([_, value]) = reply.array() else { return Ok(None) };
-    Ok(Some(value.bytes() == Some(b"yes")))
+    let Some([_, value]) = reply.array() else { return Ok(ImportMode::None) };
+    link.select(place.database)?;
+    if value.bytes() == Some(b"yes") {
+        let is_own = link.ask(&[b"EXISTS", TURNED_ON])?.integer() == Some(1);
+        return Ok(if is_own { ImportMode::TurnedOn } else { ImportMode::WasOn });
+    }
+    if !set_import_mode(link, true)? {
+        return Ok(ImportMode::None);
+    }
+    link.ask(&[b"SET", TURNED_ON, b"1"])?;
+    Ok(ImportMode::TurnedOn)
+}
+
+/// Turns import mode off for good.
+///
+/// # Errors
+/// When the connection breaks.
+pub fn end_import_mode(link: &mut Link, place: &Place) -> Result<(), Error> {
+    set_import_mode(link, false)?;
+    link.select(place.database)?;
+    link.ask(&[b"DEL", TURNED_ON]).map(drop)
 }
 
 /// Turns import mode on or off. Returns false if the target refuses.

@@ -5,7 +5,7 @@
 //! | SELECT, PING, REPLCONF | nothing: a command goes to the database that its own becomes |
 //! | EXPIRE k 100, SETEX k 100 v, SET k v EX 100, RESTORE k 100 ... | the moment, below |
 //! | MOVE, COPY ... DB, SWAPDB | the same with the numbers that databases get |
-//! | MOVE to a database that is left out | DEL |
+//! | MOVE to a database, RENAME to a name that is left out | DEL |
 //! | FLUSHALL, FLUSHDB, where not everything is taken | FLUSHDB, or the removal of what is taken |
 //! | DEL, UNLINK, MSET, MSETNX, where some keys are taken | the same of those keys |
 //! | anything else that only reads keys that are taken | nothing |
@@ -143,6 +143,10 @@ impl Translator {
             _ if keys.iter().all(|(key, flags)| !is_taken(key) || is_read(*flags)) => {
                 return Ok(None);
             }
+            // The one that is taken goes away, whatever becomes of it elsewhere.
+            b"RENAME" | b"RENAMENX" if keys.first().is_some_and(|(key, _)| is_taken(key)) => {
+                return Ok(Some(Cow::Owned(vec![&b"DEL"[..], keys[0].0])));
+            }
             _ => return Err(Reason::CutInTwo),
         };
         let arguments = words[1..].chunks(step).filter(|it| is_taken(it[0])).flatten();
@@ -217,9 +221,10 @@ impl Translator {
                 is_taken(number(words, 2)) && words.get(1).is_some_and(|it| self.scope.has(it))
             }
             b"COPY" => {
-                let at = words.iter().position(|it| it.eq_ignore_ascii_case(b"DB"));
+                let options = words.get(3..).unwrap_or_default();
+                let at = options.iter().position(|it| it.eq_ignore_ascii_case(b"DB"));
                 let is_there = words.get(2).is_some_and(|it| self.scope.has(it));
-                is_there && is_taken(at.and_then(|at| number(words, at + 1)))
+                is_there && is_taken(at.and_then(|at| number(options, at + 1)))
             }
             // What belongs to no database.
             b"FUNCTION" | b"SCRIPT" | b"PUBLISH" | b"SPUBLISH" => {

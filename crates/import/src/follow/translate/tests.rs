@@ -101,6 +101,7 @@ fn databases_get_their_numbers_and_others_are_left_out() {
             ("MOVE k 8", ""),
             ("MOVE k 1", "left out: CutInTwo"),
             ("COPY a b DB 0", "left out: CutInTwo"),
+            ("COPY db b DB 0", "left out: CutInTwo"),
             ("FUNCTION LOAD x", "3> as it came"),
         ],
     );
@@ -118,7 +119,8 @@ fn of_commands_with_several_keys_what_matches_is_taken_or_it_is_told() {
             ("SUNIONSTORE b a", ""),
             ("SUNIONSTORE a ab", "0> as it came"),
             ("SUNIONSTORE a b", "left out: CutInTwo"),
-            ("RENAME a b", "left out: CutInTwo"),
+            ("RENAME a b", "0> DEL a"),
+            ("RENAME b a", "left out: CutInTwo"),
             ("RENAME b c", ""),
             ("ZUNIONSTORE b 2 a ab", ""),
             ("COPY a b", ""),
