@@ -152,7 +152,8 @@ pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Er
                 if stop.is_asked() || shared.has_failed() {
                     return Err(Error::Interrupted("all keys are sent again"));
                 }
-                error = try_again(link, shared, put, why)?;
+                shared.tally.note_wait(&shared.server.address.place, why);
+                error = send_again(link, shared, put)?;
             }
             match error {
                 Some(error) => shared.tally.fail(put.database, &put.name, &error),
@@ -173,20 +174,17 @@ fn outcome_of(link: &mut Link, count: usize) -> Result<Option<String>, Error> {
     Ok(error)
 }
 
-/// Waits a while and sends a key again.
-fn try_again(
-    link: &mut Link,
-    shared: &Shared<'_>,
-    put: &Put,
-    error: &str,
-) -> Result<Option<String>, Error> {
-    shared.tally.note_wait(&shared.server.address.place, error);
-    std::thread::sleep(BETWEEN_TRIES);
+/// Sends a key again, and waits a while if it is refused once more.
+fn send_again(link: &mut Link, shared: &Shared<'_>, put: &Put) -> Result<Option<String>, Error> {
     let requests = put.value.requests(&put.name, put.deadline, put.used, shared.server);
     let requests = requests.unwrap_or_default();
     send(link, &requests)?;
     link.flush()?;
-    outcome_of(link, requests.len())
+    let outcome = outcome_of(link, requests.len())?;
+    if outcome.as_ref().is_some_and(|it| is_of_server(it)) {
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    Ok(outcome)
 }
 
 fn send(link: &mut Link, requests: &[Request]) -> Result<(), Error> {

@@ -26,6 +26,9 @@ impl Follower<'_> {
             self.patiently(|it| {
                 let options = &it.following.options;
                 target::empty(&mut it.aside, &options.scope, options.takes_functions)?;
+                if it.state.contents.turned_import_mode_on {
+                    target::note_import_mode(&mut it.aside, &it.place)?;
+                }
                 target::watch(&mut it.link, &it.place)
             })?;
             self.note(INCOMPLETE)?;

@@ -242,8 +242,17 @@ pub fn begin_import_mode(link: &mut Link, place: &Place) -> Result<ImportMode, E
     if !set_import_mode(link, true)? {
         return Ok(ImportMode::None);
     }
-    link.ask(&[b"SET", TURNED_ON, b"1"])?;
+    note_import_mode(link, place)?;
     Ok(ImportMode::TurnedOn)
+}
+
+/// Notes that this program has turned import mode on.
+///
+/// # Errors
+/// When the connection breaks.
+pub fn note_import_mode(link: &mut Link, place: &Place) -> Result<(), Error> {
+    link.select(place.database)?;
+    link.ask(&[b"SET", TURNED_ON, b"1"]).map(drop)
 }
 
 /// Turns import mode off for good.
