@@ -27,7 +27,7 @@ pub enum Error {
     #[error("{0}: {1}. What varve-check says of it tells more")]
     Damaged(String, String),
     /// Somebody else has filled the same server.
-    #[error("{0}: another process has changed how far it is; it is asked again")]
+    #[error("{0}: another varve-import has changed how far it is; it is asked again")]
     Moved(String),
     /// A signal has come.
     #[error("interrupted; {0}")]

@@ -258,11 +258,8 @@ fn run_follower(arguments: &Arguments) -> Result<bool, Error> {
         cut_over: Duration::from_secs(arguments.cut_over_time),
         directory: arguments.spool.clone().unwrap_or_else(std::env::temp_dir),
     };
-    let Followed { keys, commands, failures, is_switched } = follow(&following)?;
+    let Followed { keys, commands, failures } = follow(&following)?;
     println!("{keys} keys and {commands} commands were sent; {failures} failed or were left out");
-    if is_switched {
-        println!("clients have been moved to {}", following.options.target.place);
-    }
     Ok(failures == 0)
 }
 

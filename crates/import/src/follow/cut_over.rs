@@ -35,7 +35,7 @@ impl Follower<'_> {
         let lag = self.lag();
         let is_near = lag.progress.behind <= BEHIND_MAX && lag.progress.is_connected;
         if self.position.is_none() || !is_near || self.backlog.has_snapshot() {
-            return println!("not yet: {}", self.report.text(&lag));
+            return println!("not yet, type it again later: {}", self.report.text(&lag));
         }
         let since = Instant::now();
         // The pause comes first: what the source tells behind it is all that there will be.
@@ -74,6 +74,15 @@ impl Follower<'_> {
         Ok(told)
     }
 
+    /// For how long writes are held back yet, as text.
+    pub(super) fn held_back(&self) -> String {
+        let (Phase::Draining { since, .. } | Phase::Asking { since, .. }) = self.phase else {
+            return String::new();
+        };
+        let left = self.following.cut_over.saturating_sub(since.elapsed());
+        format!("; clients are to be moved, for {:.0} s more", left.as_secs_f64())
+    }
+
     /// Goes on with what was begun: looks whether all has come, and whether the time is over.
     pub(super) fn go_on_cutting_over(&mut self) -> Result<(), Error> {
         let (since, drained) = match self.phase {
@@ -101,12 +110,16 @@ impl Follower<'_> {
             Err(error) => {
                 // The reply to what was asked may come later.
                 self.control.forget_link();
-                println!("keys could not be counted: {error}");
+                return self.give_up_cut_over(&format!("keys could not be counted: {error}"));
             }
         }
+        let all = match self.failures() {
+            0 => "all".to_owned(),
+            failures => format!("all but what {failures} commands or keys should have changed"),
+        };
         let left = self.following.cut_over.saturating_sub(since.elapsed());
         println!(
-            "{} has all that {} has. Type `switch` to move clients; `back`, or nothing within \
+            "{} has {all} that {} has. Type `switch` to move clients; `back`, or nothing within \
              {:.0} s, lets them go on where they are",
             self.following.options.target.place,
             self.following.source.place,
@@ -152,6 +165,7 @@ impl Follower<'_> {
             self.give_up_cut_over(&why);
             return Ok(None);
         }
+        self.state.contents.failures = self.failures();
         self.state.contents.is_done = true;
         self.state.write()?;
         // From here on nothing is undone.
@@ -160,7 +174,8 @@ impl Follower<'_> {
         if pauses {
             println!(
                 "{source} holds writes back for a day, so that nobody writes there by mistake: \
-                 shut it down, or end that by CLIENT UNPAUSE"
+                 CLIENT KILL TYPE normal there ends those that wait, then shut it down, or CLIENT \
+                 UNPAUSE"
             );
         }
         if let Err(error) = self.let_go() {
@@ -214,7 +229,7 @@ impl Follower<'_> {
                 println!("CLIENT UNPAUSE {source} by hand: it may hold writes back ({error})");
             }
         }
-        println!("clients stay at {source}: {why}; it goes on following");
+        println!("clients stay at {source}: {why}");
     }
 
     /// Leaves nothing of this program at the target.

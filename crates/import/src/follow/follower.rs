@@ -104,9 +104,8 @@ impl<'f> Follower<'f> {
         report: &'f mut Report,
         console: &'f Console,
     ) -> Result<Ended, Error> {
-        let scope = &following.options.scope;
         let key = key_of(&state.contents.identity);
-        let place = Place { key, database: scope.first_target() };
+        let place = Place { key, database: following.options.scope.first_target() };
         let Some((mut link, mut aside)) = start::connect(following, &place, report)? else {
             return Ok(Ended::Stopped);
         };
@@ -119,8 +118,8 @@ impl<'f> Follower<'f> {
         };
         let backlog =
             Backlog::new(following.directory.clone(), position.map(|it| (it.id, it.offset)));
-        let (takes_functions, database) =
-            (following.options.takes_functions, position.map_or(0, |it| it.database));
+        let (options, database) = (&following.options, position.map_or(0, |it| it.database));
+        let translator = Translator::new(options.scope.clone(), options.takes_functions, database);
         let tell = report.teller();
         thread::scope(|threads| {
             threads.spawn(|| receive(&following.source, &backlog, &tell));
@@ -135,7 +134,7 @@ impl<'f> Follower<'f> {
                 link,
                 aside,
                 place,
-                translator: Translator::new(scope.clone(), takes_functions, database),
+                translator,
                 units: Units::default(),
                 received: Vec::new(),
                 room: vec![0; ROOM_BYTES],
@@ -158,6 +157,9 @@ impl<'f> Follower<'f> {
     }
 
     fn follow(&mut self) -> Result<Ended, Error> {
+        if self.position.is_some() {
+            self.report.tell(HELP);
+        }
         loop {
             if self.following.options.stop.is_asked() {
                 return self.stop();
@@ -233,13 +235,17 @@ impl<'f> Follower<'f> {
             Some(Word::CutOver) => self.begin_cut_over(true),
             Some(Word::CutOverStopped) => self.begin_cut_over(false),
             Some(Word::Switch) => return self.switch(),
+            Some(Word::Back) if self.phase == Phase::Following => {
+                println!("there is no cut-over to go back from");
+            }
             Some(Word::Back) => self.give_up_cut_over("that was asked for"),
             Some(Word::Status) => {
                 let lag = self.lag();
-                println!("{}", self.report.text(&lag));
+                println!("{}{}", self.report.text(&lag), self.held_back());
             }
             Some(Word::Quit) => return self.stop().map(Some),
-            Some(Word::Unknown) => println!("{HELP}"),
+            Some(Word::Unknown) if self.phase == Phase::Following => println!("{HELP}"),
+            Some(Word::Unknown) => println!("type `switch`, `back` or `status`"),
         }
         Ok(None)
     }
@@ -256,11 +262,18 @@ impl<'f> Follower<'f> {
         }
     }
 
+    /// What has failed or was left out, in earlier runs too.
+    pub(super) fn failures(&self) -> u64 {
+        self.state.failures_before + self.tally.failures()
+    }
+
     fn write_state(&mut self) -> Result<(), Error> {
         let Some(position) = self.position else { return Ok(()) };
         let text = String::from_utf8_lossy(&position.value()).into_owned();
-        if self.state.contents.position != text {
-            self.state.contents.position = text;
+        let failures = self.failures();
+        let contents = &mut self.state.contents;
+        if contents.position != text || contents.failures != failures {
+            (contents.position, contents.failures) = (text, failures);
             self.state.write()?;
         }
         Ok(())
@@ -269,8 +282,12 @@ impl<'f> Follower<'f> {
     /// Ends it. With a file another run goes on; without one nothing can, and nothing stays behind.
     fn stop(&mut self) -> Result<Ended, Error> {
         self.give_up_cut_over("it was asked to stop");
+        self.state.contents.failures = self.failures();
         self.write_state()?;
         if self.state.is_kept() {
+            if let Some(position) = self.position.filter(|it| self.noted != Some(*it)) {
+                self.note(&position.value())?;
+            }
             self.report.tell("stopped; the same command goes on from here");
         } else {
             self.let_go()?;

@@ -6,6 +6,7 @@ use crate::follow::follower::{Follower, Pending};
 use crate::follow::position::Position;
 use crate::follow::target;
 use crate::follow::translate::{Reason, Translated, Translator};
+use crate::refusals::is_of_server;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Span;
@@ -111,7 +112,14 @@ impl Follower<'_> {
     /// Makes sure that the target has a database: in a transaction it would be noticed too late.
     pub(super) fn look_for(&mut self, database: u64) -> Result<(), Error> {
         if !self.databases.contains(&database) {
-            self.aside.select(database)?;
+            let place = &self.following.options.target.place;
+            self.aside.select(database).map_err(|error| match error {
+                Error::Refused { reply, .. } if !is_of_server(&reply) => Error::Usage(format!(
+                    "{place} has no database {database} ({reply}): raise `databases` there, or \
+                     choose with --databases"
+                )),
+                other => other,
+            })?;
             self.databases.insert(database);
         }
         Ok(())

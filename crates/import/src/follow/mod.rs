@@ -62,8 +62,6 @@ pub struct Followed {
     pub commands: u64,
     /// Keys, commands and libraries that failed, and commands that were left out.
     pub failures: u64,
-    /// True if clients have been switched.
-    pub is_switched: bool,
 }
 
 /// Follows until clients are switched or a signal comes.
@@ -73,7 +71,8 @@ pub struct Followed {
 pub fn follow(following: &Following) -> Result<Followed, Error> {
     let options = &following.options;
     let tally = Tally::default();
-    // It must be there at the begin; later it is waited for, as the source is.
+    // Both must be there at the begin; later they are waited for.
+    start::check(following)?;
     let (target, _) = Server::meet(&options.target)?;
     let mut state = State::open(
         options.resume.as_deref(),
@@ -83,18 +82,13 @@ pub fn follow(following: &Following) -> Result<Followed, Error> {
     )?;
     let mut report = Report::new(options.shows_progress);
     let console = Console::listen();
-    let mut is_switched = false;
     options.stop.wait_for(|| -> Result<(), Error> {
         loop {
             let ended =
                 Follower::run(following, &target, &tally, &mut state, &mut report, &console)?;
             match ended {
                 Ended::Again => thread::sleep(BEFORE_ANOTHER),
-                Ended::Stopped => return Ok(()),
-                Ended::Switched => {
-                    is_switched = true;
-                    return Ok(());
-                }
+                Ended::Stopped | Ended::Switched => return Ok(()),
             }
         }
     })?;
@@ -102,7 +96,6 @@ pub fn follow(following: &Following) -> Result<Followed, Error> {
     Ok(Followed {
         keys: tally.keys.load(Relaxed),
         commands: tally.commands.load(Relaxed),
-        failures: tally.failures(),
-        is_switched,
+        failures: state.failures_before + tally.failures(),
     })
 }

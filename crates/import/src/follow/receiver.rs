@@ -91,6 +91,9 @@ impl<'s> Session<'s> {
             heard_at: now,
             acknowledged_at: now,
         };
+        if backlog.received().is_none() {
+            tell("the source is asked for all its keys; it may wait some seconds for others");
+        }
         let synced = session.shake_hands(source)?;
         match synced {
             Synced::Continues(id) => {

@@ -1,7 +1,7 @@
 //! What is told while a server follows: events on standard error, how far it is on a terminal.
 
 use crate::follow::backlog::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
 /// Time between two lines about how far it is.
@@ -40,6 +40,9 @@ impl Report {
         let target =
             if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            bar.set_style(style);
+        }
         Report { bar, at: Instant::now(), commands: 0, per_second: 0.0 }
     }
 

@@ -1,5 +1,6 @@
 //! Connections to the target, and what it must be like.
 
+use crate::address::Address;
 use crate::error::Error;
 use crate::follow::batch::Place;
 use crate::follow::following::Following;
@@ -13,6 +14,48 @@ use std::time::Duration;
 
 /// Wait before a target is connected to again.
 const BETWEEN_TRIES: Duration = Duration::from_millis(200);
+
+/// What a server tells of itself.
+fn facts(address: &Address) -> Result<[String; 3], Error> {
+    let mut link = Link::open(address)?;
+    let mut text = String::new();
+    for section in ["server", "replication"] {
+        let reply = link.ask(&["INFO", section])?;
+        let bytes = reply.bytes().filter(|_| reply.error().is_none());
+        text += &String::from_utf8_lossy(bytes.ok_or_else(|| link.refused("INFO", &reply))?);
+    }
+    Ok(["run_id:", "master_replid:", "role:"].map(|name| {
+        let found = text.lines().find_map(|line| line.strip_prefix(name));
+        found.unwrap_or_default().trim().to_owned()
+    }))
+}
+
+/// Makes sure that both servers are there, that they are two, and that what has come can be kept.
+///
+/// # Errors
+/// When that is not so.
+pub fn check(following: &Following) -> Result<(), Error> {
+    let (source, target) = (&following.source, &following.options.target);
+    let ([one, stream, _], [other, other_stream, role]) = (facts(source)?, facts(target)?);
+    let is_same = |one: &str, other: &str| !one.is_empty() && one == other;
+    if is_same(&one, &other) {
+        let what = format!("{} and {} are the same server", source.place, target.place);
+        return Err(Error::Usage(what));
+    }
+    if is_same(&stream, &other_stream) {
+        return Err(Error::Usage(format!(
+            "of {} and {} one is a replica of the other: REPLICAOF NO ONE first",
+            source.place, target.place
+        )));
+    }
+    if role == "slave" {
+        let what = "is a replica, which takes no writes: REPLICAOF NO ONE first";
+        return Err(Error::Usage(format!("{} {what}", target.place)));
+    }
+    let directory = &following.directory;
+    let failed = |error| Error::File(format!("--spool {}", directory.display()), error);
+    tempfile::tempfile_in(directory).map(drop).map_err(failed)
+}
 
 /// Connects to the target, and waits for it: a connection for transactions, and one for all else.
 /// `None` if it is asked to stop meanwhile.
@@ -100,7 +143,10 @@ pub fn prepare(
              come behind it there, and act as on a new key",
         ),
         ImportMode::WasOn if !state.contents.turned_import_mode_on => {
-            report.tell("the target's import mode is on already, and stays so at the end");
+            report.tell(
+                "the target's import mode is on already, and stays so at the end: CONFIG SET \
+                 import-mode no there turns it off, if nobody else needs it",
+            );
         }
         _ if !is_source => report.tell("the target refuses CLIENT IMPORT-SOURCE"),
         _ => {}

@@ -23,6 +23,9 @@ pub struct Contents {
     pub has_begun: bool,
     /// True once the target's import mode was turned on, which is to be undone at the end.
     pub turned_import_mode_on: bool,
+    /// What has failed or was left out in earlier runs.
+    #[serde(default)]
+    pub failures: u64,
     /// True once clients have been switched.
     pub is_done: bool,
     /// Whose stream was followed up to where, when it was written.
@@ -33,6 +36,8 @@ pub struct Contents {
 #[derive(Debug)]
 pub struct State {
     path: Option<PathBuf>,
+    /// What had failed or was left out in earlier runs.
+    pub failures_before: u64,
     /// What it holds.
     pub contents: Contents,
 }
@@ -68,7 +73,8 @@ impl State {
             Contents { source, target, scope, identity, position, ..Contents::default() }
         };
         let contents = before.unwrap_or_else(new);
-        let state = State { path: path.map(Path::to_owned), contents };
+        let (path, failures_before) = (path.map(Path::to_owned), contents.failures);
+        let state = State { path, failures_before, contents };
         state.write()?;
         Ok(state)
     }

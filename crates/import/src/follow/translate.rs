@@ -252,7 +252,12 @@ fn found_keys<'w>(words: &[&'w [u8]]) -> Option<(FoundKeys<'w>, bool)> {
         return None;
     }
     let is_unknown = |spec: &command::KeySpec| matches!(spec.search, KeySearch::Unknown);
-    let is_certain = !row.spec.keys.iter().any(|it| it.is_key() && is_unknown(it));
+    // Of these only SORT names patterns of keys, and only behind these words.
+    let is_plain_sort = row.spec.name == "SORT"
+        && !words
+            .iter()
+            .any(|it| it.eq_ignore_ascii_case(b"BY") || it.eq_ignore_ascii_case(b"GET"));
+    let is_certain = is_plain_sort || !row.spec.keys.iter().any(|it| it.is_key() && is_unknown(it));
     Some(((row.spec.find_keys)(row.spec.keys, words)?, is_certain))
 }
 
