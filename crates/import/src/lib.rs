@@ -30,6 +30,7 @@ pub mod follow;
 mod from_commands;
 mod from_rdb;
 pub mod from_server;
+mod json_file;
 mod keys;
 pub mod ledger;
 pub mod libraries;

@@ -1,9 +1,8 @@
 //! How far an import has come, kept in a file from which another run goes on.
 
 use crate::error::Error;
+use crate::json_file;
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -68,7 +67,7 @@ impl Resume {
         let [source, identity, target] = [source, identity, target].map(str::to_owned);
         let mut contents = Contents { source, identity, target, mark: Mark::default() };
         if let Some(path) = path
-            && let Some(before) = read(path)?
+            && let Some(before) = json_file::read::<Contents>(path)?
         {
             if (Contents { mark: Mark::default(), ..before.clone() }) != contents {
                 let what = "is of another source or target, or the source has changed";
@@ -108,29 +107,16 @@ impl Resume {
     /// When the file cannot be written.
     pub fn write(&mut self) -> Result<(), Error> {
         let Some(path) = &self.path else { return Ok(()) };
-        let failed = |error| Error::File(path.display().to_string(), error);
-        let text = serde_json::to_string(&self.contents).map_err(|error| failed(error.into()))?;
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".new");
-        fs::write(&temporary, text + "\n").map_err(failed)?;
-        fs::rename(&temporary, path).map_err(failed)?;
+        json_file::write(path, &self.contents, false)?;
         self.written = Instant::now();
         Ok(())
-    }
-}
-
-fn read(path: &Path) -> Result<Option<Contents>, Error> {
-    let failed = |error| Error::File(path.display().to_string(), error);
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(error)),
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_run_goes_on_where_the_one_before_has_stopped() {

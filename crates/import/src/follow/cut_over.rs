@@ -171,12 +171,15 @@ impl Follower<'_> {
         // From here on nothing is undone.
         let (source, target) = (&self.following.source.place, &self.following.options.target.place);
         println!("switch clients to {target} now");
-        if pauses {
-            println!(
+        // Not before: a process that dies would leave clients waiting for a day.
+        match pauses.then(|| self.control.pause(AFTERWARDS)) {
+            None => {}
+            Some(Ok(())) => println!(
                 "{source} holds writes back for a day, so that nobody writes there by mistake: \
                  CLIENT KILL TYPE normal there ends those that wait, then shut it down, or CLIENT \
                  UNPAUSE"
-            );
+            ),
+            Some(Err(why)) => println!("{source} takes writes again soon, shut it down: {why}"),
         }
         if let Err(error) = self.let_go() {
             println!(
@@ -191,7 +194,7 @@ impl Follower<'_> {
     /// Returns why clients cannot be moved now, if they cannot.
     fn make_sure(&mut self, since: Instant, pauses: bool) -> Result<Result<(), String>, Error> {
         let told = match pauses {
-            true => self.control.pause(AFTERWARDS).and_then(|()| self.same_source()),
+            true => self.control.pause(self.pause_time()).and_then(|()| self.same_source()),
             // A replica may be left whose primary has been stopped.
             false => self.control.told().ok_or("the source does not answer".to_owned()),
         };

@@ -157,6 +157,14 @@ impl<'f> Follower<'f> {
     }
 
     fn follow(&mut self) -> Result<Ended, Error> {
+        let ended = self.turn_by_turn();
+        if ended.is_err() {
+            self.give_up_cut_over("it cannot go on");
+        }
+        ended
+    }
+
+    fn turn_by_turn(&mut self) -> Result<Ended, Error> {
         if self.position.is_some() {
             self.report.tell(HELP);
         }

@@ -2,10 +2,9 @@
 //! the key says counts; the place in the file is for people.
 
 use crate::error::Error;
+use crate::json_file;
 use base::Random;
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Contents of the file.
@@ -53,7 +52,7 @@ impl State {
         target: &str,
         scope: &str,
     ) -> Result<State, Error> {
-        let before = path.map(read).transpose()?.flatten();
+        let before: Option<Contents> = path.map(json_file::read).transpose()?.flatten();
         let named = || path.map(|it| it.display().to_string()).unwrap_or_default();
         if let Some(before) = &before {
             if [&before.source, &before.target, &before.scope] != [source, target, scope] {
@@ -90,25 +89,7 @@ impl State {
     /// When it cannot be written.
     pub fn write(&self) -> Result<(), Error> {
         let Some(path) = &self.path else { return Ok(()) };
-        let failed = |error| Error::File(path.display().to_string(), error);
-        let text = serde_json::to_string(&self.contents).map_err(|error| failed(error.into()))?;
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".new");
-        let written = fs::File::create(&temporary).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.write_all(b"\n")?;
-            file.sync_all()
-        });
-        written.and_then(|()| fs::rename(&temporary, path)).map_err(failed)
-    }
-}
-
-fn read(path: &Path) -> Result<Option<Contents>, Error> {
-    let failed = |error| Error::File(path.display().to_string(), error);
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(error)),
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into())),
+        json_file::write(path, &self.contents, true)
     }
 }
 
