@@ -15,7 +15,7 @@ import threading
 import time
 
 from bounds import encoded
-from following import Primary, caught_up, link, replica_of, server
+from following import ID, Primary, caught_up, is_absent, link, replica_of, server
 from peers import ROOT, are_there, give_away, started
 from ports import free_port
 from replicas import VALKEY, Replica, digest, fields, write_at_random
@@ -197,6 +197,83 @@ def who_is_told_to_does_so_without_the_target_when_the_time_is_over():
         assert (phase(primary), link(primary)["role"], link(primary)["master_replid"]) == ("no-failover", "slave", "e" * 40)
 
 
+def a_replica_that_has_lost_its_link_comes_back_to_a_primary_that_waits_for_it():
+    with with_played_replica() as (primary, replica, target):
+        identity, told = link(primary)["master_replid"].encode(), (("listening-port", str(target.port)), *VALKEY[1:])
+        offset = replica.offset + len(replica.stream)
+        assert primary.db.command("FAILOVER") == b"OK"
+        replica.close()
+        primary.until(lambda: "slave0" not in link(primary))
+        beyond = Replica(primary, *told, psync=(identity, offset + 2))
+        assert beyond.line() == b"-NOMASTERLINK Can't SYNC while failing over" and beyond.is_closed(), "no snapshot is made meanwhile"
+        assert Replica(primary, *told, psync=(b"f" * 40, offset + 1)).line() == b"-NOMASTERLINK Can't SYNC while failing over"
+        back = Replica(primary, *told, psync=(identity, offset + 1))
+        assert back.line().startswith(b"+CONTINUE ") and phase(primary) == "waiting-for-sync"
+        back.acknowledge(offset)
+        assert target.accept()[2:] == [b"%d" % (offset + 1), b"FAILOVER"]
+
+
+@contextlib.contextmanager
+def with_played_primary(*settings):
+    """A replica of a primary that is played, and the offset up to which it has all."""
+    with Primary() as primary, replica_of(primary, "--appendonly", "yes", *settings) as replica:
+        primary.accept()
+        primary.sync(offset=100)
+        stream = encoded("SELECT", "0") + encoded("SET", "k", "1")
+        primary.send(stream)
+        primary.acknowledged(100 + len(stream))
+        yield primary, replica, 100 + len(stream)
+
+
+def hand_over(replica, identity, offset):
+    """Another connection of the primary of a server, which asks it to be the primary. What is at that offset is on its way."""
+    return Replica(replica, *VALKEY, psync=(identity, offset + 1, "FAILOVER"))
+
+
+def what_is_on_its_way_from_who_hands_over_is_waited_for():
+    late = encoded("SET", "late", "1")
+    with with_played_primary() as (primary, replica, offset):
+        asked = hand_over(replica, ID, offset + len(late))
+        assert asked.is_silent(0.1) and link(replica)["role"] == "slave"
+        primary.send(late)
+        assert asked.line().startswith(b"+CONTINUE ")
+        assert link(replica)["role"] == "master" and replica.db.command("GET", "late") == b"1"
+        assert replica.db.command("SET", "k", "2") == b"OK"
+        asked.follow(encoded("SET", "k", "2"))
+    with with_played_primary() as (primary, replica, offset):
+        primary.send(late[:-3])
+        asked = hand_over(replica, ID, offset + len(late))
+        assert asked.is_silent(0.1)
+        primary.socket.close()
+        assert asked.line().startswith(b"+FULLRESYNC "), "it has bytes that nobody will send any more"
+        assert link(replica)["role"] == "master" and is_absent(replica.db.command("GET", "late"))
+    with with_played_primary() as (primary, replica, offset):
+        asked, other = hand_over(replica, ID, offset + len(late)), hand_over(replica, ID, offset + 1)
+        assert asked.is_silent(0.1) and link(replica)["connected_slaves"] == "2"
+        other.close()
+        replica.until(lambda: link(replica)["connected_slaves"] == "1")
+        assert asked.line().startswith(b"+FULLRESYNC "), "not for long"
+        assert link(replica)["role"] == "master"
+    with with_played_primary() as (primary, replica, offset):
+        asked = hand_over(replica, ID, offset + len(late))
+        assert asked.is_silent(0.1) and replica.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+        assert asked.is_closed() and link(replica)["role"] == "master"
+
+
+def a_target_that_was_promoted_and_follows_again_is_promoted_again_with_what_it_has_taken():
+    with with_played_primary() as (primary, replica, offset):
+        assert hand_over(replica, ID, offset).line().startswith(b"+CONTINUE ")
+        assert replica.db.command("SET", "taken", "1") == b"OK"
+        # As a server does that is started with the settings that it had before.
+        assert replica.db.command("REPLICAOF", "127.0.0.1", primary.port) == b"OK"
+        for identity, at in ((ID, offset + 1), ("f" * 40, offset), (ID, -1)):
+            assert hand_over(replica, identity, at).line() == b"-ERR PSYNC FAILOVER replid must match my replid.", (identity, at)
+        asked = hand_over(replica, ID, offset)
+        assert asked.line() == b"+CONTINUE %s" % link(replica)["master_replid"].encode()
+        asked.follow(encoded("SET", "taken", "1"))
+        assert link(replica)["role"] == "master"
+
+
 def who_waits_for_a_key_is_told_when_the_roles_have_changed():
     with server() as primary, replica_of(primary) as replica:
         caught_up(primary, replica)
@@ -211,6 +288,39 @@ def who_waits_for_a_key_is_told_when_the_roles_have_changed():
         assert primary.db.command("GET", "k") == b"1" and primary.db.command("SET", "k", "2") == READONLY
         syncs = fields(replica.db, "stats")
         assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("0", "1"), syncs
+
+
+def a_replica_that_says_it_has_more_than_it_was_sent_counts_as_having_that():
+    with with_played_replica() as (primary, replica, target):
+        assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port) == b"OK"
+        replica.acknowledge(1 << 60)
+        asked = target.accept()
+        assert asked[2:] == [b"%d" % (int(link(primary)["master_repl_offset"]) + 1), b"FAILOVER"]
+
+
+def a_client_is_no_target():
+    with server() as primary, replica_of(primary) as replica:
+        caught_up(primary, replica)
+        client = primary.connect()
+        assert client.command("REPLCONF", "listening-port", primary.port + 1) == b"OK", "it says so, and follows nothing"
+        for port in (client.socket.getsockname()[1], primary.port, primary.port + 1):
+            assert primary.db.command("FAILOVER", "TO", "127.0.0.1", port) == Error(b"ERR FAILOVER target HOST and PORT is not a replica.")
+        assert (phase(primary), link(primary)["role"]) == ("no-failover", "master")
+
+
+def hello_messages_of_a_megabyte_reach_who_listens_and_change_no_role():
+    with server() as primary, replica_of(primary) as replica:
+        caught_up(primary, replica)
+        listeners = [it.connect(PATIENCE) for it in (primary, replica)]
+        for listener in listeners:
+            assert listener.command("SUBSCRIBE", "__sentinel__:hello")[0] == b"subscribe"
+        for turn in range(20):
+            hello = b"127.0.0.1,26379," + bytes([65 + turn]) * (1 << 20)
+            for it, heard in ((primary, listeners), (replica, listeners[1:])):
+                assert it.db.command("PUBLISH", "__sentinel__:hello", hello) == 1
+                assert [listener.read()[2] == hello for listener in heard] == [True] * len(heard)
+        assert (link(primary)["role"], link(replica)["role"]) == ("master", "slave")
+        caught_up(primary, replica)
 
 
 def a_thousand_attempts_and_ends_leave_a_primary_as_it_was():

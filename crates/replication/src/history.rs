@@ -109,6 +109,21 @@ impl History {
         }
     }
 
+    /// Returns true if the stream is known under an id, or was.
+    pub fn knows(&self, id: &[u8]) -> bool {
+        self.upto(id, 0).is_some()
+    }
+
+    /// Bytes that this stream, which ends at `end`, lacks of the one of a server that asks with
+    /// `PSYNC id first`: those that may be on their way. `None` if that one is not the begin of
+    /// this stream, nor this stream the begin of that one.
+    pub fn lacks(&self, id: &[u8], first: i64, end: u64) -> Option<u64> {
+        let has = u64::try_from(first).unwrap_or(0).saturating_sub(1);
+        let upto = self.upto(id, end)?;
+        let is_present = self.id.as_str().as_bytes().eq_ignore_ascii_case(id);
+        (is_present || first > 0 && has <= upto).then_some(has.saturating_sub(end))
+    }
+
     /// Offset up to which the stream, which ends at `end`, is the one of an id.
     fn upto(&self, id: &[u8], end: u64) -> Option<u64> {
         let is = |it: &ReplicationId| it.as_str().as_bytes().eq_ignore_ascii_case(id);

@@ -10,6 +10,11 @@ pub struct Refusal(Cow<'static, [u8]>);
 impl Refusal {
     /// Options that do not fit together.
     pub const SYNTAX: Refusal = Refusal::of("ERR syntax error");
+    /// PSYNC while the server hands over to a replica.
+    pub const FAILS_OVER: Refusal = Refusal::of("NOMASTERLINK Can't SYNC while failing over");
+    /// PSYNC of a primary that hands over to a server without its stream.
+    pub const OTHER_STREAM: Refusal =
+        Refusal::of("ERR PSYNC FAILOVER replid must match my replid.");
     /// Argument that is no integer.
     pub const NOT_INTEGER: Refusal = Refusal::of("ERR value is not an integer or out of range");
     /// Argument that is no floating-point number.

@@ -9,7 +9,7 @@
 
 use crate::client::Client;
 use crate::failover::Failover;
-use crate::upstream::Primary;
+use crate::upstream::{Primary, Upstream};
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use replication::{History, Reader, ReplicationId};
@@ -23,6 +23,9 @@ use store::{Store, ThreadContext};
 pub enum StreamRequest {
     /// The stream of an id from an offset on, the first byte of which is 1.
     From(Vec<u8>, i64),
+    /// The same, of a primary that hands over to this server, and of whose stream some is on its
+    /// way still.
+    HandsOver(Vec<u8>, i64),
     /// A snapshot and the stream behind it, in the words of SYNC: without a line before.
     Old,
 }
@@ -261,6 +264,26 @@ impl Replicas {
             stream.follow_role();
         }
         changes
+    }
+
+    /// Makes this server the primary, as its own one asks with PSYNC and this id and offset.
+    /// Returns false if it is one, or has not that stream.
+    pub fn succeed(
+        &self,
+        (store, thread): (&Store, &ThreadContext),
+        upstream: &Upstream,
+        (id, first): (&[u8], i64),
+    ) -> bool {
+        let may = || {
+            let may_be_asked = upstream.is_replica() && !self.failover.is_active();
+            let has_stream = |it: History| it.lacks(id, first, self.offset()).is_some();
+            may_be_asked && self.history().is_some_and(has_stream)
+        };
+        let succeeds = self.change_role_if(store, thread, None, may);
+        if succeeds {
+            tracing::info!("Failover request received for replid {}.", id.escape_ascii());
+        }
+        succeeds
     }
 
     /// Wakes who looks after a failover.

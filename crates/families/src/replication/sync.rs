@@ -1,16 +1,14 @@
 //! REPLCONF, PSYNC and SYNC: what a replica, or a program that reads like one, says to its primary.
 
 use command::{Call, Outcome, Unanswered};
-use replication::{Filter, History, Reader, Unusable};
-use session::{Refusal, StreamRequest};
+use replication::{Filter, Reader, Unusable};
+use session::{FailoverPhase, Refusal, StreamRequest};
 
 const NOT_INTEGER: Refusal = Refusal::of("ERR value is not an integer or out of range");
 const NOT_BIT: Refusal = Refusal::of("ERR value is out of range, value must between 0 and 1");
 const FILTER_MISSING: Refusal = Refusal::of("ERR Missing rdb-filter-only values");
 const NO_LINK: Refusal = Refusal::of("NOMASTERLINK Can't SYNC while not connected with my master");
 const NEEDS_MARK: Refusal = Refusal::of("ERR Filtered replica requires EOF capability");
-const FAILS_OVER: Refusal = Refusal::of("NOMASTERLINK Can't SYNC while failing over");
-const OTHER_ID: Refusal = Refusal::of("ERR PSYNC FAILOVER replid must match my replid.");
 const NO_REPLICA: Refusal = Refusal::of("ERR PSYNC FAILOVER can't be sent to a master.");
 
 /// Takes what a reader tells of itself. What replicas alone say has no reply.
@@ -56,44 +54,50 @@ fn refusal(unusable: Unusable) -> Refusal {
 }
 
 pub(super) fn psync(call: &mut Call<'_>) -> Outcome {
-    if call.args.len() > 3 && call.args.is(3, "FAILOVER") {
-        take_over(call)?;
-    }
-    let is_ready = is_ready(call);
     let offset = call.args.integer(2);
-    is_ready?;
-    let request = StreamRequest::From(call.args.get(1).to_vec(), offset?);
+    let hands_over = call.args.len() > 3 && call.args.is(3, "FAILOVER");
+    let has_to_wait = hands_over && !succeed(call, offset.as_ref().map_or(0, |first| *first))?;
+    let history = call.instance.replicas.history();
+    is_ready(call, history.is_some_and(|it| it.knows(call.args.get(1))))?;
+    let (id, first) = (call.args.get(1).to_vec(), offset?);
+    let request = match has_to_wait {
+        true => StreamRequest::HandsOver(id, first),
+        false => StreamRequest::From(id, first),
+    };
     leave(call, request)
 }
 
-/// Has the server be the primary, as its own one wants.
-fn take_over(call: &mut Call<'_>) -> Result<(), Refusal> {
-    let instance = call.instance;
-    if !instance.upstream.is_replica() {
+/// Has the server be the primary, as its own one wants. Returns false if some of the stream is on
+/// its way still.
+fn succeed(call: &mut Call<'_>, first: i64) -> Result<bool, Refusal> {
+    let (instance, id) = (call.instance, call.args.get(1));
+    let (replicas, upstream) = (&instance.replicas, &instance.upstream);
+    if !upstream.is_replica() {
         return Err(NO_REPLICA);
     }
-    let (replicas, id) = (&instance.replicas, call.args.get(1));
-    let is_same = |it: History| it.id().as_str().as_bytes().eq_ignore_ascii_case(id);
-    let may_take_over = || {
-        let is_replica = instance.upstream.is_replica() && !replicas.failover.is_active();
-        is_replica && replicas.history().is_some_and(is_same)
-    };
-    if !replicas.change_role_if(&instance.store, call.thread, None, may_take_over) {
-        return Err(OTHER_ID);
+    let history = replicas.history().ok_or(Refusal::OTHER_STREAM)?;
+    let lacks = history.lacks(id, first, replicas.offset()).ok_or(Refusal::OTHER_STREAM)?;
+    if lacks > 0 && upstream.is_up() {
+        return Ok(false);
     }
-    tracing::info!("Failover request received for replid {}.", id.escape_ascii());
-    Ok(())
+    match replicas.succeed((&instance.store, call.thread), upstream, (id, first)) {
+        true => Ok(true),
+        false => Err(Refusal::OTHER_STREAM),
+    }
 }
 
 pub(super) fn sync(call: &mut Call<'_>) -> Outcome {
-    is_ready(call)?;
+    is_ready(call, false)?;
     leave(call, StreamRequest::Old)
 }
 
-/// Refuses what could not be served.
-fn is_ready(call: &Call<'_>) -> Result<(), Refusal> {
-    if call.instance.replicas.failover.is_active() {
-        return Err(FAILS_OVER);
+/// Refuses what could not be served. A replica that has lost its connection comes back also to a
+/// primary that waits for it, if it may go on with what it has.
+fn is_ready(call: &Call<'_>, may_go_on: bool) -> Result<(), Refusal> {
+    match call.instance.replicas.failover.phase() {
+        FailoverPhase::Nothing => {}
+        FailoverPhase::WaitsForSync if may_go_on => {}
+        _ => return Err(Refusal::FAILS_OVER),
     }
     let upstream = &call.instance.upstream;
     if upstream.is_replica() && !upstream.is_up() {

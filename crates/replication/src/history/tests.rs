@@ -44,6 +44,18 @@ fn an_earlier_id_holds_up_to_where_it_was_given_up() {
 }
 
 #[test]
+fn a_primary_hands_over_to_one_that_has_its_stream_or_is_about_to() {
+    let mut history = History::new(id(1));
+    history.rename(id(2), 70);
+    let lacks = |number, first| history.lacks(id(number).as_str().as_bytes(), first, 100);
+    assert_eq!([lacks(2, 101), lacks(2, 51), lacks(2, 104)], [Some(0), Some(0), Some(3)]);
+    assert_eq!([lacks(2, 0), lacks(2, -1)], [Some(0), Some(0)]);
+    assert_eq!([lacks(1, 71), lacks(1, 1)], [Some(0), Some(0)], "this one has more of it");
+    assert_eq!([lacks(1, 72), lacks(1, 0), lacks(1, -1), lacks(3, 1)], [None; 4]);
+    assert!(history.knows(id(1).as_str().as_bytes()) && !history.knows(b"?"));
+}
+
+#[test]
 fn the_ninth_id_before_the_present_one_is_forgotten() {
     let mut history = History::new(id(0));
     for number in 1..=9 {

@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use mio::event::Source;
 use mio::{Interest, Token};
 use replication::{Decision, FullSync, History};
-use session::{ClientFlags, Replica, StreamRequest};
+use session::{ClientFlags, Refusal, Replica, StreamRequest};
 use settings::general::DIR;
 use settings::replication as rows;
 use std::path::PathBuf;
@@ -49,10 +49,10 @@ impl SenderThread {
             return self.close(token, &error.into());
         }
         // What it has met in the stream is still there, so it needs a snapshot.
-        if let StreamRequest::From(id, first) = &request
-            && until.is_none()
-        {
-            self.go_on(token, id, *first);
+        match request {
+            StreamRequest::From(id, first) if until.is_none() => self.go_on(token, &id, first),
+            StreamRequest::HandsOver(id, first) => self.wait_for_rest(token, id, first),
+            StreamRequest::From(..) | StreamRequest::Old => {}
         }
         // It has a place of its own now, or needs none of the stream so far.
         self.lost.retain(|it| it.who != who);
@@ -95,29 +95,13 @@ impl SenderThread {
             }
             Decision::Full(why) => why,
         };
-        let asks_for_nothing = id == b"?";
-        if !asks_for_nothing {
+        if self.instance.replicas.failover.is_active() {
+            return link.refuse(&Refusal::FAILS_OVER);
+        }
+        if id != b"?" {
             syncs.partial_refused.fetch_add(1, Relaxed);
         }
-        match why {
-            FullSync::Unknown if asks_for_nothing => {
-                tracing::info!("Full resync requested by replica {who}");
-            }
-            FullSync::Unknown => tracing::info!(
-                "Partial resynchronization not accepted: Replication ID mismatch (Replica {who} \
-                 asked for '{}', my replication IDs are {})",
-                id.escape_ascii(),
-                ids(&history)
-            ),
-            FullSync::Diverged(bytes) => tracing::warn!(
-                "Partial resynchronization not accepted: replica {who} has {bytes} bytes that this \
-                 server does not have, and drops them"
-            ),
-            FullSync::Gone(bytes) => tracing::info!(
-                "Unable to partial resync with replica {who} for lack of backlog: {bytes} bytes \
-                 that it lacks are not kept (`repl-backlog-size`, `repl-backlog-time`)"
-            ),
-        }
+        tell_why(why, &who, id, &history);
     }
 
     /// Reads so many bytes of the stream, which stand right before what is kept, from the files
@@ -139,6 +123,29 @@ impl SenderThread {
             }
         }
         backlog.first() == begin
+    }
+}
+
+/// Logs why a replica needs a snapshot that has asked under an id.
+fn tell_why(why: FullSync, who: &str, id: &[u8], history: &History) {
+    match why {
+        FullSync::Unknown if id == b"?" => {
+            tracing::info!("Full resync requested by replica {who}");
+        }
+        FullSync::Unknown => tracing::info!(
+            "Partial resynchronization not accepted: Replication ID mismatch (Replica {who} \
+             asked for '{}', my replication IDs are {})",
+            id.escape_ascii(),
+            ids(history)
+        ),
+        FullSync::Diverged(bytes) => tracing::warn!(
+            "Partial resynchronization not accepted: replica {who} has {bytes} bytes that this \
+             server does not have, and drops them"
+        ),
+        FullSync::Gone(bytes) => tracing::info!(
+            "Unable to partial resync with replica {who} for lack of backlog: {bytes} bytes \
+             that it lacks are not kept (`repl-backlog-size`, `repl-backlog-time`)"
+        ),
     }
 }
 

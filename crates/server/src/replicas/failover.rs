@@ -1,9 +1,14 @@
-//! A failover as the sender sees it: it hears of each replica how much that has.
+//! A failover as the sender sees it, on both sides: it hears of each replica how much that has, and
+//! has a primary that hands over wait until all that it has sent is applied.
 
+use super::link::{Handover, State};
 use super::sender::SenderThread;
 use base::Steady;
-use session::{Attempt, FailoverPhase, Phase, Primary, Replica};
+use session::{Attempt, FailoverPhase, Phase, Primary, Refusal, Replica};
 use std::sync::Arc;
+
+/// How long what a primary that hands over has sent before is waited for. Its clients wait too.
+const ON_ITS_WAY_MILLIS: u64 = 1000;
 
 impl SenderThread {
     /// Goes on with a failover that waits for a replica: once one has all that there is, or when
@@ -55,6 +60,56 @@ impl SenderThread {
         let Some(attempt) = self.instance.end_failover(FailoverPhase::WaitsForSync) else { return };
         let target = attempt.target_name();
         tracing::info!("FAILOVER to {target} aborted: Replica never caught up before timeout");
+    }
+}
+
+impl SenderThread {
+    /// Has a primary wait that hands over, until what is on its way is here.
+    pub(super) fn wait_for_rest(&mut self, token: usize, id: Vec<u8>, first: i64) {
+        let until = self.instance.clock.steady().after(ON_ITS_WAY_MILLIS);
+        if let Some(link) = self.links.get_mut(&token) {
+            link.state = State::HandsOver(Handover { id, first, until });
+            self.handovers += 1;
+        }
+    }
+
+    /// Makes this server the primary where one hands over and nothing is on its way any more.
+    pub(super) fn follow_handovers(&mut self, now: Steady) {
+        if self.handovers == 0 {
+            return;
+        }
+        let (upstream, replicas) = (&self.instance.upstream, &self.instance.replicas);
+        let (end, history) = (self.journal.offset(), replicas.history());
+        let lacks = |it: &Handover| history.as_ref().and_then(|of| of.lacks(&it.id, it.first, end));
+        let is_due = |it: &Handover| {
+            now >= it.until || !upstream.is_up() || lacks(it).is_none_or(|bytes| bytes == 0)
+        };
+        let hands_over = |state: &State| matches!(state, State::HandsOver(it) if is_due(it));
+        let due: Vec<usize> =
+            self.links.iter().filter(|it| hands_over(&it.1.state)).map(|it| *it.0).collect();
+        due.into_iter().for_each(|token| self.succeed(token));
+        let waits = |state: &State| matches!(state, State::HandsOver(_));
+        self.handovers = self.links.values().filter(|it| waits(&it.state)).count();
+    }
+
+    fn succeed(&mut self, token: usize) {
+        let Some(mut link) = self.links.remove(&token) else { return };
+        if let State::HandsOver(Handover { id, first, .. }) =
+            std::mem::replace(&mut link.state, State::Waits)
+        {
+            let (store, replicas) = (&self.instance.store, &self.instance.replicas);
+            let (upstream, request) = (&self.instance.upstream, (&*id, first));
+            let succeeds = replicas.succeed((store, &self.thread), upstream, request);
+            // It has asked for the stream of this server under its new id, unlike all others.
+            self.let_go();
+            if !succeeds {
+                link.refuse(&Refusal::OTHER_STREAM);
+            }
+            self.links.insert(token, link);
+            if succeeds {
+                self.go_on(token, &id, first);
+            }
+        }
     }
 }
 

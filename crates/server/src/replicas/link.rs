@@ -1,6 +1,7 @@
 //! One replica: its connection, and where in its snapshot or in the stream it is.
 //!
 //! ```text
+//! HandsOver ─ this server is the primary ─▶ as any other
 //! Waits ─ cut ─▶ Takes ─ all sent ─▶ Loads ─ first ACK ─▶ Follows
 //!                   │                                        ▲
 //!                   └── no stream is wanted ─▶ Ends          └── +CONTINUE
@@ -15,7 +16,7 @@ use crate::connection::Connection;
 use base::Steady;
 use replication::names::is_about_field_deadlines;
 use replication::{Names, Said};
-use session::{Phase, Replica, StreamRequest};
+use session::{Phase, Refusal, Replica, StreamRequest};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ const LIMITS: Limits = Limits {
 /// Where a replica is.
 #[derive(Debug)]
 pub enum State {
+    /// It is the primary of this server, and wants that to be one.
+    HandsOver(Handover),
     /// It waits for a snapshot.
     Waits,
     /// It takes one.
@@ -47,6 +50,17 @@ pub enum State {
     Follows(u64),
     /// It is closed once all was sent.
     Ends,
+}
+
+/// What a primary that hands over has asked for.
+#[derive(Debug)]
+pub struct Handover {
+    /// Id of its stream.
+    pub id: Vec<u8>,
+    /// Offset of the first byte that it has not, plus one.
+    pub first: i64,
+    /// How long what is on its way is waited for.
+    pub until: Steady,
 }
 
 /// A snapshot as one replica takes it.
@@ -139,6 +153,13 @@ impl Link {
         Ok(())
     }
 
+    /// Ends it once an error is sent.
+    pub fn refuse(&mut self, refusal: &Refusal) {
+        // Where it takes nothing, it ends without.
+        let _ = self.say(&format!("-{}\r\n", String::from_utf8_lossy(refusal.text())));
+        self.state = State::Ends;
+    }
+
     /// Has it follow the stream from a position on.
     pub fn follow(&mut self, at: u64) {
         self.state = State::Follows(at);
@@ -151,7 +172,7 @@ impl Link {
         match &self.state {
             State::Takes(taking) if self.replica.follows() => Some(taking.offset),
             State::Loads(at) | State::Follows(at) => Some(*at),
-            State::Takes(_) | State::Waits | State::Ends => None,
+            State::Takes(_) | State::HandsOver(_) | State::Waits | State::Ends => None,
         }
     }
 
@@ -205,7 +226,7 @@ impl Link {
             return sent;
         }
         match &mut self.state {
-            State::Waits | State::Loads(_) => Ok(0),
+            State::HandsOver(_) | State::Waits | State::Loads(_) => Ok(0),
             State::Ends => Err(Gone::Done),
             State::Takes(_) => self.step_of_snapshot(room),
             State::Follows(at) => {

@@ -64,6 +64,8 @@ pub struct SenderThread {
     pub(super) links: BTreeMap<usize, Link>,
     pub(super) next_token: usize,
     pub(super) backlog: Option<Backlog>,
+    /// How many of them may be primaries that hand over to this server.
+    pub(super) handovers: usize,
     /// The snapshot at work, and who is to get it.
     pub(super) sync: Option<Sync>,
     /// Replicas whose connections were lost, which keep their places for a while.
@@ -162,6 +164,7 @@ impl ReplicaSender {
             inbox,
             poll,
             links: BTreeMap::new(),
+            handovers: 0,
             next_token: MAILBOX.0 + 1,
             backlog: None,
             sync: None,
@@ -223,7 +226,8 @@ impl SenderThread {
         let has_news = self.backlog.is_some() && self.journal.tail() != self.tail_seen;
         let most = match () {
             () if progress == Progress::More => Duration::ZERO,
-            () if is_short || self.instance.replicas.failover.is_active() => SHORT_REST,
+            () if is_short || self.handovers > 0 => SHORT_REST,
+            () if self.instance.replicas.failover.is_active() => SHORT_REST,
             () if !may_sleep || has_news => Duration::ZERO,
             () if self.links.is_empty() => SLEEP,
             () => LONG_REST,
@@ -272,6 +276,7 @@ impl SenderThread {
         }
         let now = self.instance.clock.steady();
         self.follow_failover(now);
+        self.follow_handovers(now);
         self.begin_sync(now);
         if now.since(self.looked_at) >= LOOK_MILLIS {
             self.looked_at = now;
