@@ -20,12 +20,13 @@ from ports import free_port  # noqa: E402
 
 UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking introspection introspection-2 pause obuf-limits client-eviction other info auth scripting functions lazyfree replybufsize shutdown oom-score-adj fuzzer integration/valkey-cli""".split()
 OWN_SERVER = {"dump", "type/string", "type/set", "type/zset", "type/list", "expire", "hashexpire", "multi", "limits", "networking", "obuf-limits", "client-eviction", "info", "auth", "shutdown", "oom-score-adj", "scripting", "functions"}  # every case of these is left out on an external server
-STARTED = """unit/dump unit/aofrw unit/acl unit/acl-v2 integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race unit/wait integration/block-repl integration/replication-2 integration/replication-3 integration/replication-4 integration/replication-aof-sync integration/psync2-reg integration/psync2-pingoff integration/psync2-master-restart integration/failover integration/replica-redirect""".split()
+STARTED = """unit/dump unit/aofrw unit/acl unit/acl-v2 integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race unit/wait integration/block-repl integration/replication-2 integration/replication-3 integration/replication-4 integration/replication-aof-sync integration/psync2-reg integration/psync2-pingoff integration/psync2-master-restart integration/failover integration/replica-redirect integration/psync2 integration/replication-psync integration/replication""".split()
 TLS = ["unit/tls"] + UNITS[:10]  # the first in servers that the suite starts, the others as without TLS
 FILES = {"passed": "passed.txt", "exceptions": "exceptions.txt", "ceiling": "valkey.txt"}
 STARTED_FILES = {"passed": "started.txt", "exceptions": "started-exceptions.txt", "ceiling": "started-valkey.txt"}
 TLS_FILES = {"passed": "tls.txt", "exceptions": "tls-exceptions.txt", "ceiling": "tls-valkey.txt"}
 TIME_LIMIT = 300  # seconds for one unit
+LONGER = {"integration/replication-psync": 900, "integration/replication": 900}  # for those that wait for long
 PORTS = os.environ.get("COMPAT_PORTS", "21111")  # the first port of the suite and of servers that it starts
 ELSEWHERE = "runs with --started"  # reason of cases that need a server which the suite starts, in units of which others do not
 LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")
@@ -117,7 +118,7 @@ def run_unit(unit, options, skipped):
     is_started = options.started or unit == "unit/tls"
     path = unit if is_started or "integration/" in unit else "unit/" + unit
     command = ["./runtest", "--single", path, "--clients", "1", "--skipfile", str(skip_path), "--baseport", PORTS]
-    trouble = server = None
+    trouble, server, limit = None, None, LONGER.get(unit, TIME_LIMIT)
     with open(log_path, "wb") as log, open(log_path.with_suffix(".server.log"), "wb") as server_log:
         if not is_started and unit not in OWN_SERVER:
             server = Server(server_log, options.suite / "tests" / "tls" if options.tls else None)
@@ -131,11 +132,11 @@ def run_unit(unit, options, skipped):
         command += ["--durable", "--tls"] if options.tls else ["--durable"]
         suite = subprocess.Popen(command, cwd=options.suite, stdout=log, stderr=log, start_new_session=True)
         try:
-            suite.wait(TIME_LIMIT)
+            suite.wait(limit)
         except subprocess.TimeoutExpired:
             os.killpg(suite.pid, signal.SIGKILL)
             suite.wait()
-            trouble = "stopped after %d s" % TIME_LIMIT
+            trouble = "stopped after %d s" % limit
         trouble = (server.stop() if server else None) or trouble
     output = re.sub(r"\x1b\[[0-9;]*m", "", log_path.read_text(errors="replace"))
     if not trouble and "[1/1 done]" not in output:

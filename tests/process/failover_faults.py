@@ -267,7 +267,10 @@ def ask(node, other, words):
     if words == ("ABORT",):
         words = ()
     said = [part for word in words for part in (("TO", "127.0.0.1", other.gate.port) if word == "TO" else (word,))]
-    return node.it.connect(PATIENCE).command("FAILOVER", *said)
+    try:
+        return node.it.connect(PATIENCE).command("FAILOVER", *said)
+    except (Closed, OSError):
+        return "no answer, as it has died"
 
 
 def play(nodes, primary, replica, seed):

@@ -16,7 +16,7 @@ import time
 
 from bounds import encoded
 from peers import ROOT, are_there, give_away, started
-from replicas import AT_ONCE, DEBUG, digest, fields, write_at_random
+from replicas import AT_ONCE, DEBUG, VALKEY, Replica, digest, fields, write_at_random
 from ports import free_port
 from resp import Closed, Connection, Error, Tagged
 from run import PATIENCE, Server, run
@@ -210,6 +210,51 @@ def who_is_promoted_goes_on_and_others_follow_without_a_snapshot():
             first.db.command("REPLICAOF", "127.0.0.1", second.port)
             caught_up(second, first)
             assert digest(first.db) == digest(second.db) and first.db.command("EXISTS", "parted") == 0
+
+
+def who_waits_for_a_stream_has_what_a_later_snapshot_brings():
+    with server() as other:
+        other.db.command("XADD", "s", "5-1", "f", "v")
+        brought = Replica(other, *VALKEY).take().snapshot
+    with follower() as (primary, replica):
+        primary.sync()
+        primary.acknowledged(0)
+        reader = replica.connect(PATIENCE)
+        replica.send(reader, "XREAD", "BLOCK", 0, "STREAMS", "s", "4")
+        replica.until(lambda: fields(replica.db, "clients")["blocked_clients"] == "1")
+        primary.socket.close()
+        primary.accept()
+        primary.sync(brought, offset=1000)
+        assert reader.read() == [[b"s", [[b"5-1", [b"f", b"v"]]]]]
+
+
+def a_server_that_is_started_as_a_replica_takes_no_write_before_that():
+    with server("--appendonly", "yes") as primary, tempfile.TemporaryDirectory() as folder:
+        told = ("--replicaof", "127.0.0.1 %d" % primary.port, "--appendonly", "yes", "--dir", folder)
+        with server(*told) as replica:
+            for number in range(20000):
+                primary.send(primary.db, "SET", "k%d" % number, "v")
+            assert [primary.db.read() for _ in range(20000)].count(b"OK") == 20000
+            caught_up(primary, replica)
+        for dir in [folder] * 10 + [folder + str(turn) for turn in range(10)]:
+            pathlib.Path(dir).mkdir(exist_ok=True)
+            replica = Server(*AT_ONCE, *told[:-1], dir)
+            try:
+                found = floods_until(replica.port, b"-READONLY")
+            finally:
+                replica.__exit__()
+            assert b"+OK" not in found, found[max(0, found.index(b"+OK") - 100) :][:200]
+
+
+def floods_until(port, word):
+    """Sends writes, as many as a new server takes from its first moment on, until one is answered so. Returns what was answered."""
+    deadline, found = time.monotonic() + PATIENCE, b""
+    while time.monotonic() < deadline and word not in found:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as client:
+            while word not in found:
+                client.sendall(b"SET intruder 1\r\n" * 50)
+                found += client.recv(1 << 20)
+    return found
 
 
 def who_has_not_synced_yet_shows_sentinels_no_priority():

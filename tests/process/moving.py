@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -448,7 +449,9 @@ def two_that_follow_for_the_same_target_execute_nothing_twice():
         state = pathlib.Path(folder, "state")
         with Follower(source.port, target.port, "--resume", state) as one:
             one.hears("the stream follows")
-            with Follower(source.port, target.port, "--resume", state) as other:
+            assert "another varve-import works with it" in Follower(source.port, target.port, "--resume", state).ends(2)
+            copy = shutil.copy(state, pathlib.Path(folder, "copy"))
+            with Follower(source.port, target.port, "--resume", copy) as other:
                 other.hears("goes on where it was left")
                 for _ in range(2000):
                     source.db.command("INCR", "count")

@@ -158,8 +158,12 @@ def a_replica_takes_a_snapshot_and_follows_and_waits_count_it():
         assert db.command("WAITAOF", 0, 1, 50) == [0, 0], "its files have nothing"
         for words in (("PUBLISH", "news", "hello"), ("SPUBLISH", "news", "x"), ("MULTI",), ("publish", "a", "b"), ("SET", "k", "v"), ("EXEC",)):
             db.command(*words)
-        replica.follow(encoded("PUBLISH", "news", "hello") + encoded("SPUBLISH", "news", "x") + encoded("publish", "a", "b"))
-        replica.follow(encoded("SET", "k", "v"))
+        replica.follow(encoded("PUBLISH", "news", "hello") + encoded("SPUBLISH", "news", "x") + encoded("SELECT", "0") + encoded("SET", "k", "v") + encoded("publish", "a", "b"))
+        for words in (("MULTI",), ("PUBLISH", "a", "1"), ("INCR", "n"), ("INCR", "n"), ("EXEC",)):
+            db.command(*words)
+        db.command("EVAL", "redis.call('PUBLISH', 'a', '2') return redis.call('INCR', 'n')", 0)
+        of_transaction = encoded("MULTI") + encoded("INCR", "n") * 2 + encoded("EXEC") + encoded("PUBLISH", "a", "1")
+        replica.follow(of_transaction + encoded("INCR", "n") + encoded("PUBLISH", "a", "2"))
         replica.acknowledge(synced=replica.offset + len(replica.stream))
         server.until(lambda: db.command("WAITAOF", 0, 1, 50) == [0, 1])
         counts = lambda: [fields(db, "stats")[name] for name in ("sync_full", "sync_partial_ok", "sync_partial_err", "total_net_repl_output_bytes")]

@@ -15,6 +15,7 @@ use crate::flags::{Flags, Locks};
 use crate::observer::{Observer, Seen};
 use crate::row::{Call, Row, Table, Turn};
 use crate::run::Execution;
+use crate::waiting::serve_all;
 use replication::Unit;
 use replication::units::{FRAME_BEGIN, FRAME_END, FRAME_GIVEN_UP};
 use session::{AccessModes, Args, Client, Instance, Needs, Session, WorkerStatistics};
@@ -103,6 +104,18 @@ impl Follower {
     /// Selects a database.
     pub fn select(&mut self, database: usize) {
         self.session.select(database);
+    }
+
+    /// Serves clients that wait for what a snapshot has brought. The thread is outside the gate.
+    pub fn serve_waiters(&self, instance: &Instance, thread: &mut ThreadContext) {
+        if instance.waiters.count() == 0 {
+            return;
+        }
+        let (table, now) = (self.table, instance.clock.now());
+        let environment = Environment { instance, table, statistics: &self.statistics, now };
+        instance.store.enter(thread);
+        serve_all(environment, thread);
+        instance.store.leave(thread);
     }
 
     /// Returns true if a unit acts on everything, so that the gate has to be closed for it.

@@ -1,9 +1,9 @@
 //! How far an import has come, kept in a file from which another run goes on.
 
 use crate::error::Error;
-use crate::json_file;
+use crate::json_file::JsonFile;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Time between two writes of the file.
@@ -43,7 +43,7 @@ struct Contents {
 /// The file, if there is one.
 #[derive(Debug)]
 pub struct Resume {
-    path: Option<PathBuf>,
+    file: Option<JsonFile>,
     contents: Contents,
     written: Instant,
 }
@@ -51,13 +51,13 @@ pub struct Resume {
 impl Resume {
     /// True if there is a file.
     pub fn is_kept(&self) -> bool {
-        self.path.is_some()
+        self.file.is_some()
     }
 
     /// Opens the file of an earlier run, or begins a new one.
     ///
     /// # Errors
-    /// When it cannot be read, or belongs to another import.
+    /// When it cannot be read, belongs to another import, or another run works with it.
     pub fn open(
         path: Option<&Path>,
         source: &str,
@@ -66,16 +66,16 @@ impl Resume {
     ) -> Result<Resume, Error> {
         let [source, identity, target] = [source, identity, target].map(str::to_owned);
         let mut contents = Contents { source, identity, target, mark: Mark::default() };
-        if let Some(path) = path
-            && let Some(before) = json_file::read::<Contents>(path)?
-        {
+        let taken = path.map(|it| Ok((it, JsonFile::take::<Contents>(it)?))).transpose()?;
+        if let Some((path, (_, Some(before)))) = &taken {
             if (Contents { mark: Mark::default(), ..before.clone() }) != contents {
                 let what = "is of another source or target, or the source has changed";
                 return Err(Error::Usage(format!("{}: {what}: remove it", path.display())));
             }
-            contents.mark = before.mark;
+            contents.mark = before.mark.clone();
         }
-        Ok(Resume { path: path.map(Path::to_owned), contents, written: Instant::now() })
+        let file = taken.map(|(_, (file, _))| file);
+        Ok(Resume { file, contents, written: Instant::now() })
     }
 
     /// Where to go on.
@@ -106,8 +106,8 @@ impl Resume {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&mut self) -> Result<(), Error> {
-        let Some(path) = &self.path else { return Ok(()) };
-        json_file::write(path, &self.contents, false)?;
+        let Some(file) = &self.file else { return Ok(()) };
+        file.write(&self.contents, false)?;
         self.written = Instant::now();
         Ok(())
     }
@@ -127,6 +127,8 @@ mod tests {
         assert_eq!(*first.mark(), Mark::default());
         let mark = Mark { offset: 55, cursor: "7".to_owned(), ..Mark::default() };
         first.write_mark(mark.clone()).expect("written");
+        assert!(matches!(open("100 bytes"), Err(Error::Usage(_))), "one run at a time");
+        drop(first);
         assert_eq!(*open("100 bytes").expect("again").mark(), mark);
         assert!(matches!(open("101 bytes"), Err(Error::Usage(_))));
         fs::write(&path, "half").expect("written");

@@ -53,6 +53,7 @@ mod migrate;
 mod oom_score;
 mod other_memory;
 mod output;
+mod own_files;
 mod peer_stream;
 mod pipeline;
 mod poller;

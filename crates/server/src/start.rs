@@ -21,6 +21,7 @@ use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::migrate::Couriers;
 use crate::oom_score::OomScoreFile;
+use crate::own_files::OwnFiles;
 use crate::replicas::ReplicaSender;
 use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
@@ -35,11 +36,11 @@ use command::rights::catalog_of;
 use crossbeam_channel::{Sender, bounded};
 use mio::{Poll, Waker};
 use session::{Identity, Instance};
-use settings::{Invocation, Loaded, Row, Settings, general, network};
+use settings::replication::REPLICAOF;
+use settings::{Invocation, Loaded, Row, Settings, general};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use store::{Store, StoreConfig, ThreadContext};
@@ -208,10 +209,9 @@ fn serve(loaded: Loaded, table: &'static Table) -> Result<(), StartError> {
     limits::begin(&instance);
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
     let (saving, memory) = (start_saver(&instance, &services)?, start_memory(&instance)?);
-    write_pidfile(&settings);
+    own_files.write_pid();
     let served = load_data(&instance, table, source).and_then(|recovered| {
         let writer = start_journal(&instance, &services, &link, recovered)?;
-        link.begin(&instance);
         durability::log(&settings);
         tracing::info!("{} threads serve clients", instance.identity.threads);
         kinds.iter().for_each(|kind| tracing::info!("Ready to accept connections {kind}"));
@@ -322,6 +322,10 @@ fn open_data(
     if opened.is_ok() {
         services.saver.remove_leftovers(&instance.settings);
     }
+    if matches!(opened, Ok(None)) && !REPLICAOF.get(&instance.settings).is_empty() {
+        // It is a replica before clients are let in, also where there is nothing to load.
+        instance.begin_loading(0);
+    }
     opened.inspect_err(|error| {
         tracing::error!("{error}");
         services.give_up_claims();
@@ -343,15 +347,16 @@ fn load_data(
     Ok(Some(loaded.inspect_err(|error| tracing::error!("{error}"))?))
 }
 
-/// Starts the thread that writes the journal, which goes on behind what was recovered, and lets
-/// clients see the data.
+/// Starts the thread that writes the journal, which goes on behind what was recovered, takes the
+/// role of the settings, and lets clients see the data. Before that they may change nothing: to a
+/// primary that is about to be a replica it would be a history of its own, under the same id.
 fn start_journal(
     instance: &Arc<Instance>,
     services: &Services,
     link: &Link,
     recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
-    let is_loading = recovered.is_some();
+    let is_loading = instance.loading.is_active();
     let (begin, known, in_files) =
         recovered.map_or((None, None, None), |it| (it.begin, it.stream, it.in_files));
     let Services { journal, saver, .. } = services.clone();
@@ -369,11 +374,13 @@ fn start_journal(
     if let Some(door) = door {
         door.keep_and_wait(in_files);
     }
+    link.take_role(instance);
     if is_loading {
         instance.end_loading();
         limits::apply(instance);
         services.saver.forget_changes(instance);
     }
+    link.begin();
     Ok(writer)
 }
 
@@ -547,44 +554,4 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandl
 fn follow_signals(instance: &Arc<Instance>, signals: Signals) -> Result<(), StartError> {
     let weak = Arc::downgrade(instance);
     spawn("signals".to_owned(), move || signals::follow(&weak, signals)).map(drop)
-}
-
-fn write_pidfile(settings: &Settings) {
-    if let Some(path) = background_process::pid_file(settings)
-        && let Err(error) = std::fs::write(&path, format!("{}\n", std::process::id()))
-    {
-        tracing::warn!("writing the pid file {path}: {error}");
-    }
-}
-
-/// Files that go when the server ends, wherever the working directory is then.
-struct OwnFiles {
-    socket: Option<PathBuf>,
-    pid: Option<PathBuf>,
-}
-
-impl OwnFiles {
-    fn of(settings: &Settings) -> OwnFiles {
-        let absolute = |name: String| std::path::absolute(name).ok();
-        let socket = Some(network::UNIX_SOCKET.get(settings).to_string());
-        OwnFiles {
-            socket: socket.filter(|name| !name.is_empty()).and_then(absolute),
-            pid: background_process::pid_file(settings).and_then(absolute),
-        }
-    }
-
-    fn remove_socket(&self) {
-        remove_file(self.socket.as_deref());
-    }
-
-    fn remove(&self) {
-        self.remove_socket();
-        remove_file(self.pid.as_deref());
-    }
-}
-
-fn remove_file(path: Option<&Path>) {
-    if let Some(path) = path {
-        let _ = std::fs::remove_file(path);
-    }
 }

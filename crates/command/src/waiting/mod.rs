@@ -23,7 +23,8 @@ mod wait;
 
 pub use serve::rerun::count_unserved;
 pub use serve::{
-    Waker, has_lines, look_again, resume_postponed, run, run_gathering, run_unit, serve_losses,
+    Waker, has_lines, look_again, resume_postponed, run, run_gathering, run_unit, serve_all,
+    serve_losses,
 };
 pub use timeout::Timeout;
 pub use touched::{Gathered, Request, Touch, begin_of_lines};

@@ -144,6 +144,13 @@ pub fn serve_losses(environment: Environment<'_>, thread: &mut ThreadContext) {
     waker.serve(thread, begin_of_lines(lost));
 }
 
+/// Serves all waiters that find what they wait for, where other data has taken the place of all
+/// that there was.
+pub fn serve_all(environment: Environment<'_>, thread: &mut ThreadContext) {
+    let waker = Waker::at(environment);
+    waker.serve(thread, begin_of_lines(environment.instance.waiters.lines.all()));
+}
+
 /// Runs the requests of the waiters that a pause has postponed, if it is over. The thread has no
 /// locks.
 pub fn resume_postponed(environment: Environment<'_>, thread: &mut ThreadContext) {

@@ -2,10 +2,10 @@
 //! the key says counts; the place in the file is for people.
 
 use crate::error::Error;
-use crate::json_file;
+use crate::json_file::JsonFile;
 use base::Random;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Contents {
 /// The file, if there is one.
 #[derive(Debug)]
 pub struct State {
-    path: Option<PathBuf>,
+    file: Option<JsonFile>,
     /// What had failed or was left out in earlier runs.
     pub failures_before: u64,
     /// What it holds.
@@ -45,14 +45,16 @@ impl State {
     /// Opens the file of an earlier run, or begins a new one, with an identity that is drawn.
     ///
     /// # Errors
-    /// When it cannot be read, belongs to another move, or to one that is done.
+    /// When it cannot be read, belongs to another move, to one that is done, or another run works
+    /// with it.
     pub fn open(
         path: Option<&Path>,
         source: &str,
         target: &str,
         scope: &str,
     ) -> Result<State, Error> {
-        let before: Option<Contents> = path.map(json_file::read).transpose()?.flatten();
+        let taken = path.map(JsonFile::take::<Contents>).transpose()?;
+        let (file, before) = taken.map_or((None, None), |(file, before)| (Some(file), before));
         let named = || path.map(|it| it.display().to_string()).unwrap_or_default();
         if let Some(before) = &before {
             if [&before.source, &before.target, &before.scope] != [source, target, scope] {
@@ -72,15 +74,14 @@ impl State {
             Contents { source, target, scope, identity, position, ..Contents::default() }
         };
         let contents = before.unwrap_or_else(new);
-        let (path, failures_before) = (path.map(Path::to_owned), contents.failures);
-        let state = State { path, failures_before, contents };
+        let state = State { file, failures_before: contents.failures, contents };
         state.write()?;
         Ok(state)
     }
 
     /// True if there is a file.
     pub fn is_kept(&self) -> bool {
-        self.path.is_some()
+        self.file.is_some()
     }
 
     /// Writes the file, in place of the one before in one step.
@@ -88,8 +89,7 @@ impl State {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self) -> Result<(), Error> {
-        let Some(path) = &self.path else { return Ok(()) };
-        json_file::write(path, &self.contents, true)
+        self.file.as_ref().map_or(Ok(()), |file| file.write(&self.contents, true))
     }
 }
 
@@ -102,13 +102,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("state");
         let open = |target| State::open(Some(&path), "a:1", target, "");
-        let mut first = open("b:1").expect("new");
-        assert_eq!(open("b:1").expect("again").contents, first.contents);
-        assert!(matches!(open("b:2"), Err(Error::Usage(_))));
-        first.contents.is_done = true;
-        first.write().expect("written");
-        assert!(matches!(open("b:1"), Err(Error::Usage(_))));
+        let first = open("b:1").expect("new");
+        assert!(matches!(open("b:1"), Err(Error::Usage(_))), "one run at a time");
+        let contents = first.contents.clone();
+        drop(first);
+        let mut again = open("b:1").expect("again");
+        assert_eq!(again.contents, contents);
+        again.contents.is_done = true;
+        again.write().expect("written");
+        drop(again);
+        for target in ["b:1", "b:2"] {
+            assert!(matches!(open(target), Err(Error::Usage(_))), "done, or another move");
+        }
         let one = State::open(None, "a:1", "b:1", "").expect("without a file").contents;
-        assert_ne!(one.identity, first.contents.identity);
+        assert_ne!(one.identity, contents.identity);
     }
 }

@@ -125,6 +125,7 @@ impl LinkThread {
         limits::apply(&self.instance);
         outcome?;
         self.journal.begin_anew();
+        self.follower.serve_waiters(&self.instance, &mut self.thread);
         // Others that follow the same primary may come here when this server is promoted.
         if let Some(door) = self.journal.door() {
             door.keep();

@@ -59,6 +59,11 @@ impl Roles {
             // Fails only for a socket that is at its end already.
             let _ = socket.shutdown(Shutdown::Both);
         }
+        self.look();
+    }
+
+    /// Has the thread of the link look what it is to do.
+    pub(super) fn look(&self) {
         let _ = self.wake.send(());
     }
 

@@ -149,13 +149,14 @@ impl Link {
         self.roles.note_history();
     }
 
-    /// Follows the primary of the settings, if they name one, once what there was is loaded.
-    pub fn begin(&self, instance: &Instance) {
-        self.follow_settings(instance);
+    /// Has it follow the primary whose replica the server is by now, as clients are let in.
+    pub fn begin(&self) {
         self.roles.has_begun.store(true, Release);
+        self.roles.look();
     }
 
-    fn follow_settings(&self, instance: &Instance) {
+    /// Makes the server a replica, if the settings name a primary.
+    pub fn take_role(&self, instance: &Instance) {
         let named = rows::REPLICAOF.get(&instance.settings);
         let Some((host, port)) = named.split_once(' ') else { return };
         let (Ok(port), Some(thread)) = (port.parse(), instance.store.thread_context()) else {
@@ -215,6 +216,8 @@ impl LinkThread {
             return Duration::ZERO;
         }
         let Primary { host, port } = primary;
+        let state = upstream.facts().map(|facts| facts.link);
+        let has_not_answered = matches!(state, Some(LinkState::Connecting | LinkState::Handshake));
         match &ended {
             Ended::RoleChanged => {}
             Ended::Parted(parted) => {
@@ -229,6 +232,9 @@ impl LinkThread {
                 );
                 self.roles.has_history.store(false, Relaxed);
                 upstream.stop(parted.to_string(), now);
+            }
+            Ended::Silent if has_not_answered => {
+                tracing::warn!("Timeout connecting to the PRIMARY {host}:{port}: {ended}");
             }
             ended => tracing::warn!("Link to the primary {host}:{port} ended: {ended}"),
         }

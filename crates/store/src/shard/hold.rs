@@ -167,6 +167,7 @@ impl Drop for Hold<'_> {
             self.thread.pending.unit.clear();
         }
         self.shards.deliver_unit(&mut self.thread.pending, self.thread.author);
+        self.thread.pending.put_asides();
         // SAFETY: they were taken for this hold, or for a command under it, and were left locked.
         unsafe { self.shards.locks.release_all(&held) };
         if std::mem::take(&mut self.thread.has_right) {

@@ -55,9 +55,22 @@ pub(crate) struct Pending {
     pub log: Option<Box<dyn UnitLog>>,
     /// Position in the journal behind the thread's last unit.
     pub position: u64,
+    /// Requests that change no data, made within a unit of several commands: they stand behind it,
+    /// so that a replica that gets one finds all that the unit has written.
+    pub asides: Vec<Vec<u8>>,
 }
 
 impl Pending {
+    /// Puts what changes no data into the journal.
+    pub fn put_asides(&mut self) {
+        let asides = std::mem::take(&mut self.asides);
+        if let Some(log) = &mut self.log {
+            for request in asides {
+                log.put_aside(&request);
+            }
+        }
+    }
+
     /// Returns the keyspace of the request, if the unit is that request as it came, done whole.
     #[inline]
     pub fn lone_request(&self) -> Option<KeyspaceId> {
