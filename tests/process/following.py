@@ -228,6 +228,64 @@ def who_waits_for_a_stream_has_what_a_later_snapshot_brings():
         assert reader.read() == [[b"s", [[b"5-1", [b"f", b"v"]]]]]
 
 
+def snapshots_are_loaded_as_they_come_where_that_is_asked_for():
+    for way in ("swapdb", "on-empty-db", "flush-before-load"):
+        with server("--threads", "2") as primary, server("--repl-diskless-load", way, "--appendonly", "yes") as replica:
+            chance = random.Random(11)
+            write_at_random(primary.db, chance, 2000)
+            primary.db.command("SET", "large", chance.randbytes(3 << 20))
+            primary.db.command("FUNCTION", "LOAD", "#!lua name=one\nserver.register_function('f', function() return 1 end)")
+            assert replica.db.command("REPLICAOF", "127.0.0.1", primary.port) == b"OK"
+            caught_up(primary, replica)
+            assert len(replica.db.command("FUNCTION", "LIST")) == 1
+            write_at_random(primary.db, chance, 200)
+            primary.until(lambda: digest(primary.db) == digest(replica.db))
+            assert "is loaded as it comes" in replica.output.read_text(), way
+
+
+def what_has_come_of_a_snapshot_is_seen_by_nobody_until_it_is_whole():
+    with server() as other:
+        for number in range(300):
+            other.db.command("HSET", "h%d" % number, "f", "x" * number)
+        other.db.command("SET", "brought", "1")
+        brought, sums = Replica(other, *VALKEY).take().snapshot, digest(other.db)
+    mark = b"m" * 40
+    for way in ("swapdb", "flush-before-load"):
+        with follower("--repl-diskless-load", way) as (primary, replica):
+            primary.sync()
+            primary.send(encoded("SELECT", "0") + encoded("SET", "old", "1"))
+            replica.until(lambda: replica.db.command("GET", "old") == b"1")
+            for turn, behind in enumerate((b"", brought[len(brought) // 2 :] + b"x" + mark, mark)):
+                primary.socket.close()
+                primary.accept()
+                identity = ID if turn == 0 else "f" * 40
+                primary.send(b"+FULLRESYNC %s 5000\r\n$EOF:%s\r\n" % (identity.encode(), mark) + brought[: len(brought) // 2])
+                loading = lambda name: fields(replica.db, "persistence")[name] == "1"
+                of_same = turn == 0 and way == "swapdb"
+                replica.until(lambda: loading("async_loading" if of_same else "loading"))
+                if of_same:
+                    assert replica.db.command("MGET", "old", "brought")[0] == b"1" and replica.db.command("EXISTS", "brought") == 0
+                else:
+                    assert replica.db.command("GET", "old") == Error(b"LOADING Valkey is loading the dataset in memory")
+                primary.send(behind)
+                primary.socket.shutdown(socket.SHUT_WR)
+                replica.until(lambda: link(replica)["master_link_status"] == "down" and not loading("loading") and not loading("async_loading"))
+                assert replica.db.command("EXISTS", "brought") == 0
+                assert replica.db.command("EXISTS", "old") == (1 if way == "swapdb" else 0), way
+            primary.accept()
+            primary.send(b"+FULLRESYNC %s 5000\r\n$%d\r\n" % (ID.encode(), len(brought)) + brought + encoded("SELECT", "0"))
+            primary.acknowledged(5000 + len(encoded("SELECT", "0")))
+            assert digest(replica.db) == sums
+            primary.socket.close()
+            primary.accept()
+            primary.send(b"+FULLRESYNC %s 6000\r\n$EOF:%s\r\n" % (ID.encode(), mark) + brought[:50])
+            replica.until(lambda: loading("async_loading" if way == "swapdb" else "loading"))
+            assert replica.db.command("REPLICAOF", "NO", "ONE").startswith(b"LOADING "), "as Valkey does"
+            primary.socket.close()
+            replica.until(lambda: not isinstance(replica.db.command("REPLICAOF", "NO", "ONE"), Error))
+            assert replica.db.command("SET", "own", "1") == b"OK" and (way != "swapdb" or replica.db.command("GET", "brought") == b"1")
+
+
 def a_server_that_is_started_as_a_replica_takes_no_write_before_that():
     with server("--appendonly", "yes") as primary, tempfile.TemporaryDirectory() as folder:
         told = ("--replicaof", "127.0.0.1 %d" % primary.port, "--appendonly", "yes", "--dir", folder)

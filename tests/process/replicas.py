@@ -158,7 +158,7 @@ def a_replica_takes_a_snapshot_and_follows_and_waits_count_it():
         assert db.command("WAITAOF", 0, 1, 50) == [0, 0], "its files have nothing"
         for words in (("PUBLISH", "news", "hello"), ("SPUBLISH", "news", "x"), ("MULTI",), ("publish", "a", "b"), ("SET", "k", "v"), ("EXEC",)):
             db.command(*words)
-        replica.follow(encoded("PUBLISH", "news", "hello") + encoded("SPUBLISH", "news", "x") + encoded("SELECT", "0") + encoded("SET", "k", "v") + encoded("publish", "a", "b"))
+        replica.follow(encoded("PUBLISH", "news", "hello") + encoded("SPUBLISH", "news", "x") + encoded("SET", "k", "v") + encoded("publish", "a", "b"))
         for words in (("MULTI",), ("PUBLISH", "a", "1"), ("INCR", "n"), ("INCR", "n"), ("EXEC",)):
             db.command(*words)
         db.command("EVAL", "redis.call('PUBLISH', 'a', '2') return redis.call('INCR', 'n')", 0)

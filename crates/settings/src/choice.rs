@@ -136,6 +136,18 @@ choices! {
         Keys = "keys",
     }
 
+    /// How a replica loads the snapshot of its primary.
+    DisklessLoad {
+        /// From a file, which has it first.
+        Disabled = "disabled",
+        /// As it comes, where there are no keys.
+        OnEmptyDatabase = "on-empty-db",
+        /// As it comes, beside the old data.
+        SwapDatabases = "swapdb",
+        /// As it comes, when the old data is gone.
+        FlushBeforeLoad = "flush-before-load",
+    }
+
     /// Commands of append-only files that cannot be executed.
     PropagationErrorBehavior {
         /// They are left out, logged and counted.

@@ -1,9 +1,9 @@
 //! Typed handles to read settings.
 
 use crate::choice::{
-    AppendFsync, AuthClients, BusyScope, CertificateUser, DebugAccess, LogFormat, LogLevel,
-    LogTimestampFormat, MaxmemoryPolicy, OomScore, PropagationErrorBehavior, PubSubDefault,
-    RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
+    AppendFsync, AuthClients, BusyScope, CertificateUser, DebugAccess, DisklessLoad, LogFormat,
+    LogLevel, LogTimestampFormat, MaxmemoryPolicy, OomScore, PropagationErrorBehavior,
+    PubSubDefault, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -142,7 +142,7 @@ macro_rules! read_choices {
 }
 
 read_choices!(AppendFsync BusyScope MaxmemoryPolicy LogLevel DebugAccess OomScore);
-read_choices!(PropagationErrorBehavior RdbReader VersionCheck ReclaimPolicy);
+read_choices!(DisklessLoad PropagationErrorBehavior RdbReader VersionCheck ReclaimPolicy);
 read_choices!(LogFormat LogTimestampFormat Supervised PubSubDefault);
 read_choices!(AuthClients CertificateUser);
 

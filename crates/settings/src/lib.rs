@@ -47,9 +47,9 @@ mod whole_file;
 
 pub use change::{Changed, Origin};
 pub use choice::{
-    AppendFsync, AuthClients, BusyScope, CertificateUser, DebugAccess, LogFormat, LogLevel,
-    LogTimestampFormat, MaxmemoryPolicy, OomScore, PropagationErrorBehavior, PubSubDefault,
-    RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
+    AppendFsync, AuthClients, BusyScope, CertificateUser, DebugAccess, DisklessLoad, LogFormat,
+    LogLevel, LogTimestampFormat, MaxmemoryPolicy, OomScore, PropagationErrorBehavior,
+    PubSubDefault, RdbReader, ReclaimPolicy, ShutdownFlags, Supervised, VersionCheck,
 };
 pub use command_line::{Invocation, Loaded, load};
 pub use error::{FileError, RewriteError, SetError, system_text};

@@ -1,11 +1,14 @@
-//! The snapshot of a primary: taken into a file without a name, and loaded beside the old data.
+//! The snapshot of a primary: taken into a file without a name, or loaded as it comes; beside the
+//! old data.
 
+use super::incoming::Incoming;
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread, upstream_state};
 use crate::limits;
-use crate::load::{Loaded, load_beside};
+use crate::load::{LoadFailed, Loaded, drop_all, load_beside};
 use replication::{Ending, History, ReplicationId, transfer::Transfer};
 use session::{Instance, LinkState};
+use settings::DisklessLoad;
 use settings::general::DIR;
 use settings::replication as rows;
 use std::fs::File;
@@ -19,7 +22,7 @@ use std::thread;
 /// Longest line before a snapshot.
 const LINE_BYTES_MAX: usize = 1024;
 /// Milliseconds between two signs of life while a snapshot is loaded.
-const SIGN_MILLIS: u64 = 1000;
+pub(super) const SIGN_MILLIS: u64 = 1000;
 
 impl LinkThread {
     /// Takes the snapshot and loads it in place of the data. What comes behind it stays with the
@@ -32,17 +35,25 @@ impl LinkThread {
     ) -> Result<(), Ended> {
         upstream_state(&self.instance, LinkState::Sync);
         tracing::info!("Full resync from the primary: {}:{offset}", id.as_str());
-        let (file, bytes) = self.receive(socket)?;
-        tracing::info!("The snapshot of the primary has come: {bytes} bytes");
-        self.load(socket, (file, bytes), (id, offset))
-    }
-
-    /// Receives the snapshot into a file. Returns it, and its length.
-    fn receive(&mut self, socket: &mut Socket) -> Result<(File, u64), Ended> {
         let transfer = self.begin_transfer(socket)?;
         let facts = &self.instance.upstream.transfer;
         facts.read.store(0, Relaxed);
-        facts.total.store(if let Transfer::Length(it) = transfer { it } else { 0 }, Relaxed);
+        let bytes = if let Transfer::Length(bytes) = transfer { bytes } else { 0 };
+        facts.total.store(bytes, Relaxed);
+        let is_empty = self.instance.store.keys() == 0;
+        match rows::REPL_DISKLESS_LOAD.get(&self.instance.settings) {
+            DisklessLoad::OnEmptyDatabase if !is_empty => {}
+            DisklessLoad::Disabled => {}
+            way => return self.load_as_it_comes(socket, (transfer, way), (id, offset)),
+        }
+        let (file, bytes) = self.receive(socket, transfer)?;
+        tracing::info!("The snapshot of the primary has come: {bytes} bytes");
+        self.load_file(socket, (file, bytes), (id, offset))
+    }
+
+    /// Receives the snapshot into a file. Returns it, and its length.
+    fn receive(&mut self, socket: &mut Socket, transfer: Transfer) -> Result<(File, u64), Ended> {
+        let facts = &self.instance.upstream.transfer;
         let directory = DIR.get(&self.instance.settings);
         let mut file = tempfile::tempfile_in(&*directory)?;
         let mut ending = Ending::new(transfer);
@@ -84,15 +95,72 @@ impl LinkThread {
         }
     }
 
-    /// Loads it. Clients read what there is meanwhile if that is of the same history.
-    fn load(
+    /// Loads it from a file. What the primary sends meanwhile is kept.
+    fn load_file(
         &mut self,
         socket: &mut Socket,
         (file, bytes): (File, u64),
+        stream: (ReplicationId, u64),
+    ) -> Result<(), Ended> {
+        self.load((bytes, true), stream, |link, may_be_empty| {
+            let (clock, is_loaded) = (Arc::clone(&link.instance), AtomicBool::new(false));
+            thread::scope(|scope| {
+                let wait = || while_it_loads(socket, &clock, &is_loaded);
+                let waiting = thread::Builder::new().name("link-ahead".to_owned());
+                let waiting = waiting.spawn_scoped(scope, wait);
+                let source = (BufReader::new(file), bytes);
+                let loaded = load_beside(&clock, &mut link.thread, source, may_be_empty);
+                let loaded = loaded.and_then(|it| it.if_whole(&clock, &mut link.thread, Ok(bytes)));
+                is_loaded.store(true, Release);
+                if let Err(error) = waiting {
+                    tracing::warn!(
+                        "The primary, which heard nothing while its snapshot was loaded, may give \
+                         the link up: {error}"
+                    );
+                }
+                loaded
+            })
+        })
+    }
+
+    /// Loads it while it comes.
+    fn load_as_it_comes(
+        &mut self,
+        socket: &mut Socket,
+        (transfer, way): (Transfer, DisklessLoad),
+        stream: (ReplicationId, u64),
+    ) -> Result<(), Ended> {
+        let bytes = if let Transfer::Length(bytes) = transfer { bytes } else { 0 };
+        tracing::info!("The snapshot of the primary is loaded as it comes");
+        let goes_first = way == DisklessLoad::FlushBeforeLoad;
+        self.load((bytes, !goes_first), stream, |link, may_be_empty| {
+            if goes_first {
+                let roles = &link.roles;
+                // Nobody may go on with what is not there.
+                let forget = || roles.has_history.store(false, Relaxed);
+                drop_all(&link.instance, &mut link.thread, forget);
+            }
+            let (instance, roles) = (Arc::clone(&link.instance), Arc::clone(&link.roles));
+            let changes = link.changes;
+            let is_over =
+                || instance.upstream.changes() != changes || roles.is_stopping.load(Acquire);
+            let mut incoming = Incoming::new(socket, &instance, transfer, &is_over);
+            let source = (&mut incoming, bytes);
+            let loaded = load_beside(&instance, &mut link.thread, source, may_be_empty)?;
+            loaded.if_whole(&instance, &mut link.thread, incoming.finish())
+        })
+    }
+
+    /// Loads it, in the way of `load`. Clients read what there is meanwhile if that stays and is of
+    /// the same history.
+    fn load(
+        &mut self,
+        (bytes, stays): (u64, bool),
         (id, offset): (ReplicationId, u64),
+        load: impl FnOnce(&mut Self, bool) -> Result<Loaded, LoadFailed>,
     ) -> Result<(), Ended> {
         let instance = &self.instance;
-        let has_begun = match self.knows(id) {
+        let has_begun = match stays && self.knows(id) {
             true => instance.begin_loading_beside(bytes),
             false => instance.begin_loading(bytes),
         };
@@ -103,22 +171,7 @@ impl LinkThread {
         let may_be_empty = !rows::REPLICA_REFUSE_EMPTY_PRIMARY.get(&instance.settings)
             || self.roles.was_asked_for.load(Acquire)
             || instance.store.keys() == 0;
-        let (clock, is_loaded) = (Arc::clone(instance), AtomicBool::new(false));
-        let loaded = thread::scope(|scope| {
-            let wait = || while_it_loads(socket, &clock, &is_loaded);
-            let waiting = thread::Builder::new().name("link-ahead".to_owned());
-            let waiting = waiting.spawn_scoped(scope, wait);
-            let source = (BufReader::new(file), bytes);
-            let loaded = load_beside(&clock, &mut self.thread, source, may_be_empty);
-            is_loaded.store(true, Release);
-            if let Err(error) = waiting {
-                tracing::warn!(
-                    "The primary, which heard nothing while its snapshot was loaded, may give the \
-                     link up: {error}"
-                );
-            }
-            loaded
-        });
+        let loaded = load(self, may_be_empty);
         let loaded = loaded.map_err(|error| Ended::Snapshot(error.to_string()));
         let outcome = loaded.map(|loaded| self.begin_history(loaded, id, offset));
         self.instance.end_loading();

@@ -74,7 +74,7 @@ pub(super) struct LinkThread {
     table: &'static Table,
     tls: Arc<Tls>,
     /// How often the role had changed when the present try began.
-    changes: u64,
+    pub changes: u64,
     /// `changes` of the failover whose target may have answered what did not arrive.
     asked_in: Option<u64>,
     /// Offset that was acknowledged last, and when.

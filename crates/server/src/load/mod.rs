@@ -30,7 +30,7 @@ mod snapshot_of_primary;
 pub use debug::Files;
 pub use error::LoadFailed;
 pub use rdb::add_libraries_to;
-pub use snapshot_of_primary::{Loaded, load_beside};
+pub use snapshot_of_primary::{Loaded, drop_all, load_beside};
 
 use crate::journal::{Begin, UnsafeEnd, append_folder};
 use crate::stream_in_files::StreamInFiles;

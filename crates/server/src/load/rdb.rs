@@ -43,7 +43,8 @@ pub fn read(
     Ok(loaded.bytes)
 }
 
-/// Reads a file beside what there is; returns the libraries that it holds.
+/// Reads a file beside what there is; returns the libraries that it holds, and how many bytes it
+/// took.
 ///
 /// # Errors
 /// As those of `read`.
@@ -53,12 +54,12 @@ pub fn read_beside(
     name: &str,
     source: (impl Read, u64),
     (wanted, beside): (Wanted, &Beside),
-) -> Result<LibraryTable, LoadFailed> {
+) -> Result<(LibraryTable, u64), LoadFailed> {
     let loaded = read_to(instance, thread, name, source, (wanted, Some(beside)))?;
     let mut table = LibraryTable::default();
     let by = (&*instance.settings, &instance.stopwatch);
     add_libraries_to(&mut table, by, (name, wanted.replaces), &loaded.functions)?;
-    Ok(table)
+    Ok((table, loaded.bytes))
 }
 
 fn read_to(

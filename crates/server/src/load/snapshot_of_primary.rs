@@ -17,6 +17,8 @@ const NAME: &str = "the snapshot of the primary";
 pub struct Loaded {
     beside: Beside,
     libraries: LibraryTable,
+    /// Bytes of the snapshot.
+    bytes: u64,
     /// When its loading began.
     began: Instant,
 }
@@ -38,16 +40,16 @@ pub fn load_beside(
     let beside = Beside::default();
     instance.store.enter(thread);
     let read = rdb::read_beside(instance, thread, NAME, source, (wanted, &beside));
-    let read = read.and_then(|libraries| {
+    let read = read.and_then(|(libraries, bytes)| {
         if may_be_empty || instance.store.keys_beside(&beside) > 0 {
-            return Ok(libraries);
+            return Ok((libraries, bytes));
         }
         let error = "the primary has no keys and another history, so this server keeps its own \
                      (`replica-refuse-empty-primary`); send REPLICAOF if that is right";
         Err(LoadFailed::of_system("loading", NAME)(io::Error::other(error)))
     });
     let loaded = match read {
-        Ok(libraries) => Ok(Loaded { beside, libraries, began }),
+        Ok((libraries, bytes)) => Ok(Loaded { beside, libraries, bytes, began }),
         Err(error) => {
             instance.store.drop_beside(thread, beside);
             Err(error)
@@ -57,11 +59,42 @@ pub fn load_beside(
     loaded
 }
 
+/// Lets all data and all libraries go, before others are loaded. The thread is outside the gate.
+pub fn drop_all(instance: &Instance, thread: &mut ThreadContext, act: impl FnOnce()) {
+    instance.store.enter(thread);
+    instance.store.take_place(thread, Beside::default(), || {
+        instance.libraries.replace(LibraryTable::default());
+        act();
+    });
+    instance.store.leave(thread);
+}
+
 impl Loaded {
+    /// Returns it, if the whole of it has come, in so many bytes. The thread is outside the gate.
+    ///
+    /// # Errors
+    /// When it has not, and when more has come: what follows is no stream then.
+    pub fn if_whole(
+        self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        came: io::Result<u64>,
+    ) -> Result<Loaded, LoadFailed> {
+        let error = match came {
+            Ok(bytes) if bytes == self.bytes => return Ok(self),
+            Ok(_) => io::Error::new(io::ErrorKind::InvalidData, "something follows its end"),
+            Err(error) => error,
+        };
+        instance.store.enter(thread);
+        instance.store.drop_beside(thread, self.beside);
+        instance.store.leave(thread);
+        Err(LoadFailed::of_system("receiving", NAME)(error))
+    }
+
     /// Has it take the place of what there is, and does `act` in the same closed gate. The thread
     /// is outside.
     pub fn take_place(self, instance: &Instance, thread: &mut ThreadContext, act: impl FnOnce()) {
-        let Loaded { beside, libraries, began } = self;
+        let Loaded { beside, libraries, began, .. } = self;
         instance.store.enter(thread);
         instance.store.take_place(thread, beside, || {
             instance.libraries.replace(libraries);

@@ -49,6 +49,14 @@ impl<'a> Loader<'a> {
         Loader { rules, thread, sought: Vec::new(), stored: 0 }
     }
 
+    /// Acts outside the gate, since that may have to wait for others.
+    pub fn outside<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.rules.store.leave(self.thread);
+        let done = act();
+        self.rules.store.enter(self.thread);
+        done
+    }
+
     /// Loads the keys of a block.
     ///
     /// # Errors

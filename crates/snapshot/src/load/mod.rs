@@ -67,12 +67,15 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Reads an RDB file.
+    /// Reads an RDB file. Bytes of it are waited for outside the gate.
     ///
     /// # Errors
     /// See [`LoadError`]; the store holds a part of the keys then.
     pub fn read(&mut self, file: impl Read) -> Result<Loaded, LoadError> {
-        let mut reader = Reader::open(file, self.checks)?;
+        self.store.leave(self.thread);
+        let opened = Reader::open(file, self.checks);
+        self.store.enter(self.thread);
+        let mut reader = opened?;
         let rules = Rules {
             store: self.store,
             limits: self.limits,

@@ -57,7 +57,8 @@ impl<R: Read> Reader<R> {
     /// When it cannot be read, or is no RDB file.
     pub fn open(file: R, checks: Checks) -> Result<Reader<R>, LoadError> {
         let mut input = FileInput::new(file);
-        let header = next(&mut input, |input| read_header(input, checks.version))?;
+        let read = |input: &mut Input<'_>| read_header(input, checks.version);
+        let header = next(&mut input, FileInput::fill, read)?;
         let (opening, loaded) = (Opening::default(), Loaded::default());
         Ok(Reader { input, header, checks, database: 0, opening, promised_max: 0, loaded })
     }
@@ -98,7 +99,7 @@ impl<R: Read> Reader<R> {
             match next? {
                 Next::More if self.begins_large() => self.read_large(own, team)?,
                 Next::More => {
-                    if !self.input.fill()? {
+                    if !own.outside(|| self.input.fill())? {
                         return Err(self.ends_too_early());
                     }
                 }
@@ -143,9 +144,10 @@ impl<R: Read> Reader<R> {
     }
 
     /// Reads what comes next, of a key all before its value.
-    fn next_item(&mut self) -> Result<Item<'static>, LoadError> {
+    fn next_item(&mut self, own: &Loader<'_>) -> Result<Item<'static>, LoadError> {
         let (dialect, opening) = (self.dialect(), self.opening);
-        let (item, opening) = next(&mut self.input, |input| {
+        let fill = |input: &mut FileInput<R>| own.outside(|| input.fill());
+        let (item, opening) = next(&mut self.input, fill, |input| {
             let mut opening = opening;
             Ok((owned(read_item(input, dialect, &mut opening)?), opening))
         })?;
@@ -156,7 +158,7 @@ impl<R: Read> Reader<R> {
     /// Reads what is no key; returns false at the end of the file.
     fn read_item(&mut self, own: &mut Loader<'_>) -> Result<bool, LoadError> {
         let began = self.input.at();
-        let item = self.next_item()?;
+        let item = self.next_item(own)?;
         own.rules.progress.bytes.fetch_add(self.input.at() - began, Relaxed);
         match item {
             Item::Function(source) => self.loaded.functions.push(source.into_owned()),
@@ -190,7 +192,7 @@ impl<R: Read> Reader<R> {
     /// Reads a value in pieces, each of whole rows.
     fn read_large(&mut self, own: &mut Loader<'_>, team: &mut Team<'_>) -> Result<(), LoadError> {
         let at = self.input.at();
-        let Item::Key(facts) = self.next_item()? else { return Ok(()) };
+        let Item::Key(facts) = self.next_item(own)? else { return Ok(()) };
         own.rules.progress.bytes.fetch_add(self.input.at() - at, Relaxed);
         let value = ValueReader::new(facts.value_type);
         let large = LargeValue::new(facts, self.database, at, &own.rules);
@@ -220,7 +222,7 @@ impl<R: Read> Reader<R> {
             if is_complete {
                 return Ok(());
             }
-            if !self.input.fill()? {
+            if !own.outside(|| self.input.fill())? {
                 return Err(self.ends_too_early());
             }
         }
@@ -236,7 +238,8 @@ impl<R: Read> Reader<R> {
             let (expected, at) = (self.input.checksum(), self.input.at());
             let take =
                 |input: &mut Input<'_>| Ok(input.take(Header::CHECKSUM_BYTES as u64)?.to_vec());
-            let bytes = next(&mut self.input, take)?;
+            let fill = |input: &mut FileInput<R>| own.outside(|| input.fill());
+            let bytes = next(&mut self.input, fill, take)?;
             let found = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
             if self.checks.checksum && found != 0 && found != expected {
                 return Err(Error { at, flaw: Flaw::Checksum { found, expected } }.into());
@@ -249,8 +252,9 @@ impl<R: Read> Reader<R> {
 }
 
 /// Reads something that is whole, with as many more bytes as it takes.
-fn next<T>(
-    file: &mut FileInput<impl Read>,
+fn next<R: Read, T>(
+    file: &mut FileInput<R>,
+    mut fill: impl FnMut(&mut FileInput<R>) -> Result<bool, LoadError>,
     read: impl Fn(&mut Input<'_>) -> Result<T, Error>,
 ) -> Result<T, LoadError> {
     loop {
@@ -262,7 +266,7 @@ fn next<T>(
                 return Ok(found);
             }
             Err(error) if error.is_end() => {
-                if !file.fill()? {
+                if !fill(file)? {
                     return Err(error.into());
                 }
             }

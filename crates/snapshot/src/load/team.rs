@@ -153,10 +153,7 @@ fn send_outside<T>(own: &Loader<'_>, to: &Sender<T>, what: T) -> Result<(), T> {
         Ok(()) => return Ok(()),
         Err(TrySendError::Full(what) | TrySendError::Disconnected(what)) => what,
     };
-    own.rules.store.leave(own.thread);
-    let sent = to.send(what).map_err(|error| error.0);
-    own.rules.store.enter(own.thread);
-    sent
+    own.outside(|| to.send(what).map_err(|error| error.0))
 }
 
 /// What a thread does until there is nothing more to do.

@@ -1,6 +1,6 @@
 //! Settings of a replica.
 
-use crate::row::{Row, one_of, yes_no};
+use crate::row::{Row, yes_no};
 
 const WHY: &str = "this server does it in one way alone";
 
@@ -15,12 +15,6 @@ pub(crate) const ROWS: &[Row] = &[
         "replica-ignore-disk-write-errors",
         false,
         "A replica goes on where its disk fails.",
-    )),
-    replication(one_of(
-        "repl-diskless-load",
-        &["disabled", "on-empty-db", "swapdb", "flush-before-load"],
-        0,
-        "How a replica loads a snapshot without a file.",
     )),
     replication(yes_no("repl-mptcp", false, "Replicas connect with Multipath TCP.")).at_start(),
     replication(yes_no(
