@@ -1,6 +1,5 @@
 //! A snapshot that its loader reads while it comes.
 
-use super::load::SIGN_MILLIS;
 use super::socket::Socket;
 use super::thread::LOOK;
 use base::Steady;
@@ -9,6 +8,9 @@ use session::Instance;
 use settings::replication::REPL_TIMEOUT;
 use std::io::{self, Read};
 use std::sync::atomic::Ordering::Relaxed;
+
+/// Milliseconds between two signs of life while a snapshot is loaded.
+pub(super) const SIGN_MILLIS: u64 = 1000;
 
 /// The bytes of the snapshot, up to its end. What stands behind them stays with the socket.
 pub(super) struct Incoming<'s> {

@@ -1,7 +1,7 @@
 //! The snapshot of a primary: taken into a file without a name, or loaded as it comes; beside the
 //! old data.
 
-use super::incoming::Incoming;
+use super::incoming::{Incoming, SIGN_MILLIS};
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread, upstream_state};
 use crate::limits;
@@ -21,9 +21,6 @@ use std::thread;
 
 /// Longest line before a snapshot.
 const LINE_BYTES_MAX: usize = 1024;
-/// Milliseconds between two signs of life while a snapshot is loaded.
-pub(super) const SIGN_MILLIS: u64 = 1000;
-
 impl LinkThread {
     /// Takes the snapshot and loads it in place of the data. What comes behind it stays with the
     /// socket.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! REPLICAOF ─▶ Roles ─▶ role ─▶ thread "link" ─▶ connect ─▶ Handshake
-//!                                                  ├─ +FULLRESYNC ─▶ file, or as it comes ─▶ beside the old data
+//!                                                  ├─ +FULLRESYNC ─▶ (file) ─▶ beside the old data
 //!                                                  └─ +CONTINUE
 //! socket ─▶ Units ─▶ Follower: applied ─▶ ring: the same bytes at the same offsets ─▶ ACK
 //! ```
