@@ -272,6 +272,8 @@ def what_has_come_of_a_snapshot_is_seen_by_nobody_until_it_is_whole():
                 replica.until(lambda: link(replica)["master_link_status"] == "down" and not loading("loading") and not loading("async_loading"))
                 assert replica.db.command("EXISTS", "brought") == 0
                 assert replica.db.command("EXISTS", "old") == (1 if way == "swapdb" else 0), way
+                known = (link(replica)["slave_priority"], link(replica)["master_replid"] == ID)
+                assert known == (("100", True) if way == "swapdb" else ("0", False)), "nobody goes on with what is not there"
             primary.accept()
             primary.send(b"+FULLRESYNC %s 5000\r\n$%d\r\n" % (ID.encode(), len(brought)) + brought + encoded("SELECT", "0"))
             primary.acknowledged(5000 + len(encoded("SELECT", "0")))
@@ -284,6 +286,21 @@ def what_has_come_of_a_snapshot_is_seen_by_nobody_until_it_is_whole():
             primary.socket.close()
             replica.until(lambda: not isinstance(replica.db.command("REPLICAOF", "NO", "ONE"), Error))
             assert replica.db.command("SET", "own", "1") == b"OK" and (way != "swapdb" or replica.db.command("GET", "brought") == b"1")
+
+
+def a_primary_that_comes_back_empty_empties_nobody_who_loads_what_comes():
+    for way in ("swapdb", "flush-before-load"):
+        with follower("--repl-diskless-load", way) as (primary, replica):
+            primary.sync()
+            primary.send(encoded("SELECT", "0") + encoded("SET", "old", "1"))
+            replica.until(lambda: replica.db.command("GET", "old") == b"1")
+            for _ in range(2):
+                primary.socket.close()
+                primary.accept()
+                primary.sync(identity="f" * 40)
+                replica.until(lambda: link(replica)["master_sync_in_progress"] == "0")
+                assert primary.is_closed()
+                replica.until(lambda: replica.db.command("GET", "old") == b"1")
 
 
 def a_server_that_is_started_as_a_replica_takes_no_write_before_that():

@@ -100,7 +100,8 @@ impl Loading {
         let (began, bytes) = (self.began.load(Relaxed), self.progress.bytes.load(Relaxed));
         let total_bytes = self.total_bytes.load(Relaxed).max(bytes);
         let seconds = now.since(Steady(self.began_steady.load(Relaxed))) / 1000;
-        let seconds_left = (seconds * (total_bytes - bytes)).checked_div(bytes).unwrap_or(1);
+        let left = total_bytes - bytes;
+        let seconds_left = seconds.saturating_mul(left).checked_div(bytes).unwrap_or(1);
         Some(LoadingFacts { began, total_bytes, bytes, seconds_left })
     }
 }

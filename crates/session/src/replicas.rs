@@ -266,16 +266,18 @@ impl Replicas {
         changes
     }
 
-    /// Makes this server the primary, as its own one asks with PSYNC and this id and offset.
-    /// Returns false if it is one, or has not that stream.
+    /// Makes this server the primary, as its own one asks with PSYNC and this id and offset, when
+    /// the role had changed so often. Returns false if it is another one since, or has not that
+    /// stream.
     pub fn succeed(
         &self,
         (store, thread): (&Store, &ThreadContext),
-        upstream: &Upstream,
+        (upstream, changes): (&Upstream, u64),
         (id, first): (&[u8], i64),
     ) -> bool {
         let may = || {
-            let may_be_asked = upstream.is_replica() && !self.failover.is_active();
+            let is_same = upstream.is_replica() && upstream.changes() == changes;
+            let may_be_asked = is_same && !self.failover.is_active();
             let has_stream = |it: History| it.lacks(id, first, self.offset()).is_some();
             may_be_asked && self.history().is_some_and(has_stream)
         };

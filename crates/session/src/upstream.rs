@@ -148,6 +148,11 @@ impl Upstream {
         self.has_synced.store(true, Release);
     }
 
+    /// Takes note that the data of a primary has gone.
+    pub fn note_unsynced(&self) {
+        self.has_synced.store(false, Release);
+    }
+
     /// Returns true for a replica that has no data but what a primary is yet to send, or data of
     /// its own: it must not take over.
     pub fn is_unsynced(&self) -> bool {

@@ -56,7 +56,12 @@ fn refusal(unusable: Unusable) -> Refusal {
 pub(super) fn psync(call: &mut Call<'_>) -> Outcome {
     let offset = call.args.integer(2);
     let hands_over = call.args.len() > 3 && call.args.is(3, "FAILOVER");
-    let has_to_wait = hands_over && !succeed(call, offset.as_ref().map_or(0, |first| *first))?;
+    let has_to_wait = hands_over && {
+        // The role changes for nobody who cannot be served then.
+        may_leave(call)?;
+        let first = call.args.integer(2)?;
+        !succeed(call, first)?
+    };
     let history = call.instance.replicas.history();
     is_ready(call, history.is_some_and(|it| it.knows(call.args.get(1))))?;
     let (id, first) = (call.args.get(1).to_vec(), offset?);
@@ -72,6 +77,7 @@ pub(super) fn psync(call: &mut Call<'_>) -> Outcome {
 fn succeed(call: &mut Call<'_>, first: i64) -> Result<bool, Refusal> {
     let (instance, id) = (call.instance, call.args.get(1));
     let (replicas, upstream) = (&instance.replicas, &instance.upstream);
+    let changes = upstream.changes();
     if !upstream.is_replica() {
         return Err(NO_REPLICA);
     }
@@ -80,7 +86,7 @@ fn succeed(call: &mut Call<'_>, first: i64) -> Result<bool, Refusal> {
     if lacks > 0 && upstream.is_up() {
         return Ok(false);
     }
-    match replicas.succeed((&instance.store, call.thread), upstream, (id, first)) {
+    match replicas.succeed((&instance.store, call.thread), (upstream, changes), (id, first)) {
         true => Ok(true),
         false => Err(Refusal::OTHER_STREAM),
     }
@@ -103,6 +109,11 @@ fn is_ready(call: &Call<'_>, may_go_on: bool) -> Result<(), Refusal> {
     if upstream.is_replica() && !upstream.is_up() {
         return Err(NO_LINK);
     }
+    may_leave(call)
+}
+
+/// Refuses what a connection that leaves its worker may not be.
+fn may_leave(call: &Call<'_>) -> Result<(), Refusal> {
     if !call.reply.written().is_empty() {
         return Err(Refusal::PENDING_OUTPUT);
     }

@@ -129,20 +129,21 @@ impl LinkThread {
     ) -> Result<(), Ended> {
         let bytes = if let Transfer::Length(bytes) = transfer { bytes } else { 0 };
         tracing::info!("The snapshot of the primary is loaded as it comes");
-        let goes_first = way == DisklessLoad::FlushBeforeLoad;
+        // A primary of another history may be an empty one, which `replica-refuse-empty-primary`
+        // is to keep from emptying this server.
+        let may_go = self.may_be_empty() || self.knows(stream.0);
+        let goes_first = way == DisklessLoad::FlushBeforeLoad && may_go;
         self.load((bytes, !goes_first), stream, |link, may_be_empty| {
             if goes_first {
-                let roles = &link.roles;
-                // Nobody may go on with what is not there.
-                let forget = || roles.has_history.store(false, Relaxed);
-                drop_all(&link.instance, &mut link.thread, forget);
+                link.drop_data();
             }
             let (instance, roles) = (Arc::clone(&link.instance), Arc::clone(&link.roles));
             let changes = link.changes;
             let is_over =
                 || instance.upstream.changes() != changes || roles.is_stopping.load(Acquire);
             let mut incoming = Incoming::new(socket, &instance, transfer, &is_over);
-            let source = (&mut incoming, bytes);
+            // How much will come is nothing but what the primary says.
+            let source = (&mut incoming, 0);
             let loaded = load_beside(&instance, &mut link.thread, source, may_be_empty)?;
             loaded.if_whole(&instance, &mut link.thread, incoming.finish())
         })
@@ -165,23 +166,42 @@ impl LinkThread {
             return Err(Ended::Snapshot("data is being loaded already".to_owned()));
         }
         limits::apply(instance);
-        let may_be_empty = !rows::REPLICA_REFUSE_EMPTY_PRIMARY.get(&instance.settings)
-            || self.roles.was_asked_for.load(Acquire)
-            || instance.store.keys() == 0;
+        let may_be_empty = self.may_be_empty();
         let loaded = load(self, may_be_empty);
         let loaded = loaded.map_err(|error| Ended::Snapshot(error.to_string()));
         let outcome = loaded.map(|loaded| self.begin_history(loaded, id, offset));
         self.instance.end_loading();
         limits::apply(&self.instance);
+        if outcome.is_ok() || !stays {
+            self.journal.begin_anew();
+            self.follower.serve_waiters(&self.instance, &mut self.thread);
+        }
         outcome?;
-        self.journal.begin_anew();
-        self.follower.serve_waiters(&self.instance, &mut self.thread);
         // Others that follow the same primary may come here when this server is promoted.
         if let Some(door) = self.journal.door() {
             door.keep();
         }
         tracing::info!("The data of the primary is loaded: {} keys", self.instance.store.keys());
         Ok(())
+    }
+
+    /// True if a snapshot without keys may take the place of what there is.
+    fn may_be_empty(&self) -> bool {
+        !rows::REPLICA_REFUSE_EMPTY_PRIMARY.get(&self.instance.settings)
+            || self.roles.was_asked_for.load(Acquire)
+            || self.instance.store.keys() == 0
+    }
+
+    /// Lets the data go, before that of the primary is there. Nobody goes on with what is not
+    /// there: replicas of this server are let go, its history ends, and sentinels pass it over.
+    fn drop_data(&mut self) {
+        let (instance, roles) = (Arc::clone(&self.instance), Arc::clone(&self.roles));
+        roles.has_history.store(false, Release);
+        instance.upstream.note_unsynced();
+        if let Some(door) = self.journal.door() {
+            door.part_and_wait();
+        }
+        drop_all(&instance, &mut self.thread);
     }
 
     /// True if the data here is of the history that has this id.

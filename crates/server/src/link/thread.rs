@@ -151,12 +151,16 @@ impl Link {
 
     /// Has it follow the primary whose replica the server is by now, as clients are let in.
     pub fn begin(&self) {
-        self.roles.has_begun.store(true, Release);
         self.roles.look();
     }
 
     /// Makes the server a replica, if the settings name a primary.
     pub fn take_role(&self, instance: &Instance) {
+        self.follow_settings(instance);
+        self.roles.has_begun.store(true, Release);
+    }
+
+    fn follow_settings(&self, instance: &Instance) {
         let named = rows::REPLICAOF.get(&instance.settings);
         let Some((host, port)) = named.split_once(' ') else { return };
         let (Ok(port), Some(thread)) = (port.parse(), instance.store.thread_context()) else {

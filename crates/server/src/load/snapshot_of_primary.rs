@@ -60,11 +60,10 @@ pub fn load_beside(
 }
 
 /// Lets all data and all libraries go, before others are loaded. The thread is outside the gate.
-pub fn drop_all(instance: &Instance, thread: &mut ThreadContext, act: impl FnOnce()) {
+pub fn drop_all(instance: &Instance, thread: &mut ThreadContext) {
     instance.store.enter(thread);
     instance.store.take_place(thread, Beside::default(), || {
         instance.libraries.replace(LibraryTable::default());
-        act();
     });
     instance.store.leave(thread);
 }

@@ -67,8 +67,9 @@ impl SenderThread {
     /// Has a primary wait that hands over, until what is on its way is here.
     pub(super) fn wait_for_rest(&mut self, token: usize, id: Vec<u8>, first: i64) {
         let until = self.instance.clock.steady().after(ON_ITS_WAY_MILLIS);
+        let changes = self.instance.upstream.changes();
         if let Some(link) = self.links.get_mut(&token) {
-            link.state = State::HandsOver(Handover { id, first, until });
+            link.state = State::HandsOver(Handover { id, first, changes, until });
             self.handovers += 1;
         }
     }
@@ -78,12 +79,11 @@ impl SenderThread {
         if self.handovers == 0 {
             return;
         }
-        let (upstream, replicas) = (&self.instance.upstream, &self.instance.replicas);
-        let (end, history) = (self.journal.offset(), replicas.history());
+        let (end, history) = (self.journal.offset(), self.instance.replicas.history());
         let lacks = |it: &Handover| history.as_ref().and_then(|of| of.lacks(&it.id, it.first, end));
-        let is_due = |it: &Handover| {
-            now >= it.until || !upstream.is_up() || lacks(it).is_none_or(|bytes| bytes == 0)
-        };
+        // Where the link has ended the time is waited for too: a primary that has given up closes
+        // this connection as well, a little later.
+        let is_due = |it: &Handover| now >= it.until || lacks(it).is_none_or(|bytes| bytes == 0);
         let hands_over = |state: &State| matches!(state, State::HandsOver(it) if is_due(it));
         let due: Vec<usize> =
             self.links.iter().filter(|it| hands_over(&it.1.state)).map(|it| *it.0).collect();
@@ -94,12 +94,13 @@ impl SenderThread {
 
     fn succeed(&mut self, token: usize) {
         let Some(mut link) = self.links.remove(&token) else { return };
-        if let State::HandsOver(Handover { id, first, .. }) =
+        if let State::HandsOver(Handover { id, first, changes, .. }) =
             std::mem::replace(&mut link.state, State::Waits)
         {
             let (store, replicas) = (&self.instance.store, &self.instance.replicas);
             let (upstream, request) = (&self.instance.upstream, (&*id, first));
-            let succeeds = replicas.succeed((store, &self.thread), upstream, request);
+            let at = (upstream, changes);
+            let succeeds = replicas.succeed((store, &self.thread), at, request);
             // It has asked for the stream of this server under its new id, unlike all others.
             self.let_go();
             if !succeeds {

@@ -59,6 +59,8 @@ pub struct Handover {
     pub id: Vec<u8>,
     /// Offset of the first byte that it has not, plus one.
     pub first: i64,
+    /// How often the role of this server had changed when it asked.
+    pub changes: u64,
     /// How long what is on its way is waited for.
     pub until: Steady,
 }
