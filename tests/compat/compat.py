@@ -20,13 +20,13 @@ from ports import free_port  # noqa: E402
 
 UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations multi pubsub pubsubshard commandlog slowlog latency-monitor tracking introspection introspection-2 pause obuf-limits client-eviction other info auth scripting functions lazyfree replybufsize shutdown oom-score-adj fuzzer integration/valkey-cli""".split()
 OWN_SERVER = {"dump", "type/string", "type/set", "type/zset", "type/list", "expire", "hashexpire", "multi", "limits", "networking", "obuf-limits", "client-eviction", "info", "auth", "shutdown", "oom-score-adj", "scripting", "functions"}  # every case of these is left out on an external server
-STARTED = """unit/dump unit/aofrw unit/acl unit/acl-v2 integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race unit/wait integration/block-repl integration/replication-2 integration/replication-3 integration/replication-4 integration/replication-aof-sync integration/psync2-reg integration/psync2-pingoff integration/psync2-master-restart integration/failover integration/replica-redirect integration/psync2 integration/replication-psync integration/replication""".split()
+STARTED = """unit/dump unit/aofrw unit/acl unit/acl-v2 integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race unit/wait integration/block-repl integration/replication-2 integration/replication-3 integration/replication-4 integration/replication-aof-sync integration/psync2-reg integration/psync2-pingoff integration/psync2-master-restart integration/failover integration/replica-redirect integration/psync2 integration/replication-psync""".split()
 TLS = ["unit/tls"] + UNITS[:10]  # the first in servers that the suite starts, the others as without TLS
 FILES = {"passed": "passed.txt", "exceptions": "exceptions.txt", "ceiling": "valkey.txt"}
 STARTED_FILES = {"passed": "started.txt", "exceptions": "started-exceptions.txt", "ceiling": "started-valkey.txt"}
 TLS_FILES = {"passed": "tls.txt", "exceptions": "tls-exceptions.txt", "ceiling": "tls-valkey.txt"}
 TIME_LIMIT = 300  # seconds for one unit
-LONGER = {"integration/replication-psync": 900, "integration/replication": 900}  # for those that wait for long
+LONGER = {"integration/replication-psync": 900}  # for those that wait for long
 PORTS = os.environ.get("COMPAT_PORTS", "21111")  # the first port of the suite and of servers that it starts
 ELSEWHERE = "runs with --started"  # reason of cases that need a server which the suite starts, in units of which others do not
 LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")

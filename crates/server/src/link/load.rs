@@ -166,6 +166,7 @@ impl LinkThread {
             return Err(Ended::Snapshot("data is being loaded already".to_owned()));
         }
         limits::apply(instance);
+        tracing::info!("PRIMARY <-> REPLICA sync: Loading DB in memory");
         let may_be_empty = self.may_be_empty();
         let loaded = load(self, may_be_empty);
         let loaded = loaded.map_err(|error| Ended::Snapshot(error.to_string()));
