@@ -288,6 +288,20 @@ def what_has_come_of_a_snapshot_is_seen_by_nobody_until_it_is_whole():
             assert replica.db.command("SET", "own", "1") == b"OK" and (way != "swapdb" or replica.db.command("GET", "brought") == b"1")
 
 
+def a_primary_hears_of_who_loads_for_long():
+    with server() as other:
+        for number in range(5):
+            other.db.command("SET", "k%d" % number, "v")
+        brought = Replica(other, *VALKEY).take().snapshot
+    for way in ("disabled", "swapdb"):
+        with follower("--repl-diskless-load", way, "--key-load-delay", "600000") as (primary, replica):
+            primary.sync(brought)
+            while primary.received.count(b"\n") < 2:
+                assert not primary.received.strip(b"\n"), primary.received
+                primary.more()
+            assert fields(replica.db, "persistence")["loading"] == "1"
+
+
 def a_primary_that_comes_back_empty_empties_nobody_who_loads_what_comes():
     for way in ("swapdb", "flush-before-load"):
         with follower("--repl-diskless-load", way) as (primary, replica):

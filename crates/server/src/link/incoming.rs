@@ -3,18 +3,50 @@
 use super::socket::Socket;
 use super::thread::LOOK;
 use base::Steady;
+use base::mutex::Mutex;
 use replication::{Ending, transfer::Transfer};
 use session::Instance;
 use settings::replication::REPL_TIMEOUT;
 use std::io::{self, Read};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Milliseconds between two signs of life while a snapshot is loaded.
 pub(super) const SIGN_MILLIS: u64 = 1000;
 
+/// The socket, shared with a thread that tells the primary now and then that this server lives,
+/// also while the loader has enough to do with what it has read.
+pub(super) struct SharedSocket<'s> {
+    socket: Mutex<&'s mut Socket>,
+    /// When that was told last.
+    said_at: AtomicU64,
+}
+
+impl<'s> SharedSocket<'s> {
+    /// A socket by which something was said just now.
+    pub fn new(socket: &'s mut Socket, now: Steady) -> SharedSocket<'s> {
+        SharedSocket { socket: Mutex::new(socket), said_at: AtomicU64::new(now.0) }
+    }
+
+    /// Tells the primary that this server lives, if it has not heard that for long.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn sign(&self, now: Steady) -> io::Result<()> {
+        self.sign_with(&mut self.socket.lock(), now)
+    }
+
+    fn sign_with(&self, socket: &mut Socket, now: Steady) -> io::Result<()> {
+        if now.since(Steady(self.said_at.load(Relaxed))) < SIGN_MILLIS {
+            return Ok(());
+        }
+        self.said_at.store(now.0, Relaxed);
+        socket.send(b"\n")
+    }
+}
+
 /// The bytes of the snapshot, up to its end. What stands behind them stays with the socket.
 pub(super) struct Incoming<'s> {
-    socket: &'s mut Socket,
+    shared: &'s SharedSocket<'s>,
     instance: &'s Instance,
     ending: Ending,
     /// True once nobody wants it any more.
@@ -23,21 +55,18 @@ pub(super) struct Incoming<'s> {
     came: Vec<u8>,
     read: usize,
     is_whole: bool,
-    /// When the primary was last told that this server lives.
-    said_at: Steady,
 }
 
 impl<'s> Incoming<'s> {
     /// A snapshot that comes from a socket.
     pub fn new(
-        socket: &'s mut Socket,
+        shared: &'s SharedSocket<'s>,
         instance: &'s Instance,
         transfer: Transfer,
         is_over: &'s dyn Fn() -> bool,
     ) -> Incoming<'s> {
         let ending = Ending::new(transfer);
-        let (came, said_at) = (Vec::new(), instance.clock.steady());
-        Incoming { socket, instance, ending, is_over, came, read: 0, is_whole: false, said_at }
+        Incoming { shared, instance, ending, is_over, came: Vec::new(), read: 0, is_whole: false }
     }
 
     /// Takes the rest of it, once its loader has read all that it wants. Returns how many bytes it
@@ -61,23 +90,21 @@ impl<'s> Incoming<'s> {
             return Err(io::Error::other("the role has changed"));
         }
         let now = self.instance.clock.steady();
-        if now.since(self.said_at) >= SIGN_MILLIS {
-            self.said_at = now;
-            self.socket.send(b"\n")?;
-        }
-        if self.socket.received.is_empty() {
-            self.socket.read(LOOK, now)?;
+        let mut socket = self.shared.socket.lock();
+        self.shared.sign_with(&mut socket, now)?;
+        if socket.received.is_empty() {
+            socket.read(LOOK, now)?;
         }
         let most = u64::from(REPL_TIMEOUT.get(&self.instance.settings)) * 1000;
-        self.instance.upstream.hear(self.socket.heard_at);
-        if now.since(self.socket.heard_at) > most {
+        self.instance.upstream.hear(socket.heard_at);
+        if now.since(socket.heard_at) > most {
             return Err(io::ErrorKind::TimedOut.into());
         }
         self.read = 0;
         self.came.clear();
         let (ending, came) = (&mut self.ending, &mut self.came);
-        let taken = ending.take(&self.socket.received, |piece| came.extend_from_slice(piece));
-        self.socket.received.drain(..taken.taken);
+        let taken = ending.take(&socket.received, |piece| came.extend_from_slice(piece));
+        socket.received.drain(..taken.taken);
         self.is_whole = taken.is_whole;
         self.instance.upstream.transfer.read.store(self.ending.passed(), Relaxed);
         Ok(())

@@ -1,7 +1,7 @@
 //! The snapshot of a primary: taken into a file without a name, or loaded as it comes; beside the
 //! old data.
 
-use super::incoming::{Incoming, SIGN_MILLIS};
+use super::incoming::{Incoming, SIGN_MILLIS, SharedSocket};
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread, upstream_state};
 use crate::limits;
@@ -18,9 +18,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread;
+use std::time::Duration;
 
 /// Longest line before a snapshot.
 const LINE_BYTES_MAX: usize = 1024;
+/// Time between two looks whether one is due.
+const SIGN_WAIT: Duration = Duration::from_millis(10);
+
 impl LinkThread {
     /// Takes the snapshot and loads it in place of the data. What comes behind it stays with the
     /// socket.
@@ -141,10 +145,19 @@ impl LinkThread {
             let changes = link.changes;
             let is_over =
                 || instance.upstream.changes() != changes || roles.is_stopping.load(Acquire);
-            let mut incoming = Incoming::new(socket, &instance, transfer, &is_over);
+            let shared = SharedSocket::new(socket, instance.clock.steady());
+            let mut incoming = Incoming::new(&shared, &instance, transfer, &is_over);
             // How much will come is nothing but what the primary says.
-            let source = (&mut incoming, 0);
-            let loaded = load_beside(&instance, &mut link.thread, source, may_be_empty)?;
+            let (source, is_loaded) = ((&mut incoming, 0), AtomicBool::new(false));
+            let loaded = thread::scope(|scope| {
+                let sign = || sign_while_it_loads(&shared, &instance, &is_loaded);
+                let signing = thread::Builder::new().name("link-signs".to_owned());
+                // Without it the reader tells that this server lives.
+                let _ = signing.spawn_scoped(scope, sign);
+                let loaded = load_beside(&instance, &mut link.thread, source, may_be_empty);
+                is_loaded.store(true, Release);
+                loaded
+            })?;
             loaded.if_whole(&instance, &mut link.thread, incoming.finish())
         })
     }
@@ -234,6 +247,15 @@ impl LinkThread {
         self.follower.select(database);
         self.roles.note_history();
         self.roles.was_asked_for.store(false, Release);
+    }
+}
+
+/// While a snapshot is loaded as it comes: tells the primary now and then that this server lives.
+fn sign_while_it_loads(shared: &SharedSocket<'_>, instance: &Instance, is_loaded: &AtomicBool) {
+    while !is_loaded.load(Acquire) {
+        thread::sleep(SIGN_WAIT);
+        // A broken connection shows when the snapshot is read.
+        let _ = shared.sign(instance.clock.steady());
     }
 }
 
