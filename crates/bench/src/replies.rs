@@ -78,8 +78,8 @@ impl Answer {
             | "MULTI" | "PING" | "RENAME" | "add" | "replace" => Self::Status,
             "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOP" | "RPOPLPUSH"
             | "ECHO" | "SCRIPT" | "XADD" | "ZSCORE" | "get" => Self::Value,
-            "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "SINTER" | "SORT" | "SRANDMEMBER"
-            | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
+            "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "MGET" | "SINTER" | "SORT"
+            | "SRANDMEMBER" | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
             _ => Self::Integer,
         }
     }

@@ -7,11 +7,23 @@ use base::{KeyspaceId, Millis, PositionHash};
 use session::{AccessModes, Args, Instance, Refusal, Session, WorkerStatistics, begin_of};
 use settings::limits::PROTO_MAX_BULK_LEN;
 use smallvec::SmallVec;
-use store::{Access, Key, ShardSet, ThreadContext};
+use store::{Access, Key, ShardSet, ThreadContext, WINDOW};
 use wire::Reply;
+
+/// Keys of one command for which it does not pay to look ahead.
+const FEW: usize = 4;
 
 /// Keys of one command; most have few.
 pub type Keys<'c> = SmallVec<[Key<'c>; 4]>;
+
+/// The keys of one command in windows, each with the next one: while the keys of a window are
+/// worked on, those of the next come into the cache.
+pub fn windows<'k, 'c>(
+    keys: &'k [Key<'c>],
+) -> impl Iterator<Item = (&'k [Key<'c>], &'k [Key<'c>])> {
+    let next = keys.chunks(WINDOW).skip(1).chain(std::iter::once(&[][..]));
+    keys.chunks(WINDOW).zip(next)
+}
 
 /// What the calls of a worker have in common.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +155,9 @@ impl<'c> Call<'c> {
 
     /// Locks keys, which may be of several databases, all at once.
     pub fn lock(&mut self, keys: &[Key<'_>]) -> (Access<'_>, &mut Reply<'c>) {
+        if keys.len() > FEW {
+            self.instance.store.prefetch_window(keys);
+        }
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         let writes = self.row.spec.flags.contains(Flags::WRITE);

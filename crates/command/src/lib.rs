@@ -67,7 +67,7 @@ pub use acknowledge::{
 pub use admission::granted_for_batch;
 pub use applier::{Applier, Next};
 pub use argument_fact::{ArgumentFact, ArgumentFacts};
-pub use call::{Environment, Invocation, Keys};
+pub use call::{Environment, Invocation, Keys, windows};
 pub use effects::Pieces;
 pub use execute::execute;
 pub use file_commands::{Followed, NotApplied, changes_data};

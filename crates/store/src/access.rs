@@ -108,6 +108,12 @@ impl<'a> Access<'a> {
         self.guard.drop_expired(key);
     }
 
+    /// Has the keys that are worked on next come into the cache, [`WINDOW`](crate::WINDOW) of them
+    /// at most. They need not be locked.
+    pub fn look_ahead(&self, keys: &[Key<'_>]) {
+        self.guard.prefetch_window(keys);
+    }
+
     /// Removes a key that is past its deadline, for a command that changes other keys as if this
     /// one did not exist. The removal must be an effect of its own: whatever applies effects
     /// (recovery, a replica) ignores deadlines, and would still have the key.

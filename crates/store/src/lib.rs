@@ -59,6 +59,6 @@ pub use scan::{ScanFilter, Scanned};
 pub use shard::{
     Author, Change, Copied, Copies, Databases, Effect, EffectWords, Event, EventClass, Hold,
     Interests, KeyEvent, LOCKS_AHEAD, Listener, OwnedArgs, Presence, Reason, ShardSet, Sought,
-    ThreadContext, Unit, UnitLog, ValueRef,
+    ThreadContext, Unit, UnitLog, ValueRef, WINDOW,
 };
 pub use store::{Store, StoreConfig};

@@ -186,6 +186,11 @@ impl Store {
         self.shards.prefetch_keys(keys);
     }
 
+    /// Prefetches the same for keys of one command, [`WINDOW`](crate::WINDOW) of them at most.
+    pub fn prefetch_window(&self, keys: &[Key<'_>]) {
+        self.shards.prefetch_window(keys);
+    }
+
     /// Prefetches the lock of the shard in which `hash` stands.
     #[inline]
     pub fn prefetch_lock(&self, hash: PositionHash) {

@@ -1,6 +1,6 @@
 //! Removal, presence and kind of keys: DEL, EXISTS, TOUCH, TYPE.
 
-use command::{Call, Outcome};
+use command::{Call, Outcome, windows};
 use session::{AccessModes, Refusal};
 use store::{Access, Event, Key};
 
@@ -44,7 +44,12 @@ fn count_keys(
         return Ok(u64::from(is_one(&mut access, &key)));
     }
     let (mut access, keys, _) = call.on_keys(1..len);
-    Ok(keys.iter().map(|key| u64::from(is_one(&mut access, key))).sum())
+    let mut count = 0;
+    for (window, next) in windows(&keys) {
+        access.look_ahead(next);
+        count += window.iter().map(|key| u64::from(is_one(&mut access, key))).sum::<u64>();
+    }
+    Ok(count)
 }
 
 pub fn type_of(call: &mut Call<'_>) -> Outcome {

@@ -4,21 +4,24 @@ use super::SET;
 use super::options::{self, Of, Options};
 use super::read::bulk_or_null;
 use crate::generic::expire::EXPIRE;
-use command::{Call, Keys, Outcome, Pieces, effects};
+use command::{Call, Keys, Outcome, Pieces, effects, windows};
 use heap::RECORD_OVERHEAD_MAX;
 use session::Refusal;
 use store::value::string::Condition;
-use store::{Access, Encoding, Expiry};
+use store::{Access, Encoding, Expiry, WINDOW};
 
 pub fn mget(call: &mut Call<'_>) -> Outcome {
     let len = call.args.len();
     let (mut access, keys, reply) = call.on_keys(1..len);
     reply.array(keys.len());
-    for key in &keys {
-        if reply.is_over_limit() {
-            break;
+    for (window, next) in windows(&keys) {
+        access.look_ahead(next);
+        for key in window {
+            if reply.is_over_limit() {
+                return Ok(());
+            }
+            bulk_or_null(reply, access.read_string(key).unwrap_or(None));
         }
-        bulk_or_null(reply, access.read_string(key).unwrap_or(None));
     }
     Ok(())
 }
@@ -75,8 +78,11 @@ fn set_pairs(
     if !unseen && !is_met_for_all(&mut access, &keys, condition)? {
         return Ok(false);
     }
-    for (key, at) in keys.iter().zip((first + 1..end).step_by(2)) {
-        let value = args.get(at);
+    for (number, key) in keys.iter().enumerate() {
+        if number.is_multiple_of(WINDOW) {
+            access.look_ahead(&keys[(number + WINDOW).min(pairs)..]);
+        }
+        let value = args.get(first + 1 + 2 * number);
         access.set_string(key, value, Encoding::of_new(value), expiry)?;
         access.report_changes(1, SET, key);
         if matches!(expiry, Expiry::At(_)) {

@@ -12,8 +12,10 @@
 //! for.
 
 use super::shards::{RECORD_BYTES_MAX, Shards};
+use crate::key::Key;
 use base::{KeyspaceId, Location, PositionHash};
 use index::{Hint, Home, Index, prefetch};
+use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Number of keys whose buckets are prefetched together. With two prefetches for each record of the
@@ -23,6 +25,10 @@ const BURST: usize = 8;
 /// Number of commands between the prefetch of a lock and its use: enough for the lock to come from
 /// another core, and so few that hardly one is lost to that core again.
 pub const LOCKS_AHEAD: usize = 4;
+
+/// Keys of one command for which is looked ahead at once: while those of one window are worked on,
+/// those of the next are on their way.
+pub const WINDOW: usize = 32;
 
 /// Keyspace and position hash of a key to look for.
 pub type Sought = (KeyspaceId, PositionHash);
@@ -40,6 +46,13 @@ impl Shards {
         }
         self.prefetch_records(before, &homes_before, reach);
         keys.iter().take(LOCKS_AHEAD).for_each(|key| self.prefetch_lock(key.1));
+    }
+
+    /// Prefetches the same for keys of one command, [`WINDOW`] of them at most.
+    pub fn prefetch_window(&self, keys: &[Key<'_>]) {
+        let keys = keys.iter().take(WINDOW).map(|key| (key.keyspace, key.hash));
+        let sought: SmallVec<[Sought; WINDOW]> = keys.collect();
+        self.prefetch_keys(&sought);
     }
 
     /// Prefetches the lock of the shard in which `hash` stands.

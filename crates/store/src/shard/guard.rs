@@ -132,6 +132,11 @@ impl<'a> Guard<'a> {
         &mut self.thread.random
     }
 
+    /// Prefetches keys that are looked for next.
+    pub fn prefetch_window(&self, keys: &[Key<'_>]) {
+        self.shards.prefetch_window(keys);
+    }
+
     /// Leaves the access histories of keys unchanged from now on.
     pub fn do_not_touch(&mut self) {
         self.history = AccessHistory::Untouched;

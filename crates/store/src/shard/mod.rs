@@ -57,7 +57,7 @@ mod unit;
 mod value_ref;
 mod visit;
 
-pub use ahead::{LOCKS_AHEAD, Sought};
+pub use ahead::{LOCKS_AHEAD, Sought, WINDOW};
 pub use change::{
     Author, Change, Databases, Effect, EffectWords, Event, EventClass, Interests, KeyEvent,
     Listener, OwnedArgs, Presence, Reason, Unit, UnitLog,
