@@ -386,3 +386,35 @@ fn changes_are_counted_once_per_key_written() {
         before = world.changes();
     }
 }
+
+/// A request for many keys looks ahead for a window of 32 of them after the other.
+#[test]
+fn requests_for_many_keys_answer_for_each_on_both_sides_of_a_window() {
+    for count in [1, 4, 5, 31, 32, 33, 63, 64, 65, 100] {
+        let mut world = World::new();
+        let names: Vec<String> = (0..count).map(|number| format!("k{number}")).collect();
+        let pairs: Vec<String> = names.iter().map(|name| format!("{name} v{name}")).collect();
+        let values: Vec<String> =
+            names.iter().map(|name| format!("${} v{name}", name.len() + 1)).collect();
+        let (pairs, all, found) = (pairs.join(" "), names.join(" "), values.join(" "));
+        let conversation = format!(
+            "
+            > MSET {pairs}
+            < +OK
+            > MGET {all} none
+            < *{} {found} $-1
+            > EXISTS {all} none k0
+            < :{}
+            > TOUCH none {all}
+            < :{count}
+            > DEL {all} k0
+            < :{count}
+            > EXISTS {all}
+            < :0
+            ",
+            count + 1,
+            count + 1
+        );
+        play(&mut world, &conversation);
+    }
+}
