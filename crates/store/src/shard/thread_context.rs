@@ -130,9 +130,10 @@ impl ThreadContext {
     /// Puts a request in RESP that changes no data into the journal, while there is one; behind the
     /// unit, if the thread is in one of several commands.
     pub fn put_aside(&mut self, request: &[u8]) {
-        self.pending.asides.push(request.to_vec());
-        if !self.lent.is_any() {
-            self.pending.put_asides();
+        if self.lent.is_any() {
+            self.pending.asides.push(request.to_vec());
+        } else if let Some(log) = &mut self.pending.log {
+            log.put_aside(request);
         }
     }
 
