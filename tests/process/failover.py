@@ -168,6 +168,30 @@ def a_target_that_cannot_be_reached_is_tried_until_somebody_ends_that():
         assert link(primary)["role"] == "master" and primary.db.command("SET", "k", "2") == b"OK"
 
 
+def who_waits_for_the_end_finds_no_role_that_is_over_whoever_ends_it():
+    """Many times and with many clients, as what is between an end and the new role is short."""
+    for words in (("FAILOVER", "ABORT"), ("MULTI",)) * 10:
+        with with_played_replica() as (primary, replica, target):
+            readers = [held(primary, "CLIENT", "CAPA", "redirect") for _ in range(20)]
+            assert [client.read() for client in readers] == [b"OK"] * 20
+            writers = [primary.connect(PATIENCE) for _ in range(20)]
+            assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port) == b"OK"
+            for client in writers:
+                primary.send(client, "SET", "k", "1")
+            primary.until(lambda: is_waiting(primary) == 20)
+            replica.acknowledge()
+            assert target.accept()[3] == b"FAILOVER"
+            for client in readers:
+                primary.send(client, "GET", "k")
+            primary.until(lambda: is_waiting(primary) == 40)
+            primary.db.command(*words)
+            if words == ("MULTI",):
+                assert primary.db.command("FAILOVER", "ABORT") == primary.db.command("FAILOVER", "ABORT") == b"QUEUED"
+                assert primary.db.command("EXEC") == [b"OK", Error(b"ERR No failover in progress.")]
+            answers = [client.read() for client in readers + writers]
+            assert answers == [b"1"] * 20 + [b"OK"] * 20, (words, answers)
+
+
 def a_target_whose_answer_was_lost_is_followed_when_it_says_that_it_is_the_primary():
     with with_played_replica() as (primary, replica, target):
         identity = link(primary)["master_replid"]

@@ -25,7 +25,9 @@ use crate::run::{reply_with, run_row};
 use crate::waiting::{self, Touch};
 use base::{PositionHash, Stopwatch, meanwhile};
 use heap::RECORD_OVERHEAD_MAX;
-use session::{Answer, Args, ClientFlags, Instance, Needs, Notice, Queue, Refusal, ReplyMode};
+use session::{
+    Answer, Args, ClientFlags, FailoverPhase, Instance, Needs, Notice, Queue, Refusal, ReplyMode,
+};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{ShardSet, Sought};
@@ -48,10 +50,13 @@ pub fn exec(call: &mut Call<'_>, mark: &mut Mark) -> Outcome {
     call.session.stopped_at = None;
     call.session.forget_watches(&call.instance.watches);
     call.session.keep_queue(queue);
-    if let Some(primary) = call.session.wants_role.take() {
+    if let Some(wanted) = call.session.wants_role.take() {
         let (instance, replicas) = (call.instance, &call.instance.replicas);
-        let may_change = || !replicas.failover.is_active();
-        if !replicas.change_role_if(&instance.store, call.thread, *primary, may_change) {
+        let may_change = || match wanted.gives_up {
+            true => instance.end_failover(FailoverPhase::GivenUp).is_some(),
+            false => !replicas.failover.is_active(),
+        };
+        if !replicas.change_role_if(&instance.store, call.thread, wanted.primary, may_change) {
             tracing::warn!("The role stays: a failover has begun during the transaction.");
         }
     }

@@ -4,11 +4,15 @@
 //! FAILOVER ─▶ WaitsForSync ─ the target has all, or has to do ─▶ InProgress ─ accepted ─▶ Nothing
 //!                  │                                                 │          a replica
 //!                  └ ABORT, the time is over ─▶ Nothing              └ refused, ABORT ─▶ Nothing
-//!                                                                               the primary
+//!                                                                    │          the primary
+//!                                                                    └ ABORT in a transaction ─▶
+//!                                                                      GivenUp ─ EXEC ─▶ Nothing
 //! ```
 //! 1. From the begin to the end writes of clients are held back, and nothing else takes a place in
 //!    the stream: its offset stands still.
 //! 2. In progress the server is a replica already: it tells the target to be the primary.
+//! 3. The role changes in the moment in which the failover ends: a client that was held back finds
+//!    no role that is over.
 
 use crate::upstream::Primary;
 use base::Steady;
@@ -26,6 +30,8 @@ pub enum FailoverPhase {
     WaitsForSync,
     /// The replica is told to be the primary.
     InProgress,
+    /// A transaction has given that up: the server is the primary again behind it.
+    GivenUp,
 }
 
 impl FailoverPhase {
@@ -34,7 +40,7 @@ impl FailoverPhase {
         match self {
             FailoverPhase::Nothing => "no-failover",
             FailoverPhase::WaitsForSync => "waiting-for-sync",
-            FailoverPhase::InProgress => "failover-in-progress",
+            FailoverPhase::InProgress | FailoverPhase::GivenUp => "failover-in-progress",
         }
     }
 }
@@ -72,7 +78,8 @@ impl Failover {
         match self.phase.load(Acquire) {
             0 => FailoverPhase::Nothing,
             1 => FailoverPhase::WaitsForSync,
-            _ => FailoverPhase::InProgress,
+            2 => FailoverPhase::InProgress,
+            _ => FailoverPhase::GivenUp,
         }
     }
 
@@ -119,6 +126,18 @@ impl Failover {
         }
     }
 
+    /// Gives up one in progress, which only the caller ends then. Until it does, clients are held
+    /// back: the role is still the one of the failover. Returns what was asked for, or `None` if
+    /// none is in progress.
+    pub fn give_up(&self) -> Option<Attempt> {
+        let present = self.lock();
+        if self.phase() != FailoverPhase::InProgress {
+            return None;
+        }
+        self.phase.store(FailoverPhase::GivenUp as u8, Release);
+        present.clone()
+    }
+
     /// Ends it in this phase, and has `release` let writes flow, before another one can begin.
     /// Nobody else ends it. Returns what was asked for, or `None` if it is in another phase.
     pub fn end(&self, phase: FailoverPhase, release: impl FnOnce()) -> Option<Attempt> {
@@ -154,7 +173,10 @@ mod tests {
         assert!(failover.end(FailoverPhase::InProgress, || panic!("released")).is_none());
         assert!(failover.proceed(&target) && !failover.proceed(&target));
         assert!(failover.end(FailoverPhase::WaitsForSync, || {}).is_none());
-        let ended = failover.end(FailoverPhase::InProgress, || {}).expect("it was in progress");
+        assert!(failover.give_up().is_some() && failover.give_up().is_none());
+        assert!(failover.is_active(), "until the role has changed");
+        assert!(failover.end(FailoverPhase::InProgress, || panic!("released")).is_none());
+        let ended = failover.end(FailoverPhase::GivenUp, || {}).expect("it was given up");
         assert_eq!(ended.target_name(), "10.0.0.1:7000");
         assert!(!failover.is_active() && failover.attempt().is_none());
         assert_eq!(attempt.target_name(), "any replica");

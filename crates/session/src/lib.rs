@@ -117,7 +117,7 @@ pub use tls_facts::{CertificateFacts, Certificates, TlsFacts};
 pub use tracking::{OwnTracking, Prefix, Tracker, TrackingOptions};
 pub use transaction::Queue;
 pub use troubles::WriteTroubles;
-pub use upstream::{LinkState, Primary, Upstream, UpstreamFacts};
+pub use upstream::{LinkState, Primary, Upstream, UpstreamFacts, WantedRole};
 pub use value_limits::{
     checks_version, hash_limit, list_limit, set_limit, sorted_set_limit, timed_version,
     value_limits,

@@ -10,7 +10,7 @@ use crate::pubsub::{Subscriptions, Topic};
 use crate::replicas::StreamRequest;
 use crate::tracking::OwnTracking;
 use crate::transaction::{Queue, Watches, Watching};
-use crate::upstream::Primary;
+use crate::upstream::WantedRole;
 use crate::waiter::ClientState;
 use base::PositionHash;
 use replication::Reader;
@@ -79,8 +79,8 @@ pub struct Session {
     pub reader: Option<Box<Reader>>,
     /// The stream that it has asked for, until its connection leaves its worker.
     pub wants_stream: Option<Box<StreamRequest>>,
-    /// The role that the server is to have behind its transaction: a primary to follow, or none.
-    pub wants_role: Option<Box<Option<Primary>>>,
+    /// The role that the server is to have behind its transaction.
+    pub wants_role: Option<Box<WantedRole>>,
     /// True while requests are served that a pause has postponed.
     pub resumes: bool,
     /// Position in the journal behind its last unit.

@@ -15,6 +15,15 @@ pub struct Primary {
     pub port: u16,
 }
 
+/// The role that a transaction has asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedRole {
+    /// The primary to follow; `None` to be one.
+    pub primary: Option<Primary>,
+    /// True if a failover ends by that, which the transaction has given up.
+    pub gives_up: bool,
+}
+
 /// How far the link to the primary has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkState {

@@ -1,8 +1,8 @@
 //! FAILOVER: a replica becomes the primary, and the server its replica.
 
-use super::replicaof::change_role;
+use super::replicaof::want_role;
 use command::{Call, Outcome, Turn};
-use session::{Attempt, FailoverPhase, Holder, Phase, Primary, Refusal, Replica};
+use session::{Attempt, FailoverPhase, Holder, Phase, Primary, Refusal, Replica, WantedRole};
 use std::sync::Arc;
 
 const NONE_AT_WORK: Refusal = Refusal::of("ERR No failover in progress.");
@@ -98,9 +98,9 @@ fn abort(call: &mut Call<'_>) -> Outcome {
     let instance = call.instance;
     let phase = instance.replicas.failover.phase();
     let attempt = match phase {
-        FailoverPhase::Nothing => None,
+        FailoverPhase::Nothing | FailoverPhase::GivenUp => None,
         // Within a transaction the role changes behind it.
-        FailoverPhase::InProgress if call.turn == Turn::Only => instance.end_failover(phase),
+        FailoverPhase::InProgress if call.turn == Turn::Only => give_up(call),
         FailoverPhase::InProgress => {
             let mut ended = None;
             let ends = || {
@@ -113,10 +113,14 @@ fn abort(call: &mut Call<'_>) -> Outcome {
         FailoverPhase::WaitsForSync => instance.end_failover(phase),
     };
     let target = attempt.ok_or(NONE_AT_WORK)?.target_name();
-    if phase == FailoverPhase::InProgress && call.turn == Turn::Only {
-        change_role(call, None);
-    }
     tracing::info!("FAILOVER to {target} aborted: Failover manually aborted");
     call.reply.ok();
     Ok(())
+}
+
+/// Gives up the failover in progress, which ends behind the transaction.
+fn give_up(call: &mut Call<'_>) -> Option<Attempt> {
+    let attempt = call.instance.replicas.failover.give_up()?;
+    want_role(call, WantedRole { primary: None, gives_up: true });
+    Some(attempt)
 }

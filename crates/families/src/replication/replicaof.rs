@@ -1,7 +1,7 @@
 //! REPLICAOF and SLAVEOF: which primary the server follows, if it follows one.
 
 use command::{Call, Outcome, Turn};
-use session::{LinkState, Primary, Refusal};
+use session::{LinkState, Primary, Refusal, WantedRole};
 use settings::replication::REPLICAOF;
 
 const FAILS_OVER: Refusal = Refusal::of("ERR REPLICAOF not allowed while failing over.");
@@ -34,19 +34,24 @@ pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
 
 /// Changes the role now, or behind the transaction in which the command stands. Returns false if a
 /// failover is at work.
-pub(super) fn change_role(call: &mut Call<'_>, primary: Option<Primary>) -> bool {
+fn change_role(call: &mut Call<'_>, primary: Option<Primary>) -> bool {
     if call.turn == Turn::Only {
-        // What stands behind it there, as CONFIG REWRITE, sees the role to come.
-        let port = primary.as_ref().map(|it| it.port.to_string());
-        let words = primary.as_ref().zip(port.as_deref()).map(|(it, port)| [&*it.host, port]);
-        call.instance.settings.note(REPLICAOF.name(), words.as_ref().map_or(&[], |it| &it[..]));
-        call.session.wants_role = Some(Box::new(primary));
+        want_role(call, WantedRole { primary, gives_up: false });
         true
     } else {
         let (instance, replicas) = (call.instance, &call.instance.replicas);
         let may_change = || !replicas.failover.is_active();
         replicas.change_role_if(&instance.store, call.thread, primary, may_change)
     }
+}
+
+/// Changes the role behind the transaction in which the command stands.
+pub(super) fn want_role(call: &mut Call<'_>, wanted: WantedRole) {
+    // What stands behind it there, as CONFIG REWRITE, sees the role to come.
+    let port = wanted.primary.as_ref().map(|it| it.port.to_string());
+    let words = wanted.primary.as_ref().zip(port.as_deref()).map(|(it, port)| [&*it.host, port]);
+    call.instance.settings.note(REPLICAOF.name(), words.as_ref().map_or(&[], |it| &it[..]));
+    call.session.wants_role = Some(Box::new(wanted));
 }
 
 fn wanted(call: &Call<'_>) -> Result<Option<Primary>, Refusal> {
